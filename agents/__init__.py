@@ -1,0 +1,1 @@
+"""Reference controllers of the animals, rollouts, training and the command line."""

@@ -1,0 +1,1 @@
+"""Tables of the papers as printed, recorded kymograms, trained policies."""

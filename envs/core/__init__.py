@@ -1,0 +1,1 @@
+"""What all animals share: compilation, lanes, environments, tables, geometry, drawing."""

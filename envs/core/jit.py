@@ -1,0 +1,138 @@
+"""Compilation of kernels, and elementary functions that vectorise over lanes.
+
+Every kernel of the project is compiled through :func:`kernel` or :func:`batch_kernel`. Two things
+are settled here and nowhere else:
+
+* Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
+  polynomial functions instead of the C library's (which LLVM cannot vectorise, and which differ
+  between systems).
+* Compiled code is cached under a folder named after the sources of *all* kernels. numba by itself
+  notices a change only in the file that holds the function, so a kernel that calls an edited helper
+  of another file would go on running old machine code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import prange
+from numba.misc.appdirs import AppDirs
+
+__all__ = ["batch_kernel", "kernel", "prange", "sincos"]
+
+
+def _cache_folder() -> str | None:
+    """Folder for compiled kernels, or None where nothing can be written."""
+    envs = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted([*envs.rglob("*.py"), *(envs.parent / "agents").rglob("*.py")]):
+        source = path.read_bytes()
+        if b"kernel" in source:
+            digest.update(path.name.encode() + source)
+    root = os.environ.get("NUMBA_CACHE_DIR") or AppDirs("gymnosoma", appauthor=False).user_cache_dir
+    folder = Path(root) / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return str(folder)
+
+
+_FOLDER = _cache_folder()
+
+
+def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _FOLDER or ""
+    try:
+        return numba.njit(error_model="numpy", cache=_FOLDER is not None, parallel=parallel)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function of numbers, arrays and records to machine code, cached on disk.
+
+    Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
+    """
+    return _compile(function)
+
+
+def batch_kernel(function: Callable[..., Any]) -> tuple[Any, Any]:
+    """Compile a loop over blocks of lanes, written with ``prange``, twice: serial and threaded.
+
+    The two get different names, because numba's cache ignores the options of a compilation and
+    would load one for the other.
+    """
+    twin = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__ + "_threaded", function.__defaults__
+    )
+    twin.__qualname__ = function.__qualname__ + "_threaded"
+    twin.__module__ = function.__module__
+    return _compile(function), _compile(twin, parallel=True)
+
+
+@kernel
+def sincos(x):
+    """Sine and cosine by Cody-Waite reduction and the polynomials of fdlibm, free of branches.
+
+    Parameters
+    ----------
+    x : float, rad
+        Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
+
+    Returns
+    -------
+    sin, cos : float
+    """
+    # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer in two vectorisable operations.
+    n = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
+    # pi/2 in three parts of 33 bits: their products with n are exact up to n = 2**20.
+    r = ((x - n * 1.57079632673412561417) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21
+    z = r * r
+    s = r + r * z * (
+        -1.66666666666666324348e-01
+        + z
+        * (
+            8.33333333332248946124e-03
+            + z
+            * (
+                -1.98412698298579493134e-04
+                + z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10))
+            )
+        )
+    )
+    c = (
+        1.0
+        - 0.5 * z
+        + z
+        * z
+        * (
+            4.16666666666666019037e-02
+            + z
+            * (
+                -1.38888888888741095749e-03
+                + z
+                * (
+                    2.48015872894767294178e-05
+                    + z
+                    * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))
+                )
+            )
+        )
+    )
+    quadrant = n - 4.0 * ((n * 0.25 + 6755399441055744.0) - 6755399441055744.0)  # -2 .. 2
+    swap = (quadrant == 1.0) | (quadrant == -1.0)
+    sin = c if swap else s
+    cos = s if swap else c
+    sin = -sin if (quadrant < 0.0) | (quadrant == 2.0) else sin
+    cos = -cos if (quadrant > 0.0) | (quadrant == -2.0) else cos
+    return sin, cos

@@ -1,0 +1,1 @@
+"""C. elegans, after Chung, Chang & Kim (2024)."""
