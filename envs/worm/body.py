@@ -274,3 +274,253 @@ def _midpoint_rows(rows, ids, blocks, lanes, work, steps, dt):
 
 
 MIDPOINT = batch_kernel(_midpoint_rows)
+
+
+def published_work(n: int) -> np.dtype:
+    """Scratch space of :func:`published`."""
+    return np.dtype(
+        [
+            ("s", "f8", (n,)),
+            ("c", "f8", (n,)),
+            ("d", "f8", (2, n)),  # rod centres relative to the centre of mass
+            ("v", "f8", (2, n)),
+            ("omega", "f8", (n,)),
+            ("friction", "f8", (2, n)),
+            ("force", "f8", (2, n)),  # friction and muscle force
+            ("torque", "f8", (n,)),  # friction and muscle torque
+            ("elastic", "f8", (n,)),  # elastic part, later with the joint torque
+            ("q", "f8", (2, n)),  # right-hand side of the joint forces, later these forces
+            ("lower", "f8", (4, n)),  # block elimination: A_i B_i^-1
+            ("inverse", "f8", (3, n)),
+            ("super", "f8", (n,)),
+            ("sums", "f8", (8,)),
+        ]
+    )
+
+
+@kernel
+def _kinematics(sin, cos, omega, d, v, r, n, lanes):
+    """Rod centres and velocities relative to the centre of mass, from angles and rates."""
+    for e in range(lanes):
+        d[0, 0, e] = d[1, 0, e] = v[0, 0, e] = v[1, 0, e] = 0.0
+    for i in range(n - 1):
+        for e in range(lanes):
+            d[0, i + 1, e] = d[0, i, e] + r[e] * (cos[i, e] + cos[i + 1, e])
+            d[1, i + 1, e] = d[1, i, e] + r[e] * (sin[i, e] + sin[i + 1, e])
+            v[0, i + 1, e] = v[0, i, e] - r[e] * (omega[i, e] * sin[i, e] + omega[i + 1, e] * sin[i + 1, e])
+            v[1, i + 1, e] = v[1, i, e] + r[e] * (omega[i, e] * cos[i, e] + omega[i + 1, e] * cos[i + 1, e])
+    for a in range(2):
+        for i in range(n - 1, 0, -1):
+            for e in range(lanes):
+                d[a, 0, e] += d[a, i, e]
+                v[a, 0, e] += v[a, i, e]
+        for e in range(lanes):
+            d[a, 0, e] /= -n
+            v[a, 0, e] /= -n
+        for i in range(1, n):
+            for e in range(lanes):
+                d[a, i, e] += d[a, 0, e]
+                v[a, i, e] += v[a, 0, e]
+
+
+@kernel
+def published(xs, ks, steps, dt):
+    """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction.
+
+    Chung et al. (2024), Appendix 1: friction and muscle forces at t; joint forces from D F = Q; rates
+    implicit in damping, elasticity and friction; centre of mass damped by 1 + b dt/M; then the rates
+    are corrected so that the angular momentum of the whole worm changes by the friction's torque.
+
+    Parameters
+    ----------
+    xs : (1,) record of ``state_dtype(n)`` in lanes
+        Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
+    ks : (1,) record of ``published_work(n)`` in lanes
+    steps : int
+    dt : float, s
+        The paper's is 1e-5.
+    """
+    x = xs[0]
+    k = ks[0]
+    n, lanes = x.rod_angle.shape
+    s, omega = x.rod_angle, x.rod_rate
+    sin, cos, d, v, predicted = k.s, k.c, k.d, k.v, k.omega
+    friction, force, torque, elastic, q = k.friction, k.force, k.torque, k.elastic, k.q
+    lower, inverse, super_, sums = k.lower, k.inverse, k.super, k.sums
+    r, inertia_before, momentum_before, turn = sums[0], sums[1], sums[2], sums[3]
+    inertia_after, momentum_after, fx_sum, fy_sum = sums[4], sums[5], sums[6], sums[7]
+    for e in range(lanes):
+        x.work[e] = 0.0
+        r[e] = x.length[e] / (2 * n)
+    for i in range(n):
+        for e in range(lanes):
+            sin[i, e], cos[i, e] = sincos(s[i, e])
+    for _ in range(steps):
+        _kinematics(sin, cos, omega, d, v, r, n, lanes)
+        for e in range(lanes):
+            inertia_before[e] = momentum_before[e] = turn[e] = fx_sum[e] = fy_sum[e] = 0.0
+        for i in range(n):
+            for e in range(lanes):
+                m = x.mass[e] / n
+                vx = v[0, i, e] + x.centre_velocity[0, e]
+                vy = v[1, i, e] + x.centre_velocity[1, e]
+                par = cos[i, e] * vx + sin[i, e] * vy
+                perp = cos[i, e] * vy - sin[i, e] * vx
+                fx = -(x.friction_parallel[e] * par * cos[i, e] - x.friction_perpendicular[e] * perp * sin[i, e]) / n
+                fy = -(x.friction_parallel[e] * par * sin[i, e] + x.friction_perpendicular[e] * perp * cos[i, e]) / n
+                friction[0, i, e] = force[0, i, e] = fx
+                friction[1, i, e] = force[1, i, e] = fy
+                torque[i, e] = -x.friction_perpendicular[e] * r[e] * r[e] / (3 * n) * omega[i, e]
+                elastic[i, e] = 0.0
+                x.work[e] -= dt * (fx * vx + fy * vy)
+                fx_sum[e] += fx
+                fy_sum[e] += fy
+                turn[e] += d[0, i, e] * fy - d[1, i, e] * fx
+                inertia_before[e] += m * (d[0, i, e] * d[0, i, e] + d[1, i, e] * d[1, i, e]) + m * r[e] * r[e] / 3.0
+                momentum_before[e] += m * (d[0, i, e] * vy - d[1, i, e] * vx)
+        for i in range(n - 1):
+            for e in range(lanes):
+                # sin(theta/2)/cos^2(theta/2) (cos phi, sin phi) without half angles
+                sin_theta = sin[i + 1, e] * cos[i, e] - cos[i + 1, e] * sin[i, e]
+                fold = 1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e]
+                x.status[e] = FOLDED if fold < 2e-4 else x.status[e]
+                tau_k = x.stiffness[e] * (s[i + 1, e] - s[i, e] - x.control_angle[i, e])
+                tau = tau_k + x.damping[e] * (omega[i + 1, e] - omega[i, e])
+                pull = tau / r[e] * sin_theta / (fold * fold)
+                px = pull * (cos[i, e] + cos[i + 1, e])
+                py = pull * (sin[i, e] + sin[i + 1, e])
+                force[0, i, e] -= px
+                force[1, i, e] -= py
+                force[0, i + 1, e] += px
+                force[1, i + 1, e] += py
+                torque[i, e] += tau
+                torque[i + 1, e] -= tau
+                elastic[i, e] += tau_k
+                elastic[i + 1, e] -= tau_k
+        # Joint forces: block elimination of the 2x2 blocks A_i, B_i of the paper, rows joint by joint.
+        for i in range(n - 1):
+            for e in range(lanes):
+                m = x.mass[e] / n
+                t0 = 3.0 / r[e] * torque[i, e]
+                t1 = 3.0 / r[e] * torque[i + 1, e]
+                w0 = m * r[e] * omega[i, e] * omega[i, e]
+                w1 = m * r[e] * omega[i + 1, e] * omega[i + 1, e]
+                q0 = (
+                    force[0, i + 1, e]
+                    - force[0, i, e]
+                    + t0 * sin[i, e]
+                    + t1 * sin[i + 1, e]
+                    + w0 * cos[i, e]
+                    + w1 * cos[i + 1, e]
+                )
+                q1 = (
+                    force[1, i + 1, e]
+                    - force[1, i, e]
+                    - t0 * cos[i, e]
+                    - t1 * cos[i + 1, e]
+                    + w0 * sin[i, e]
+                    + w1 * sin[i + 1, e]
+                )
+                bxx = 3.0 * sin[i, e] * sin[i, e] + 3.0 * sin[i + 1, e] * sin[i + 1, e] + 2.0
+                bxy = -3.0 * sin[i, e] * cos[i, e] - 3.0 * sin[i + 1, e] * cos[i + 1, e]
+                byy = 3.0 * cos[i, e] * cos[i, e] + 3.0 * cos[i + 1, e] * cos[i + 1, e] + 2.0
+                # The first joint has no A: its coefficients vanish and it borrows its own entries.
+                j = max(i - 1, 0)
+                inside = 1.0 if i > 0 else 0.0
+                axx = inside * (3.0 * sin[i, e] * sin[i, e] - 1.0)
+                axy = inside * (-3.0 * sin[i, e] * cos[i, e])
+                ayy = inside * (3.0 * cos[i, e] * cos[i, e] - 1.0)
+                ixx = inverse[0, j, e] if i > 0 else 0.0
+                ixy = inverse[1, j, e] if i > 0 else 0.0
+                iyy = inverse[2, j, e] if i > 0 else 0.0
+                lxx = axx * ixx + axy * ixy
+                lxy = axx * ixy + axy * iyy
+                lyx = axy * ixx + ayy * ixy
+                lyy = axy * ixy + ayy * iyy
+                lower[0, i, e], lower[1, i, e], lower[2, i, e], lower[3, i, e] = lxx, lxy, lyx, lyy
+                bxx -= lxx * axx + lxy * axy
+                bxy -= lxx * axy + lxy * ayy
+                byy -= lyx * axy + lyy * ayy
+                q0 -= inside * (lxx * q[0, j, e] + lxy * q[1, j, e])
+                q1 -= inside * (lyx * q[0, j, e] + lyy * q[1, j, e])
+                det = 1.0 / (bxx * byy - bxy * bxy)
+                inverse[0, i, e], inverse[1, i, e], inverse[2, i, e] = byy * det, -bxy * det, bxx * det
+                q[0, i, e] = q0
+                q[1, i, e] = q1
+        for i in range(n - 2, -1, -1):
+            for e in range(lanes):
+                fx = inverse[0, i, e] * q[0, i, e] + inverse[1, i, e] * q[1, i, e]
+                fy = inverse[1, i, e] * q[0, i, e] + inverse[2, i, e] * q[1, i, e]
+                j = min(i + 1, n - 2)
+                inside = 1.0 if i < n - 2 else 0.0
+                fx -= inside * (lower[0, j, e] * q[0, j, e] + lower[2, j, e] * q[1, j, e])
+                fy -= inside * (lower[1, j, e] * q[0, j, e] + lower[3, j, e] * q[1, j, e])
+                q[0, i, e] = fx
+                q[1, i, e] = fy
+                elastic[i, e] += r[e] * (cos[i, e] * fy - sin[i, e] * fx)
+                elastic[i + 1, e] += r[e] * (cos[i + 1, e] * fy - sin[i + 1, e] * fx)
+        # Rates: (1 - dt/I P) omega = omega + dt/I (tau_k + tau_joint), tridiagonal.
+        for i in range(n):
+            for e in range(lanes):
+                m = x.mass[e] / n
+                gain = dt / (m * r[e] * r[e] / 3.0)
+                beta = x.friction_perpendicular[e] * r[e] * r[e] / (3 * n)
+                off = -gain * (x.damping[e] + x.stiffness[e] * dt)
+                inner = 2.0 if 0 < i < n - 1 else 1.0
+                j = max(i - 1, 0)
+                before = super_[j, e] if i > 0 else 0.0
+                last = predicted[j, e] if i > 0 else 0.0
+                pivot = 1.0 / (1.0 + gain * beta - inner * off - off * before)
+                super_[i, e] = off * pivot
+                predicted[i, e] = (omega[i, e] + gain * elastic[i, e] - off * last) * pivot
+        for i in range(n - 2, -1, -1):
+            for e in range(lanes):
+                predicted[i, e] -= super_[i, e] * predicted[i + 1, e]
+        for e in range(lanes):
+            slow = 1.0 / (1.0 + x.friction_perpendicular[e] * dt / x.mass[e])
+            turn[e] *= slow
+            x.centre_velocity[0, e] += dt * slow * fx_sum[e] / x.mass[e]
+            x.centre_velocity[1, e] += dt * slow * fy_sum[e] / x.mass[e]
+            x.centre[0, e] += dt * x.centre_velocity[0, e]
+            x.centre[1, e] += dt * x.centre_velocity[1, e]
+            inertia_after[e] = momentum_after[e] = 0.0
+        for i in range(n):
+            for e in range(lanes):
+                sin[i, e], cos[i, e] = sincos(s[i, e] + dt * predicted[i, e])
+        _kinematics(sin, cos, predicted, d, v, r, n, lanes)
+        for i in range(n):
+            for e in range(lanes):
+                m = x.mass[e] / n
+                vx = v[0, i, e] + x.centre_velocity[0, e]
+                vy = v[1, i, e] + x.centre_velocity[1, e]
+                inertia_after[e] += m * (d[0, i, e] * d[0, i, e] + d[1, i, e] * d[1, i, e]) + m * r[e] * r[e] / 3.0
+                momentum_after[e] += m * (d[0, i, e] * vy - d[1, i, e] * vx)
+        for e in range(lanes):
+            turn[e] = (momentum_before[e] - momentum_after[e] + dt * turn[e]) / (
+                0.5 * (inertia_before[e] + inertia_after[e])
+            )
+            x.step[e] += 1.0
+            x.time[e] += dt
+        for i in range(n):
+            for e in range(lanes):
+                omega[i, e] = predicted[i, e] + turn[e]
+                s[i, e] += dt * omega[i, e]
+                sin[i, e], cos[i, e] = sincos(s[i, e])
+    _kinematics(sin, cos, omega, d, v, r, n, lanes)
+    for a in range(2):
+        for i in range(n):
+            for e in range(lanes):
+                x.rod_velocity[a, i, e] = v[a, i, e] + x.centre_velocity[a, e]
+
+
+def _published_rows(rows, ids, blocks, lanes, work, steps, dt):
+    width = lanes.shape[2]
+    count = len(lanes)
+    for t in prange(count):
+        for first in range(t * width, len(ids), count * width):
+            gather(rows, ids, first, lanes[t])
+            published(blocks[t : t + 1], work[t : t + 1], steps, dt)
+            scatter(lanes[t], rows, ids, first, 2, BROKEN)
+
+
+PUBLISHED = batch_kernel(_published_rows)

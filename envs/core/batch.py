@@ -1,0 +1,475 @@
+"""The environments: one animal (`BodyEnv`) or many (`BodyVectorEnv`). Only this file knows Gymnasium."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from .task import LIMIT, Option, Task
+
+Snapshot = dict[str, Any]
+"""State of environments as plain arrays; can be pickled."""
+
+_ALL = slice(None)
+
+
+class Bodies:
+    """Rows of one task with their memories and generators; both environments are thin shells around it.
+
+    Parameters
+    ----------
+    task : str
+        Module and class below ``gymnosoma.envs``, as in ``"worm.tasks:Crawl"``.
+    count : int
+        Number of rows.
+    history : int
+        Observations stacked into one, oldest first.
+    randomize : mapping, optional
+        Name of a parameter or option to (low, high); drawn uniformly for every episode.
+    arguments : mapping
+        Passed to the task.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        count: int,
+        history: int,
+        randomize: Mapping[str, tuple[float, float]] | None,
+        arguments: Mapping[str, Any],
+    ) -> None:
+        module, _, name = task.partition(":")
+        self.task: Task = getattr(import_module(f"gymnosoma.envs.{module}"), name)(**arguments)
+        animal = self.task.animal
+        steps = 1.0 / (self.task.rate * animal.dt)
+        self.steps = round(steps)
+        if self.steps < 1 or abs(steps - self.steps) > 1e-6 * self.steps:
+            raise ValueError(f"rate must divide 1/dt = {1 / animal.dt:g} Hz, got {self.task.rate!r}")
+        if not (isinstance(history, int | np.integer) and history >= 1):
+            raise ValueError(f"history must be an integer of at least 1, got {history!r}")
+        if not (isinstance(count, int | np.integer) and count >= 1):
+            raise ValueError(f"num_envs must be an integer of at least 1, got {count!r}")
+        self.randomize = {}
+        for name, bounds in (randomize or {}).items():
+            low, high = self._value(f"randomize: {name}", name, bounds, 2)
+            if np.shape(low) or not low <= high:
+                raise ValueError(f"randomize: {name} must be (low, high) of a scalar, got {bounds!r}")
+            self.randomize[name] = float(low), float(high)
+        self.rows = animal.rows(count)
+        self.memory = np.zeros(count, self.task.memory)
+        self.rngs: list[np.random.Generator] = []
+        self.frames = np.zeros((count, history, self.task.layout.size), np.float32)
+        self.ids = np.arange(count)
+
+    def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
+        """Check an option and spread it over ``count`` rows."""
+        option = self.task.options.get(name)
+        if option is None:
+            if name not in self.task.animal.parameters:
+                known = ", ".join([*self.task.options, *self.task.animal.parameters])
+                raise ValueError(f"{label} is not known; allowed are {known}")
+            option = Option(0.0, np.inf, "SI")
+        try:
+            array = np.asarray(value, float)
+            spread = np.broadcast_to(array, (count, *option.shape))
+        except (ValueError, TypeError):
+            raise ValueError(f"{label} must have shape {option.shape} or {(count, *option.shape)}, got {value!r}") from None
+        if not (np.isfinite(array).all() and (array >= option.low).all() and (array <= option.high).all()):
+            raise ValueError(f"{label} must be within [{option.low:g}, {option.high:g}] {option.unit}, got {value!r}")
+        return spread
+
+    def options(self, given: Mapping[str, Any] | None, count: int) -> dict[str, NDArray[np.float64]]:
+        """Check the options of a reset of ``count`` rows."""
+        return {name: self._value(f"options: {name}", name, value, count) for name, value in (given or {}).items()}
+
+    def reset(self, ids: NDArray[np.int64], given: Mapping[str, NDArray[np.float64]]) -> None:
+        """Start new episodes in ``ids``; ``given`` options win over drawn ones."""
+        rngs = [self.rngs[i] for i in ids]
+        drawn = np.array([[rng.uniform(*bounds) for bounds in self.randomize.values()] for rng in rngs])
+        options = {name: drawn[:, j] for j, name in enumerate(self.randomize)} | dict(given)
+        self.task.reset(self.rows, self.memory, ids, rngs, options)
+        start = self.task.observe(self.rows[ids], self.memory[ids])
+        self.frames[ids] = start[:, None]
+
+    def check(self, actions: ArrayLike) -> NDArray[np.float64]:
+        """Actions (B, n) as finite float64 within [-1, 1]."""
+        shape = (len(self.rows), self.task.action_size)
+        try:
+            array = np.asarray(actions, np.float64)
+        except (ValueError, TypeError):
+            raise ValueError(f"action must be an array of numbers, got {actions!r}") from None
+        if array.shape != shape:
+            raise ValueError(f"action must have shape {shape}, got {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"action must be finite, got {array[~np.isfinite(array).all(1)][0]}")
+        return np.minimum(np.maximum(array, -1.0), 1.0)
+
+    def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Advance ``ids`` by one control period; rewards and endings of all rows."""
+        task, rows, memory = self.task, self.rows, self.memory
+        everyone = len(ids) == len(rows)
+        drive = task.command(actions, rows, memory)
+        task.animal.advance(rows, ids, drive if everyone else drive[ids], self.steps)
+        ending = np.where(rows["status"] == 0.0, task.terminated(rows, memory), rows["status"])
+        return task.reward(rows, memory), ending
+
+    def observe(self, ids: NDArray[np.int64] | slice = _ALL) -> NDArray[np.float32]:
+        """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
+        frames = self.frames
+        if frames.shape[1] == 1 and ids is _ALL:
+            frames[:, 0] = self.task.observe(self.rows, self.memory)
+        elif ids is _ALL or len(ids):
+            new = self.task.observe(self.rows, self.memory)[ids]
+            frames[ids, :-1] = frames[ids, 1:]
+            frames[ids, -1] = new
+        return frames.reshape(len(frames), -1).copy()
+
+    def failure(self, ending: float) -> str | None:
+        """Reason for which an episode failed, None if it did not."""
+        return self.task.animal.failures.get(ending) or self.task.endings.get(ending)
+
+    def save(self) -> Snapshot:
+        """Copy everything that the future depends on."""
+        return {
+            "rows": self.rows.copy(),
+            "memory": self.memory.copy(),
+            "frames": self.frames.copy(),
+            "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a snapshot of the same task with as many rows."""
+        for name in ("rows", "memory", "frames"):
+            own, other = getattr(self, name), snapshot.get(name)
+            if not (isinstance(other, np.ndarray) and other.dtype == own.dtype and other.shape == own.shape):
+                raise ValueError(
+                    f"snapshot: {name} must be an array of shape {own.shape} of this task's records, as save() gives it"
+                )
+        for name in ("rows", "memory", "frames"):
+            getattr(self, name)[...] = snapshot[name]
+        self.rngs = self.rngs or [np.random.default_rng() for _ in self.rows]
+        for rng, state in zip(self.rngs, snapshot["generators"], strict=True):
+            rng.bit_generator.state = copy.deepcopy(state)
+
+    def spaces(self) -> tuple[Box, Box]:
+        """Observation and action space of one row."""
+        size = self.frames.shape[1] * self.frames.shape[2]
+        return (
+            Box(-LIMIT, LIMIT, (size,), np.float32),
+            Box(-1.0, 1.0, (self.task.action_size,), np.float32),
+        )
+
+
+class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
+    """One animal with one task as a Gymnasium environment.
+
+    Parameters
+    ----------
+    task : str
+        Set by the catalogue: module and class of the task.
+    render_mode : {None, "rgb_array", "human"}
+    history : int
+        Observations stacked into one, oldest first, for tasks whose state is hidden.
+    randomize : mapping, optional
+        Name of a physical parameter or task option to (low, high), drawn anew for every episode.
+    **arguments
+        Of the task, such as ``actions=``, ``scheme=``, ``dt=`` and ``rate=``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown or impossible argument, naming it.
+    """
+
+    metadata = {"render_modes": ["rgb_array", "human"], "render_fps": 40}  # noqa: RUF012 (Gymnasium's form)
+
+    def __init__(
+        self,
+        task: str,
+        render_mode: str | None = None,
+        history: int = 1,
+        randomize: Mapping[str, tuple[float, float]] | None = None,
+        **arguments: Any,
+    ) -> None:
+        _check_render_mode(render_mode)
+        self.bodies = Bodies(task, 1, history, randomize, arguments)
+        self.task = self.bodies.task
+        self.render_mode = render_mode
+        self.metadata = self.metadata | {"render_fps": self.task.rate}
+        self.observation_space, self.action_space = self.bodies.spaces()
+        self._ended = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start an episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+        options : dict, optional
+            Values of physical parameters or of the task's options, for this episode.
+
+        Returns
+        -------
+        observation, info
+        """
+        given = self.bodies.options(options, 1)
+        super().reset(seed=seed)
+        self.bodies.rngs = [self.np_random]
+        self.bodies.reset(self.bodies.ids, given)
+        self._ended = False
+        return self.bodies.frames.reshape(-1).copy(), self._info()
+
+    def step(
+        self, action: ArrayLike
+    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+            ``info["failure"]`` is there when the episode failed, and says why.
+
+        Raises
+        ------
+        ValueError
+            If the action has a wrong shape or is not finite.
+        """
+        if self._ended:
+            raise ResetNeeded("the episode has ended or not begun: call reset()")
+        bodies = self.bodies
+        reward, ending = bodies.step(bodies.check(np.expand_dims(action, 0)), bodies.ids)
+        self._ended = bool(ending[0] != 0.0)
+        observation = bodies.observe()[0]
+        info = self._info()
+        if self._ended:
+            failure = bodies.failure(ending[0])
+            if failure is not None:
+                info["failure"] = failure
+        return observation, float(reward[0]), self._ended, False, info
+
+    def _info(self) -> dict[str, Any]:
+        return {name: value[0] for name, value in self.task.info(self.bodies.rows, self.bodies.memory).items()}
+
+    def save(self) -> Snapshot:
+        """Copy the state of the environment, generator included (not that of wrappers)."""
+        return self.bodies.save() | {"ended": self._ended}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        self.bodies.restore(snapshot)
+        self._np_random = self.bodies.rngs[0]
+        self._ended = snapshot["ended"]
+
+
+class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
+    """Many animals with the same task; bit for bit what as many `BodyEnv` do.
+
+    Row i is seeded ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
+
+    Parameters
+    ----------
+    num_envs : int
+    task, render_mode, history, randomize, **arguments
+        As for `BodyEnv`.
+    max_episode_steps : int, optional
+        Steps after which an episode is truncated.
+    autoreset_mode : AutoresetMode or str
+        NEXT_STEP (default): the step after an episode's end resets, ignoring the action. SAME_STEP: the
+        ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user resets with
+        ``options={"reset_mask": mask}``.
+    threads : int
+        Threads that advance the animals. With more than one, start worker processes by spawn or
+        forkserver: numba's thread pool does not survive a fork.
+    """
+
+    metadata = BodyEnv.metadata
+
+    def __init__(
+        self,
+        num_envs: int,
+        task: str,
+        render_mode: str | None = None,
+        history: int = 1,
+        randomize: Mapping[str, tuple[float, float]] | None = None,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        threads: int = 1,
+        **arguments: Any,
+    ) -> None:
+        _check_render_mode(render_mode)
+        try:
+            mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            known = ", ".join(mode.value for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode must be one of {known}, got {autoreset_mode!r}") from None
+        self.bodies = Bodies(task, num_envs, history, randomize, arguments | {"threads": threads})
+        self.task = self.bodies.task
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.autoreset_mode = mode
+        self.metadata = self.metadata | {"render_fps": self.task.rate, "autoreset_mode": mode}
+        self.single_observation_space, self.single_action_space = self.bodies.spaces()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._limit = np.inf if max_episode_steps is None else max_episode_steps
+        self._elapsed = np.zeros(num_envs)
+        self._done = np.zeros(num_envs, np.bool_)
+        self._seeds: list[int] = []
+        self._everyone = np.ones(num_envs, np.bool_)
+        self._everyone.flags.writeable = False  # shared by all infos
+
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Generators of the rows."""
+        return tuple(self.bodies.rngs)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Seeds of the rows' generators."""
+        return tuple(self._seeds)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start episodes in all rows, or in those of ``options["reset_mask"]``.
+
+        Parameters
+        ----------
+        seed : int or list of int, optional
+            An int seeds row i with ``seed + i``.
+        options : dict, optional
+            Physical parameters and task options, each one value or one per row reset; valid for this
+            reset, automatic resets draw from ``randomize``.
+
+        Returns
+        -------
+        observations, info
+        """
+        options = dict(options or {})
+        mask = options.pop("reset_mask", None)
+        if mask is None:
+            mask = self._everyone
+        elif not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,) and mask.any()):
+            raise ValueError(f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {mask!r}")
+        ids = np.flatnonzero(mask)
+        given = self.bodies.options(options, len(ids))
+        self._seed(seed, ids)
+        self.bodies.reset(ids, given)
+        self._elapsed[ids] = 0
+        self._done[ids] = False
+        return self.bodies.observe(ids[:0]), self._info(mask)
+
+    def _seed(self, seed: int | Sequence[int | None] | None, ids: NDArray[np.int64]) -> None:
+        count = self.num_envs
+        if seed is None:
+            seeds: Sequence[int | None] = [None] * count
+        elif isinstance(seed, int | np.integer):
+            seeds = [int(seed) + i for i in range(count)]
+        else:
+            seeds = list(seed)
+        if len(seeds) != count:
+            raise ValueError(f"seed must be an int or {count} of them, got {len(seeds)}")
+        if not self.bodies.rngs:
+            self.bodies.rngs, self._seeds = map(list, zip(*(seeding.np_random(s) for s in seeds), strict=True))
+        else:
+            for i in ids:
+                if seeds[i] is not None:
+                    self.bodies.rngs[i], self._seeds[i] = seeding.np_random(seeds[i])
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Hold the actions for one control period; values beyond [-1, 1] are clipped.
+
+        Returns
+        -------
+        observations, rewards, terminations, truncations, infos
+            ``infos["failure"]`` holds the reason of each row that failed, ``infos["_failure"]`` which.
+
+        Raises
+        ------
+        ValueError
+            If the actions have a wrong shape or are not finite.
+        """
+        bodies, done = self.bodies, self._done
+        if not bodies.rngs:
+            raise ResetNeeded("no episode has begun: call reset()")
+        late = done.any()
+        if late and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise ResetNeeded(f"episodes of rows {np.flatnonzero(done)} have ended: reset them with reset_mask")
+        checked = bodies.check(actions)
+        alive = np.flatnonzero(~done) if late else bodies.ids
+        rewards, ending = bodies.step(checked, alive)
+        self._elapsed += 1.0
+        if late:
+            ids = np.flatnonzero(done)
+            bodies.reset(ids, {})
+            self._elapsed[ids] = 0.0
+            ending[ids] = 0.0
+            rewards[ids] = 0.0
+            observations = bodies.observe(alive)
+        else:
+            observations = bodies.observe()
+        terminated = ending != 0.0
+        truncated = self._elapsed >= self._limit
+        self._done = terminated | truncated
+        if not self._done.any():
+            return observations, rewards, terminated, truncated, self._info(self._everyone)
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
+
+        over, ids = self._done, np.flatnonzero(self._done)
+        final = np.full(self.num_envs, None, object)
+        for i in ids:
+            final[i] = observations[i]
+        final_info = self._info(over, ending)
+        bodies.reset(ids, {})
+        self._elapsed[ids] = 0.0
+        self._done = np.zeros(self.num_envs, np.bool_)
+        info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
+        return bodies.observe(ids[:0]), rewards, terminated, truncated, info | self._info(self._everyone)
+
+    def _info(self, mask: NDArray[np.bool_], ending: NDArray[np.float64] | None = None) -> dict[str, Any]:
+        """Info of the rows in ``mask``, in Gymnasium's form: each key with a mask of its rows."""
+        info: dict[str, Any] = {}
+        for name, value in self.task.info(self.bodies.rows, self.bodies.memory).items():
+            if mask is not self._everyone:
+                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
+            info[name], info[f"_{name}"] = value, mask
+        if ending is not None and ending.any():
+            reasons = [self.bodies.failure(code) for code in ending]
+            failed = np.array([reason is not None for reason in reasons])
+            if failed.any():
+                info["failure"], info["_failure"] = np.array(reasons, object), failed
+        return info
+
+    def save(self) -> Snapshot:
+        """Copy the state of all rows, generators included."""
+        return self.bodies.save() | {"elapsed": self._elapsed.copy(), "done": self._done.copy()}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        self.bodies.restore(snapshot)
+        self._elapsed[:] = snapshot["elapsed"]
+        self._done = snapshot["done"].copy()
+
+
+def _check_render_mode(render_mode: str | None) -> None:
+    if render_mode not in (None, *BodyEnv.metadata["render_modes"]):
+        raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")

@@ -1,0 +1,92 @@
+"""Reads the tables of the papers and converts them to SI."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+_UNITS = {
+    "1": 1.0,
+    "m": 1.0,
+    "cm": 1e-2,
+    "mm": 1e-3,
+    "um": 1e-6,
+    "kg": 1.0,
+    "g": 1e-3,
+    "mg": 1e-6,
+    "ug": 1e-9,
+    "s": 1.0,
+    "ms": 1e-3,
+    "Hz": 1.0,
+    "N": 1.0,
+    "mN": 1e-3,
+    "uN": 1e-6,
+    "pN": 1e-12,
+    "Pa": 1.0,
+    "MPa": 1e6,
+    "GPa": 1e9,
+    "J": 1.0,
+    "W": 1.0,
+    "fW": 1e-15,
+    "rad": 1.0,
+    "deg": np.pi / 180.0,
+}
+
+
+def unit_factor(unit: str) -> float:
+    """Factor that converts a value in ``unit`` to SI.
+
+    Parameters
+    ----------
+    unit : str
+        Factors separated by blanks, each with an optional power; one after a slash divides, as in
+        ``"ug mm^2/s^2"`` or ``"N s^2/m^2"``. Angles become radians.
+
+    Raises
+    ------
+    ValueError
+        If a factor is not a known unit.
+    """
+    result = 1.0
+    for part in unit.replace("/", " /").split():
+        name, _, power = part.removeprefix("/").partition("^")
+        if name not in _UNITS or not (power or "1").isdigit():
+            raise ValueError(f"unit {unit!r}: {part.removeprefix('/')!r} is not known; known are {', '.join(_UNITS)}")
+        exponent = int(power or "1")
+        result *= _UNITS[name] ** (-exponent if part.startswith("/") else exponent)
+    return float(result)
+
+
+def read_table(path: str) -> dict[str, Any]:
+    """Read a table of a paper in SI.
+
+    Parameters
+    ----------
+    path : str
+        TOML file in ``assets``, such as ``"worm/parameters.toml"``. Each entry has ``value`` as printed
+        and ``unit``, and where the printed value is a slip ``used`` and ``note``.
+
+    Returns
+    -------
+    dict
+        Name to number, or to an array where the entry lists several.
+
+    Raises
+    ------
+    ValueError
+        If an entry lacks ``value`` or ``unit``, or its unit is not known.
+    """
+    with resources.files("gymnosoma.assets").joinpath(path).open("rb") as file:
+        table = tomllib.load(file)
+    result = {}
+    for name, entry in table.items():
+        missing = {"value", "unit"} - entry.keys()
+        if missing:
+            raise ValueError(f"table {path}: entry {name!r} lacks {', '.join(sorted(missing))}")
+        value = entry.get("used", entry["value"])
+        factor = unit_factor(entry["unit"])
+        result[name] = np.asarray(value, float) * factor if isinstance(value, list) else float(value) * factor
+    return result

@@ -1,0 +1,232 @@
+"""The worm as an animal: rows of state that can be started, advanced and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.chain import chain_crosses, chain_points
+from ..core.lanes import Stepper
+from .body import (
+    BROKEN,
+    FOLDED,
+    MIDPOINT,
+    PARAMETERS,
+    PUBLISHED,
+    midpoint_work,
+    published_work,
+    state_dtype,
+)
+from .params import WormParams, check_parameter
+
+_SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
+
+
+class Worm:
+    """C. elegans of Chung, Chang & Kim (2024).
+
+    Its drive is the control angle of each joint (n_rods - 1, rad). Signals, by name, each with a
+    leading axis of rows:
+
+    =====================  ===============  =========  ==================================================
+    name                   shape            unit       meaning
+    =====================  ===============  =========  ==================================================
+    ``centre``             (2,)             m          centre of mass
+    ``centre_velocity``    (2,)             m/s
+    ``rod_angle``          (n,)             rad        heading of each rod, head to tail, continuous
+    ``rod_rate``           (n,)             rad/s
+    ``rod_centre``         (n, 2)           m
+    ``rod_velocity``       (n, 2)           m/s
+    ``joint_angle``        (n - 1,)         rad        rod i+1 minus rod i
+    ``control_angle``      (n - 1,)         rad        the drive in force
+    ``head``, ``tail``     (2,)             m          ends of the body
+    ``friction_force``     (n, 2)           N          of the medium on each rod
+    ``power``              ()               W          done against friction (translation, as in Fig. 4)
+    =====================  ===============  =========  ==================================================
+
+    With the midpoint scheme rates and velocities are those of half a step ago.
+
+    Parameters
+    ----------
+    params : WormParams, optional
+    dt : float, s, optional
+        Time step; 5 ms for ``midpoint``, 1e-5 s for ``published``.
+    scheme : {"midpoint", "published"}
+        Linearly implicit midpoint with BDF2 rates, or the paper's semi-implicit Euler method.
+    threads : int
+        Threads that advance many rows. Results do not depend on it.
+
+    Raises
+    ------
+    ValueError
+        For an unknown scheme, or a ``dt`` or ``threads`` that is not positive.
+    """
+
+    parameters = PARAMETERS
+    failures = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
+
+    def __init__(
+        self, params: WormParams | None = None, dt: float | None = None, scheme: str = "midpoint", threads: int = 1
+    ) -> None:
+        if scheme not in _SCHEMES:
+            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
+        kernels, work, default = _SCHEMES[scheme]
+        self.params = WormParams() if params is None else params
+        self.dt = default if dt is None else float(dt)
+        if not (np.isfinite(self.dt) and self.dt > 0):
+            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        self.scheme = scheme
+        self.drive_size = self.params.n_rods - 1
+        self.state = state_dtype(self.params.n_rods)
+        self._stepper = Stepper(self.state, work(self.params.n_rods), kernels, threads)
+        self.signals = {
+            "centre": lambda rows: rows["centre"],
+            "centre_velocity": lambda rows: rows["centre_velocity"],
+            "rod_angle": lambda rows: rows["rod_angle"],
+            "rod_rate": lambda rows: rows["rod_rate"],
+            "rod_centre": lambda rows: 0.5 * (self.points(rows)[:, 1:] + self.points(rows)[:, :-1]),
+            "rod_velocity": lambda rows: rows["rod_velocity"].swapaxes(1, 2),
+            "joint_angle": lambda rows: np.diff(rows["rod_angle"]),
+            "control_angle": lambda rows: rows["control_angle"],
+            "head": lambda rows: self.points(rows)[:, 0],
+            "tail": lambda rows: self.points(rows)[:, -1],
+            "friction_force": lambda rows: friction_force(rows["rod_angle"], rows["rod_velocity"].swapaxes(1, 2), rows),
+            "power": lambda rows: -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2)),
+        }
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Make ``count`` rows of state: straight along x, head at -x, centred and at rest."""
+        rows = np.zeros(count, self.state)
+        for name in PARAMETERS:
+            rows[name] = getattr(self.params, name)
+        return rows
+
+    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
+        """Start ``rows[ids]`` anew, at rest unless told otherwise.
+
+        Parameters
+        ----------
+        rows : (B,) records
+            Changed in place.
+        ids : (A,) int
+        start : mapping, optional
+            Initial values, each for all rows or with a leading axis of A: ``rod_angle`` (n,) rad, or
+            ``joint_angle`` (n - 1,) rad about ``heading`` rad (the mean rod angle, 0: the head points
+            to -x); ``centre`` (2,) m; ``rod_rate`` (n,) rad/s; ``centre_velocity`` (2,) m/s; and any
+            physical parameter, which otherwise returns to the value in ``params``.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a wrong shape, or a value that is not possible.
+        """
+        n, count = self.params.n_rods, len(ids)
+        shapes = {
+            "rod_angle": (n,),
+            "joint_angle": (n - 1,),
+            "heading": (),
+            "centre": (2,),
+            "rod_rate": (n,),
+            "centre_velocity": (2,),
+        }
+        given = {}
+        for name, value in (start or {}).items():
+            if name not in shapes and name not in PARAMETERS:
+                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *PARAMETERS])}")
+            if name in PARAMETERS:
+                check_parameter(name, value)
+            shape = (count, *shapes.get(name, ()))
+            array = np.asarray(value, float)
+            try:
+                given[name] = np.broadcast_to(array, shape)
+            except ValueError:
+                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
+            if not np.isfinite(array).all():
+                raise ValueError(f"start: {name} must be finite, got {value!r}")
+        fresh = self.rows(count)
+        if "rod_angle" in given:
+            fresh["rod_angle"] = given["rod_angle"]
+        elif "joint_angle" in given or "heading" in given:
+            angle = np.zeros((count, n))
+            angle[:, 1:] = np.cumsum(given.get("joint_angle", np.zeros((count, n - 1))), 1)
+            angle += (np.broadcast_to(given.get("heading", 0.0), (count,)) - angle.mean(1))[:, None]
+            fresh["rod_angle"] = angle
+        for name in ("centre", "rod_rate", "centre_velocity", *PARAMETERS):
+            if name in given:
+                fresh[name] = given[name]
+        fresh["rod_rate_before"] = fresh["rod_rate"]
+        self._set_velocities(fresh)
+        fresh["control_angle"] = np.diff(fresh["rod_angle"])
+        rows[ids] = fresh
+
+    def _set_velocities(self, rows: NDArray[Any]) -> None:
+        """Rod velocities that fit the rates and the velocity of the centre."""
+        half = rows["length"][:, None] / (2 * self.params.n_rods)
+        for axis, tangent in ((0, -np.sin(rows["rod_angle"])), (1, np.cos(rows["rod_angle"]))):
+            swing = half * rows["rod_rate"] * tangent
+            velocity = np.zeros_like(swing)
+            velocity[:, 1:] = np.cumsum(swing[:, 1:] + swing[:, :-1], 1)
+            velocity += (rows["centre_velocity"][:, axis] - velocity.mean(1))[:, None]
+            rows["rod_velocity"][:, axis] = rows["rod_velocity_before"][:, axis] = velocity
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
+        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, n_rods - 1) held.
+
+        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
+        """
+        rows["control_angle"][ids] = drive
+        self._stepper.advance(rows, ids, steps, self.dt)
+
+    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Signal ``name`` of the class table for all rows."""
+        if name not in self.signals:
+            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
+        return self.signals[name](rows)
+
+    def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Head tip, joints and tail tip, (B, n + 1, 2) m."""
+        points = np.empty((len(rows), self.params.n_rods + 1, 2))
+        chain_points(rows["rod_angle"], rows["centre"], rows["length"], points)
+        return points
+
+    def crosses(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which worms cross themselves, (B,)."""
+        return chain_crosses(rows["rod_angle"])
+
+    def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Kinetic energy and elastic energy of the joints about the control angles, (B,) J."""
+        n = self.params.n_rods
+        m = rows["mass"] / n
+        inertia = m * (rows["length"] / (2 * n)) ** 2 / 3.0
+        kinetic = 0.5 * m * np.sum(rows["rod_velocity"] ** 2, (1, 2)) + 0.5 * inertia * np.sum(rows["rod_rate"] ** 2, 1)
+        bend = np.diff(rows["rod_angle"]) - rows["control_angle"]
+        return kinetic + 0.5 * rows["stiffness"] * np.sum(bend**2, 1)
+
+
+def friction_force(
+    rod_angle: NDArray[np.float64], rod_velocity: NDArray[np.float64], friction: Mapping[str, Any] | NDArray[Any]
+) -> NDArray[np.float64]:
+    """Force of the medium on each rod, -(b_par/n)(v.r)r - (b_perp/n)(v.N)N; Chung et al. (2024).
+
+    Parameters
+    ----------
+    rod_angle : (..., n) float, rad
+    rod_velocity : (..., n, 2) float, m/s
+    friction : rows or mapping
+        ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
+
+    Returns
+    -------
+    force : (..., n, 2) float, N
+    """
+    n = rod_angle.shape[-1]
+    along = np.stack([np.cos(rod_angle), np.sin(rod_angle)], -1)
+    parallel = np.sum(rod_velocity * along, -1, keepdims=True) * along
+    b_par = np.asarray(friction["friction_parallel"])[..., None, None] / n
+    b_perp = np.asarray(friction["friction_perpendicular"])[..., None, None] / n
+    return -b_par * parallel - b_perp * (rod_velocity - parallel)

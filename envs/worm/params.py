@@ -1,0 +1,105 @@
+"""Parameters of the worm in SI, from the paper's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.table import read_table
+
+
+@cache
+def table() -> dict[str, float]:
+    """Constants of Chung, Chang & Kim (2024) in SI."""
+    return read_table("worm/parameters.toml")
+
+
+def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Friction coefficients between water and agar, b_water^(1 - sigma) b_agar^sigma.
+
+    Chung et al. (2024), "Body shape ensembles".
+
+    Parameters
+    ----------
+    sigma : array_like
+        Medium index: 0 water, 1 agar.
+
+    Returns
+    -------
+    perpendicular, parallel : array, kg/s
+    """
+    t, s = table(), np.asarray(sigma, float)
+    water, agar = t["water_friction_perpendicular"], t["agar_friction_perpendicular"]
+    perpendicular = water ** (1.0 - s) * agar**s
+    return perpendicular, perpendicular / (t["water_friction_ratio"] ** (1.0 - s) * t["agar_friction_ratio"] ** s)
+
+
+@dataclass(frozen=True)
+class WormParams:
+    """Physical parameters of one worm; the defaults are the paper's worm on agar.
+
+    Parameters
+    ----------
+    n_rods : int
+        Rods of the chain, at least 3.
+    mass : float, kg
+    length : float, m
+    friction_perpendicular, friction_parallel : float, kg/s
+        Friction coefficients of the whole straight body across and along it; zero is allowed.
+    stiffness : float, N m
+        Elasticity of a joint, the paper's kappa.
+    damping : float, N m s
+        Damping of a joint, the paper's c.
+    """
+
+    n_rods: int = 25
+    mass: float = 2e-9
+    length: float = 1e-3
+    friction_perpendicular: float = 0.128
+    friction_parallel: float = 0.0032
+    stiffness: float = 1.75e-10
+    damping: float = 1.75e-10 / 5.6
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.n_rods, int | np.integer) and self.n_rods >= 3):
+            raise ValueError(f"n_rods must be an integer of at least 3, got {self.n_rods!r}")
+        for field in fields(self)[1:]:
+            check_parameter(field.name, getattr(self, field.name))
+
+    @classmethod
+    def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None) -> WormParams:
+        """Build the paper's worm in a medium.
+
+        Parameters
+        ----------
+        sigma : float
+            Medium index: 0 water, 1 agar.
+        scale : float
+            Factor on the friction coefficients; the paper's turns use agar with 0.01.
+        n_rods : int, optional
+            Rods of the chain; the paper's 25.
+        """
+        if not (np.isfinite(sigma) and np.isfinite(scale) and scale >= 0):
+            raise ValueError(f"sigma must be finite and scale at least 0, got {sigma!r} and {scale!r}")
+        t = table()
+        perpendicular, parallel = friction(sigma)
+        return cls(
+            n_rods=int(t["n_rods"]) if n_rods is None else n_rods,
+            mass=t["mass"],
+            length=t["length"],
+            friction_perpendicular=scale * float(perpendicular),
+            friction_parallel=scale * float(parallel),
+            stiffness=t["stiffness"],
+            damping=t["stiffness"] / t["relaxation"],
+        )
+
+
+def check_parameter(name: str, value: ArrayLike) -> None:
+    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
+    array = np.asarray(value, float)
+    positive = name in ("mass", "length")
+    if not (np.isfinite(array).all() and ((array > 0) if positive else (array >= 0)).all()):
+        raise ValueError(f"{name} must be finite and {'greater than' if positive else 'at least'} 0, got {value!r}")
