@@ -93,6 +93,21 @@ def self_crossing(angle, scratch, crossed):
                 break
 
 
+@kernel
+def _rotate(angle, vectors, out):
+    for b in range(len(angle)):
+        s, c = sincos(angle[b])
+        out[b, 0] = c * vectors[b, 0] + s * vectors[b, 1]
+        out[b, 1] = c * vectors[b, 1] - s * vectors[b, 0]
+
+
+def into_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Components of world vectors (B, 2) along and to the left of headings (B,) rad, as (B, 2)."""
+    out = np.empty((len(heading), 2))
+    _rotate(heading, vectors, out)
+    return out
+
+
 def chain_crosses(angle: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Tell which of the chains with headings ``angle`` (B, n) cross themselves, as (B,) bool."""
     crossed = np.zeros(len(angle), np.bool_)
