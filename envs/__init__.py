@@ -1,4 +1,9 @@
-"""The environments."""
+"""The environments: the catalogue of ids, and the models without reinforcement learning.
+
+To add a task, write its class in ``<animal>/tasks.py`` and add a line to ``CATALOGUE``.
+"""
+
+from __future__ import annotations
 
 if __name__ != "gymnosoma.envs":
     raise ImportError(
@@ -6,6 +11,32 @@ if __name__ != "gymnosoma.envs":
         "the compiled kernels would be mixed up in numba's cache."
     )
 
-from .core.simulate import Trajectory, simulate
+from typing import Any
 
-__all__ = ["Trajectory", "simulate"]
+import gymnasium
+
+from .core.check import check_vector_env
+from .core.simulate import Trajectory, simulate
+from .core.task import tolerance
+
+__all__ = ["CATALOGUE", "Trajectory", "check_vector_env", "simulate", "tolerance"]
+
+CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
+    # id, task, time limit in steps, reward that counts as solved, arguments
+    ("WormCrawl-v0", "worm.tasks:Crawl", 400, 200.0, {}),
+    ("WormSwim-v0", "worm.tasks:Swim", 400, 135.0, {}),
+    ("WormMedium-v0", "worm.tasks:Medium", 400, 150.0, {"history": 4}),
+    ("WormReach-v0", "worm.tasks:Reach", 600, 60.0, {}),
+    ("WormEscape-v0", "worm.tasks:Escape", 480, 3.0, {}),
+    ("WormFollow-v0", "worm.tasks:Follow", 600, 550.0, {}),
+)
+
+for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
+    gymnasium.register(
+        f"gymnosoma/{_name}",
+        entry_point="gymnosoma.envs.core.batch:BodyEnv",
+        vector_entry_point="gymnosoma.envs.core.batch:BodyVectorEnv",
+        max_episode_steps=_limit,
+        reward_threshold=_threshold,
+        kwargs={"task": _task, **_arguments},
+    )

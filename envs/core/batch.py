@@ -121,8 +121,9 @@ class Bodies:
         everyone = len(ids) == len(rows)
         drive = task.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if everyone else drive[ids], self.steps)
-        ending = np.where(rows["status"] == 0.0, task.terminated(rows, memory), rows["status"])
-        return task.reward(rows, memory), ending
+        rewards = task.reward(rows, memory)
+        status = rows["status"]
+        return rewards, np.where(status == 0.0, task.terminated(rows, memory), status)
 
     def observe(self, ids: NDArray[np.int64] | slice = _ALL) -> NDArray[np.float32]:
         """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""

@@ -99,8 +99,8 @@ class Task(Protocol):
     action_size: int
     layout: Layout
     memory: np.dtype[Any]
-    options: dict[str, Option]
-    endings: dict[float, str]
+    options: Mapping[str, Option]
+    endings: Mapping[float, str]
 
     def reset(
         self,
@@ -121,10 +121,10 @@ class Task(Protocol):
         """Observations (B, d)."""
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Rewards (B,) of the control period that has just ended."""
+        """Rewards (B,); called once after the physics of each period, so it may note progress in memory."""
 
     def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Ending (B,) of each row: 0 while it goes on, else a key of ``endings``."""
+        """Ending (B,) of each row: 0 while it goes on; a key of ``endings`` if it failed; else success."""
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Physical quantities in SI, each with a leading axis of B, none a view of its arguments."""

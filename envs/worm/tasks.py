@@ -1,40 +1,40 @@
-"""Tasks of the worm: swim, crawl."""
+"""Tasks of the worm: crawl, swim, cope with a medium, reach, escape, follow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.chain import into_frame
-from ..core.task import Field, Layout, Option
+from ..core.simulate import Controller
+from ..core.task import Field, Layout, Option, tolerance
 from .animal import Worm
-from .kymogram import SineKymogram
-from .params import WormParams
+from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram, load_kymogram
+from .params import WormParams, friction
 
-CROSSED = 10.0
+CROSSED, REACHED, LOST, COMPLETE = 10.0, 11.0, 12.0, 13.0
+"""Endings: the body crossed itself; target reached; path lost; path complete."""
+
 MODES = 6
-BEND = 0.9
-"""Largest commanded joint angle, rad."""
+"""Spatial cosine modes of the action level ``modes``."""
 
 
 class _WormTask:
-    """Actions and observations that all tasks of the worm share.
+    """Actions and observations that all tasks of the worm share; subclasses add goal, reward, endings."""
 
-    Subclasses name their medium and control rate, and add goal, reward and endings.
-    """
-
-    sigma: float
+    sigma = 1.0
     scale = 1.0
-    rate: float
-    bend = BEND
-    options: dict[str, Option] = {}  # noqa: RUF012 (never changed)
-    endings = {CROSSED: "the body crossed itself"}  # noqa: RUF012
-    extra_fields: dict[str, Field] = {}  # noqa: RUF012
-    extra_memory: tuple[tuple[Any, ...], ...] = ()
+    rate = 20.0
+    bend = 0.9
+    """Largest commanded joint angle, rad."""
+    time_step = 5e-3
+    options: Mapping[str, Option] = {}
+    endings: Mapping[float, str] = {CROSSED: "the body crossed itself"}
+    fields: Mapping[str, Field] = {}
+    records: tuple[tuple[Any, ...], ...] = ()
 
     def __init__(
         self,
@@ -51,6 +51,8 @@ class _WormTask:
             if not (np.isfinite(rate) and rate > 0):
                 raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
             self.rate = rate
+        if dt is None and scheme == "midpoint":
+            dt = self.time_step
         self.actions = actions
         self.animal = Worm(WormParams.in_medium(self.sigma, self.scale, n_rods), dt, scheme, threads)
         joints = self.animal.drive_size
@@ -64,12 +66,10 @@ class _WormTask:
                 "joint_rate": Field(joints, "rad/s", 5.0),
                 "action": Field(self.action_size, "1", 1.0),
                 "velocity": Field(2, "m/s", 1e-3),
-                **self.extra_fields,
+                **self.fields,
             }
         )
-        self.memory = np.dtype(
-            [("action", "f8", (self.action_size,)), ("from", "f8", (2,)), ("goal", "f8", (2,)), *self.extra_memory]
-        )
+        self.memory = np.dtype([("action", "f8", (self.action_size,)), ("from", "f8", (2,)), *self.records])
 
     def reset(
         self,
@@ -81,70 +81,341 @@ class _WormTask:
     ) -> None:
         """Start at rest, slightly and smoothly bent, with the head in a random direction."""
         draws = np.array([rng.uniform(-1.0, 1.0, MODES + 1) for rng in rngs])
-        bend = np.sum(draws[:, :MODES, None] * self._modes, 1)
+        bend = 0.05 * np.sum(draws[:, :MODES, None] * self._modes, 1)
         heading = np.pi * draws[:, MODES]
         physical = {name: options[name] for name in self.animal.parameters if name in options}
-        self.animal.reset(rows, ids, {"joint_angle": 0.05 * bend, "heading": heading, **physical})
+        self.animal.reset(rows, ids, {"joint_angle": self.posture() + bend, "heading": heading, **physical})
         fresh = np.zeros(len(ids), self.memory)
-        fresh["goal"] = -np.stack([np.cos(heading), np.sin(heading)], 1)
         fresh["from"] = rows["centre"][ids]
+        self.begin(rows, fresh, ids, rngs, options, -np.stack([np.cos(heading), np.sin(heading)], 1))
         memory[ids] = fresh
 
-    def command(
-        self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def posture(self) -> NDArray[np.float64] | float:
+        """Mean joint angles at the start, rad."""
+        return 0.0
+
+    def begin(
+        self,
+        rows: NDArray[Any],
+        memory: NDArray[Any],
+        ids: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+        options: Mapping[str, NDArray[np.float64]],
+        forward: NDArray[np.float64],
+    ) -> None:
+        """Set the task's own ``records`` in ``memory``, which has an entry per id, as has ``forward`` (A, 2)."""
+
+    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Control angles from actions."""
         memory["action"] = actions
         memory["from"] = rows["centre"]
         if self.actions == "angles":
             return self.bend * actions
         if self.actions == "modes":
-            return np.clip(self.bend * np.sum(actions[:, :, None] * self._modes, 1), -self.bend, self.bend)
-        angles = self._reference(rows) + self.bend * actions
-        return np.clip(angles, -self.bend, self.bend)
+            angles = self.bend * np.sum(actions[:, :, None] * self._modes, 1)
+        else:
+            time = rows["time"]
+            angles = self.reference().drive(time + 0.5 / self.rate, {}, time == 0.0) + self.bend * actions
+        return np.minimum(np.maximum(angles, -self.bend), self.bend)
 
-    def _reference(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Control angles of the reference controller in the coming period, to which `residual` adds."""
-        return self._wave.drive(rows["time"] + 0.5 / self.rate, {}, rows["time"] == 0.0)
+    def reference(self) -> Controller:
+        """Controller to which ``actions="residual"`` adds: the paper's."""
+        return self._wave
 
     def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
         """Action whose control angles come closest to ``drive`` (B, n_joints) rad."""
-        drive = np.asarray(drive) / self.bend
+        actions = np.asarray(drive) / self.bend
         if self.actions == "modes":
-            gram = self._modes @ self._modes.T
-            weights = np.linalg.solve(gram, self._modes)
-            drive = np.sum(drive[:, None, :] * weights, 2)
+            weights = np.linalg.solve(self._modes @ self._modes.T, self._modes)
+            actions = np.sum(actions[:, None, :] * weights, 2)
         elif self.actions == "residual":
             raise ValueError("actions='residual' adds to the reference controller, whose own action is zero")
-        return np.clip(drive, -1.0, 1.0).astype(np.float32)
+        return np.clip(actions, -1.0, 1.0).astype(np.float32)
 
     def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """Posture, previous action, and velocity and goal in the frame of the head."""
-        values = {
-            "joint_angle": np.diff(rows["rod_angle"]),
-            "joint_rate": np.diff(rows["rod_rate"]),
-            "action": memory["action"],
-            "velocity": into_frame(rows["rod_angle"][:, 0] + np.pi, rows["centre_velocity"]),
-        }
-        return self.layout.encode(values | self.extra(rows, memory))
+        """Posture, previous action, velocity in the frame of the head, and the task's own fields."""
+        heading = rows["rod_angle"][:, 0] + np.pi
+        return self.layout.encode(
+            {
+                "joint_angle": np.diff(rows["rod_angle"]),
+                "joint_rate": np.diff(rows["rod_rate"]),
+                "action": memory["action"],
+                "velocity": into_frame(heading, rows["centre_velocity"]),
+                **self.goal(heading, rows, memory),
+            }
+        )
 
-    def extra(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-        """Values of ``extra_fields``."""
+    def goal(self, heading: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Values of the task's own ``fields``, with the head pointing along ``heading`` (B,)."""
         return {}
-
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Rewards of the period that has just ended."""
-        raise NotImplementedError
 
     def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when the body crosses itself."""
         return np.where(self.animal.crosses(rows), CROSSED, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Centre of mass (m), its velocity (m/s), and the work of the period against friction (J)."""
-        return {
-            "centre": rows["centre"].copy(),
-            "centre_velocity": rows["centre_velocity"].copy(),
-            "work": rows["work"].copy(),
-            "time": rows["time"].copy(),
-        }
+        """Time (s), centre of mass (m), and the work of the period against friction (J)."""
+        return {"time": rows["time"].copy(), "centre": rows["centre"].copy(), "work": rows["work"].copy()}
+
+
+class _Forward(_WormTask):
+    """Go as far as possible in the direction in which the head pointed on average at the start."""
+
+    cost: float
+    """Weight of the power, in units of the joint stiffness a second."""
+    fields: Mapping[str, Field] = {"direction": Field(2, "1", 1.0)}
+    records = (("goal", "f8", (2,)), ("start", "f8", (2,)))
+
+    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102 (as in the base)
+        memory["goal"] = forward
+        memory["start"] = rows["centre"][ids]
+
+    def goal(self, heading, rows, memory):  # noqa: D102
+        return {"direction": into_frame(heading, memory["goal"])}
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Speed along the goal in body lengths a second, less the cost of power."""
+        way = np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
+        return self.rate * (way / rows["length"] - self.cost * rows["work"] / rows["stiffness"])
+
+    def info(self, rows, memory):  # noqa: D102
+        distance = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
+        return super().info(rows, memory) | {"distance": distance}
+
+
+class Crawl(_Forward):
+    """docstring"""
+
+    cost = 0.005
+
+
+class Swim(_Forward):
+    """docstring"""
+
+    sigma = 0.0
+    rate = 40.0
+    cost = 0.05
+
+
+class Medium(_Forward):
+    """docstring"""
+
+    cost = 0.005
+    options: Mapping[str, Option] = {"sigma": Option(0.0, 1.0, "1")}
+    records = (*_Forward.records, ("sigma", "f8"))
+
+    def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
+        if observe_medium:
+            self.fields = {**self.fields, "sigma": Field(1, "1", 1.0)}
+        self._observed = observe_medium
+        super().__init__(**arguments)
+
+    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+        super().begin(rows, memory, ids, rngs, options, forward)
+        drawn = np.array([rng.uniform(0.0, 1.0) for rng in rngs])
+        memory["sigma"] = options.get("sigma", drawn)
+        perpendicular, parallel = friction(memory["sigma"])
+        rows["friction_perpendicular"][ids] = options.get("friction_perpendicular", perpendicular)
+        rows["friction_parallel"][ids] = options.get("friction_parallel", parallel)
+
+    def goal(self, heading, rows, memory):  # noqa: D102
+        seen = {"sigma": memory["sigma"]} if self._observed else {}
+        return super().goal(heading, rows, memory) | seen
+
+    def info(self, rows, memory):  # noqa: D102
+        return super().info(rows, memory) | {"sigma": memory["sigma"].copy()}
+
+class Reach(_WormTask):
+    """docstring"""
+
+    scale = 0.01
+    options: Mapping[str, Option] = {
+        "target_distance": Option(0.2e-3, 10e-3, "m"),
+        "target_bearing": Option(-np.pi, np.pi, "rad"),
+    }
+    endings: Mapping[float, str] = {**_WormTask.endings, REACHED: ""}
+    fields: Mapping[str, Field] = {"target": Field(2, "m", 2e-3)}
+    records = (("target", "f8", (2,)), ("distance", "f8"))
+
+    radius = 0.1e-3
+    """Distance of the head from the target that counts as reached, m."""
+
+    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+        drawn = np.array([(rng.uniform(2e-3, 4e-3), rng.uniform(-np.pi, np.pi)) for rng in rngs])
+        distance = options.get("target_distance", drawn[:, 0])
+        bearing = np.arctan2(forward[:, 1], forward[:, 0]) + options.get("target_bearing", drawn[:, 1])
+        head = self.animal.points(rows[ids])[:, 0]
+        memory["target"] = head + distance[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], 1)
+        memory["distance"] = distance
+
+    def _distance(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        away = self.animal.points(rows)[:, 0] - memory["target"]
+        return np.sqrt(np.sum(away * away, 1))
+
+    def command(self, actions, rows, memory):  # noqa: D102
+        memory["distance"] = self._distance(rows, memory)
+        return super().command(actions, rows, memory)
+
+    def goal(self, heading, rows, memory):  # noqa: D102
+        return {"target": into_frame(heading, memory["target"] - self.animal.points(rows)[:, 0])}
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Approach of the head in body lengths a second; 10 more when it arrives."""
+        distance = self._distance(rows, memory)
+        approach = self.rate * (memory["distance"] - distance) / rows["length"]
+        return approach + np.where(distance <= self.radius, 10.0, 0.0)
+
+    def terminated(self, rows, memory):  # noqa: D102
+        ending = super().terminated(rows, memory)
+        return np.where(self._distance(rows, memory) <= self.radius, REACHED, ending)
+
+    def info(self, rows, memory):  # noqa: D102
+        distance = self._distance(rows, memory)
+        return super().info(rows, memory) | {"distance": distance, "is_success": distance <= self.radius}
+
+
+class Escape(_WormTask):
+    """docstring"""
+
+    scale = 0.01
+    rate = FRAME_RATE
+    bend = 1.1
+    time_step = 0.1 / FRAME_RATE
+    endings: Mapping[float, str] = {}
+    fields: Mapping[str, Field] = {
+        "reversed": Field(1, "m", 1e-3),
+        "turned": Field(1, "rad", 1.0),
+        "stage": Field(1, "1", 1.0),
+    }
+    records = (
+        ("goal", "f8", (2,)),
+        ("start", "f8", (2,)),
+        ("farthest", "f8"),
+        ("low", "f8"),
+        ("high", "f8"),
+        ("stage", "f8"),
+        ("reversed", "f8"),
+        ("turned", "f8"),
+        ("run", "f8"),
+    )
+
+    retreat = 0.5e-3
+    """Distance to reverse, m."""
+    turn = 2.0 * np.pi / 3.0
+    """Angle to turn by, rad."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._recorded = _recorded(self.animal, "omega_turn", round(15.0 * FRAME_RATE))
+
+    def reference(self) -> Controller:  # noqa: D102
+        return self._recorded
+
+    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+        memory["goal"] = forward
+        memory["start"] = rows["centre"][ids]
+
+    def goal(self, heading, rows, memory):  # noqa: D102
+        return {name: memory[name] for name in self.fields}
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Progress: body lengths reversed, then turns in units of 120 degrees, then body lengths run."""
+        stage, length, heading = memory["stage"].copy(), rows["length"], rows["rod_angle"].mean(1)
+        before = memory["reversed"] / length + memory["turned"] / self.turn + memory["run"] / length
+        ahead = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
+        memory["farthest"] = np.maximum(memory["farthest"], ahead)
+        back = np.minimum(memory["farthest"] - ahead, self.retreat)
+        memory["reversed"] = np.where(stage == 0, np.maximum(memory["reversed"], back), memory["reversed"])
+        memory["low"] = np.where(stage == 0, heading, np.minimum(memory["low"], heading))
+        memory["high"] = np.where(stage == 0, heading, np.maximum(memory["high"], heading))
+        turned = np.minimum(np.maximum(heading - memory["low"], memory["high"] - heading), self.turn)
+        memory["turned"] = np.where(stage == 1, np.maximum(memory["turned"], turned), memory["turned"])
+        step = into_frame(heading + np.pi, rows["centre"] - memory["from"])[:, 0]
+        memory["run"] += np.where(stage == 2, step, 0.0)
+        done = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
+        memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
+        return memory["reversed"] / length + memory["turned"] / self.turn + memory["run"] / length - before
+
+    def terminated(self, rows, memory):  # noqa: D102 (crossing is only reported: real worms lie on themselves)
+        return np.zeros(len(rows))
+
+    def info(self, rows, memory):  # noqa: D102
+        progress = {name: memory[name].copy() for name in ("stage", "reversed", "turned", "run")}
+        success = (memory["stage"] == 2) & (memory["run"] >= rows["length"])
+        return super().info(rows, memory) | progress | {"is_success": success, "crossed": self.animal.crosses(rows)}
+
+
+class Follow(_WormTask):
+    """docstring"""
+
+    scale = 0.01
+    rate = FRAME_RATE
+    bend = 1.1
+    time_step = 0.1 / FRAME_RATE
+    endings: Mapping[float, str] = {LOST: "the path was lost: more than a body length away from it"}
+    fields: Mapping[str, Field] = {"path": Field(8, "m", 0.5e-3)}
+    records = (("origin", "f8", (2,)), ("heading", "f8"))
+
+    ahead = (0, 8, 16, 32)
+    """Frames ahead at which the path is seen."""
+
+    def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
+        if turn not in RECORDED:
+            raise ValueError(f"turn must be one of {', '.join(RECORDED)}, got {turn!r}")
+        super().__init__(**arguments)
+        self._recorded = _recorded(self.animal, turn)
+        self.path = self._walk(self._recorded.angles)
+
+    def _walk(self, angles: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Path (N + 1, 2) m of the centre of mass under a kymogram, starting at the origin along -x."""
+        worm, ids = self.animal, np.zeros(1, np.int64)
+        rows = worm.rows(1)
+        worm.reset(rows, ids, {"joint_angle": angles[0]})
+        path = np.zeros((len(angles) + 1, 2))
+        for k, frame in enumerate(angles):
+            worm.advance(rows, ids, frame[None], round(1.0 / (FRAME_RATE * worm.dt)))
+            path[k + 1] = rows["centre"][0]
+        return path
+
+    def reference(self) -> Controller:  # noqa: D102
+        return self._recorded
+
+    def posture(self) -> NDArray[np.float64]:  # noqa: D102
+        return self._recorded.angles[0]
+
+    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+        memory["origin"] = rows["centre"][ids]
+        memory["heading"] = rows["rod_angle"][ids].mean(1)
+
+    def place(self, rows: NDArray[Any], memory: NDArray[Any], ahead: int = 0) -> NDArray[np.float64]:
+        """Point of the path (B, 2) m, ``ahead`` frames from now."""
+        frame = np.minimum(np.rint(rows["time"] * FRAME_RATE).astype(int) + ahead, len(self.path) - 1)
+        return memory["origin"] + into_frame(-memory["heading"], self.path[frame])
+
+    def goal(self, heading, rows, memory):  # noqa: D102
+        points = [into_frame(heading, self.place(rows, memory, k) - rows["centre"]) for k in self.ahead]
+        return {"path": np.concatenate(points, 1)}
+
+    def _error(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        away = self.place(rows, memory) - rows["centre"]
+        return np.sqrt(np.sum(away * away, 1))
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """1 within 0.02 mm of the path's present point, 0.1 at 0.22 mm."""
+        return tolerance(self._error(rows, memory), 0.0, 0.02e-3, 0.2e-3)
+
+    def terminated(self, rows, memory):  # noqa: D102
+        complete = rows["time"] * FRAME_RATE > len(self.path) - 1.5
+        return np.where(self._error(rows, memory) > rows["length"], LOST, np.where(complete, COMPLETE, 0.0))
+
+    def info(self, rows, memory):  # noqa: D102
+        error = self._error(rows, memory)
+        return super().info(rows, memory) | {"error": error, "crossed": self.animal.crosses(rows)}
+
+
+def _recorded(worm: Worm, name: str, last: int = 0) -> KymogramPlayback:
+    """Playback of the (last frames of the) recorded kymogram ``name``."""
+    angles = load_kymogram(name)[-last:]
+    if worm.drive_size != angles.shape[1]:
+        raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {name}, got {worm.drive_size + 1}")
+    return KymogramPlayback(angles)

@@ -1,0 +1,107 @@
+"""A checker for vector environments, which Gymnasium lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+
+def check_vector_env(
+    envs: VectorEnv,
+    twin: Callable[[], gymnasium.Env],
+    steps: int = 1000,
+    seed: int = 0,
+    policy: Callable[[Any], Any] | None = None,
+) -> int:
+    """Check a vector environment step by step against scalar twins: spaces, values, resets, infos.
+
+    Works for any Gymnasium vector environment whose row i, seeded ``seed + i``, should do exactly what a
+    scalar environment seeded so does. Everything is compared exactly.
+
+    Parameters
+    ----------
+    envs : VectorEnv
+        With ``metadata["autoreset_mode"]``, which decides what a reset should look like.
+    twin : callable
+        Makes the scalar environment.
+    steps : int
+    seed : int
+    policy : callable, optional
+        Actions for all rows from observations; random ones by default.
+
+    Returns
+    -------
+    int
+        Episodes that ended during the check; with 0, resets were not tested.
+
+    Raises
+    ------
+    AssertionError
+        Saying what differs, in which row, at which step.
+    """
+    mode = envs.metadata.get("autoreset_mode")
+    assert isinstance(mode, AutoresetMode), f"metadata['autoreset_mode'] must be an AutoresetMode, is {mode!r}"
+    twins = [twin() for _ in range(envs.num_envs)]
+    for name in ("observation_space", "action_space"):
+        single, own = getattr(envs, f"single_{name}"), getattr(twins[0], name)
+        assert single == own, f"single_{name} {single} differs from the scalar {own}"
+        assert getattr(envs, name).shape == (envs.num_envs, *own.shape), f"{name} is not {envs.num_envs} times {own}"
+    envs.action_space.seed(seed)
+    observations, infos = envs.reset(seed=seed)
+    for i, env in enumerate(twins):
+        observation, info = env.reset(seed=seed + i)
+        _same(observations[i], observation, f"first observation of row {i}")
+        _same_info(infos, info, i, f"first info of row {i}")
+    done = np.zeros(envs.num_envs, np.bool_)
+    episodes = 0
+    for k in range(steps):
+        if mode is AutoresetMode.DISABLED and done.any():
+            observations, infos = envs.reset(options={"reset_mask": done.copy()})
+            for i in np.flatnonzero(done):
+                observation, info = twins[i].reset()
+                _same(observations[i], observation, f"observation of row {i}, reset before step {k}")
+                _same_info(infos, info, i, f"info of row {i}, reset before step {k}")
+            done[:] = False
+        actions = envs.action_space.sample() if policy is None else policy(observations)
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        _same(rewards.shape, (envs.num_envs,), "shape of the rewards")
+        assert envs.observation_space.contains(observations), f"observations at step {k} leave their space"
+        for i, env in enumerate(twins):
+            where = f"row {i} at step {k}"
+            if mode is AutoresetMode.NEXT_STEP and done[i]:
+                observation, info = env.reset()
+                reward, end, cut = 0.0, False, False
+            else:
+                observation, reward, end, cut, info = env.step(actions[i])
+            _same(rewards[i], reward, f"reward of {where}")
+            _same((bool(terminated[i]), bool(truncated[i])), (bool(end), bool(cut)), f"ending of {where}")
+            done[i] = end or cut
+            episodes += int(done[i])
+            if mode is AutoresetMode.SAME_STEP and done[i]:
+                _same(infos["final_obs"][i], observation, f"final_obs of {where}")
+                _same_info(infos["final_info"], info, i, f"final_info of {where}")
+                observation, info = env.reset()
+            _same(observations[i], observation, f"observation of {where}")
+            _same_info(infos, info, i, f"info of {where}")
+        if mode is AutoresetMode.SAME_STEP:
+            done[:] = False
+    for env in twins:
+        env.close()
+    return episodes
+
+
+def _same(value: Any, expected: Any, what: str) -> None:
+    assert np.array_equal(value, expected), f"{what}: {value} differs from the scalar's {expected}"
+
+
+def _same_info(infos: dict[str, Any], info: dict[str, Any], row: int, what: str) -> None:
+    for key, expected in info.items():
+        assert key in infos and infos[f"_{key}"][row], f"{what}: {key!r} is missing"
+        _same(infos[key][row], expected, f"{what}, {key!r}")
+    for key in infos:
+        if not key.startswith("_") and key not in info and key not in ("final_obs", "final_info"):
+            assert not infos[f"_{key}"][row], f"{what}: {key!r} is not in the scalar's"
