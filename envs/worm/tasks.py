@@ -233,7 +233,6 @@ class Reach(_WormTask):
         "target_distance": Option(0.2e-3, 10e-3, "m"),
         "target_bearing": Option(-np.pi, np.pi, "rad"),
     }
-    endings: Mapping[float, str] = {**_WormTask.endings, REACHED: ""}
     fields: Mapping[str, Field] = {"target": Field(2, "m", 2e-3)}
     records = (("target", "f8", (2,)), ("distance", "f8"))
 
@@ -260,10 +259,10 @@ class Reach(_WormTask):
         return {"target": into_frame(heading, memory["target"] - self.animal.points(rows)[:, 0])}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Approach of the head in body lengths a second; 10 more when it arrives."""
+        """Approach of the head in body lengths a second, less 0.05 for haste; 10 more when it arrives."""
         distance = self._distance(rows, memory)
         approach = self.rate * (memory["distance"] - distance) / rows["length"]
-        return approach + np.where(distance <= self.radius, 10.0, 0.0)
+        return approach - 0.05 + np.where(distance <= self.radius, 10.0, 0.0)
 
     def terminated(self, rows, memory):  # noqa: D102
         ending = super().terminated(rows, memory)

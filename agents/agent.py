@@ -1,0 +1,106 @@
+"""Agents: what maps observations to actions, whether a reference controller, chance or a trained network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.simulate import Controller
+from gymnosoma.envs.core.task import Task
+
+
+class Agent(Protocol):
+    """Acts for all rows of a vector environment at once."""
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions (B, n) for observations (B, d), of which ``first`` (B,) open an episode."""
+
+
+class Controlled:
+    """An animal's own controller playing a task.
+
+    Parameters
+    ----------
+    controller : Controller
+        Gives the drive in SI, at the middle of each control period.
+    task : Task
+        Decodes observations into signals, encodes the drive as actions.
+    """
+
+    def __init__(self, controller: Controller, task: Task) -> None:
+        self.controller, self.task = controller, task
+        self._steps = np.zeros(0)
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions that command what the controller would."""
+        if len(self._steps) != len(first):
+            self._steps = np.zeros(len(first))
+        self._steps = np.where(first, 0.0, self._steps)
+        t = (self._steps + 0.5) / self.task.rate
+        self._steps = self._steps + 1.0
+        return self.task.encode(self.controller.drive(t, self.task.layout.decode(observations), first))
+
+
+class Constant:
+    """The same action always; zeros are the reference of ``actions="residual"``."""
+
+    def __init__(self, action: NDArray[np.float32]) -> None:
+        self.action = action
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions."""
+        return np.tile(self.action, (len(first), 1))
+
+
+class Random:
+    """Uniform actions.
+
+    Parameters
+    ----------
+    size : int
+        Of the action.
+    seed : int
+    """
+
+    def __init__(self, size: int, seed: int = 0) -> None:
+        self._size, self._rng = size, np.random.default_rng(seed)
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions."""
+        return self._rng.uniform(-1.0, 1.0, (len(first), self._size)).astype(np.float32)
+
+
+class Trained:
+    """A policy trained with stable-baselines3, acting without exploration.
+
+    Parameters
+    ----------
+    path : path
+        The ``policy.zip`` of a run folder. A zip of SB3 contains pickled Python objects, and loading one
+        runs whatever code its author put there: load your own and those you trust.
+    algorithm : {"PPO", "SAC"}
+
+    Raises
+    ------
+    ValueError
+        If the file is not a policy, or belongs to other spaces.
+    """
+
+    def __init__(self, path: str | Path, algorithm: str, env: Any) -> None:
+        import stable_baselines3
+
+        try:
+            self._model = getattr(stable_baselines3, algorithm).load(path, device="cpu")
+        except Exception as error:  # zip, pickle and torch each raise their own
+            raise ValueError(f"policy {str(path)!r} cannot be loaded: {type(error).__name__}: {error}") from error
+        for name in ("observation_space", "action_space"):
+            own, other = getattr(self._model, name), getattr(env, f"single_{name}")
+            if own.shape != other.shape:
+                raise ValueError(f"policy {str(path)!r} has {name} {own.shape}, the environment {other.shape}")
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions."""
+        return self._model.predict(observations, deterministic=True)[0]
