@@ -86,6 +86,24 @@ class Option:
     shape: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Score:
+    """By what a task's results are compared: an info key of the last step, or ``"return"``.
+
+    Parameters
+    ----------
+    name : str
+    unit : str
+        For people, such as "mm/s".
+    factor : float
+        From the info's SI unit to ``unit``.
+    """
+
+    name: str
+    unit: str = "1"
+    factor: float = 1.0
+
+
 class Task(Protocol):
     """What ``core/batch.py`` asks of a task; ``envs/worm/tasks.py`` holds examples.
 
@@ -101,6 +119,7 @@ class Task(Protocol):
     memory: np.dtype[Any]
     options: Mapping[str, Option]
     endings: Mapping[float, str]
+    score: Score
 
     def reset(
         self,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..core.chain import into_frame
 from ..core.simulate import Controller
-from ..core.task import Field, Layout, Option, tolerance
+from ..core.task import Field, Layout, Option, Score, tolerance
 from .animal import Worm
 from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram, load_kymogram
 from .params import WormParams, friction
@@ -35,6 +35,7 @@ class _WormTask:
     endings: Mapping[float, str] = {CROSSED: "the body crossed itself"}
     fields: Mapping[str, Field] = {}
     records: tuple[tuple[Any, ...], ...] = ()
+    score: Score
 
     def __init__(
         self,
@@ -165,6 +166,7 @@ class _Forward(_WormTask):
     """Weight of the power, in units of the joint stiffness a second."""
     fields: Mapping[str, Field] = {"direction": Field(2, "1", 1.0)}
     records = (("goal", "f8", (2,)), ("start", "f8", (2,)))
+    score = Score("speed", "mm/s", 1e3)
 
     def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102 (as in the base)
         memory["goal"] = forward
@@ -180,7 +182,8 @@ class _Forward(_WormTask):
 
     def info(self, rows, memory):  # noqa: D102
         distance = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
-        return super().info(rows, memory) | {"distance": distance}
+        speed = distance / np.maximum(rows["time"], 0.5 * self.animal.dt)
+        return super().info(rows, memory) | {"distance": distance, "speed": speed}
 
 
 class Crawl(_Forward):
@@ -235,6 +238,7 @@ class Reach(_WormTask):
     }
     fields: Mapping[str, Field] = {"target": Field(2, "m", 2e-3)}
     records = (("target", "f8", (2,)), ("distance", "f8"))
+    score = Score("is_success")
 
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
@@ -298,6 +302,8 @@ class Escape(_WormTask):
         ("run", "f8"),
     )
 
+    score = Score("return")
+
     retreat = 0.5e-3
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
@@ -354,6 +360,8 @@ class Follow(_WormTask):
     endings: Mapping[float, str] = {LOST: "the path was lost: more than a body length away from it"}
     fields: Mapping[str, Field] = {"path": Field(8, "m", 0.5e-3)}
     records = (("origin", "f8", (2,)), ("heading", "f8"))
+
+    score = Score("return")
 
     ahead = (0, 8, 16, 32)
     """Frames ahead at which the path is seen."""

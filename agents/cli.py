@@ -1,0 +1,135 @@
+"""The command line: ``python train.py COMMAND`` in a checkout, ``gymnosoma COMMAND`` once installed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+try:
+    import tyro
+    from rich.console import Console
+    from rich.table import Table
+    from tqdm import tqdm
+except ImportError as missing:  # the core installs without the command line
+    sys.exit(f"error: {missing.name} is not installed: pip install 'gymnosoma[train]'")
+
+import gymnasium
+
+import gymnosoma.envs
+
+from .evaluate import evaluate as measure
+from .evaluate import find_policy, full_id, references, show, summary, task_of
+
+Id = Annotated[str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional]
+
+
+def list_() -> None:
+    """Show all environments."""
+    table = Table()
+    for column in ("id", "task", "seconds", "actions", "observation", "references"):
+        table.add_column(column)
+    for name, *_ in gymnosoma.envs.CATALOGUE:
+        env_id = full_id(name)
+        task, spec = task_of(env_id), gymnasium.spec(env_id)
+        first = (type(task).__doc__ or "").strip().splitlines()[0]
+        seconds = f"{(spec.max_episode_steps or 0) / task.rate:g} at {task.rate:g} Hz"
+        table.add_row(
+            name, first, seconds, str(task.action_size), str(task.layout.size), ", ".join(references(env_id))
+        )
+    Console().print(table)
+
+
+def train(
+    env_id: Id,
+    /,
+    algorithm: Literal["ppo", "sac"] | None = None,
+    steps: int | None = None,
+    num_envs: int | None = None,
+    seed: int = 0,
+    folder: Path | None = None,
+    resume: bool = False,
+    checkpoint: int = 100_000,
+    threads: int = 1,
+    episodes: int = 64,
+) -> None:
+    """Train a policy, then compare it with the animal's own controllers.
+
+    Ctrl-C stops the training and keeps everything; --resume continues it.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        algorithm: Instead of the recipe's.
+        steps: Steps in all, instead of the recipe's.
+        num_envs: Animals trained on side by side, instead of the recipe's.
+        seed: Of the network and the animals.
+        folder: Run folder; runs/ID-ALGORITHM-SEED by default.
+        resume: Continue the run in the folder from its last checkpoint.
+        checkpoint: Steps between checkpoints.
+        threads: Threads of the network.
+        episodes: Episodes of the evaluation at the end.
+    """
+    from . import training
+
+    env_id = full_id(env_id)
+    if folder is None:
+        chosen = training.recipe(env_id, algorithm)["algorithm"]
+        folder = Path("runs") / f"{env_id.split('/')[1]}-{chosen}-{seed}"
+    finished = training.train(env_id, folder, algorithm, steps, num_envs, seed, checkpoint, threads, resume)
+    if not finished:
+        print(f"Interrupted. Everything is in {folder}; continue with --resume.")
+        sys.exit(130)
+    rows = _measure(env_id, [str(folder), *references(env_id), "random"], episodes, 1000)
+    (folder / "evaluation.json").write_text(json.dumps(rows, indent=2) + "\n")
+    show(rows)
+    print(f"Policy, learning curve and evaluation are in {folder}.")
+
+
+def evaluate(
+    env_id: Id,
+    /,
+    policy: tuple[str, ...] = ("baseline",),
+    episodes: int = 64,
+    seed: int = 0,
+    scheme: str | None = None,
+    json_file: Path | None = None,
+) -> None:
+    """Measure policies on the same episodes.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        policy: Any of: baseline or another reference of `list`, random, run folders, policy.zip files.
+        episodes: Episodes of each.
+        seed: Of the first episode; episode i has seed + i.
+        scheme: Time-stepping scheme, instead of the default.
+        json_file: Also write the figures there.
+    """
+    env_id = full_id(env_id)
+    rows = _measure(env_id, policy, episodes, seed, **({} if scheme is None else {"scheme": scheme}))
+    if json_file is not None:
+        json_file.write_text(json.dumps(rows, indent=2) + "\n")
+    show(rows)
+
+
+def _measure(env_id: str, policies, episodes: int, seed: int, **env) -> list[dict]:
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
+    found = [find_policy(env_id, name) for name in policies]
+    rows = []
+    with tqdm(total=len(found) * episodes, unit="episode", leave=False) as bar:
+        for k, policy in enumerate(found):
+            result = measure(env_id, policy, episodes, seed, lambda n, k=k: bar.update(k * episodes + n - bar.n), **env)
+            rows.append(summary(env_id, policy, result))
+    return rows
+
+
+def main() -> None:
+    """Run the command line."""
+    commands = {"list": list_, "train": train, "evaluate": evaluate}
+    try:
+        tyro.extras.subcommand_cli_from_dict(commands, prog="gymnosoma", description=gymnosoma.__doc__)
+    except (ValueError, TypeError, OSError, gymnasium.error.Error) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

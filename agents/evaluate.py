@@ -1,0 +1,167 @@
+"""Finds policies by name or path, and measures them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from gymnosoma.envs.core.task import Task
+
+from .agent import Agent, Constant, Controlled, Random, Trained
+from .rollout import Episodes, rollout
+
+
+def full_id(name: str) -> str:
+    """Complete an id: ``WormSwim-v0`` means ``gymnosoma/WormSwim-v0``.
+
+    Raises
+    ------
+    ValueError
+        If no such environment is registered by this package.
+    """
+    full = name if "/" in name else f"gymnosoma/{name}"
+    known = sorted(key for key in gymnasium.registry if key.startswith("gymnosoma/"))
+    if full not in known:
+        raise ValueError(f"id must be one of {', '.join(known)}, got {name!r}")
+    return full
+
+
+def references(env_id: str) -> dict[str, tuple[Callable[[Any], Any], dict[str, Any]]]:
+    """Reference controllers of an id by name, each with the environment's arguments that it needs."""
+    module, _, task = gymnasium.spec(env_id).kwargs["task"].partition(":")
+    return importlib.import_module(f"gymnosoma.agents.{module.partition('.')[0]}").REFERENCES[task]
+
+
+@dataclass
+class Policy:
+    """An agent to be made for an environment, and how that environment must be made for it.
+
+    Parameters
+    ----------
+    name : str
+    make : callable
+        Agent from a vector environment.
+    env : dict
+        Arguments of the environment.
+    """
+
+    name: str
+    make: Callable[[Any], Agent]
+    env: dict[str, Any] = field(default_factory=dict)
+
+
+def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
+    """Find a policy.
+
+    Parameters
+    ----------
+    env_id : str
+    name : str
+        ``random``, the name of a reference controller such as ``baseline``, or the path of a run folder
+        or of a ``policy.zip`` with its ``config.json`` beside it.
+    seed : int
+        Of the random policy.
+
+    Raises
+    ------
+    ValueError
+        If there is no such policy, or it was trained for another id.
+    """
+    own = references(env_id)
+    if name == "random":
+        return Policy(name, lambda envs: Random(envs.task.action_size, seed))
+    if name in own:
+        controller, arguments = own[name]
+        return Policy(name, lambda envs: _play(controller, envs.task), arguments)
+    path = Path(name)
+    folder = path if path.is_dir() else path.parent
+    file = path / "policy.zip" if path.is_dir() else path
+    if not file.is_file():
+        raise ValueError(f"policy must be random, {', '.join(own)}, a run folder or a policy.zip, got {name!r}")
+    config = read_config(folder)
+    if config["id"] != env_id:
+        raise ValueError(f"policy {name!r} was trained for {config['id']}, not for {env_id}")
+    return Policy(
+        folder.name, lambda envs: Trained(file, config["algorithm"].upper(), envs), dict(config["env"])
+    )
+
+
+def _play(controller: Callable[[Any], Any], task: Task) -> Agent:
+    if getattr(task, "actions", None) == "residual":
+        return Constant(np.zeros(task.action_size, np.float32))
+    return Controlled(controller(task), task)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Configuration of a run folder."""
+    try:
+        config = json.loads((folder / "config.json").read_text())
+        return {key: config[key] for key in ("id", "algorithm", "env")} | config
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"run folder {str(folder)!r} has no usable config.json: {error}") from None
+
+
+def evaluate(
+    env_id: str, policy: Policy, episodes: int = 64, seed: int = 0, watch: Callable[[int], None] | None = None, **env: Any
+) -> Episodes:
+    """Play a policy: one episode in each of ``episodes`` rows, row i seeded ``seed + i``."""
+    envs = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
+    try:
+        return rollout(envs, policy.make(envs), seed=seed, watch=watch)
+    finally:
+        envs.close()
+
+
+def task_of(env_id: str, **env: Any) -> Task:
+    """The task of an id."""
+    made: Any = gymnasium.make_vec(env_id, num_envs=1, **env)
+    return made.task
+
+
+def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
+    """Figures of an evaluation, ready for JSON."""
+    score = task_of(env_id, **policy.env).score
+    values = result.score(score.name) * score.factor
+    failures = Counter(reason for reason in result.failures if reason)
+    return {
+        "id": env_id,
+        "policy": policy.name,
+        "episodes": len(result.returns),
+        "score": score.name,
+        "unit": score.unit,
+        "score_mean": float(values.mean()),
+        "score_sd": float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+        "return_mean": float(result.returns.mean()),
+        "return_sd": float(result.returns.std(ddof=1)) if len(values) > 1 else 0.0,
+        "length_mean": float(result.lengths.mean()),
+        "failures": dict(failures),
+    }
+
+
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print summaries of one id as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] != "1" else ""
+    table = Table(title=f"{rows[0]['id']}, {rows[0]['episodes']} episodes")
+    for column in ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed"):
+        table.add_column(column.replace("[", r"\["), justify="left" if column == "policy" else "right")
+    for row in rows:
+        failed = "; ".join(f"{count}: {reason}" for reason, count in row["failures"].items()) or "none"
+        table.add_row(
+            row["policy"],
+            f"{row['score_mean']:.4f} ± {row['score_sd']:.4f}",
+            f"{row['return_mean']:.2f} ± {row['return_sd']:.2f}",
+            f"{row['length_mean']:.0f}",
+            failed,
+        )
+    Console().print(table)

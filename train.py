@@ -1,0 +1,6 @@
+"""Command line of gymnosoma: ``python train.py --help``."""
+
+from gymnosoma.agents.cli import main
+
+if __name__ == "__main__":
+    main()
