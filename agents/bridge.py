@@ -39,7 +39,7 @@ class Bridge(VecEnv):
 
     def reset(self) -> VecEnvObs:
         """Reset all rows with the seeds given to ``seed``."""
-        seeds = None if all(s is None for s in self._seeds) else self._seeds
+        seeds: Any = None if all(s is None for s in self._seeds) else self._seeds
         observations, infos = self.envs.reset(seed=seeds)
         self.reset_infos = [_row(infos, i) for i in range(self.num_envs)]
         self._reset_seeds()
@@ -54,7 +54,7 @@ class Bridge(VecEnv):
         observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
         done = terminated | truncated
         rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(done):
+        for i in np.flatnonzero(done).tolist():
             rows[i] = _row(infos["final_info"], i)
             rows[i]["terminal_observation"] = np.array(infos["final_obs"][i])
             rows[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])

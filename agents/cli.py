@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 try:
     import tyro
@@ -22,7 +23,9 @@ import gymnosoma.envs
 from .evaluate import evaluate as measure
 from .evaluate import find_policy, full_id, references, show, summary, task_of
 
-Id = Annotated[str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional]
+Id = Annotated[
+    str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional
+]
 
 
 def list_() -> None:
@@ -35,9 +38,7 @@ def list_() -> None:
         task, spec = task_of(env_id), gymnasium.spec(env_id)
         first = (type(task).__doc__ or "").strip().splitlines()[0]
         seconds = f"{(spec.max_episode_steps or 0) / task.rate:g} at {task.rate:g} Hz"
-        table.add_row(
-            name, first, seconds, str(task.action_size), str(task.layout.size), ", ".join(references(env_id))
-        )
+        table.add_row(name, first, seconds, str(task.action_size), str(task.layout.size), ", ".join(references(env_id)))
     Console().print(table)
 
 
@@ -112,21 +113,24 @@ def evaluate(
     show(rows)
 
 
-def _measure(env_id: str, policies, episodes: int, seed: int, **env) -> list[dict]:
+def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **env: Any) -> list[dict[str, Any]]:
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes!r}")
     found = [find_policy(env_id, name) for name in policies]
-    rows = []
+    rows: list[dict[str, Any]] = []
     with tqdm(total=len(found) * episodes, unit="episode", leave=False) as bar:
-        for k, policy in enumerate(found):
-            result = measure(env_id, policy, episodes, seed, lambda n, k=k: bar.update(k * episodes + n - bar.n), **env)
-            rows.append(summary(env_id, policy, result))
+
+        def watch(ended: int) -> None:
+            bar.update(len(rows) * episodes + ended - bar.n)
+
+        for policy in found:
+            rows.append(summary(env_id, policy, measure(env_id, policy, episodes, seed, watch, **env)))
     return rows
 
 
 def main() -> None:
     """Run the command line."""
-    commands = {"list": list_, "train": train, "evaluate": evaluate}
+    commands: dict[str, Callable[..., Any]] = {"list": list_, "train": train, "evaluate": evaluate}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="gymnosoma", description=gymnosoma.__doc__)
     except (ValueError, TypeError, OSError, gymnasium.error.Error) as error:

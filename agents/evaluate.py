@@ -89,9 +89,7 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     config = read_config(folder)
     if config["id"] != env_id:
         raise ValueError(f"policy {name!r} was trained for {config['id']}, not for {env_id}")
-    return Policy(
-        folder.name, lambda envs: Trained(file, config["algorithm"].upper(), envs), dict(config["env"])
-    )
+    return Policy(folder.name, lambda envs: Trained(file, config["algorithm"].upper(), envs), dict(config["env"]))
 
 
 def _play(controller: Callable[[Any], Any], task: Task) -> Agent:
@@ -110,7 +108,12 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def evaluate(
-    env_id: str, policy: Policy, episodes: int = 64, seed: int = 0, watch: Callable[[int], None] | None = None, **env: Any
+    env_id: str,
+    policy: Policy,
+    episodes: int = 64,
+    seed: int = 0,
+    watch: Callable[[int], None] | None = None,
+    **env: Any,
 ) -> Episodes:
     """Play a policy: one episode in each of ``episodes`` rows, row i seeded ``seed + i``."""
     envs = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)

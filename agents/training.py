@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import matplotlib
 import numpy as np
 import stable_baselines3
 import torch
+from matplotlib.figure import Figure
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
@@ -27,6 +27,7 @@ from .bridge import Bridge
 from .evaluate import read_config, task_of
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
+"""Columns of the learning curve: in all; of training; since the start or resumption; mean of the last 100 episodes."""
 
 
 def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
@@ -66,13 +67,14 @@ class _Keeper(BaseCallback):
         super().__init__()
         self.folder, self.total, self.every, self.score = folder, total, every, score
         self._spent, self._started = spent, time.monotonic()
-        self._next = 0
+        self._episodes = 0
 
     def _on_training_start(self) -> None:
         self._next = self.num_timesteps + self.every
         self._bar = tqdm(total=self.total, initial=self.num_timesteps, unit="step", unit_scale=True, smoothing=0.05)
 
     def _on_step(self) -> bool:
+        self._episodes += int(np.sum(self.locals["dones"]))
         if self.num_timesteps >= self._next:
             save(self.model, self.folder / "checkpoint.zip")
             self._next = self.num_timesteps + self.every
@@ -90,7 +92,8 @@ class _Keeper(BaseCallback):
         self.logger.record("rollout/score", score)
         seconds = self._spent + time.monotonic() - self._started
         with (self.folder / "curve.csv").open("a", newline="") as file:
-            csv.writer(file).writerow([self.num_timesteps, f"{seconds:.2f}", self.model._episode_num, returns, score])
+            row = (self.num_timesteps, f"{seconds:.2f}", self._episodes, f"{returns:.6g}", f"{score:.6g}")
+            csv.writer(file).writerow(row)
 
     def close(self) -> None:
         """Finish the progress bar."""
@@ -226,10 +229,10 @@ def _trim(curve: Path, steps: int) -> float:
 
 def draw_curve(folder: Path, score: Any) -> None:
     """Draw ``curve.csv`` as ``curve.png``."""
-    data = np.genfromtxt(folder / "curve.csv", delimiter=",", names=True, ndmin=1)
-    if not len(data):
+    data = dict(zip(CURVE, np.loadtxt(folder / "curve.csv", delimiter=",", skiprows=1, ndmin=2).T, strict=False))
+    if not data:
         return
-    figure = matplotlib.figure.Figure(figsize=(8, 3.2), layout="constrained")
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     unit = "" if score.unit == "1" else f" [{score.unit}]"
     for axes, column, label in ((left, "return", "return"), (right, "score", f"{score.name}{unit}")):

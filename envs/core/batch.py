@@ -21,8 +21,6 @@ from .task import LIMIT, Option, Task
 Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
 
-_ALL = slice(None)
-
 
 class Bodies:
     """Rows of one task with their memories and generators; both environments are thin shells around it.
@@ -84,7 +82,9 @@ class Bodies:
             array = np.asarray(value, float)
             spread = np.broadcast_to(array, (count, *option.shape))
         except (ValueError, TypeError):
-            raise ValueError(f"{label} must have shape {option.shape} or {(count, *option.shape)}, got {value!r}") from None
+            raise ValueError(
+                f"{label} must have shape {option.shape} or {(count, *option.shape)}, got {value!r}"
+            ) from None
         if not (np.isfinite(array).all() and (array >= option.low).all() and (array <= option.high).all()):
             raise ValueError(f"{label} must be within [{option.low:g}, {option.high:g}] {option.unit}, got {value!r}")
         return spread
@@ -125,15 +125,15 @@ class Bodies:
         status = rows["status"]
         return rewards, np.where(status == 0.0, task.terminated(rows, memory), status)
 
-    def observe(self, ids: NDArray[np.int64] | slice = _ALL) -> NDArray[np.float32]:
+    def observe(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
         frames = self.frames
-        if frames.shape[1] == 1 and ids is _ALL:
-            frames[:, 0] = self.task.observe(self.rows, self.memory)
-        elif ids is _ALL or len(ids):
-            new = self.task.observe(self.rows, self.memory)[ids]
-            frames[ids, :-1] = frames[ids, 1:]
-            frames[ids, -1] = new
+        if len(ids):
+            new = self.task.observe(self.rows, self.memory)
+            rows = ids if len(ids) < len(frames) else slice(None)  # a slice is not copied
+            if frames.shape[1] > 1:
+                frames[rows, :-1] = frames[rows, 1:]
+            frames[rows, -1] = new[rows]
         return frames.reshape(len(frames), -1).copy()
 
     def failure(self, ending: float) -> str | None:
@@ -208,7 +208,9 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.task = self.bodies.task
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_fps": self.task.rate}
-        self.observation_space, self.action_space = self.bodies.spaces()
+        observation, action = self.bodies.spaces()
+        self.observation_space: Any = observation
+        self.action_space: Any = action
         self._ended = True
 
     def reset(
@@ -233,9 +235,7 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._ended = False
         return self.bodies.frames.reshape(-1).copy(), self._info()
 
-    def step(
-        self, action: ArrayLike
-    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
 
         Returns
@@ -253,7 +253,7 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         bodies = self.bodies
         reward, ending = bodies.step(bodies.check(np.expand_dims(action, 0)), bodies.ids)
         self._ended = bool(ending[0] != 0.0)
-        observation = bodies.observe()[0]
+        observation = bodies.observe(bodies.ids)[0]
         info = self._info()
         if self._ended:
             failure = bodies.failure(ending[0])
@@ -332,7 +332,7 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         self._everyone = np.ones(num_envs, np.bool_)
         self._everyone.flags.writeable = False  # shared by all infos
 
-    @property
+    @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """Generators of the rows."""
         return tuple(self.bodies.rngs)
@@ -366,8 +366,12 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         mask = options.pop("reset_mask", None)
         if mask is None:
             mask = self._everyone
-        elif not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,) and mask.any()):
-            raise ValueError(f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {mask!r}")
+        elif not (
+            isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,) and mask.any()
+        ):
+            raise ValueError(
+                f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {mask!r}"
+            )
         ids = np.flatnonzero(mask)
         given = self.bodies.options(options, len(ids))
         self._seed(seed, ids)
@@ -424,9 +428,7 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
             self._elapsed[ids] = 0.0
             ending[ids] = 0.0
             rewards[ids] = 0.0
-            observations = bodies.observe(alive)
-        else:
-            observations = bodies.observe()
+        observations = bodies.observe(alive)
         terminated = ending != 0.0
         truncated = self._elapsed >= self._limit
         self._done = terminated | truncated

@@ -61,7 +61,7 @@ def check_vector_env(
     for k in range(steps):
         if mode is AutoresetMode.DISABLED and done.any():
             observations, infos = envs.reset(options={"reset_mask": done.copy()})
-            for i in np.flatnonzero(done):
+            for i in np.flatnonzero(done).tolist():
                 observation, info = twins[i].reset()
                 _same(observations[i], observation, f"observation of row {i}, reset before step {k}")
                 _same_info(infos, info, i, f"info of row {i}, reset before step {k}")
@@ -74,7 +74,8 @@ def check_vector_env(
             where = f"row {i} at step {k}"
             if mode is AutoresetMode.NEXT_STEP and done[i]:
                 observation, info = env.reset()
-                reward, end, cut = 0.0, False, False
+                reward: Any = 0.0
+                end = cut = False
             else:
                 observation, reward, end, cut, info = env.step(actions[i])
             _same(rewards[i], reward, f"reward of {where}")

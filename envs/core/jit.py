@@ -50,12 +50,12 @@ _FOLDER = _cache_folder()
 
 
 def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _FOLDER or ""
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER or ""
     try:
         return numba.njit(error_model="numpy", cache=_FOLDER is not None, parallel=parallel)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 def kernel(function: Callable[..., Any]) -> Any:

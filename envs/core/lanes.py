@@ -8,6 +8,7 @@ animal with the same code, bit for bit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
     lanes : int
         Animals in a block.
     """
-    fields = row.fields or {}
+    fields: Mapping[str, Any] = row.fields or {}
     if row.itemsize != sum(dtype.itemsize for dtype, *_ in fields.values()):
         raise ValueError(f"row must be packed without gaps, got {row}")
     if any(dtype.base != np.float64 for dtype, *_ in fields.values()):

@@ -17,7 +17,7 @@ class Animal(Protocol):
     state: np.dtype[Any]
     drive_size: int
     parameters: tuple[str, ...]
-    failures: dict[float, str]
+    failures: Mapping[float, str]
     signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
 
     def rows(self, count: int) -> NDArray[Any]:
@@ -71,7 +71,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
 
     def save(self, path: str | Path) -> None:
         """Write time and signals as a NumPy archive (``.npz``)."""
-        np.savez_compressed(path, time=self.time, **self._signals)
+        arrays: dict[str, Any] = {"time": self.time, **self._signals}
+        np.savez_compressed(path, **arrays)
 
 
 class _Senses(Mapping[str, NDArray[np.float64]]):
@@ -132,17 +133,12 @@ def simulate(
     count = _multiple("duration", duration, "every", every)
     rows, ids = animal.rows(1), np.zeros(1, np.int64)
     animal.reset(rows, ids, start)
-    if hasattr(drive, "drive"):
-        senses = _Senses(animal, rows)
+    senses = _Senses(animal, rows)
 
-        def command(t: float) -> Any:
+    def command(t: float) -> Any:
+        if hasattr(drive, "drive"):
             return drive.drive(np.array([t]), senses, np.array([rows["time"][0] == 0.0]))
-    elif callable(drive):
-        command = drive
-    else:
-
-        def command(t: float) -> Any:
-            return drive
+        return drive(t) if callable(drive) else drive
 
     shape = (1, animal.drive_size)
     record: dict[str, list[Any]] = {name: [np.copy(sense(rows)[0])] for name, sense in animal.signals.items()}
@@ -162,7 +158,7 @@ def simulate(
                 record[name].append(np.copy(sense(rows)[0]))
     signals = {name: np.array(values) for name, values in record.items()}
     recorded = len(next(iter(signals.values())))
-    return Trajectory(np.arange(recorded) * every, signals, failure)
+    return Trajectory(every * np.arange(recorded, dtype=float), signals, failure)
 
 
 def _multiple(name: str, value: float, of: str, unit: float) -> int:

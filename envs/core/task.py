@@ -131,9 +131,7 @@ class Task(Protocol):
     ) -> None:
         """Start an episode in ``rows[ids]``; ``rngs`` and each of ``options`` have an entry per id."""
 
-    def command(
-        self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Drive in SI (B, nu) from actions (B, action_size) in [-1, 1]; called before the physics."""
 
     def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
@@ -152,9 +150,7 @@ class Task(Protocol):
         """Action (B, action_size) whose command comes closest to a drive in SI (B, nu)."""
 
 
-def tolerance(
-    value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1
-) -> NDArray[np.float64]:
+def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> NDArray[np.float64]:
     """Reward shaping: 1 inside [low, high], falling smoothly outside.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class Worm:
     """
 
     parameters = PARAMETERS
-    failures = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
+    failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
     def __init__(
         self, params: WormParams | None = None, dt: float | None = None, scheme: str = "midpoint", threads: int = 1
@@ -84,7 +84,7 @@ class Worm:
         self.drive_size = self.params.n_rods - 1
         self.state = state_dtype(self.params.n_rods)
         self._stepper = Stepper(self.state, work(self.params.n_rods), kernels, threads)
-        self.signals = {
+        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "centre": lambda rows: rows["centre"],
             "centre_velocity": lambda rows: rows["centre_velocity"],
             "rod_angle": lambda rows: rows["rod_angle"],
@@ -96,7 +96,9 @@ class Worm:
             "head": lambda rows: self.points(rows)[:, 0],
             "tail": lambda rows: self.points(rows)[:, -1],
             "friction_force": lambda rows: friction_force(rows["rod_angle"], rows["rod_velocity"].swapaxes(1, 2), rows),
-            "power": lambda rows: -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2)),
+            "power": lambda rows: (
+                -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2))
+            ),
         }
 
     def rows(self, count: int) -> NDArray[Any]:

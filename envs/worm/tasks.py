@@ -165,14 +165,14 @@ class _Forward(_WormTask):
     cost: float
     """Weight of the power, in units of the joint stiffness a second."""
     fields: Mapping[str, Field] = {"direction": Field(2, "1", 1.0)}
-    records = (("goal", "f8", (2,)), ("start", "f8", (2,)))
+    records: tuple[tuple[Any, ...], ...] = (("goal", "f8", (2,)), ("start", "f8", (2,)))
     score = Score("speed", "mm/s", 1e3)
 
-    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102 (as in the base)
+    def begin(self, rows, memory, ids, rngs, options, forward):
         memory["goal"] = forward
         memory["start"] = rows["centre"][ids]
 
-    def goal(self, heading, rows, memory):  # noqa: D102
+    def goal(self, heading, rows, memory):
         return {"direction": into_frame(heading, memory["goal"])}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
@@ -180,20 +180,116 @@ class _Forward(_WormTask):
         way = np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
         return self.rate * (way / rows["length"] - self.cost * rows["work"] / rows["stiffness"])
 
-    def info(self, rows, memory):  # noqa: D102
+    def info(self, rows, memory):
         distance = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
         speed = distance / np.maximum(rows["time"], 0.5 * self.animal.dt)
         return super().info(rows, memory) | {"distance": distance, "speed": speed}
 
 
 class Crawl(_Forward):
-    """docstring"""
+    """Crawl on agar, as far as possible in the direction in which the worm lies.
+
+    ## Description
+
+    The body of C. elegans on agar (Chung et al., 2024), 20 Hz, 20 s. The goal is the mean direction of the
+    body at the start. The paper's sine reaches 0.2 mm/s, the best constant sine 0.5 mm/s.
+
+    ## Action Space
+
+    ``Box(-1, 1, (24,))`` with ``actions="angles"`` (default): control angle of each joint, head to tail,
+    in units of 0.9 rad. ``"modes"``, (6,): amplitudes of six cosines along the body, in the same units,
+    their sum clipped. ``"residual"``, (24,): added to the paper's sine, clipped.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (76,))``; with n actions:
+
+    | entries     | value                                                  | unit  | divided by |
+    |-------------|--------------------------------------------------------|-------|------------|
+    | 0 .. 23     | joint angles, head to tail                             | rad   | 0.5        |
+    | 24 .. 47    | joint rates                                            | rad/s | 5          |
+    | 48 .. 47+n  | previous action                                        | 1     | 1          |
+    | next 2      | velocity of the centre of mass along and left of head  | m/s   | 1e-3       |
+    | next 2      | goal direction along and left of head                  | 1     | 1          |
+
+    ## Rewards
+
+    Speed along the goal in body lengths per second, less 0.005 times the power against friction in units
+    of the joint stiffness a second. ``info["distance"]`` (m) and ``info["speed"]`` (m/s) count from the start.
+
+    ## Starting State
+
+    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
+
+    ## Episode End
+
+    Failure: the body crosses itself, a joint folds back to 180 degrees, or the state is not finite.
+    Truncated after 400 steps.
+
+    ## Arguments
+
+    ``actions``; ``scheme``: ``midpoint`` (default) or the paper's ``published``; ``dt``: time step, s;
+    ``rate``: control rate, Hz; ``n_rods``. Reset options: ``mass``, ``length``,
+    ``friction_perpendicular``, ``friction_parallel``, ``stiffness``, ``damping``.
+
+    ## Version History
+
+    * v0: first version
+    """
 
     cost = 0.005
 
 
 class Swim(_Forward):
-    """docstring"""
+    """Swim in water, as far as possible in the direction in which the worm lies.
+
+    ## Description
+
+    The body of C. elegans in water (Chung et al., 2024), 40 Hz, 10 s. The goal is the mean direction of the
+    body at the start. The paper's sine reaches 0.22 mm/s, the best constant sine 0.34 mm/s.
+
+    ## Action Space
+
+    ``Box(-1, 1, (24,))`` with ``actions="angles"`` (default): control angle of each joint, head to tail,
+    in units of 0.9 rad. ``"modes"``, (6,): amplitudes of six cosines along the body, in the same units,
+    their sum clipped. ``"residual"``, (24,): added to the paper's sine, clipped.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (76,))``; with n actions:
+
+    | entries     | value                                                  | unit  | divided by |
+    |-------------|--------------------------------------------------------|-------|------------|
+    | 0 .. 23     | joint angles, head to tail                             | rad   | 0.5        |
+    | 24 .. 47    | joint rates                                            | rad/s | 5          |
+    | 48 .. 47+n  | previous action                                        | 1     | 1          |
+    | next 2      | velocity of the centre of mass along and left of head  | m/s   | 1e-3       |
+    | next 2      | goal direction along and left of head                  | 1     | 1          |
+
+    ## Rewards
+
+    Speed along the goal in body lengths per second, less 0.05 times the power against friction in units
+    of the joint stiffness a second. ``info["distance"]`` (m) and ``info["speed"]`` (m/s) count from the start.
+
+    ## Starting State
+
+    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
+
+    ## Episode End
+
+    Failure: the body crosses itself, a joint folds back to 180 degrees, or the state is not finite.
+    Truncated after 400 steps.
+
+    ## Arguments
+
+    ``actions``; ``scheme``: ``midpoint`` (default) or the paper's ``published``; ``dt``: time step, s;
+    ``rate``: control rate, Hz; ``n_rods``. Reset options: ``mass``, ``length``,
+    ``friction_perpendicular``, ``friction_parallel``, ``stiffness``, ``damping``.
+
+    ## Version History
+
+    * v0: first version
+    """
 
     sigma = 0.0
     rate = 40.0
@@ -201,7 +297,57 @@ class Swim(_Forward):
 
 
 class Medium(_Forward):
-    """docstring"""
+    """Move forward in a medium between water and agar that the worm cannot see.
+
+    ## Description
+
+    As ``Crawl``, but the medium index sigma (0 water, 1 agar) is drawn uniformly for every episode and
+    hidden; four observations are stacked, so that it can be felt. 20 Hz, 20 s.
+
+    ## Action Space
+
+    ``Box(-1, 1, (24,))`` with ``actions="angles"`` (default): control angle of each joint, head to tail,
+    in units of 0.9 rad. ``"modes"``, (6,): amplitudes of six cosines along the body, in the same units,
+    their sum clipped. ``"residual"``, (24,): added to the paper's sine on agar, clipped.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (4 * 76,))`` (``history=4``); with n actions:
+
+    | entries     | value                                                  | unit  | divided by |
+    |-------------|--------------------------------------------------------|-------|------------|
+    | 0 .. 23     | joint angles, head to tail                             | rad   | 0.5        |
+    | 24 .. 47    | joint rates                                            | rad/s | 5          |
+    | 48 .. 47+n  | previous action                                        | 1     | 1          |
+    | next 2      | velocity of the centre of mass along and left of head  | m/s   | 1e-3       |
+    | next 2      | goal direction along and left of head                  | 1     | 1          |
+
+    ## Rewards
+
+    Speed along the goal in body lengths per second, less 0.005 times the power against friction in units
+    of the joint stiffness a second. ``info["distance"]`` (m) and ``info["speed"]`` (m/s) count from the start.
+
+    ## Starting State
+
+    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
+
+    ## Episode End
+
+    Failure: the body crosses itself, a joint folds back to 180 degrees, or the state is not finite.
+    Truncated after 400 steps.
+
+    ## Arguments
+
+    ``actions``; ``scheme``: ``midpoint`` (default) or the paper's ``published``; ``dt``: time step, s;
+    ``rate``: control rate, Hz; ``n_rods``; ``observe_medium``: append sigma to the
+    observation (the reference controller needs it). Reset options: ``mass``, ``length``,
+    ``friction_perpendicular``, ``friction_parallel``, ``stiffness``, ``damping``,
+    ``sigma`` (0 .. 1).
+
+    ## Version History
+
+    * v0: first version
+    """
 
     cost = 0.005
     options: Mapping[str, Option] = {"sigma": Option(0.0, 1.0, "1")}
@@ -213,7 +359,7 @@ class Medium(_Forward):
         self._observed = observe_medium
         super().__init__(**arguments)
 
-    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+    def begin(self, rows, memory, ids, rngs, options, forward):
         super().begin(rows, memory, ids, rngs, options, forward)
         drawn = np.array([rng.uniform(0.0, 1.0) for rng in rngs])
         memory["sigma"] = options.get("sigma", drawn)
@@ -221,15 +367,64 @@ class Medium(_Forward):
         rows["friction_perpendicular"][ids] = options.get("friction_perpendicular", perpendicular)
         rows["friction_parallel"][ids] = options.get("friction_parallel", parallel)
 
-    def goal(self, heading, rows, memory):  # noqa: D102
+    def goal(self, heading, rows, memory):
         seen = {"sigma": memory["sigma"]} if self._observed else {}
         return super().goal(heading, rows, memory) | seen
 
-    def info(self, rows, memory):  # noqa: D102
+    def info(self, rows, memory):
         return super().info(rows, memory) | {"sigma": memory["sigma"].copy()}
 
+
 class Reach(_WormTask):
-    """docstring"""
+    """Bring the head to a target.
+
+    ## Description
+
+    On agar with a hundredth of its friction, 20 Hz, 30 s. A point lies 2 to 4 mm from the head in any
+    direction; it is reached within 0.1 mm.
+
+    ## Action Space
+
+    ``Box(-1, 1, (24,))`` with ``actions="angles"`` (default): control angle of each joint, head to tail,
+    in units of 0.9 rad. ``"modes"``, (6,): amplitudes of six cosines along the body, in the same units,
+    their sum clipped. ``"residual"``, (24,): added to the paper's sine on agar, clipped.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (76,))``; with n actions:
+
+    | entries     | value                                                  | unit  | divided by |
+    |-------------|--------------------------------------------------------|-------|------------|
+    | 0 .. 23     | joint angles, head to tail                             | rad   | 0.5        |
+    | 24 .. 47    | joint rates                                            | rad/s | 5          |
+    | 48 .. 47+n  | previous action                                        | 1     | 1          |
+    | next 2      | velocity of the centre of mass along and left of head  | m/s   | 1e-3       |
+    | next 2      | target from the head, along and left of it             | m     | 2e-3       |
+
+    ## Rewards
+
+    Approach of the head in body lengths per second, less 0.05; 10 more on arrival.
+
+    ## Starting State
+
+    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
+
+    ## Episode End
+
+    Success (``info["is_success"]``): the target is reached. Failure: the body crosses itself, a joint
+    folds back to 180 degrees, or the state is not finite. Truncated after 600 steps.
+
+    ## Arguments
+
+    ``actions``; ``scheme``: ``midpoint`` (default) or the paper's ``published``; ``dt``: time step, s;
+    ``rate``: control rate, Hz; ``n_rods``. Reset options: ``mass``, ``length``,
+    ``friction_perpendicular``, ``friction_parallel``, ``stiffness``, ``damping``,
+    ``target_distance`` (m), ``target_bearing`` (rad from the direction of the body, left positive).
+
+    ## Version History
+
+    * v0: first version
+    """
 
     scale = 0.01
     options: Mapping[str, Option] = {
@@ -243,7 +438,7 @@ class Reach(_WormTask):
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
 
-    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+    def begin(self, rows, memory, ids, rngs, options, forward):
         drawn = np.array([(rng.uniform(2e-3, 4e-3), rng.uniform(-np.pi, np.pi)) for rng in rngs])
         distance = options.get("target_distance", drawn[:, 0])
         bearing = np.arctan2(forward[:, 1], forward[:, 0]) + options.get("target_bearing", drawn[:, 1])
@@ -255,11 +450,11 @@ class Reach(_WormTask):
         away = self.animal.points(rows)[:, 0] - memory["target"]
         return np.sqrt(np.sum(away * away, 1))
 
-    def command(self, actions, rows, memory):  # noqa: D102
+    def command(self, actions, rows, memory):
         memory["distance"] = self._distance(rows, memory)
         return super().command(actions, rows, memory)
 
-    def goal(self, heading, rows, memory):  # noqa: D102
+    def goal(self, heading, rows, memory):
         return {"target": into_frame(heading, memory["target"] - self.animal.points(rows)[:, 0])}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
@@ -268,17 +463,70 @@ class Reach(_WormTask):
         approach = self.rate * (memory["distance"] - distance) / rows["length"]
         return approach - 0.05 + np.where(distance <= self.radius, 10.0, 0.0)
 
-    def terminated(self, rows, memory):  # noqa: D102
+    def terminated(self, rows, memory):
         ending = super().terminated(rows, memory)
         return np.where(self._distance(rows, memory) <= self.radius, REACHED, ending)
 
-    def info(self, rows, memory):  # noqa: D102
+    def info(self, rows, memory):
         distance = self._distance(rows, memory)
         return super().info(rows, memory) | {"distance": distance, "is_success": distance <= self.radius}
 
 
 class Escape(_WormTask):
-    """docstring"""
+    """Escape: reverse by half a body length, turn by 120 degrees, then run.
+
+    ## Description
+
+    The omega turn of a real worm as a task: agar with a hundredth of its friction, 32 Hz, 15 s. Stage 0
+    ends when the centre of mass is 0.5 mm behind its farthest point along the start direction; stage 1 when
+    the mean direction of the body has swung by 120 degrees; stage 2 counts the way forwards. The reference
+    is the last 15 s of the recorded escape.
+
+    ## Action Space
+
+    ``Box(-1, 1, (24,))`` with ``actions="angles"`` (default): control angle of each joint, head to tail,
+    in units of 1.1 rad. ``"modes"``, (6,): amplitudes of six cosines along the body, in the same units,
+    their sum clipped. ``"residual"``, (24,): added to the recorded kymogram, clipped.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (77,))``; with n actions:
+
+    | entries     | value                                                  | unit  | divided by |
+    |-------------|--------------------------------------------------------|-------|------------|
+    | 0 .. 23     | joint angles, head to tail                             | rad   | 0.5        |
+    | 24 .. 47    | joint rates                                            | rad/s | 5          |
+    | 48 .. 47+n  | previous action                                        | 1     | 1          |
+    | next 2      | velocity of the centre of mass along and left of head  | m/s   | 1e-3       |
+    | next        | distance reversed                                      | m     | 1e-3       |
+    | next        | angle turned                                           | rad   | 1          |
+    | next        | stage 0, 1, 2                                          | 1     | 1          |
+
+    ## Rewards
+
+    Progress: body lengths reversed (at most 0.5), then turns in units of 120 degrees (at most 1), then body
+    lengths run.
+
+    ## Starting State
+
+    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
+
+    ## Episode End
+
+    Failure: a joint folds back to 180 degrees, or the state is not finite. A body lying on itself is only
+    reported (``info["crossed"]``), as real worms do so. ``info["is_success"]``: ran a body length. Truncated
+    after 480 steps.
+
+    ## Arguments
+
+    ``actions``; ``scheme``: ``midpoint`` (default) or the paper's ``published``; ``dt``: time step, s;
+    ``rate``: control rate, Hz; ``n_rods``. Reset options: ``mass``, ``length``,
+    ``friction_perpendicular``, ``friction_parallel``, ``stiffness``, ``damping``.
+
+    ## Version History
+
+    * v0: first version
+    """
 
     scale = 0.01
     rate = FRAME_RATE
@@ -313,14 +561,14 @@ class Escape(_WormTask):
         super().__init__(**arguments)
         self._recorded = _recorded(self.animal, "omega_turn", round(15.0 * FRAME_RATE))
 
-    def reference(self) -> Controller:  # noqa: D102
+    def reference(self) -> Controller:
         return self._recorded
 
-    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+    def begin(self, rows, memory, ids, rngs, options, forward):
         memory["goal"] = forward
         memory["start"] = rows["centre"][ids]
 
-    def goal(self, heading, rows, memory):  # noqa: D102
+    def goal(self, heading, rows, memory):
         return {name: memory[name] for name in self.fields}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
@@ -341,17 +589,67 @@ class Escape(_WormTask):
         memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
         return memory["reversed"] / length + memory["turned"] / self.turn + memory["run"] / length - before
 
-    def terminated(self, rows, memory):  # noqa: D102 (crossing is only reported: real worms lie on themselves)
+    def terminated(self, rows, memory):
         return np.zeros(len(rows))
 
-    def info(self, rows, memory):  # noqa: D102
+    def info(self, rows, memory):
         progress = {name: memory[name].copy() for name in ("stage", "reversed", "turned", "run")}
         success = (memory["stage"] == 2) & (memory["run"] >= rows["length"])
         return super().info(rows, memory) | progress | {"is_success": success, "crossed": self.animal.crosses(rows)}
 
 
 class Follow(_WormTask):
-    """docstring"""
+    """Follow the path of a real worm through its omega or delta turn.
+
+    ## Description
+
+    The path is that of the centre of mass under the recorded kymogram; the point to be at moves along it
+    in real time. Agar with a hundredth of its friction, 32 Hz, 18.75 s (delta turn: 9.4 s).
+
+    ## Action Space
+
+    ``Box(-1, 1, (24,))`` with ``actions="angles"`` (default): control angle of each joint, head to tail,
+    in units of 1.1 rad. ``"modes"``, (6,): amplitudes of six cosines along the body, in the same units,
+    their sum clipped. ``"residual"``, (24,): added to the recorded kymogram, clipped.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (82,))``; with n actions:
+
+    | entries     | value                                                  | unit  | divided by |
+    |-------------|--------------------------------------------------------|-------|------------|
+    | 0 .. 23     | joint angles, head to tail                             | rad   | 0.5        |
+    | 24 .. 47    | joint rates                                            | rad/s | 5          |
+    | 48 .. 47+n  | previous action                                        | 1     | 1          |
+    | next 2      | velocity of the centre of mass along and left of head  | m/s   | 1e-3       |
+    | next 8      | path now and 8, 16, 32 frames ahead, from the centre,  | m     | 5e-4       |
+    |             | along and left of the head                             |       |            |
+
+    ## Rewards
+
+    1 within 0.02 mm of the point, falling to 0.1 at 0.22 mm.
+
+    ## Starting State
+
+    At rest in the first shape of the recording, slightly and smoothly bent at random, heading anywhere.
+
+    ## Episode End
+
+    Success: the path is complete. Failure: more than a body length away, a joint folds back to 180 degrees,
+    or the state is not finite. A body lying on itself is only reported (``info["crossed"]``). Truncated
+    after 600 steps.
+
+    ## Arguments
+
+    ``actions``; ``scheme``: ``midpoint`` (default) or the paper's ``published``; ``dt``: time step, s;
+    ``rate``: control rate, Hz; ``n_rods``; ``turn``: ``omega_turn`` (default) or
+    ``delta_turn``. Reset options: ``mass``, ``length``,
+    ``friction_perpendicular``, ``friction_parallel``, ``stiffness``, ``damping``.
+
+    ## Version History
+
+    * v0: first version
+    """
 
     scale = 0.01
     rate = FRAME_RATE
@@ -384,13 +682,13 @@ class Follow(_WormTask):
             path[k + 1] = rows["centre"][0]
         return path
 
-    def reference(self) -> Controller:  # noqa: D102
+    def reference(self) -> Controller:
         return self._recorded
 
-    def posture(self) -> NDArray[np.float64]:  # noqa: D102
+    def posture(self) -> NDArray[np.float64]:
         return self._recorded.angles[0]
 
-    def begin(self, rows, memory, ids, rngs, options, forward):  # noqa: D102
+    def begin(self, rows, memory, ids, rngs, options, forward):
         memory["origin"] = rows["centre"][ids]
         memory["heading"] = rows["rod_angle"][ids].mean(1)
 
@@ -399,7 +697,7 @@ class Follow(_WormTask):
         frame = np.minimum(np.rint(rows["time"] * FRAME_RATE).astype(int) + ahead, len(self.path) - 1)
         return memory["origin"] + into_frame(-memory["heading"], self.path[frame])
 
-    def goal(self, heading, rows, memory):  # noqa: D102
+    def goal(self, heading, rows, memory):
         points = [into_frame(heading, self.place(rows, memory, k) - rows["centre"]) for k in self.ahead]
         return {"path": np.concatenate(points, 1)}
 
@@ -411,11 +709,11 @@ class Follow(_WormTask):
         """1 within 0.02 mm of the path's present point, 0.1 at 0.22 mm."""
         return tolerance(self._error(rows, memory), 0.0, 0.02e-3, 0.2e-3)
 
-    def terminated(self, rows, memory):  # noqa: D102
+    def terminated(self, rows, memory):
         complete = rows["time"] * FRAME_RATE > len(self.path) - 1.5
         return np.where(self._error(rows, memory) > rows["length"], LOST, np.where(complete, COMPLETE, 0.0))
 
-    def info(self, rows, memory):  # noqa: D102
+    def info(self, rows, memory):
         error = self._error(rows, memory)
         return super().info(rows, memory) | {"error": error, "crossed": self.animal.crosses(rows)}
 
