@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -33,7 +34,7 @@ class Row:
     error: str = ""
 
 
-def paired(jobs: dict[str, Callable[[], float]], repeats: int) -> dict[str, NDArray[np.float64]]:
+def paired(jobs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, NDArray[np.float64]]:
     """Run jobs in turn, A B C A B C ...; what each measured, (repeats,)."""
     results: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(repeats):
@@ -80,16 +81,18 @@ def _elegansbot(sigma: float, seconds: float) -> tuple[float, NDArray[np.float64
         peer.act = command
         peer.steps()
     wall = time.perf_counter() - start
-    x, y = peer.xy_tip_log[-1, :, 0] if len(peer.xy_tip_log) > len(commands) else _head(peer)
-    return wall / seconds, np.array([x, y]) * 1e-3
+    return wall / seconds, _head(peer)
 
 
-def _head(peer: Any) -> tuple[float, float]:
-    """Head of the authors' worm in mm, from its centre of mass and its angles."""
+def _wall(job: Callable[[float], tuple[float, NDArray[np.float64]]], seconds: float) -> float:
+    return job(max(round(seconds / HOLD), 1) * HOLD)[0]
+
+
+def _head(peer: Any) -> NDArray[np.float64]:
+    """Head of the authors' worm (m), from its centre of mass and its angles."""
     step = np.stack([np.cos(peer.s), np.sin(peer.s)], 1) / peer.n
     joints = np.concatenate([np.zeros((1, 2)), np.cumsum(step, 0)])
-    centre = 0.5 * (joints[1:] + joints[:-1]).mean(0)
-    return peer.xc - centre[0], peer.yc - centre[1]
+    return (np.array([peer.xc, peer.yc]) - 0.5 * (joints[1:] + joints[:-1]).mean(0)) * 1e-3
 
 
 def bodies(seconds: float, repeats: int) -> list[Row]:
@@ -100,21 +103,19 @@ def bodies(seconds: float, repeats: int) -> list[Row]:
         _, exact = _ours(sigma, seconds, dt=1e-4)
         jobs: dict[str, Callable[[float], tuple[float, NDArray[np.float64]]]] = {}
         if peer:
-            jobs["ElegansBot, dt 0.01 ms"] = lambda s, sigma=sigma: _elegansbot(sigma, s)
+            jobs["ElegansBot, dt 0.01 ms"] = partial(_elegansbot, sigma)
         jobs |= {
-            "midpoint, dt 5 ms, alone": lambda s, sigma=sigma: _ours(sigma, s),
-            f"midpoint, dt 5 ms, {LANES} in lanes": lambda s, sigma=sigma: _ours(sigma, s, LANES),
-            "published, dt 0.01 ms, alone": lambda s, sigma=sigma: _ours(sigma, s, scheme="published"),
-            f"published, dt 0.01 ms, {LANES} in lanes": lambda s, sigma=sigma: _ours(
-                sigma, s / 10, LANES, scheme="published"
-            ),
+            "midpoint, dt 5 ms, alone": partial(_ours, sigma),
+            f"midpoint, dt 5 ms, {LANES} in lanes": partial(_ours, sigma, count=LANES),
+            "published, dt 0.01 ms, alone": partial(_ours, sigma, scheme="published"),
+            f"published, dt 0.01 ms, {LANES} in lanes": partial(_ours, sigma, count=LANES, scheme="published"),
         }
         errors = {
             what: np.linalg.norm(job(seconds)[1] - exact) * 1e3 for what, job in jobs.items() if "published" not in what
         }
-        chunk = max(seconds / repeats, HOLD * 10)
-        chunk = round(chunk / HOLD) * HOLD
-        walls = paired({what: lambda job=job: job(chunk)[0] for what, job in jobs.items()}, repeats)
+        chunk = max(round(seconds / repeats / HOLD), 10) * HOLD
+        short = {what: partial(_wall, job, chunk / (10 if "lanes" in what else 1)) for what, job in jobs.items()}
+        walls = paired(short, repeats)
         for what, wall in walls.items():
             ratio = float(np.median(walls["ElegansBot, dt 0.01 ms"] / wall)) if peer else None
             error = f"{errors[what]:.4f} mm" if what in errors else "as ElegansBot"
@@ -158,7 +159,7 @@ def environments(repeats: int) -> list[Row]:
         )
     for envs, vector in made.values():
         _steps_per_second(envs, vector, 0.01)  # compile
-    rates = paired({what: lambda e=e, v=v: _steps_per_second(e, v) for what, (e, v) in made.items()}, repeats)
+    rates = paired({what: partial(_steps_per_second, *envs) for what, envs in made.items()}, repeats)
     rows = []
     for what, rate in rates.items():
         kind = "scalar" if "scalar" in what else f"{LANES} by SyncVectorEnv"
@@ -167,6 +168,32 @@ def environments(repeats: int) -> list[Row]:
             Row(what, float(np.median(rate)), "steps/s", None if peer is None else float(np.median(rate / peer)))
         )
     return rows
+
+
+def _whole(env: Any, steps: int = 300) -> float:
+    """Wall time of a step, s."""
+    env.reset(seed=0)
+    action = np.zeros(env.action_space.shape, np.float32)
+    start = time.perf_counter()
+    for _ in range(steps):
+        env.step(action)
+    return (time.perf_counter() - start) / steps
+
+
+def _parts(env: Any, steps: int = 300) -> float:
+    """Wall time of what physics and task do in a step, s."""
+    env.reset(seed=0)
+    held = env.bodies
+    task, rows, memory = held.task, held.rows, held.memory
+    action = np.zeros((len(rows), task.action_size))
+    start = time.perf_counter()
+    for _ in range(steps):
+        task.animal.advance(rows, held.ids, task.command(action, rows, memory), held.steps)
+        task.reward(rows, memory)
+        task.terminated(rows, memory)
+        task.observe(rows, memory)
+        task.info(rows, memory)
+    return (time.perf_counter() - start) / steps
 
 
 def overhead(repeats: int) -> list[Row]:
@@ -178,36 +205,7 @@ def overhead(repeats: int) -> list[Row]:
             if count == 1
             else gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=count)
         )
-        env.reset(seed=0)
-        held = env.bodies
-        task, ids, state = held.task, held.ids, env.save()
-        action = np.zeros(env.action_space.shape, np.float32)
-        wide = action.reshape(count, -1).astype(float)
-
-        def whole(env: Any = env, action: Any = action) -> float:
-            start = time.perf_counter()
-            for _ in range(300):
-                env.step(action)
-            return (time.perf_counter() - start) / 300
-
-        def parts(held: Any = held, task: Any = task, ids: Any = ids, wide: Any = wide) -> float:
-            start = time.perf_counter()
-            for _ in range(300):
-                task.animal.advance(held.rows, ids, task.command(wide, held.rows, held.memory), held.steps)
-                task.reward(held.rows, held.memory)
-                task.terminated(held.rows, held.memory)
-                task.observe(held.rows, held.memory)
-                task.info(held.rows, held.memory)
-            return (time.perf_counter() - start) / 300
-
-        def fresh(job: Callable[[], float], env: Any = env, state: Any = state) -> Callable[[], float]:
-            def run() -> float:
-                env.restore(state)
-                return job()
-
-            return run
-
-        walls = paired({"whole": fresh(whole), "parts": fresh(parts)}, 4 * repeats + 1)
+        walls = paired({"whole": partial(_whole, env), "parts": partial(_parts, env)}, 4 * repeats + 1)
         extra = float(np.median(walls["whole"] - walls["parts"])) * 1e6
         rows.append(Row(f"step of {count}: all", float(np.median(walls["whole"])) * 1e6, "us a call"))
         rows.append(Row(f"step of {count}: neither physics nor task", extra, "us a call"))
