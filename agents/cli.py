@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -159,6 +160,7 @@ def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
 
 def main() -> None:
     """Run the command line."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
     commands: dict[str, Callable[..., Any]] = {"list": list_, "train": train, "evaluate": evaluate, "speed": speed}
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="gymnosoma", description=gymnosoma.__doc__)
