@@ -47,11 +47,11 @@ RADIUS = 40e-6
 
 
 class Recording(NamedTuple):
-    """Title, kymogram and view of a recorded turn.
+    """A recorded turn, and how the paper shows it.
 
-    The angles count dorsal bends as positive. ``side`` is the side of the worm that these turn to in the
-    video and ``heading`` (rad) the mean rod angle at its beginning, so that the pictures lie as in Fig. 3.
-    ``snapshots`` are frames, one of them the deep bend of Fig. 4.
+    ``side`` is the sign of the recorded angles in the plane of the picture and ``heading`` (rad) the mean
+    rod angle at the beginning, so that the tracks lie as in Fig. 3; ``snapshots`` are frames, among them
+    the deep bend of Fig. 4.
     """
 
     title: str
@@ -104,7 +104,8 @@ def _body(ax: Axes, points: Array, **style: Any) -> None:
     across = np.stack([-along[:, 1], along[:, 0]], -1) / np.linalg.norm(along, axis=1, keepdims=True)
     width = RADIUS * np.sqrt(1 - np.linspace(-1, 1, len(points)) ** 2)[:, None] * across
     outline = MM * np.concatenate([points + width, (points - width)[::-1]])
-    ax.fill(*outline.T, **{"facecolor": "#d9cfc1", "edgecolor": "#4d4235", "lw": 0.7, "zorder": 3} | style)
+    look: dict[str, Any] = {"facecolor": "#d9cfc1", "edgecolor": "#4d4235", "lw": 0.7, "zorder": 3}
+    ax.fill(*outline.T, **look | style)
 
 
 def _turn_right(way: Array) -> Array:
@@ -153,13 +154,13 @@ def _marks(ax: Axes, times: Iterable[float]) -> None:
 
 def _figure_2() -> Figure:
     """Crawling and swimming with the paper's sine: commanded and reached angles, trajectory."""
-    figure = Figure(figsize=(12, 8), layout="constrained")
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1.35, 1])
-    kymograms, arenas = top.subplots(2, 2, sharex=True), bottom.subplots(1, 2, sharex=True)
+    figure = Figure(figsize=(12, 7), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.9, 1]).ravel()
+    kymograms, arenas = top.subplots(2, 2, sharex=True), bottom.subplots(1, 2, sharex=True, sharey=True)
     duration = 5.0
     for column, sigma in enumerate((1.0, 0.0)):
         wave = SineKymogram.for_medium(sigma, ramp=0.0)
-        run = simulate(Worm(WormParams.in_medium(sigma)), wave, duration, every=0.02, start={"joint_angle": wave(0.0)})
+        run = simulate(Worm(WormParams.in_medium(sigma)), wave, duration, every=0.005, start={"joint_angle": wave(0.0)})
         command = np.array([wave(t) for t in run.time])
         title = (
             f"{'Crawling on agar' if sigma else 'Swimming in water'} "
@@ -189,9 +190,9 @@ def _figure_2() -> Figure:
 
 def _figure_3() -> Figure:
     """Kymograms of the two turns, whole tracks, and snapshots with the forces on the ground."""
-    figure = Figure(figsize=(15, 16), layout="constrained")
+    figure = Figure(figsize=(13, 15.5), layout="constrained")
     figure.suptitle("Turns of real worms, replayed on agar with friction / 100; arrows: force on the ground")
-    for part, recording in zip(figure.subfigures(2, 1, hspace=0.03), RECORDINGS, strict=True):
+    for part, recording in zip(figure.subfigures(2, 1, squeeze=False, hspace=0.03).ravel(), RECORDINGS, strict=True):
         turn = _turn(recording)
         times = [frame / FRAME_RATE for frame in recording.snapshots]
         axes = part.subplot_mosaic(
@@ -235,7 +236,7 @@ def _figure_3() -> Figure:
             ax.set(xlim=(x - 0.7, x + 0.7), ylim=(y - 0.7, y + 0.7), xlabel="", ylabel="", xticks=[], yticks=[])
             if k == 0:
                 unit = float(f"{0.5 * longest:.0e}")
-                ax.quiverkey(arrows, 0.07, 0.08, unit, f"{unit * PN:,.0f} pN", labelpos="E", fontproperties={"size": 9})
+                ax.quiverkey(arrows, 0.19, 0.08, unit, f"{unit * PN:,.0f} pN", labelpos="E", fontproperties={"size": 9})
                 ax.plot([x + 0.12, x + 0.62], [y - 0.6, y - 0.6], "k", lw=2)
                 ax.text(x + 0.37, y - 0.58, "0.5 mm", ha="center", va="bottom", fontsize=9)
     return figure
@@ -256,7 +257,7 @@ def _figure_4() -> Figure:
     heat = LinearSegmentedColormap.from_list("heat", ["white", "#2b50c8", "#37b34a", "#f7e13c", "#d7191c"])
     red = "#b8322c"
     figure = Figure(figsize=(17, 10), layout="constrained")
-    for part, recording in zip(figure.subfigures(1, 2, wspace=0.03), RECORDINGS, strict=True):
+    for part, recording in zip(figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), RECORDINGS, strict=True):
         turn = _turn(recording)
         force, count = turn.force, len(turn.command)
         duration, time = count / FRAME_RATE, np.arange(count) / FRAME_RATE
@@ -324,7 +325,7 @@ def _figure_5() -> Figure:
     nu, period = wavenumbers[[i for i, _ in best]], periods[[j for _, j in best]]
 
     figure = Figure(figsize=(17, 9), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1.7, 1], wspace=0.02)
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.7, 1], wspace=0.02).ravel()
     left.suptitle("Speed over 5 s from straight rest, A = 0.6 rad; star: best wave")
     axes = left.subplots(3, 4)
     for ax, sigma, grid, x, y in zip(axes.flat, sigmas, grids, nu, period, strict=False):
@@ -347,9 +348,18 @@ def _figure_5() -> Figure:
     colours = colormaps["plasma"](0.9 * sigmas)
     top.plot(nu, period, "-", color="0.8", zorder=1)
     top.scatter(nu, period, c=colours, s=80, edgecolors="k", linewidths=0.6, zorder=3)
-    for spot in sorted(set(zip(nu.tolist(), period.tolist(), strict=True))):
+    spots = sorted(set(zip(nu.tolist(), period.tolist(), strict=True)))
+    for k, spot in enumerate(spots):
         here = [f"{sigma:.1f}" for sigma, x, y in zip(sigmas, nu, period, strict=True) if (x, y) == spot]
-        top.annotate(", ".join(here), spot, xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9)
+        above = bool(k % 2)  # neighbours lie close together
+        top.annotate(
+            ", ".join(here),
+            spot,
+            xytext=(-4, 7) if above else (4, -7),
+            textcoords="offset points",
+            ha="right" if above else "left",
+            va="bottom" if above else "top",
+        )
     top.set(xlabel="wavenumber $\\nu$", ylabel="period T (s)", title="Best wave; labels: medium $\\sigma$")
     top.margins(0.08, 0.12)
 

@@ -215,10 +215,8 @@ def turning(rod_angle: Array) -> Array:
 def medium(sigma: ArrayLike = 1.0, scale: ArrayLike = 1.0) -> dict[str, Array]:
     """Friction coefficients as reset options: medium index ``sigma``, times ``scale`` (eta of the appendix)."""
     perpendicular, parallel = friction(sigma)
-    return {
-        "friction_perpendicular": np.asarray(scale * perpendicular),
-        "friction_parallel": np.asarray(scale * parallel),
-    }
+    factor = np.asarray(scale, float)
+    return {"friction_perpendicular": factor * perpendicular, "friction_parallel": factor * parallel}
 
 
 def ensemble(
