@@ -435,8 +435,11 @@ def published(xs, ks, steps, dt):
                 bxx -= lxx * axx + lxy * axy
                 bxy -= lxx * axy + lxy * ayy
                 byy -= lyx * axy + lyy * ayy
-                q0 -= inside * (lxx * q[0, j, e] + lxy * q[1, j, e])
-                q1 -= inside * (lyx * q[0, j, e] + lyy * q[1, j, e])
+                # A select, as above: what another animal left here may not be finite.
+                qx = q[0, j, e] if i > 0 else 0.0
+                qy = q[1, j, e] if i > 0 else 0.0
+                q0 -= lxx * qx + lxy * qy
+                q1 -= lyx * qx + lyy * qy
                 det = 1.0 / (bxx * byy - bxy * bxy)
                 inverse[0, i, e], inverse[1, i, e], inverse[2, i, e] = byy * det, -bxy * det, bxx * det
                 q[0, i, e] = q0
