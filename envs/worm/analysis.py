@@ -74,6 +74,13 @@ def _sine(xi: Array, amplitude: float, wavelength: float, phase: float, offset: 
     return amplitude * np.sin(2 * np.pi / wavelength * (xi - phase)) + offset
 
 
+def _sine_slopes(xi: Array, amplitude: float, wavelength: float, phase: float, offset: float) -> Array:
+    # Differences, curve_fit's default, get stuck where the phase is tiny: their step is a fraction of it.
+    wave = 2 * np.pi / wavelength
+    slope = amplitude * wave * np.cos(wave * (xi - phase))
+    return np.stack([np.sin(wave * (xi - phase)), slope * (phase - xi) / wavelength, -slope, np.ones_like(xi)], -1)
+
+
 def fit_sine(joint_angle: ArrayLike) -> SineFit:
     """Fit a sine along the body to each frame, starting from the frame before.
 
@@ -97,7 +104,7 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
     fits = np.empty((len(angles), 4))
     for i, frame in enumerate(angles):
         try:
-            (amplitude, wavelength, phase, offset), _ = curve_fit(_sine, xi, frame, guess)
+            (amplitude, wavelength, phase, offset), _ = curve_fit(_sine, xi, frame, guess, jac=_sine_slopes)
         except RuntimeError as error:
             raise ValueError(f"joint_angle: no sine could be fitted to frame {i}: {error}") from None
         if amplitude < 0:
