@@ -129,6 +129,19 @@ def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **e
     return rows
 
 
+def figures(figure: tuple[Literal[2, 3, 4, 5], ...] = (2, 3, 4, 5), folder: Path = Path("figures")) -> None:
+    """Draw the figures of Chung et al. (2024) from simulations.
+
+    Args:
+        figure: Which.
+        folder: Where the pictures go.
+    """
+    from . import figures as drawn
+
+    for path in drawn.figures(folder, figure):
+        print(path)
+
+
 def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None) -> None:
     """Measure the speed against peers (ElegansBot, MuJoCo) where these are installed, on one core.
 
@@ -206,6 +219,7 @@ def main() -> None:
         "train": train,
         "evaluate": evaluate,
         "benchmark": benchmark,
+        "figures": figures,
         "speed": speed,
     }
     try:
