@@ -203,7 +203,7 @@ class Bodies:
             return None
         if not self.rngs:
             raise ResetNeeded("no episode has begun: call reset() before render()")
-        return None if self.view.human else tuple(self.view.draw(i).array() for i in self.ids)
+        return None if self.view.human else tuple(self.view.draw(i).array() for i in range(len(self.rows)))
 
     def close(self) -> None:
         """Close the window; may be called twice."""
@@ -313,7 +313,7 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         bodies.show()
         return observation, float(reward[0]), self._ended, False, info
 
-    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> NDArray[np.uint8] | None:
         """Draw the present: a frame (height, width, 3), or None where a window shows it."""
         frames = self.bodies.pictures()
         return None if frames is None else frames[0]

@@ -27,6 +27,7 @@ Colour = tuple[int, ...]
 """Red, green, blue, and for something translucent a fourth: its opacity, all 0 to 255."""
 
 PAPER: Colour = (250, 249, 245)
+PLATE: Colour = (250, 249, 245, 215)
 CARD: Colour = (241, 239, 232)
 RULE: Colour = (226, 223, 214)
 MUTED: Colour = (134, 136, 140)
@@ -146,7 +147,7 @@ class Panel:
         pixels = self.place(points)
         self._paint(pixels, colour, 2.0, lambda surface, at: _fill(surface, at, colour))
         if edge is not None:
-            self.polyline([*points, points[0]], edge, width)  # type: ignore[index, misc]
+            self.polyline(np.concatenate([points, np.asarray(points)[:1]]), edge, width)
 
     def polyline(self, points: ArrayLike, colour: Colour, width: float = 1.5, fade: Colour | None = None) -> None:
         """Draw a line ``width`` [pt] wide; with ``fade``, from that colour at its first point."""
@@ -172,7 +173,10 @@ class Panel:
         """Fill a circle of ``radius`` [pt]."""
         size = radius * self.scale
         self._paint(
-            self.place([at]), colour, size + 2, lambda s, p: pygame.draw.aacircle(s, colour, p[0].tolist(), size)
+            self.place(np.asarray(at)[None]),
+            colour,
+            size + 2,
+            lambda s, p: pygame.draw.aacircle(s, colour, p[0].tolist(), size),
         )
 
     def ring(self, at: ArrayLike, radius: float, colour: Colour, width: float = 1.5) -> None:
@@ -182,7 +186,8 @@ class Panel:
 
     def arrow(self, start: ArrayLike, vector: ArrayLike, colour: Colour, width: float = 1.5) -> None:
         """Draw an arrow; its head is in proportion to ``width`` [pt], and smaller on a short arrow."""
-        tail, tip = self.place([start, np.asarray(start, float) + np.asarray(vector, float)])
+        start = np.asarray(start, float)
+        tail, tip = self.place(np.stack([start, start + np.asarray(vector, float)]))
         reach = float(np.hypot(*(tip - tail)))
         if reach < 1.0:
             return
@@ -198,11 +203,11 @@ class Panel:
     def raster(self, colours: NDArray[np.uint8], low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
         """Draw cells of colours (rows, columns, 3), first row on top, between two corners (the panel's)."""
         rows, columns = colours.shape[:2]
-        ends = self.place([self.low if low is None else low, self.high if high is None else high])
+        ends = self.place(np.array([self.low if low is None else low, self.high if high is None else high]))
         (x0, y1), (x1, y0) = np.rint(ends).astype(int)
         if not (rows and columns and x1 > x0 and y1 > y0):
             return
-        cells = pygame.image.frombuffer(np.ascontiguousarray(colours), (columns, rows), "RGB")
+        cells = pygame.image.frombuffer(colours.tobytes(), (columns, rows), "RGB")
         self.surface.blit(pygame.transform.scale(cells, (int(x1 - x0), int(y1 - y0))), (int(x0), int(y0)))
 
     def label(
@@ -213,6 +218,7 @@ class Panel:
         size: float = 12.0,
         align: tuple[float, float] = (0.0, 0.5),
         offset: tuple[float, float] = (0.0, 0.0),
+        back: Colour | None = None,
     ) -> None:
         """Write ``text`` of ``size`` [pt].
 
@@ -226,11 +232,21 @@ class Panel:
             Part of the text's width left of ``at``, and of its height above it.
         offset : (2,) float, pt
             To the right and down.
+        back : Colour, optional
+            Of a plate behind the text, so that it can be read above a drawing.
         """
+        if not text:
+            return
         image = _font(max(6, round(1.2 * size * self.scale))).render(text, True, colour[:3])
         if len(colour) > 3:
             image.set_alpha(colour[3])
-        corner = self.place([at])[0] + np.multiply(offset, self.scale) - np.multiply(align, image.get_size())
+        size_px = np.array(image.get_size(), float)
+        corner = self.place(np.asarray(at)[None])[0] + np.multiply(offset, self.scale) - np.multiply(align, size_px)
+        if back is not None:
+            pad = self.scale * np.array([4.0, 1.0])
+            low, high = corner - pad, corner + size_px + pad
+            plate = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
+            self._paint(plate, back, 0.0, lambda surface, at: pygame.draw.polygon(surface, back, at.tolist()))
         self.surface.blit(image, np.rint(corner).tolist())
 
     def grid(self, spacing: float, colour: Colour = RULE, width: float = 0.75) -> None:
@@ -249,7 +265,7 @@ class Panel:
         right, bottom = self.high[0] - 24 * point, self.low[1] + 20 * point
         bar = np.array([[right - length, bottom], [right, bottom]])
         self.polyline(bar, colour, 2.5)
-        self.label(quantity(length, unit), bar.mean(0), colour, 12, (0.5, 1.0), (0, -5))
+        self.label(quantity(length, unit), bar.mean(0), colour, 12, (0.5, 1.0), (0, -5), PLATE)
 
     def _paint(
         self,
@@ -348,7 +364,7 @@ class Canvas(Panel):
         colour: Colour = INK,
         title: str = "",
     ) -> Panel:
-        """Draw a scrolling trace: the last ``duration`` of values (N,), the newest at the right end.
+        """Draw a trace of values (N,) that fills from the left, and scrolls when it is full.
 
         Parameters
         ----------
@@ -361,12 +377,12 @@ class Canvas(Panel):
         colour : Colour
         title : str
         """
-        panel = self.panel(area, (time[-1] - duration, -limit), (time[-1], limit))
+        start = max(time[0], time[-1] - duration)
+        panel = self.panel(area, (start, -limit), (start + duration, limit))
         self.box(area, CARD)
-        panel.polyline([(time[-1] - duration, 0.0), (time[-1], 0.0)], RULE, 1.0)
-        recent = time >= time[-1] - duration
-        panel.polyline(np.stack([time[recent], values[recent]], 1), colour, 1.25)
-        panel.label(title, (time[-1] - duration, limit), MUTED, 11, (0.0, 0.0), (6, 4))
+        panel.polyline([(start, 0.0), (start + duration, 0.0)], RULE, 1.0)
+        panel.polyline(np.stack([time, values], 1)[time >= start], colour, 1.25)
+        panel.label(title, (start, limit), MUTED, 11, (0.0, 0.0), (6, 4))
         return panel
 
     def bar(self, area: tuple[float, float, float, float], share: float, colour: Colour, back: Colour = RULE) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pygame
 from numpy.typing import NDArray
 
-from .canvas import INK, MUTED, Canvas
+from .canvas import INK, MUTED, PLATE, Canvas
 from .task import Task
 
 MOMENTS = 600
@@ -103,10 +103,11 @@ class View:
         canvas, trail = self.canvas, self.trails[i]
         canvas.clear()
         self._draw(canvas, self.task, trail, ghost)
-        canvas.label(f"{trail.rows['time'][-1]:.2f} s", (canvas.width - 24, 30), INK, 17, (1.0, 0.5))
+        canvas.label(f"{trail.rows['time'][-1]:.2f} s", (canvas.width - 24, 30), INK, 17, (1.0, 0.5), back=PLATE)
         slow = self.task.rate / (fps or self.fps)
         if slow > 1.001:
-            canvas.label(f"slowed down {slow:.3g} times", (canvas.width - 24, 50), MUTED, 12, (1.0, 0.5))
+            note = f"slowed down {slow:.3g} times"
+            canvas.label(note, (canvas.width - 24, 50), MUTED, 12, (1.0, 0.5), back=PLATE)
         return canvas
 
     def show(self) -> None:

@@ -13,7 +13,8 @@ from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
 from ..core.view import Trail
 from .animal import Worm, friction_force
-from .tasks import Escape, Follow, Medium, Reach, _Forward, _WormTask
+from .params import friction
+from .tasks import Escape, Follow, Reach, _Forward, _WormTask
 
 RADIUS = 0.04
 """Half width of an adult in the middle, in lengths: 80 µm on 1 mm; Boyle, Berri & Cohen (2012), Front. Comput.
@@ -24,8 +25,11 @@ SHADE: c.Colour = (150, 112, 62)
 FORCE: c.Colour = (96, 84, 140)
 GHOST: c.Colour = (110, 116, 126)
 
-STRIP = 116.0
-"""Height of the kymogram's strip, pt."""
+STRIP, SECONDS, BEND = 116.0, 8.0, 0.8
+"""Of the kymogram: height in pt, duration in s, joint angle of the deepest colour in rad."""
+
+TRACK = 240
+"""Moments of a track."""
 
 
 def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = None) -> None:
@@ -40,51 +44,53 @@ def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = No
         Another worm with the same task.
     """
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
-    area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
     length = float(trail.rows["length"][-1])
     # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
-    eyes = [c.steady(other.rows["centre"], 2.0 * task.rate) for other in both]
-    view = canvas.view(area, [*eyes, *sights(task, trail)], 3.2 * length, 0.65 * length)
+    moments = 2.0 * task.rate
+    eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
+    area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
+    view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length)
     view.grid(0.5 * length)
-    goal(task, canvas, view, trail)
+    headline, caption = goal(task, canvas, view, trail)
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(f"{caption} {_medium(trail.rows[-1])}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     for other in reversed(both):
-        points = animal.points(other.rows)
-        tint = c.mix(c.PAPER, GHOST, 0.5)
-        view.polyline(points[:, -1], tint if other is ghost else c.AFT, 1.5, c.PAPER)
-        view.polyline(points[:, 0], tint if other is ghost else c.FORE, 1.5, c.PAPER)
-        if other is ghost:
-            _ghost(view, points[-1])
-            view.label(other.name, points[-1, 0], GHOST, 12, (0.5, 1.0), (0, -12))
-    _forces(canvas, view, animal, trail)
-    _body(view, animal.points(trail.rows[-1:])[0])
-    view.label(trail.name, animal.points(trail.rows[-1:])[0, 0], c.INK, 12, (0.5, 1.0), (0, -12))
+        _tracks(view, animal, other, other is ghost)
+        points = animal.points(other.rows[-1:])[0]
+        if other is not ghost:
+            _forces(canvas, view, animal, other)
+        _body(view, points, other is ghost)
+        above = points.mean(0)[0], points.max(0)[1]
+        view.label(other.name, above, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), (0, -16), c.PLATE)
     view.scale_bar()
+    _legend(canvas)
     _strip(canvas, task, trail)
 
 
 @singledispatch
-def sights(task: Any, trail: Trail) -> NDArray[np.float64]:
-    """Points (N, 2) m that must be seen besides the worm."""
-    return np.zeros((0, 2))
+def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
+    """Tracks (N, 2) m of what must be seen besides the worm."""
+    return []
 
 
 @sights.register
-def _(task: Reach, trail: Trail) -> NDArray[np.float64]:
-    return np.stack([trail.memory["target"][-1], trail.rows["centre"][0]])
+def _(task: Reach, trail: Trail) -> list[NDArray[np.float64]]:
+    return [trail.memory["target"]]
 
 
 @sights.register
-def _(task: Follow, trail: Trail) -> NDArray[np.float64]:
-    return _path(task, trail)
+def _(task: Follow, trail: Trail) -> list[NDArray[np.float64]]:
+    return [task.place(trail.rows, trail.memory)]
 
 
 @singledispatch
-def goal(task: Any, canvas: Canvas, view: Panel, trail: Trail) -> None:
-    """Draw the goal of a task, and how far it is reached."""
+def goal(task: Any, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    return "", ""
 
 
 @goal.register
-def _(task: _Forward, canvas: Canvas, view: Panel, trail: Trail) -> None:
+def _(task: _Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     memory, length = trail.memory[-1], float(trail.rows["length"][-1])
     start, way = memory["start"], memory["goal"]
     side = np.array([-way[1], way[0]])
@@ -94,25 +100,22 @@ def _(task: _Forward, canvas: Canvas, view: Panel, trail: Trail) -> None:
     for k in range(max(0, int((along - reach) / length)), int((along + reach) / length) + 1):
         mark = start + k * length * way
         view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
-        view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), tuple(13 * side * (1, -1)))
+        view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     speed = task.info(trail.rows[-1:], trail.memory[-1:])["speed"][0]
-    medium = f", medium {memory['sigma']:.2f}" if isinstance(task, Medium) else ""
-    canvas.label(f"{1e3 * speed:.3f} mm/s{medium}", (24, 30), c.INK, 17)
-    canvas.label("mean speed along the goal", (24, 50), c.MUTED, 12)
+    return f"{1e3 * speed:.3f} mm/s", "mean speed along the goal,"
 
 
 @goal.register
-def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> None:
+def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     memory = trail.memory[-1]
     view.ring(memory["target"], task.radius, c.GOAL, 2.0)
     view.disc(memory["target"], 3.0, c.GOAL)
     distance = task.info(trail.rows[-1:], trail.memory[-1:])["distance"][0]
-    canvas.label(f"{1e3 * distance:.2f} mm", (24, 30), c.INK, 17)
-    canvas.label("from the head to the target", (24, 50), c.MUTED, 12)
+    return f"{1e3 * distance:.2f} mm", "from the head to the target,"
 
 
 @goal.register
-def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> None:
+def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     memory, length = trail.memory[-1], float(trail.rows["length"][-1])
     stages = (
         ("reverse", memory["reversed"] / task.retreat, f"{1e3 * memory['reversed']:.2f} mm"),
@@ -120,20 +123,21 @@ def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> None:
         ("run", memory["run"] / length, f"{1e3 * memory['run']:.2f} mm"),
     )
     for k, (name, share, value) in enumerate(stages):
-        x, now = 24 + 150 * k, memory["stage"] == k
-        canvas.label(name, (x, 28), c.INK if now else c.MUTED, 15)
-        canvas.label(value, (x + 130, 28), c.INK if now else c.MUTED, 12, (1.0, 0.5))
-        canvas.bar((x, 40, 130, 5), share, c.GOAL)
+        x, colour = 24.0 + 150.0 * k, c.INK if memory["stage"] == k else c.MUTED
+        canvas.polygon([(x - 4, 18), (x + 134, 18), (x + 134, 46), (x - 4, 46)], c.PLATE)
+        canvas.label(name, (x, 26), colour, 14)
+        canvas.label(value, (x + 130, 27), colour, 12, (1.0, 0.5))
+        canvas.bar((x, 37, 130, 4), share, c.GOAL)
+    return "", ""
 
 
 @goal.register
-def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> None:
+def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     view.polyline(_path(task, trail), c.mix(c.PAPER, c.GOAL, 0.6), 4.0)
     place = task.place(trail.rows[-1:], trail.memory[-1:])[0]
-    view.disc(place, 6.0, c.GOAL)
+    view.disc(place, 7.0, c.GOAL)
     error = task.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
-    canvas.label(f"{1e3 * error:.3f} mm", (24, 30), c.INK, 17)
-    canvas.label("from the centre to the real worm's", (24, 50), c.MUTED, 12)
+    return f"{1e3 * error:.3f} mm", "from the centre to the real worm's,"
 
 
 def _path(task: Follow, trail: Trail) -> NDArray[np.float64]:
@@ -155,53 +159,87 @@ def _shape(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     return middle, *c.outline(middle, radius)
 
 
-def _body(view: Panel, points: NDArray[np.float64]) -> None:
+def _body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
     middle, dorsal, ventral = _shape(points)
     whole = np.concatenate([dorsal, ventral[::-1]])
-    view.polygon(whole, FLESH, SHADE, 1.0)
+    if ghost:
+        view.polygon(whole, (*GHOST, 90), (*GHOST, 150), 1.0)
+        return
+    radius = float(np.hypot(*(dorsal - ventral).T).max()) / (2 * view.point)
+    view.polygon(whole, FLESH, SHADE, 0.1 * radius)
     view.polygon(np.concatenate([middle, ventral[::-1]]), c.mix(FLESH, SHADE, 0.18))
-    view.polyline(dorsal, c.WARM, 1.75)
-    view.polyline(ventral, c.COLD, 1.75)
-    for place, size in ((9, 0.012), (15, 0.016)):
-        view.disc(middle[place], size * 1e-3 / view.point, SHADE)
-    view.disc(middle[2], 4.0, c.FORE)
+    # The two bulbs of the pharynx.
+    view.polyline(middle[6:26], c.mix(FLESH, SHADE, 0.7), 0.22 * radius)
+    view.disc(middle[18], 0.28 * radius, SHADE)
+    view.disc(middle[26], 0.36 * radius, SHADE)
+    view.polyline(dorsal, c.WARM, 0.16 * radius)
+    view.polyline(ventral, c.COLD, 0.16 * radius)
+    view.disc(middle[1], 0.36 * radius, c.FORE)
 
 
-def _ghost(view: Panel, points: NDArray[np.float64]) -> None:
-    _, dorsal, ventral = _shape(points)
-    view.polygon(np.concatenate([dorsal, ventral[::-1]]), (*GHOST, 90), (*GHOST, 150), 1.0)
+def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
+    points = animal.points(trail.rows[-TRACK:])
+    moments = np.arange(len(points))
+    between = np.linspace(0, moments[-1], 4 * moments[-1] + 1)
+    for end, colour in ((-1, c.AFT), (0, c.FORE)):
+        track = points[:, end]
+        if len(track) > 3:  # fast swimming is sampled a dozen times in a wave only
+            track = CubicSpline(moments, track)(between)
+        view.polyline(track, c.mix(c.PAPER, GHOST, 0.5) if ghost else colour, 1.25, c.PAPER)
 
 
 def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail) -> None:
     rows = trail.rows
     force = friction_force(rows["rod_angle"], rows["rod_velocity"].swapaxes(1, 2), rows)
-    # Agar's forces are 25,000 times those of water: the scale is the past's root mean square.
+    # Agar's forces are thousands of times those of water: the scale is the past's root mean square.
     usual = np.sqrt(np.mean(np.sum(force**2, -1)))
     if not usual > 0:
         return
-    metre = 0.09 * float(rows["length"][-1]) / usual
+    points = 22.0 / usual
     joints = animal.points(rows[-1:])[0]
-    for at, vector in zip(0.5 * (joints[1:] + joints[:-1]), force[-1] * metre, strict=True):
+    for at, vector in zip(0.5 * (joints[1:] + joints[:-1]), force[-1] * points * view.point, strict=True):
         view.arrow(at, vector, FORCE, 1.25)
     shown = c.rounded(2.0 * usual)
-    end = canvas.width - 24.0
-    length = shown * metre / view.point
-    y = canvas.height - STRIP - 62.0
-    canvas.arrow((end - length, y), (length, 0.0), FORCE, 1.25)
-    canvas.label(f"friction {c.quantity(shown, 'N')}", (end - length, y), FORCE, 11, (1.0, 0.5), (-6, 0))
+    start, y = canvas.width - 24.0 - shown * points, canvas.height - STRIP - 62.0
+    canvas.arrow((start, y), (shown * points, 0.0), FORCE, 1.25)
+    canvas.label(f"friction {c.quantity(shown, 'N')}", (start, y), FORCE, 11, (1.0, 0.5), (-6, 0), c.PLATE)
+
+
+def _medium(row: Any) -> str:
+    """Say what the worm is in, by its friction."""
+    (water, agar), (_, thin) = friction([0.0, 1.0])[0], (0.0, 0.01)
+    b = float(row["friction_perpendicular"])
+    for name, value in (("in water", water), ("on agar", agar), ("on agar / 100", thin * agar)):
+        if np.isclose(b, value, rtol=1e-6):
+            return name
+    return f"friction {c.quantity(b, 'kg/s')}"
+
+
+def _legend(canvas: Canvas) -> None:
+    x, y = 24.0, canvas.height - STRIP - 20.0
+    for name, colour in (("head", c.FORE), ("tail", c.AFT), ("dorsal", c.WARM), ("ventral", c.COLD)):
+        canvas.polyline([(x, y), (x + 14, y)], colour, 2.5)
+        canvas.label(name, (x + 20, y), c.MUTED, 11, back=c.PLATE)
+        x += 68.0
 
 
 def _strip(canvas: Canvas, task: _WormTask, trail: Trail) -> None:
-    top, left, right = canvas.height - STRIP, 112.0, 92.0
+    top, left, right = canvas.height - STRIP, 112.0, 56.0
     height = 0.5 * (STRIP - 26.0)
-    shown = round(8.0 * task.rate)
+    shown = round(SECONDS * task.rate)
     rows = trail.rows[-shown:]
     canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
-    angles = (("commanded", rows["control_angle"]), ("actual", np.diff(rows["rod_angle"])))
-    for k, (name, values) in enumerate(angles):
+    strips = (
+        ("commanded", f"joints, last {SECONDS:g} s", rows["control_angle"]),
+        ("actual", f"± {BEND:g} rad", np.diff(rows["rod_angle"])),
+    )
+    for k, (name, note, angles) in enumerate(strips):
         y = top + 10 + k * (height + 6)
         area = (left, y, canvas.width - left - right, height)
         canvas.box(area, c.CARD)
-        panel = canvas.panel(area, (-shown, 0), (0, 1))
-        panel.raster(c.diverging(values.T, 0.8), (-len(rows), 0), (0, 1))
-        canvas.label(name, (left - 12, y + 0.5 * height), c.INK, 12, (1.0, 0.5))
+        panel = canvas.panel(area, (0, 0), (shown, 1))
+        panel.raster(c.diverging(angles.T, BEND), (0, 0), (len(rows), 1))
+        canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
+        canvas.label(note, (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
+        canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
+        canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)
