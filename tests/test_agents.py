@@ -233,7 +233,9 @@ def test_an_interrupted_run_resumes(tmp_path, end):
     kept = PPO.load(tmp_path / "run" / "checkpoint.zip", device="cpu").num_timesteps
     assert done_before - kept < every
     goal = done_before + 20_000
-    done = command("train", "WormSwim-v0", "--folder", "run", "--resume", "--steps", goal, "--episodes", 2, cwd=tmp_path)
+    done = command(
+        "train", "WormSwim-v0", "--folder", "run", "--resume", "--steps", goal, "--episodes", 2, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     steps = trained_steps(tmp_path)
     assert steps == sorted(set(steps)) and steps[-1] >= goal

@@ -82,9 +82,7 @@ def test_the_wheel_works_beside_a_foreign_envs_folder(tmp_path):
 
 
 def test_importing_under_another_name_is_refused():
-    done = subprocess.run(
-        [sys.executable, "-c", "import envs"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", "import envs"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert "import it as 'gymnosoma.envs'" in done.stderr
 
 

@@ -90,18 +90,26 @@ def outline(points: NDArray[np.float64], radius: ArrayLike) -> tuple[NDArray[np.
     return points + across, points - across
 
 
-def steady(track: NDArray[np.float64], moments: float) -> NDArray[np.float64]:
+def steady(track: NDArray[np.float64], moments: int) -> NDArray[np.float64]:
     """Mean (2,) of the newest ``moments`` points of a track (N, 2): a camera that does not shake.
 
     It depends on the past alone, not on which moments were drawn, so equal pasts give equal frames.
     """
-    return track[-max(1, round(moments)) :].mean(0)
+    return track[-max(1, moments) :].mean(0)
 
 
 @cache
 def _font(size: int) -> pygame.font.Font:
     pygame.font.init()
     return pygame.font.Font(None, size)
+
+
+def _write(text: str, size: int, colour: Colour) -> pygame.Surface:
+    try:
+        return _font(size).render(text, True, colour[:3])
+    except pygame.error:  # someone has quit pygame, as Gymnasium's HumanRendering does
+        _font.cache_clear()
+        return _font(size).render(text, True, colour[:3])
 
 
 class Panel:
@@ -135,7 +143,7 @@ class Panel:
     def place(self, points: ArrayLike) -> NDArray[np.float64]:
         """Pixels (N, 2) of points (N, 2) in the panel's units."""
         pixels = np.asarray(points, float) * self._stretch + self._shift
-        return np.clip(np.nan_to_num(pixels), -1e5, 1e5)
+        return np.fmin(np.fmax(pixels, -1e5), 1e5)  # NaN too: the drawing functions cannot bear it
 
     @property
     def point(self) -> float:
@@ -153,11 +161,12 @@ class Panel:
         """Draw a line ``width`` [pt] wide; with ``fade``, from that colour at its first point."""
         pixels = self.place(points)
         step = np.abs(np.diff(pixels, axis=0)).max(1, initial=0.0)
-        # Points within the same pixel add nothing but time.
-        way = np.floor(np.cumsum(step))
-        pixels = pixels[np.concatenate([[True], np.diff(way, prepend=0.0) > 0])] if len(pixels) > 2 else pixels
         if len(pixels) < 2:
             return
+        # Points closer than three pixels, of the double size, add nothing but time.
+        keep = np.diff(np.floor(np.cumsum(step) / 3.0), prepend=0.0) > 0
+        keep[-1] = True
+        pixels = np.concatenate([pixels[:1], pixels[1:][keep]])
         thick = max(1, round(width * self.scale))
         shades = 48 if fade else 1
         colours = [mix(fade, colour, (k + 1) / shades) if fade else colour for k in range(shades)]
@@ -237,7 +246,7 @@ class Panel:
         """
         if not text:
             return
-        image = _font(max(6, round(1.2 * size * self.scale))).render(text, True, colour[:3])
+        image = _write(text, max(6, round(1.2 * size * self.scale)), colour)
         if len(colour) > 3:
             image.set_alpha(colour[3])
         size_px = np.array(image.get_size(), float)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +16,9 @@ from .task import Task
 
 MOMENTS = 600
 """Moments that a trail holds at most."""
+
+
+_DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
 
 
 class Trail:
@@ -142,11 +147,18 @@ class Window:
 
     def __init__(self, size: tuple[int, int], title: str) -> None:
         try:
+            if sys.platform == "linux" and not _DISPLAYS & os.environ.keys():
+                raise pygame.error("none was found")  # SDL would say so too, after complaints of its own
             pygame.display.init()
+            # Where a display cannot be opened SDL draws to nowhere, unasked.
+            if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+                raise pygame.error("none could be opened")
             self._screen = pygame.display.set_mode(size)
         except pygame.error as error:
             pygame.display.quit()
-            raise ValueError(f"render_mode 'human' needs a display ({error}): use 'rgb_array'") from None
+            raise ValueError(
+                f"a window needs a display ({error}); without one use render_mode='rgb_array', in the commands --save"
+            ) from None
         pygame.display.set_caption(title)
         self._clock = pygame.time.Clock()
         self.closed = False

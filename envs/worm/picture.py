@@ -46,7 +46,7 @@ def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = No
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(trail.rows["length"][-1])
     # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
-    moments = 2.0 * task.rate
+    moments = round(2.0 * task.rate)
     eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
     area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
     view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length)
@@ -58,7 +58,7 @@ def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = No
         _tracks(view, animal, other, other is ghost)
         points = animal.points(other.rows[-1:])[0]
         if other is not ghost:
-            _forces(canvas, view, animal, other)
+            _forces(canvas, view, animal, other, moments)
         _body(view, points, other is ghost)
         above = points.mean(0)[0], points.max(0)[1]
         view.label(other.name, above, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), (0, -16), c.PLATE)
@@ -180,16 +180,16 @@ def _body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
 def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
     points = animal.points(trail.rows[-TRACK:])
     moments = np.arange(len(points))
-    between = np.linspace(0, moments[-1], 4 * moments[-1] + 1)
-    for end, colour in ((-1, c.AFT), (0, c.FORE)):
+    between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
+    for end, colour in ((0, c.mix(c.PAPER, GHOST, 0.5)),) if ghost else ((-1, c.AFT), (0, c.FORE)):
         track = points[:, end]
         if len(track) > 3:  # fast swimming is sampled a dozen times in a wave only
             track = CubicSpline(moments, track)(between)
-        view.polyline(track, c.mix(c.PAPER, GHOST, 0.5) if ghost else colour, 1.25, c.PAPER)
+        view.polyline(track, colour, 1.25, c.PAPER)
 
 
-def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail) -> None:
-    rows = trail.rows
+def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: int) -> None:
+    rows = trail.rows[-moments:]
     force = friction_force(rows["rod_angle"], rows["rod_velocity"].swapaxes(1, 2), rows)
     # Agar's forces are thousands of times those of water: the scale is the past's root mean square.
     usual = np.sqrt(np.mean(np.sum(force**2, -1)))
@@ -207,12 +207,14 @@ def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail) -> None:
 
 def _medium(row: Any) -> str:
     """Say what the worm is in, by its friction."""
-    (water, agar), (_, thin) = friction([0.0, 1.0])[0], (0.0, 0.01)
+    water, agar = friction([0.0, 1.0])[0]
     b = float(row["friction_perpendicular"])
-    for name, value in (("in water", water), ("on agar", agar), ("on agar / 100", thin * agar)):
+    if b == 0.0:
+        return "without friction"
+    for name, value in (("in water", water), ("on agar", agar), ("on agar / 100", 0.01 * agar)):
         if np.isclose(b, value, rtol=1e-6):
             return name
-    return f"friction {c.quantity(b, 'kg/s')}"
+    return f"in a medium {np.log(b / water) / np.log(agar / water):.2f} of the way from water to agar"
 
 
 def _legend(canvas: Canvas) -> None:
