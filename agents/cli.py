@@ -181,12 +181,42 @@ def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **e
     return rows
 
 
+def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None) -> None:
+    """Measure the speed against peers (ElegansBot, MuJoCo) where these are installed, on one core.
+
+    Args:
+        seconds: Simulated time after which errors are compared.
+        repeats: Times that everything is measured, in turn; medians are shown.
+        json_file: Also write the figures there.
+    """
+    from dataclasses import asdict
+
+    from . import speed as measured
+
+    if not seconds > 0 or repeats < 1:
+        raise ValueError(f"seconds must be greater than 0 and repeats at least 1, got {seconds!r} and {repeats!r}")
+    parts = {
+        "Simulation: one worm's wall time": lambda: measured.bodies(seconds, repeats),
+        "Environments: steps a second": lambda: measured.environments(repeats),
+        "Environments: time of a call": lambda: measured.overhead(repeats),
+    }
+    rows = []
+    for title, part in tqdm(parts.items(), leave=False):
+        rows.append((title, part()))
+    for title, part_rows in rows:
+        measured.report(part_rows, title)
+    if json_file is not None:
+        figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows}
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
 def main() -> None:
     """Run the command line."""
     commands: dict[str, Callable[..., Any]] = {
         "list": list_,
         "train": train,
         "evaluate": evaluate,
+        "speed": speed,
         "render": render,
         "play": play,
     }

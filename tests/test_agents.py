@@ -207,9 +207,11 @@ def test_errors_are_one_clear_line(run, arguments, message):
 
 def start(folder, *arguments):
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "train.py"), "train", "WormSwim-v0", "--folder", "run", "--episodes", "2", *arguments],
-        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, ROOT / "train.py", "train", "WormSwim-v0", "--folder", "run", "--episodes", "2", *arguments],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     curve = folder / "run" / "curve.csv"
     deadline = time.monotonic() + 120
     while not (curve.is_file() and len(curve.read_text().splitlines()) > 12):

@@ -142,11 +142,15 @@ class Stepper:
             numbers = blocks.view(np.float64).reshape(count, -1, lanes)
             self._blocks[lanes] = blocks, numbers, aligned(count, in_lanes(work, lanes))
         self._threads = threads
+        self._rows: NDArray[Any] | None = None
+        self._matrix: NDArray[np.float64] | None = None
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place; other rows are not touched."""
         serial, threaded = self._batch
-        numbers = matrix(rows)
+        if rows is not self._rows:  # a view costs as much as a step
+            self._rows, self._matrix = rows, matrix(rows)
+        numbers = self._matrix
         rest = len(ids) % LANES
         wide = len(ids) - rest if rest < FEW else len(ids)
         if wide:

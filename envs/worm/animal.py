@@ -181,7 +181,7 @@ class Worm:
 
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
-        rows["control_angle"][ids] = drive
+        rows["control_angle"][ids if len(ids) < len(rows) else slice(None)] = drive
         self._stepper.advance(rows, ids, steps, self.dt)
 
     def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
