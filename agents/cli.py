@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -210,12 +211,54 @@ def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
         json_file.write_text(json.dumps(figures, indent=2) + "\n")
 
 
+def benchmark(
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (),
+    /,
+    policy: tuple[str, ...] = ("random", "baseline", "best constant", "trained"),
+    episodes: int = 64,
+    seed: int = 0,
+    folder: Path = Path("benchmark"),
+    rerun: Path | None = None,
+) -> None:
+    """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
+
+    Scores are normalised so that chance is 0 and the animal's own controller 1, where these differ by more
+    than three standard errors. The folder gets the figures as JSON, and a picture.
+
+    Args:
+        ids: Environments; all by default.
+        policy: As for `evaluate`, and "best constant": found by a search of its own.
+        episodes: Episodes of each policy.
+        seed: Of the first episode.
+        folder: Where the results go.
+        rerun: Repeat the benchmark of this JSON file, with its settings.
+    """
+    from . import benchmark as measured
+
+    if episodes < 2:
+        raise ValueError(f"episodes must be at least 2, got {episodes!r}")
+    names = [full_id(name) for name in ids] or [full_id(name) for name, *_ in gymnosoma.envs.CATALOGUE]
+    with Console(stderr=True).status("") as status:
+        results = (
+            measured.benchmark(names, policy, episodes, seed, status.update)
+            if rerun is None
+            else measured.rerun(rerun, status.update)
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "benchmark.json").write_text(json.dumps(results, indent=1) + "\n")
+    measured.draw(results, folder / "benchmark.png")
+    measured.show(results)
+    print(f"Figures and picture are in {folder}.")
+
+
 def main() -> None:
     """Run the command line."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
     commands: dict[str, Callable[..., Any]] = {
         "list": list_,
         "train": train,
         "evaluate": evaluate,
+        "benchmark": benchmark,
         "speed": speed,
         "render": render,
         "play": play,

@@ -134,7 +134,7 @@ class Game:
         if self._ending or self.paused:
             text = f"{self._ending}: R starts again" if self._ending else "paused"
             failed = self._ending and self._ending != "the goal is reached"
-            canvas.label(text, (0.5 * canvas.width, 90), WARM if failed else GOAL, 18, (0.5, 0.5), back=PLATE)
+            canvas.label(text, (0.5 * canvas.width, 66), WARM if failed else GOAL, 18, (0.5, 0.5), back=PLATE)
         canvas.label(self.steering.state(), (24, 78), INK, 12, back=PLATE)
         if self._hidden:
             return

@@ -20,7 +20,19 @@ from gymnosoma.agents.play import Game
 from gymnosoma.agents.render import Film, render
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.batch import FASTEST
-from gymnosoma.envs.core.canvas import PAPER, WARM, Canvas, outline, quantity, rounded
+from gymnosoma.envs.core.canvas import (
+    CARD,
+    COLD,
+    INK,
+    PAPER,
+    WARM,
+    Canvas,
+    diverging,
+    outline,
+    quantity,
+    rounded,
+    sequential,
+)
 from gymnosoma.envs.core.view import MOMENTS, Trail
 
 imageio = pytest.importorskip("imageio.v3")
@@ -320,9 +332,35 @@ def test_steering_bends_to_the_side_of_the_key():
     task = gymnasium.make(SWIM).unwrapped.task
     for side, sign in (("right", 1), ("left", -1)):
         steering = worm.Steering(task)
+        steering.amplitude = 0.0
         for _ in range(40):
             steering.hold({side}, 0.025)
         assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
+
+
+def test_only_pictures_know_pygame():
+    files = (path.relative_to(ROOT / "envs").as_posix() for path in (ROOT / "envs").rglob("*.py"))
+    knowing = {file for file in files if "import pygame" in (ROOT / "envs" / file).read_text()}
+    assert knowing == {"core/canvas.py", "core/view.py"}
+    script = f"import gymnasium, gymnosoma, sys; gymnasium.make({SWIM!r}); assert 'pygame' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_trace_fills_and_then_scrolls():
+    canvas, ends = Canvas(480, 270), []
+    for now in (1.0, 2.0, 3.0):
+        canvas.clear()
+        time = np.linspace(0.0, now, 200)
+        panel = canvas.trace((0, 0, canvas.width, 200), time, np.sin(9 * time), 2.0, 1.5, WARM, "sine")
+        red = canvas.array()[..., 0] > canvas.array()[..., 2] + 60.0
+        ends.append(np.nonzero(red.any(0))[0].max() / 480)
+        assert panel.high[0] - panel.low[0] == 2.0
+    assert ends == pytest.approx([0.5, 1.0, 1.0], abs=0.01)
+
+
+def test_colours_show_size_and_sign():
+    assert [tuple(c) for c in diverging([-2.0, 0.0, 2.0], 1.0)] == [COLD, CARD, WARM]
+    assert [tuple(c) for c in sequential([-1.0, 0.0, 3.0], 2.0)] == [CARD, CARD, INK]
 
 
 def test_canvas_measures():

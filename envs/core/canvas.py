@@ -27,7 +27,7 @@ Colour = tuple[int, ...]
 """Red, green, blue, and for something translucent a fourth: its opacity, all 0 to 255."""
 
 PAPER: Colour = (250, 249, 245)
-PLATE: Colour = (250, 249, 245, 215)
+PLATE: Colour = (250, 249, 245, 230)
 CARD: Colour = (241, 239, 232)
 RULE: Colour = (226, 223, 214)
 MUTED: Colour = (134, 136, 140)
@@ -91,11 +91,16 @@ def outline(points: NDArray[np.float64], radius: ArrayLike) -> tuple[NDArray[np.
 
 
 def steady(track: NDArray[np.float64], moments: int) -> NDArray[np.float64]:
-    """Mean (2,) of the newest ``moments`` points of a track (N, 2): a camera that does not shake.
+    """Where a camera that does not shake looks: the trend (2,) of the newest ``moments`` of a track (N, 2).
 
     It depends on the past alone, not on which moments were drawn, so equal pasts give equal frames.
     """
-    return track[-max(1, moments) :].mean(0)
+    newest = track[-max(1, moments) :]
+    half = len(newest) // 2
+    if half == 0:
+        return newest[0]
+    older, recent = newest[:half].mean(0), newest[half:].mean(0)
+    return recent + 0.5 * (recent - older)  # a mean alone would lag behind by half its time
 
 
 @cache

@@ -28,7 +28,7 @@ GHOST: c.Colour = (110, 116, 126)
 STRIP, SECONDS, BEND = 116.0, 8.0, 0.8
 """Of the kymogram: height in pt, duration in s, joint angle of the deepest colour in rad."""
 
-TRACK = 240
+TRACK = 160
 """Moments of a track."""
 
 
@@ -56,12 +56,14 @@ def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = No
     canvas.label(f"{caption} {_medium(trail.rows[-1])}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     for other in reversed(both):
         _tracks(view, animal, other, other is ghost)
-        points = animal.points(other.rows[-1:])[0]
         if other is not ghost:
             _forces(canvas, view, animal, other, moments)
-        _body(view, points, other is ghost)
-        above = points.mean(0)[0], points.max(0)[1]
-        view.label(other.name, above, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), (0, -16), c.PLATE)
+        _body(view, animal.points(other.rows[-1:])[0], other is ghost)
+    for other in both:
+        if other.name:
+            points = animal.points(other.rows[-moments:])
+            above = c.steady(np.stack([points[..., 0].mean(1), points[..., 1].max(1)], 1), moments)
+            view.label(other.name, above, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), (0, -16), c.PLATE)
     view.scale_bar()
     _legend(canvas)
     _strip(canvas, task, trail)
@@ -102,7 +104,7 @@ def _(task: _Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, s
         view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
         view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     speed = task.info(trail.rows[-1:], trail.memory[-1:])["speed"][0]
-    return f"{1e3 * speed:.3f} mm/s", "mean speed along the goal,"
+    return f"{round(1e3 * speed, 3) + 0.0:.3f} mm/s", "mean speed along the goal,"
 
 
 @goal.register
@@ -214,7 +216,7 @@ def _medium(row: Any) -> str:
     for name, value in (("in water", water), ("on agar", agar), ("on agar / 100", 0.01 * agar)):
         if np.isclose(b, value, rtol=1e-6):
             return name
-    return f"in a medium {np.log(b / water) / np.log(agar / water):.2f} of the way from water to agar"
+    return f"in medium {np.log(b / water) / np.log(agar / water):.2f} (water 0, agar 1)"
 
 
 def _legend(canvas: Canvas) -> None:
