@@ -124,6 +124,14 @@ def test_says_when_it_is_slow_motion():
     assert (frames[0][corner] != frames[1][corner]).any()
 
 
+def test_draws_a_worm_unlike_the_paper_s():
+    env = gymnasium.make(SWIM, render_mode="rgb_array", n_rods=3, actions="modes", **SMALL)
+    for options in ({"length": 3e-3}, {"friction_perpendicular": 0.0, "friction_parallel": 0.0}):
+        env.reset(seed=0, options=options)
+        env.step(env.action_space.sample())
+        assert len(np.unique(env.render().reshape(-1, 3), axis=0)) > 50
+
+
 def test_passes_gymnasiums_checker(dummy):
     check_env(gymnasium.make(SWIM, render_mode="rgb_array", **SMALL).unwrapped)
 

@@ -403,7 +403,8 @@ class Canvas(Panel):
         """Draw a horizontal bar [pt], filled from the left up to ``share`` (0 to 1)."""
         x, y, width, height = area
         self.box(area, back)
-        self.box((x, y, width * float(np.clip(share, 0.0, 1.0)), height), colour)
+        if share > 0.0:
+            self.box((x, y, width * min(float(share), 1.0), height), colour)
 
     def array(self) -> NDArray[np.uint8]:
         """Frame (height, width, 3)."""

@@ -153,7 +153,7 @@ def _shape(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     joints = np.linspace(0.0, 1.0, len(points))
     length = float(np.sum(np.hypot(*np.diff(points, axis=0).T)))
     # Denser at the ends, which are round.
-    along = 0.5 * (1.0 - np.cos(np.linspace(0.0, np.pi, 4 * len(points))))
+    along = 0.5 * (1.0 - np.cos(np.linspace(0.0, np.pi, 104)))
     middle = CubicSpline(joints, points)(along)
     radius = RADIUS * length * np.sqrt(np.maximum(0.0, 1.0 - (2.0 * along - 1.0) ** 2))
     # The tail of the animal is a cone rather than half an ellipse.
