@@ -58,6 +58,15 @@ def cord_work(n: int, segments: int, windows: int, pad: int) -> list[tuple]:
     ]
 
 
+def isolated_fields(n: int, segments: int) -> list[tuple]:
+    """Record of a cord without a body: ``status``, what its ``edge`` cells sense, and its output.
+
+    ``edge`` (left; right, by joint) 1/m is given; ``output`` is the mean of ``motoneuron`` during ``advance``.
+    """
+    joints = [(name, "f8", (2, n - 1)) for name in ("edge", "motoneuron", "output")]
+    return [("status", "f8"), *joints, ("feedback", "f8"), *cord_fields(n, segments)]
+
+
 def reference_work(segments: int) -> list[tuple]:
     """Further scratch fields for Runge-Kutta steps of the neurons: xi+, xi-, theta by side, cell and segment."""
     return [("neuron_start", "f8", (3, 2, 4, segments)), ("neuron_slope", "f8", (3, 2, 4, segments))]
@@ -105,7 +114,10 @@ def sense(xs, ks, links):
 
 @kernel
 def prepare(xs, ks, cord):
-    """Spread what stays the same during ``advance`` over segments and lanes: brainstem drive, gains, shares."""
+    """Spread what stays the same during ``advance`` over segments and lanes: brainstem drive, gains, shares.
+
+    The brainstem only excites: where the asymmetry exceeds the tonic level, the drive is zero.
+    """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
     for side in range(2):
@@ -113,7 +125,8 @@ def prepare(xs, ks, cord):
         for q in range(segments):
             head = 1.0 if q < p.head else 0.0
             for e in range(lanes):
-                k.level[side, q, e] = x.tonic[e] * (1.0 + head * x.head_extra[e]) + sign * x.asymmetry[e]
+                level = x.tonic[e] * (1.0 + head * x.head_extra[e]) + sign * x.asymmetry[e]
+                k.level[side, q, e] = level if level > 0.0 else 0.0
         for cell in range(4):
             for q in range(segments):
                 for e in range(lanes):
@@ -136,7 +149,7 @@ def fire(xs, ks, cord):
     """Outputs of all neurons, their running sums along the cord, and the motoneurons of every joint.
 
     Ekeberg (1993), Eq. 2. A joint's muscles are driven by the mean of the motoneurons of the segments within
-    half a link of it, plus ``residual``.
+    half a link of it, plus ``residual``, within 0 .. 1.
 
     Parameters
     ----------
@@ -181,7 +194,7 @@ def fire(xs, ks, cord):
                     x.motoneuron[side, j, e] += k.output[side, MN, q, e]
             for e in range(lanes):
                 m = x.motoneuron[side, j, e] / link + x.residual[side, j, e]
-                x.motoneuron[side, j, e] = m if m > 0.0 else 0.0
+                x.motoneuron[side, j, e] = 0.0 if m < 0.0 else (1.0 if m > 1.0 else m)
 
 
 @kernel
@@ -419,3 +432,46 @@ def _reference_rows(rows, ids, blocks, lanes, work, links, cord, scheme, steps, 
 
 
 REFERENCE = batch_kernel(_reference_rows)
+
+
+@kernel
+def fictive(xs, ks, cord, steps, dt):
+    """Advance an isolated cord by ``steps`` steps of ``dt``, with what its edge cells sense held.
+
+    Parameters
+    ----------
+    xs : (1,) record of ``isolated_fields`` in lanes
+        Changed in place.
+    ks : (1,) record of ``cord_work`` in lanes
+    cord : (1,) record of ``cord_dtype``
+    steps : int
+    dt : float, s
+    """
+    x, k = xs[0], ks[0]
+    sides, joints, lanes = x.edge.shape
+    prepare(xs, ks, cord)
+    for side in range(sides):
+        for j in range(joints):
+            for e in range(lanes):
+                k.edge[side, j, e] = x.cell_gain[side, 4, e] * x.edge[side, j, e]
+                x.output[side, j, e] = 0.0
+    for _ in range(steps):
+        fire(xs, ks, cord)
+        for side in range(sides):
+            for j in range(joints):
+                for e in range(lanes):
+                    x.output[side, j, e] += x.motoneuron[side, j, e] / steps
+        integrate(xs, ks, cord, dt)
+
+
+def _isolated_rows(rows, ids, blocks, lanes, work, cord, steps, dt):
+    width = lanes.shape[2]
+    count = len(lanes)
+    for t in prange(count):
+        for first in range(t * width, len(ids), count * width):
+            gather(rows, ids, first, lanes[t])
+            fictive(blocks[t : t + 1], work[t : t + 1], cord, steps, dt)
+            scatter(lanes[t], rows, ids, first, 0, BROKEN)
+
+
+ISOLATED = batch_kernel(_isolated_rows)
