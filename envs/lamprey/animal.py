@@ -13,7 +13,7 @@ from .body import BENT, BODY, BROKEN, EULER, IMPLICIT, LIMIT, PARAMETERS, RUNGE_
 from .nerves import CORD, REFERENCE, cord_fields, cord_work, neuron_outputs, reference_work
 from .params import Cord, LampreyParams, check_parameter, table
 
-_SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 2), "reference": (RUNGE_KUTTA, 1e-3, 1)}
+_SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
 
 DRIVES = ("brainstem", "residual", "motoneuron")
 """What drives the animal: its cord, its cord and motoneurons, motoneurons alone."""
@@ -59,7 +59,7 @@ class Lamprey:
         The paper's explicit Euler method with projection; linearly implicit mechanics; or fourth-order
         Runge-Kutta steps of neurons and body together.
     substeps : int, optional
-        Mechanical steps in one of the neurons: 10 for ``published``, 2 for ``implicit``, 1 for ``reference``, which
+        Mechanical steps in one of the neurons: 10 for ``published``, 4 for ``implicit``, 1 for ``reference``, which
         takes neurons and body together and needs 1 where there is a cord.
     cord : Cord, optional
         Structure of the spinal cord.
