@@ -4,7 +4,9 @@ A chain of n links in water (Ekeberg, 1993). Link i has its midpoint at (x_i, y_
 tail, so the animal faces -(cos phi, sin phi)) and rate omega_i. Joint j lies between links j and j+1;
 the motoneurons of its left and right side, M_L and M_R, make and stiffen its muscles (Eq. 7).
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal.
+Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``
+and ``links``, each one record: the state in lanes (``body_fields``), scratch space in lanes (``body_work``) and the
+constants of the links (``links_dtype``); all is in SI, and what is named as written is changed in place.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ BENT, BROKEN = 1.0, 2.0
 """Status codes: a joint beyond ``LIMIT``; the state is not finite."""
 
 LIMIT = 2.0
-"""Largest joint angle, rad: beyond it the chain would pass through itself."""
+"""Largest joint angle, rad; of bodies bent further the paper says nothing."""
 
 EULER, IMPLICIT, RUNGE_KUTTA = 0, 1, 2
 """Schemes: the paper's; linearly implicit; fourth order, for reference."""
@@ -82,7 +84,7 @@ def body_work(n: int) -> list[tuple]:
 
 @kernel
 def orient(xs, ks):
-    """Sines and cosines of the links' angles, into ``s`` and ``c``."""
+    """Write the sines and cosines of the links' angles into ``s`` and ``c``."""
     x, k = xs[0], ks[0]
     n, lanes = x.link_angle.shape
     for i in range(n):
@@ -232,7 +234,16 @@ def accelerate(xs, ks, links):
 
 @kernel
 def centre(qx, qy, share, mean):
-    """Mass-weighted mean of (n, W) ``qx`` and ``qy`` into (2, W) ``mean``."""
+    """Mean over the mass of the body.
+
+    Parameters
+    ----------
+    qx, qy : (n, W) float
+    share : (n,) float
+        Of each link in the mass.
+    mean : (2, W) float
+        Written, in the unit of ``qx`` and ``qy``.
+    """
     n, lanes = qx.shape
     for e in range(lanes):
         mean[0, e] = mean[1, e] = 0.0
@@ -244,7 +255,10 @@ def centre(qx, qy, share, mean):
 
 @kernel
 def place(xs, ks, links):
-    """Positions of the links that fit their angles and the centre of mass ("repositioning", section 3.6)."""
+    """Write the ``link_position`` that fits ``link_angle`` and ``centre``; Ekeberg (1993), section 3.6.
+
+    After :func:`orient`.
+    """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     px, py, s, c = x.link_position[0], x.link_position[1], k.s, k.c
@@ -263,7 +277,7 @@ def place(xs, ks, links):
 
 @kernel
 def carry(xs, ks, links):
-    """Velocities of the links that fit their rates and the velocity of the centre of mass."""
+    """Write the ``link_velocity`` that fits ``link_rate`` and ``centre_velocity``; after :func:`orient`."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     vx, vy, w, s, c = x.link_velocity[0], x.link_velocity[1], x.link_rate, k.s, k.c
@@ -487,7 +501,7 @@ def stage(xs, ks, links, part, ahead):
 
 @kernel
 def begin(xs, ks):
-    """Note where a Runge-Kutta step of the mechanics starts."""
+    """Note in ``start`` where a Runge-Kutta step of the mechanics begins, and clear ``slope``."""
     x, k = xs[0], ks[0]
     n, lanes = x.link_angle.shape
     for e in range(lanes):
@@ -501,7 +515,7 @@ def begin(xs, ks):
 
 @kernel
 def finish(xs, ks, links, dt):
-    """End a Runge-Kutta step of the mechanics: start plus ``dt`` times the mean derivative."""
+    """End a Runge-Kutta step of the mechanics: ``start`` plus ``dt`` (s) times ``slope``."""
     x, k = xs[0], ks[0]
     n, lanes = x.link_angle.shape
     for e in range(lanes):
@@ -518,7 +532,7 @@ def finish(xs, ks, links, dt):
 
 @kernel
 def runge_kutta(xs, ks, links, steps, dt):
-    """Take ``steps`` fourth-order steps of the mechanics, the reference for the other schemes."""
+    """Take ``steps`` fourth-order steps of ``dt`` (s) of the mechanics, the reference for the other schemes."""
     for _ in range(steps):
         begin(xs, ks)
         stage(xs, ks, links, 1.0 / 6.0, 0.5 * dt)
@@ -530,7 +544,7 @@ def runge_kutta(xs, ks, links, steps, dt):
 
 @kernel
 def account(xs, dt):
-    """Add the muscles' work of the coming ``dt``, at the present rates, to ``work``.
+    """Add the muscles' work (J) of the coming ``dt`` (s), at the present rates, to ``work``.
 
     It is that of the active part of Eq. 7 where it is positive, sum max(alpha (M_L - M_R) (omega_j - omega_{j+1}), 0)
     dt.
@@ -546,7 +560,7 @@ def account(xs, dt):
 
 @kernel
 def check(xs, dt):
-    """End a step of ``dt``: move the clock, and refuse a body that is bent too far."""
+    """End a step of ``dt`` (s): move the clock; ``status`` becomes BENT where a joint is beyond ``LIMIT``."""
     x = xs[0]
     n, lanes = x.link_angle.shape
     for j in range(n - 1):

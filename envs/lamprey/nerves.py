@@ -4,7 +4,10 @@ Each of S segments has on each side one excitatory (EIN), one contralateral inhi
 inhibitory interneuron (LIN) and one motoneuron (MN), each standing for a population; edge cells sense the
 curvature at every joint (Ekeberg, 1993). Side 0 is left, 1 right; cells are counted in the order above.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal.
+Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``,
+``links`` and ``cord``, each one record: the state in lanes (``body_fields`` and ``cord_fields``), scratch space in lanes
+(``body_work`` and ``cord_work``), and the constants of links and cord (``links_dtype``, ``cord_dtype``); all is in SI, and
+what is named as written is changed in place.
 """
 
 from __future__ import annotations
@@ -230,7 +233,13 @@ def receive(xs, ks, cord, side, cell):
     """Sum what excites and inhibits the neurons of one type and side into ``input``, Ekeberg (1993), Eq. 1.
 
     A projection from p reaches q where q - caudal <= p <= q + rostral, so a sum over the sources is the
-    difference of two running sums.
+    difference of two running sums. After :func:`sense` and :func:`fire`.
+
+    Parameters
+    ----------
+    xs, ks, cord : (1,) records
+    side, cell : int
+        Of the receiving neurons.
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
