@@ -47,9 +47,8 @@ class LampreyCPG:
         kick: float = 0.1,
         cord: Cord | None = None,
     ) -> None:
-        self.drive_of_brainstem = np.array(
-            [tonic, asymmetry, table()["head_extra"] if head_extra is None else head_extra]
-        )
+        extra = table()["head_extra"] if head_extra is None else head_extra
+        self._brainstem = np.array([tonic, asymmetry, extra])
         self.kick = kick
         self._steps = round(1.0 / (rate * self.dt))
         if abs(self._steps * rate * self.dt - 1.0) > 1e-6:
@@ -74,15 +73,17 @@ class LampreyCPG:
         fresh["segment_gain"] = fresh["cell_gain"] = 1.0
         fresh["excitation"][:, 0, 0], fresh["excitation"][:, 1, 0] = max(self.kick, 0.0), max(-self.kick, 0.0)
         self.rows[first] = fresh
-        for name, value in zip(("tonic", "asymmetry", "head_extra"), self.brainstem(signals, first).T, strict=True):
+        for name, value in zip(("tonic", "asymmetry", "head_extra"), self.brainstem(t, signals, first).T, strict=True):
             self.rows[name] = value
         self.rows["edge"] = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
         self._stepper.advance(self.rows, np.arange(len(self.rows)), self._cord, self._steps, self.dt)
         return self.rows["output"].reshape(len(self.rows), -1)
 
-    def brainstem(self, signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def brainstem(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
         """Level, asymmetry and head extra of every row, (B, 3)."""
-        return np.broadcast_to(self.drive_of_brainstem, (len(first), 3))
+        return np.broadcast_to(self._brainstem, (len(first), 3))
 
 
 class WaypointSteering:
@@ -136,6 +137,28 @@ class WaypointSteering:
         return drive
 
 
+class SteeredCPG(LampreyCPG):
+    """The spinal cord as a policy, steered: its brainstem is another controller.
+
+    Parameters
+    ----------
+    steering : Controller
+        Gives tonic level, asymmetry and head extra (B, 3).
+    rate : float, Hz
+        Of the control.
+    """
+
+    def __init__(self, steering: Controller, rate: float = 50.0) -> None:
+        super().__init__(rate=rate)
+        self.steering = steering
+
+    def brainstem(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Level, asymmetry and head extra of every row, (B, 3)."""
+        return self.steering.drive(t, signals, first)
+
+
 class SpeedControl(WaypointSteering):
     """Steering, with a tonic level that follows the wanted speed: feed-forward, and the integrated error.
 
@@ -143,10 +166,14 @@ class SpeedControl(WaypointSteering):
     ----------
     integral : float, 1/m
         Change of the level by the way that was lost.
+    gain, limit : float
+        Of the steering.
+    rate : float, Hz
+        Of the control.
     """
 
-    def __init__(self, integral: float = 0.3, rate: float = 20.0) -> None:
-        super().__init__(gain=0.5, limit=0.3, goal="direction", rate=rate)
+    def __init__(self, integral: float = 0.3, gain: float = 0.5, limit: float = 0.3, rate: float = 20.0) -> None:
+        super().__init__(gain=gain, limit=limit, goal="direction", rate=rate)
         self.integral, self._rate = integral, rate
         self._added = np.zeros(0)
 
@@ -194,6 +221,10 @@ class TravellingWave:
         return np.concatenate([np.maximum(wave, 0.0), np.maximum(-wave, 0.0)], 1)
 
 
+def _escape(task: Any, level: float, gain: float, limit: float) -> Controller:
+    return SteeredCPG(WaypointSteering(level, gain, limit, "direction", rate=task.rate), task.rate)
+
+
 REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any]]]] = {
     "Sprint": {
         "baseline": (lambda task: LampreyCPG(0.7, rate=task.rate), {}),
@@ -206,12 +237,32 @@ REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any
         "best_sine": (lambda task: TravellingWave(0.5, 3.0, 1.0), {}),
     },
     "Waypoints": {"baseline": (lambda task: WaypointSteering(rate=task.rate), {})},
-    "Escape": {
-        "baseline": (
-            lambda task: WaypointSteering(0.6, 0.3, 0.3, "direction", rate=task.rate),
-            {"actions": "brainstem"},
-        )
-    },
+    "Escape": {"baseline": (lambda task: _escape(task, 0.6, 0.3, 0.3), {})},
     "Speed": {"baseline": (lambda task: SpeedControl(rate=task.rate), {})},
 }
 """Controllers by task and name, each with the arguments of the environment that it needs."""
+
+_WAVE = {"amplitude": (0.1, 1.0), "frequency": (1.0, 12.0), "wavelength": (0.4, 2.0)}
+_STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
+
+
+def _wave(task: Any, **wave: Any) -> Controller:
+    return TravellingWave(**wave)
+
+
+def _waypoints(task: Any, **steering: Any) -> Controller:
+    return WaypointSteering(**steering, rate=task.rate)
+
+
+def _speed(task: Any, **control: Any) -> Controller:
+    return SpeedControl(**control, rate=task.rate)
+
+
+SEARCHES: dict[str, tuple[Callable[..., Controller], dict[str, tuple[float, float]]]] = {
+    "Sprint": (_wave, _WAVE),
+    "Economy": (_wave, _WAVE),
+    "Waypoints": (_waypoints, _STEERING),
+    "Escape": (_escape, _STEERING),
+    "Speed": (_speed, {"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}),
+}
+"""Families of controllers with constant parameters, and the parameters' bounds, by task."""

@@ -565,7 +565,8 @@ def check(xs, dt):
     n, lanes = x.link_angle.shape
     for j in range(n - 1):
         for e in range(lanes):
-            x.status[e] = BENT if abs(x.link_angle[j + 1, e] - x.link_angle[j, e]) > LIMIT else x.status[e]
+            bend = abs(x.link_angle[j + 1, e] - x.link_angle[j, e])
+            x.status[e] = BENT if (bend > LIMIT) & (bend < 1e300) else x.status[e]
     for e in range(lanes):
         x.time[e] += dt
 

@@ -544,7 +544,7 @@ class Speed(_Directed):
         "speed": Field(1, "m/s", 0.5),
     }
     records = (*_Directed.records, ("target_speed", "f8", (4,)), ("speed", "f8"), ("error", "f8"))
-    score = Score("error", "m/s")
+    score = Score("return")
 
     hold = 5.0
     """Time for which a target speed stands, s."""
