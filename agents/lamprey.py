@@ -229,12 +229,14 @@ REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any
     "Sprint": {
         "baseline": (lambda task: LampreyCPG(0.7, rate=task.rate), {}),
         "cord": (lambda task: LampreyCPG(0.4, rate=task.rate), {}),
-        "best_sine": (lambda task: TravellingWave(1.0, 6.0, 0.8), {}),
+        "sine": (lambda task: TravellingWave(1.0, 6.0, 0.8), {}),
+        "best_sine": (lambda task: TravellingWave(1.0, 11.4, 0.47), {}),
     },
     "Economy": {
         "baseline": (lambda task: LampreyCPG(0.15, rate=task.rate), {}),
         "cord": (lambda task: LampreyCPG(0.4, rate=task.rate), {}),
-        "best_sine": (lambda task: TravellingWave(0.5, 3.0, 1.0), {}),
+        "sine": (lambda task: TravellingWave(0.5, 3.0, 1.0), {}),
+        "best_sine": (lambda task: TravellingWave(0.3, 2.06, 0.93), {}),
     },
     "Waypoints": {"baseline": (lambda task: WaypointSteering(rate=task.rate), {})},
     "Escape": {"baseline": (lambda task: _escape(task, 0.6, 0.3, 0.3), {})},

@@ -53,9 +53,10 @@ def test_escape_of_the_cord(bearing, distance):
     [
         ("Sprint", "cord", 2.63, 0.05),
         ("Sprint", "baseline", 3.71, 0.05),
-        ("Sprint", "best_sine", 3.86, 0.05),
+        ("Sprint", "sine", 3.86, 0.05),
+        ("Sprint", "best_sine", 5.33, 0.05),
         ("Economy", "baseline", 16.5, 0.1),
-        ("Economy", "best_sine", 10.4, 0.1),
+        ("Economy", "sine", 10.4, 0.1),
         ("Waypoints", "baseline", 13.3, 0.75),
         ("Escape", "baseline", 0.44, 0.2),
         ("Speed", "baseline", 261, 40),
