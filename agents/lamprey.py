@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -193,6 +193,56 @@ class SpeedControl(WaypointSteering):
 
 SPEEDS = (np.array([0.35, 0.447, 0.713, 0.84]), np.array([0.12, 0.15, 0.4, 0.7]))
 """Speeds (m/s) that tonic levels give in still water."""
+
+
+class _Brainstem:
+    """Drive of the brainstem as somebody has set it."""
+
+    def __init__(self) -> None:
+        self.tonic, self.asymmetry, self.head_extra = 0.4, 0.0, table()["head_extra"]
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Tonic level, asymmetry and head extra (B, 3)."""
+        return np.tile([self.tonic, self.asymmetry, self.head_extra], (len(first), 1))
+
+
+class Steering:
+    """The brainstem in the hands of a person; see `agents.play`."""
+
+    rate = 50.0
+    keys = (("left, right", "turn"), ("up, down", "faster, slower"), ("W, S", "more, less for the head"))
+    largest = 0.3
+    """Asymmetry."""
+
+    def __init__(self, task: Any) -> None:
+        self.brainstem = _Brainstem()
+        self.parameters: dict[str, float] = {}
+        body = task.actions == "motoneuron"
+        self._controller: Controller = SteeredCPG(self.brainstem, self.rate) if body else self.brainstem
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        b = self.brainstem
+        aim = self.largest * (("right" in held) - ("left" in held))
+        b.asymmetry += float(np.clip(aim - b.asymmetry, -dt, dt))
+        b.tonic = float(np.clip(b.tonic + 0.2 * dt * (("up" in held) - ("down" in held)), 0.0, 0.7))
+        b.head_extra = float(np.clip(b.head_extra + 0.5 * dt * (("w" in held) - ("s" in held)), 0.0, 1.4))
+
+    def press(self, key: str) -> None:
+        """Nothing happens at once."""
+
+    def state(self) -> str:
+        """Drive in words."""
+        b = self.brainstem
+        return f"level {b.tonic:.2f}, asymmetry {b.asymmetry:+.2f}, head + {100 * b.head_extra:.0f} %"
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Motoneurons (B, 2 n - 2) by a cord of its own, or the brainstem's drive (B, 3)."""
+        return self._controller.drive(t, signals, first)
 
 
 class TravellingWave:

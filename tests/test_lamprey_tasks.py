@@ -6,7 +6,7 @@ import pytest
 
 from gymnosoma.agents.agent import Controlled
 from gymnosoma.agents.evaluate import evaluate, find_policy, summary
-from gymnosoma.agents.lamprey import LampreyCPG, SpeedControl, TravellingWave, WaypointSteering
+from gymnosoma.agents.lamprey import LampreyCPG, SpeedControl, Steering, TravellingWave, WaypointSteering
 from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 
@@ -197,3 +197,19 @@ def test_a_current_and_lesions_can_be_set():
         envs.reset(options={"segment_gain": -gains})
     with pytest.raises(ValueError, match="segment_gain is not known"):
         gymnasium.make("gymnosoma/LampreySprint-v0").reset(options={"segment_gain": gains})
+
+
+@pytest.mark.parametrize("name", ["Sprint", "Waypoints"])
+def test_a_person_can_steer(name):
+    """The key for right turns right, the one for faster raises the level."""
+    envs = gymnasium.make_vec(f"gymnosoma/Lamprey{name}-v0", num_envs=1, rate=Steering.rate)
+    hands = Steering(envs.unwrapped.task)
+    agent = Controlled(hands, envs.unwrapped.task)
+    observations, _ = envs.reset(seed=0)
+    rows = envs.unwrapped.bodies.rows
+    before = rows["link_angle"].mean()
+    for k in range(100):
+        hands.hold({"right", "up"} if k > 25 else {"up"}, 0.02)
+        observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
+    assert rows["link_angle"].mean() < before - 1.0
+    assert hands.state() == "level 0.70, asymmetry +0.30, head + 70 %"

@@ -390,10 +390,14 @@ class Waypoints(_LampreyTask):
         memory["waypoint"] = rows["centre"][ids][:, None] + np.cumsum(steps, 1)
         memory["distance"] = drawn[:, 0, 0]
 
+    def waypoint(self, memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Present waypoint (B, 2) m."""
+        index = np.minimum(memory["reached"].astype(int), self.count - 1)
+        return memory["waypoint"][np.arange(len(memory)), index]
+
     def _away(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """From the centre of mass to the present waypoint (B, 2) m."""
-        index = np.minimum(memory["reached"].astype(int), self.count - 1)
-        return memory["waypoint"][np.arange(len(rows)), index] - rows["centre"]
+        return self.waypoint(memory) - rows["centre"]
 
     def goal(self, heading, rows, memory):
         return {"target": into_frame(heading, self._away(rows, memory))}
@@ -565,21 +569,21 @@ class Speed(_Directed):
             left = (drawn[:, 7] < 0.5)[:, None]
             rows["segment_gain"][ids] = 1.0 - 0.5 * np.stack([hit & left, hit & ~left], 1)
 
-    def _target(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def target(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Speed wanted now, (B,) m/s."""
         stage = np.minimum((rows["time"] / self.hold + 1e-6).astype(int), 3)
         return memory["target_speed"][np.arange(len(rows)), stage]
 
     def goal(self, heading, rows, memory):
         return super().goal(heading, rows, memory) | {
-            "target_speed": self._target(rows, memory),
+            "target_speed": self.target(rows, memory),
             "speed": memory["speed"],
         }
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """1 within 0.02 m/s of the wanted speed along the goal, 0.1 at 0.22 m/s."""
         memory["speed"] = self.rate * self._way(rows, memory, "from")
-        wanted = self._target(rows, memory)
+        wanted = self.target(rows, memory)
         steps = np.maximum(np.rint(self.rate * rows["time"]), 1.0)
         memory["error"] += (np.abs(memory["speed"] - wanted) - memory["error"]) / steps
         return tolerance(memory["speed"] - wanted, -0.02, 0.02, 0.2)
