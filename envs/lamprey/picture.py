@@ -210,8 +210,8 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
         outline = np.concatenate([[(0.0, 0.0)], np.stack([x, level], 1), [(len(values), 0.0)]])
         panel.polygon(outline, colour)
         canvas.label(name, (left + 44.0, y + 0.5 * pitch - 2.0), c.INK, 11, (1.0, 0.5))
-    for side, y in (("right", first - 10.0), ("left", first + len(rows) * pitch + 12.0)):
-        canvas.label(side, (left + 52.0, y), c.MUTED, 10)
+    for flank, y in (("right", first - 10.0), ("left", first + len(rows) * pitch + 12.0)):
+        canvas.label(flank, (left + 52.0, y), c.MUTED, 10)
         canvas.label("head to tail", (canvas.width - 20.0, y), c.MUTED, 10, (1.0, 0.5))
 
 
