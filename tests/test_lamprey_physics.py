@@ -325,6 +325,17 @@ def test_residual_adds_to_the_cord():
     assert left["joint_angle"][50:].mean() < cord["joint_angle"][50:].mean() - 0.2
 
 
+def test_another_body():
+    """Half as many links of double length swim too."""
+    pairs = {name: np.reshape(getattr(P, name), (5, 2)) for name in ("length", "mass", "drag_perpendicular")}
+    length, mass, drag = (tuple(value.sum(1)) for value in pairs.values())
+    inertia = tuple(m * (0.02**2 / 16 + w**2 / 12) for m, w in zip(mass, length, strict=True))
+    coarse = LampreyParams(length, mass, inertia, drag, (0.03, 0.01, 0.0, 0.0, 0.0))
+    run = simulate(Lamprey(coarse, dt=5e-3), [0.4, 0.0, 0.7], 5.0, every=0.1)
+    assert run.failure is None
+    assert np.linalg.norm(run["centre"][-1]) > 1.5
+
+
 def test_failure_keeps_the_last_valid_state():
     lamprey = Lamprey(LampreyParams(muscle_stiffness=0.0), "motoneuron")
     run = simulate(lamprey, np.r_[np.ones(9), np.zeros(9)], 10.0)
@@ -371,6 +382,7 @@ def test_bad_arguments(arguments, named):
         lambda: LampreyParams(length=(0.1, 0.1), mass=(1, 1), inertia=(1, 1), drag_parallel=(0, 0)),
         lambda: Cord(ends="open"),
         lambda: Cord(synapses=(Synapse("MN", "EIN", 1.0, 1, 1),)),
+        lambda: Cord(synapses=()),
         lambda: Cord(head_segments=101),
         lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"cell_gain": np.full((2, 5), 2.0)}),
         lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"joint_angle": np.zeros(8)}),

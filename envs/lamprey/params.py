@@ -138,6 +138,8 @@ class Cord:
             raise ValueError(
                 f"head_segments must be an integer within [0, {self.segments}], got {self.head_segments!r}"
             )
+        if not self.synapses:
+            raise ValueError(f"synapses must hold at least one, got {self.synapses!r}")
         for synapse in self.synapses:
             reach = (synapse.rostral, synapse.caudal)
             known = synapse.source in CELLS[:3] and synapse.target in CELLS and np.isfinite(synapse.strength)
