@@ -7,7 +7,8 @@ curvature at every joint (Ekeberg, 1993). Side 0 is left, 1 right; cells are cou
 Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``,
 ``links`` and ``cord``, each one record: the state in lanes (``body_fields`` and ``cord_fields``), scratch space in
 lanes (``body_work`` and ``cord_work``), and the constants of links and cord (``links_dtype``, ``cord_dtype``); all is
-in SI, and what is named as written is changed in place.
+in SI, and what is named as written is changed in place. Loops over f run over segments and lanes as one, so that they
+vectorise for a single animal too.
 """
 
 from __future__ import annotations
