@@ -277,7 +277,7 @@ class Economy(_Directed):
 
     ## Rewards
 
-    Speed along the goal in body lengths per second, less 30 for each W of positive muscle power: a way at 0.11 J/m
+    Speed along the goal in body lengths per second, less 18.5 for each W of positive muscle power: a way at 0.18 J/m
     earns nothing. ``info["economy"]`` (m/J), ``info["distance"]`` (m) and ``info["spent"]`` (J) count from the start.
 
     ## Starting State
@@ -301,7 +301,7 @@ class Economy(_Directed):
     * v0: first version
     """
 
-    cost = 30.0
+    cost = 18.5
     tonic = 0.15
     least = 1.5
     """Distance without which economy counts nothing, m."""
