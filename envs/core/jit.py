@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba import prange
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["batch_kernel", "kernel", "prange", "sincos"]
+__all__ = ["batch_kernel", "exp", "kernel", "prange", "sincos"]
 
 
 def _cache_folder() -> str | None:
@@ -136,3 +137,32 @@ def sincos(x):
     sin = -sin if (quadrant < 0.0) | (quadrant == 2.0) else sin
     cos = -cos if (quadrant > 0.0) | (quadrant == -2.0) else cos
     return sin, cos
+
+
+@kernel
+def exp(x):
+    """Exponential by Cody-Waite reduction and its series to the 13th power, free of branches.
+
+    Parameters
+    ----------
+    x : float
+        Limited to -708 .. 709, so that the result is neither subnormal nor infinite.
+
+    Returns
+    -------
+    float
+        Relative error below 2e-16.
+    """
+    y = -708.0 if x < -708.0 else (709.0 if x > 709.0 else x)
+    # The sum with 1.5 * 2**52 holds the nearest integer n in its lowest bits: they become the exponent of 2**n.
+    t = y * 1.4426950408889634 + 6755399441055744.0
+    n = t - 6755399441055744.0
+    r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    power = np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
+    tail = 1 / 5040 + r * (
+        1 / 40320
+        + r * (1 / 362880 + r * (1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))))
+    )
+    return power * (
+        1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))))))
+    )
