@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -128,9 +129,85 @@ def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **e
     return rows
 
 
+def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None) -> None:
+    """Measure the speed against peers (ElegansBot, MuJoCo) where these are installed, on one core.
+
+    Args:
+        seconds: Simulated time after which errors are compared.
+        repeats: Times that everything is measured, in turn; medians are shown.
+        json_file: Also write the figures there.
+    """
+    from dataclasses import asdict
+
+    from . import speed as measured
+
+    if not seconds > 0 or repeats < 1:
+        raise ValueError(f"seconds must be greater than 0 and repeats at least 1, got {seconds!r} and {repeats!r}")
+    parts = {
+        "Simulation: one worm's wall time": lambda: measured.bodies(seconds, repeats),
+        "Environments: steps a second": lambda: measured.environments(repeats),
+        "Environments: time of a call": lambda: measured.overhead(repeats),
+    }
+    rows = []
+    for title, part in tqdm(parts.items(), leave=False):
+        rows.append((title, part()))
+    for title, part_rows in rows:
+        measured.report(part_rows, title)
+    if json_file is not None:
+        figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows}
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+def benchmark(
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (),
+    /,
+    policy: tuple[str, ...] = ("random", "baseline", "best constant", "trained"),
+    episodes: int = 64,
+    seed: int = 0,
+    folder: Path = Path("benchmark"),
+    rerun: Path | None = None,
+) -> None:
+    """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
+
+    Scores are normalised so that chance is 0 and the animal's own controller 1, where these differ by more
+    than three standard errors. The folder gets the figures as JSON, and a picture.
+
+    Args:
+        ids: Environments; all by default.
+        policy: As for `evaluate`, and "best constant": found by a search of its own.
+        episodes: Episodes of each policy.
+        seed: Of the first episode.
+        folder: Where the results go.
+        rerun: Repeat the benchmark of this JSON file, with its settings.
+    """
+    from . import benchmark as measured
+
+    if episodes < 2:
+        raise ValueError(f"episodes must be at least 2, got {episodes!r}")
+    names = [full_id(name) for name in ids] or [full_id(name) for name, *_ in gymnosoma.envs.CATALOGUE]
+    with Console(stderr=True).status("") as status:
+        results = (
+            measured.benchmark(names, policy, episodes, seed, status.update)
+            if rerun is None
+            else measured.rerun(rerun, status.update)
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "benchmark.json").write_text(json.dumps(results, indent=1) + "\n")
+    measured.draw(results, folder / "benchmark.png")
+    measured.show(results)
+    print(f"Figures and picture are in {folder}.")
+
+
 def main() -> None:
     """Run the command line."""
-    commands: dict[str, Callable[..., Any]] = {"list": list_, "train": train, "evaluate": evaluate}
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
+    commands: dict[str, Callable[..., Any]] = {
+        "list": list_,
+        "train": train,
+        "evaluate": evaluate,
+        "benchmark": benchmark,
+        "speed": speed,
+    }
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="gymnosoma", description=gymnosoma.__doc__)
     except (ValueError, TypeError, OSError, gymnasium.error.Error) as error:

@@ -210,6 +210,8 @@ def train(
     finally:
         keeper.close()
     save(model, last)
+    if config["algorithm"] == "ppo":
+        model.policy.optimizer.state.clear()  # two thirds of the file, of no use for acting
     model.save(folder / "policy.zip")
     draw_curve(folder, score)
     envs.close()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.simulate import Controller
-from gymnosoma.envs.worm.kymogram import SineKymogram
+from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import table
 
 
@@ -84,3 +84,29 @@ REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any
     "Follow": {"baseline": (lambda task: task.reference(), {})},
 }
 """Controllers by task and name, each with the arguments of the environment that it needs."""
+
+_WAVE = {"amplitude": (0.1, 0.9), "wavenumber": (0.3, 2.5), "period": (0.15, 2.5)}
+
+
+def _wave(task: Any, **wave: Any) -> Controller:
+    return SineKymogram(**wave)
+
+
+def _steered(task: Any, gain: float, **wave: Any) -> Controller:
+    return SteeredSine(SineKymogram(**wave), gain, rate=task.rate)
+
+
+def _replayed(task: Any, gain: float, pace: float) -> Controller:
+    recorded = task.reference()
+    return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
+
+
+SEARCHES: dict[str, tuple[Callable[..., Controller], dict[str, tuple[float, float]]]] = {
+    "Crawl": (_wave, _WAVE),
+    "Swim": (_wave, _WAVE),
+    "Medium": (_wave, _WAVE),
+    "Reach": (_steered, {"gain": (0.02, 0.3), **_WAVE}),
+    "Escape": (_replayed, {"gain": (0.5, 1.1), "pace": (0.5, 3.0)}),
+    "Follow": (_replayed, {"gain": (0.5, 1.1), "pace": (0.8, 1.2)}),
+}
+"""Families of controllers with constant parameters, and the parameters' bounds, by task."""

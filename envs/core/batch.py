@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from .rows import admit, conclude
 from .task import LIMIT, Option, Task
 
 Snapshot = dict[str, Any]
@@ -106,34 +107,35 @@ class Bodies:
         """Actions (B, n) as finite float64 within [-1, 1]."""
         shape = (len(self.rows), self.task.action_size)
         try:
-            array = np.asarray(actions, np.float64)
+            array = np.asarray(actions)
+            if array.dtype != np.float32:
+                array = array.astype(np.float64)
         except (ValueError, TypeError):
             raise ValueError(f"action must be an array of numbers, got {actions!r}") from None
         if array.shape != shape:
             raise ValueError(f"action must have shape {shape}, got {array.shape}")
-        if not np.isfinite(array).all():
+        clipped = np.empty(shape)
+        if not admit(array, clipped):
             raise ValueError(f"action must be finite, got {array[~np.isfinite(array).all(1)][0]}")
-        return np.minimum(np.maximum(array, -1.0), 1.0)
+        return clipped
 
     def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Advance ``ids`` by one control period; rewards and endings of all rows."""
+        """Advance ``ids`` by one control period; rewards and the tasks' endings of all rows."""
         task, rows, memory = self.task, self.rows, self.memory
-        everyone = len(ids) == len(rows)
         drive = task.command(actions, rows, memory)
-        task.animal.advance(rows, ids, drive if everyone else drive[ids], self.steps)
-        rewards = task.reward(rows, memory)
-        status = rows["status"]
-        return rewards, np.where(status == 0.0, task.terminated(rows, memory), status)
+        task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
+        return task.reward(rows, memory), task.terminated(rows, memory)
 
     def observe(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
         frames = self.frames
         if len(ids):
             new = self.task.observe(self.rows, self.memory)
-            rows = ids if len(ids) < len(frames) else slice(None)  # a slice is not copied
-            if frames.shape[1] > 1:
-                frames[rows, :-1] = frames[rows, 1:]
-            frames[rows, -1] = new[rows]
+            if frames.shape[1] == 1 and len(ids) == len(frames):
+                frames[:, 0] = new
+                return new
+            frames[ids, :-1] = frames[ids, 1:]
+            frames[ids, -1] = new[ids]
         return frames.reshape(len(frames), -1).copy()
 
     def failure(self, ending: float) -> str | None:
@@ -252,6 +254,8 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             raise ResetNeeded("the episode has ended or not begun: call reset()")
         bodies = self.bodies
         reward, ending = bodies.step(bodies.check(np.expand_dims(action, 0)), bodies.ids)
+        status = bodies.rows["status"]
+        ending = status if status[0] != 0.0 else ending
         self._ended = bool(ending[0] != 0.0)
         observation = bodies.observe(bodies.ids)[0]
         info = self._info()
@@ -325,9 +329,10 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         self.single_observation_space, self.single_action_space = self.bodies.spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._limit = np.inf if max_episode_steps is None else max_episode_steps
+        self._limit = np.inf if max_episode_steps is None else float(max_episode_steps)
         self._elapsed = np.zeros(num_envs)
-        self._done = np.zeros(num_envs, np.bool_)
+        self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
+        self._over = False
         self._seeds: list[int] = []
         self._everyone = np.ones(num_envs, np.bool_)
         self._everyone.flags.writeable = False  # shared by all infos
@@ -376,8 +381,9 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         given = self.bodies.options(options, len(ids))
         self._seed(seed, ids)
         self.bodies.reset(ids, given)
-        self._elapsed[ids] = 0
-        self._done[ids] = False
+        self._elapsed[ids] = 0.0
+        self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
+        self._over = bool(self._done.any())
         return self.bodies.observe(ids[:0]), self._info(mask)
 
     def _seed(self, seed: int | Sequence[int | None] | None, ids: NDArray[np.int64]) -> None:
@@ -415,36 +421,36 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         bodies, done = self.bodies, self._done
         if not bodies.rngs:
             raise ResetNeeded("no episode has begun: call reset()")
-        late = done.any()
-        if late and self.autoreset_mode is AutoresetMode.DISABLED:
-            raise ResetNeeded(f"episodes of rows {np.flatnonzero(done)} have ended: reset them with reset_mask")
         checked = bodies.check(actions)
-        alive = np.flatnonzero(~done) if late else bodies.ids
+        alive = bodies.ids
+        if self._over:
+            if self.autoreset_mode is AutoresetMode.DISABLED:
+                raise ResetNeeded(f"episodes of rows {np.flatnonzero(done)} have ended: reset them with reset_mask")
+            alive = np.flatnonzero(~done)
         rewards, ending = bodies.step(checked, alive)
-        self._elapsed += 1.0
-        if late:
+        if self._over:
             ids = np.flatnonzero(done)
             bodies.reset(ids, {})
-            self._elapsed[ids] = 0.0
+            self._elapsed[ids] = -1.0  # this step does not count
             ending[ids] = 0.0
             rewards[ids] = 0.0
         observations = bodies.observe(alive)
-        terminated = ending != 0.0
-        truncated = self._elapsed >= self._limit
-        self._done = terminated | truncated
-        if not self._done.any():
+        terminated, truncated = np.empty_like(done), np.empty_like(done)
+        self._over = conclude(bodies.rows["status"], ending, self._elapsed, self._limit, terminated, truncated)
+        if not self._over:
             return observations, rewards, terminated, truncated, self._info(self._everyone)
+        self._done = over = terminated | truncated
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
 
-        over, ids = self._done, np.flatnonzero(self._done)
+        ids = np.flatnonzero(over)
         final = np.full(self.num_envs, None, object)
         for i in ids:
             final[i] = observations[i]
         final_info = self._info(over, ending)
         bodies.reset(ids, {})
         self._elapsed[ids] = 0.0
-        self._done = np.zeros(self.num_envs, np.bool_)
+        self._over = False
         info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
         return bodies.observe(ids[:0]), rewards, terminated, truncated, info | self._info(self._everyone)
 
@@ -464,13 +470,15 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
 
     def save(self) -> Snapshot:
         """Copy the state of all rows, generators included."""
-        return self.bodies.save() | {"elapsed": self._elapsed.copy(), "done": self._done.copy()}
+        done = self._done.copy() if self._over else np.zeros_like(self._done)
+        return self.bodies.save() | {"elapsed": self._elapsed.copy(), "done": done}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
         self.bodies.restore(snapshot)
         self._elapsed[:] = snapshot["elapsed"]
         self._done = snapshot["done"].copy()
+        self._over = bool(self._done.any())
 
 
 def _check_render_mode(render_mode: str | None) -> None:

@@ -107,7 +107,8 @@ def scatter(block, rows, ids, first, status, broken):
     width = block.shape[1]
     for j in range(block.shape[0]):
         for e in range(width):
-            block[status, e] += block[j, e] * 0.0  # NaN as soon as one number is not finite
+            # NaN as soon as one number is not finite, unless the step has told what failed.
+            block[status, e] += block[j, e] * 0.0 if block[status, e] == 0.0 else 0.0
     for e in range(min(width, len(ids) - first)):
         i = ids[first + e]
         code = block[status, e]
@@ -152,11 +153,15 @@ class Stepper:
             numbers = blocks.view(np.float64).reshape(count, -1, width)
             self._blocks[width] = blocks, numbers, aligned(count, in_lanes(work, width))
         self._threads = threads
+        self._rows: NDArray[Any] | None = None
+        self._matrix: NDArray[np.float64] | None = None
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place; other rows are not touched."""
         serial, threaded = self._batch
-        numbers = matrix(rows)
+        if rows is not self._rows:  # a view costs as much as a step
+            self._rows, self._matrix = rows, matrix(rows)
+        numbers = self._matrix
         rest = len(ids) % self._lanes
         wide = len(ids) - rest if rest < FEW else len(ids)
         if wide:

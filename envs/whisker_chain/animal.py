@@ -224,7 +224,7 @@ class Whisker:
         Where a step is not solved, that row goes back and takes half the time step. A row that fails
         keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
-        rows["drive"][ids] = drive
+        rows["drive"][ids if len(ids) < len(rows) else slice(None)] = drive
         self._stepper.advance(rows, ids, self.profile, steps, self.dt)
         for halving in range(1, HALVINGS + 1):
             failed = ids[rows["status"][ids] != 0.0]

@@ -55,12 +55,9 @@ def midpoint_work(n: int) -> np.dtype:
             ("c", "f8", (n,)),
             ("elastic", "f8", (n + 1,)),  # spring torque of the joint before rod i; 0 at the ends
             ("viscous", "f8", (n + 1,)),  # its derivative by the rate of the joint
-            ("u", "f8", (2, n)),  # velocity of a rod without joint forces
-            ("g", "f8", (3, n)),  # mobility of a rod: xx, xy, yy
-            ("carry", "f8", (9,)),  # Schur complement that reaches the next rod
-            ("upper", "f8", (n, 10)),  # factors of the elimination
+            ("carry", "f8", (14,)),  # what the elimination hands to the next rod
+            ("factor", "f8", (n, 9)),
             ("z", "f8", (n, 3)),
-            ("back", "f8", (6,)),
             ("scale", "f8", (8,)),
         ]
     )
@@ -92,20 +89,18 @@ def midpoint(xs, ks, steps, dt):
     s, omega, omega1 = x.rod_angle, x.rod_rate, x.rod_rate_before
     vx, vy, vx1, vy1 = x.rod_velocity[0], x.rod_velocity[1], x.rod_velocity_before[0], x.rod_velocity_before[1]
     sin, cos, elastic, viscous = k.s, k.c, k.elastic, k.viscous
-    ux, uy, gxx, gxy, gyy = k.u[0], k.u[1], k.g[0], k.g[1], k.g[2]
-    carry, upper, z, back, scale = k.carry, k.upper, k.z, k.back, k.scale
+    carry, factor, z, scale = k.carry, k.factor, k.z, k.scale
     for e in range(lanes):
         x.work[e] = 0.0
         elastic[0, e] = elastic[n, e] = 0.0
         viscous[0, e] = viscous[n, e] = 0.0
     for _ in range(steps):
-        # Difference weights of BDF2; the first two steps start from the state at rest time zero.
+        # Difference weights of BDF2; the first two steps start from the state at time zero.
         for e in range(lanes):
             age = x.step[e]
             m = x.mass[e] / n
             r = x.length[e] / (2 * n)
             inertia = m * r * r / 3.0
-            beta = x.friction_perpendicular[e] * r * r / (3.0 * n)
             a0 = 2.0 if age == 0.0 else (5.0 / 3.0 if age == 1.0 else 1.5)
             a1 = 2.0 if age == 0.0 else (3.0 if age == 1.0 else 2.0)
             a2 = 0.0 if age == 0.0 else (4.0 / 3.0 if age == 1.0 else 0.5)
@@ -118,40 +113,51 @@ def midpoint(xs, ks, steps, dt):
             scale[4, e] = m / dt * a2
             scale[5, e] = inertia / dt * a1
             scale[6, e] = inertia / dt * a2
-            scale[7, e] = inertia / dt * a0 + beta
+            scale[7, e] = inertia / dt * a0 + x.friction_perpendicular[e] * r * r / (3.0 * n)
         for i in range(n):
             for e in range(lanes):
                 sin[i, e], cos[i, e] = sincos(s[i, e] + 0.5 * dt * omega[i, e])
         for i in range(n - 1):
             for e in range(lanes):
                 cos2 = 0.5 * (1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e])
-                x.status[e] = FOLDED if cos2 < 1e-4 else x.status[e]
+                x.status[e] = FOLDED if abs(cos2) < 1e-4 else x.status[e]
                 gain = 1.0 / cos2
                 elastic[i + 1, e] = gain * x.stiffness[e] * (s[i + 1, e] - s[i, e] - x.control_angle[i, e])
                 viscous[i + 1, e] = gain * (x.stiffness[e] * 0.5 * dt + x.damping[e])
-        for i in range(n):
-            for e in range(lanes):
-                px = scale[3, e] * vx[i, e] - scale[4, e] * vx1[i, e]
-                py = scale[3, e] * vy[i, e] - scale[4, e] * vy1[i, e]
-                gxx[i, e] = scale[1, e] + scale[2, e] * cos[i, e] * cos[i, e]
-                gxy[i, e] = scale[2, e] * cos[i, e] * sin[i, e]
-                gyy[i, e] = scale[1, e] + scale[2, e] * sin[i, e] * sin[i, e]
-                ux[i, e] = gxx[i, e] * px + gxy[i, e] * py
-                uy[i, e] = gxy[i, e] * px + gyy[i, e] * py
-        for j in range(9):
-            for e in range(lanes):
+        # Elimination, one rod (omega_i, F_i) at a time, from the head. To the next rod it hands the Schur
+        # complement (0 .. 5), right-hand sides (6 .. 8), and that rod's free velocity and mobility (9 .. 13).
+        for e in range(lanes):
+            for j in range(9):
                 carry[j, e] = 0.0
-        # Elimination, one rod (omega_i, F_i) at a time. Its coupling to the next rod: omega to omega'
-        # by the joint's viscosity, F to omega' by the lever arm, F to F' by the next rod's mobility.
+            px = scale[3, e] * vx[0, e] - scale[4, e] * vx1[0, e]
+            py = scale[3, e] * vy[0, e] - scale[4, e] * vy1[0, e]
+            gxx = scale[1, e] + scale[2, e] * cos[0, e] * cos[0, e]
+            gxy = scale[2, e] * cos[0, e] * sin[0, e]
+            gyy = scale[1, e] + scale[2, e] * sin[0, e] * sin[0, e]
+            carry[9, e] = gxx * px + gxy * py
+            carry[10, e] = gxy * px + gyy * py
+            carry[11, e] = gxx
+            carry[12, e] = gxy
+            carry[13, e] = gyy
         for i in range(n - 1):
             for e in range(lanes):
                 r = scale[0, e]
+                # free velocity and mobility of the next rod
+                px = scale[3, e] * vx[i + 1, e] - scale[4, e] * vx1[i + 1, e]
+                py = scale[3, e] * vy[i + 1, e] - scale[4, e] * vy1[i + 1, e]
+                gxx = scale[1, e] + scale[2, e] * cos[i + 1, e] * cos[i + 1, e]
+                gxy = scale[2, e] * cos[i + 1, e] * sin[i + 1, e]
+                gyy = scale[1, e] + scale[2, e] * sin[i + 1, e] * sin[i + 1, e]
+                ux = gxx * px + gxy * py
+                uy = gxy * px + gyy * py
+                # this rod's diagonal block and right-hand side; couplings to the next rod: omega to omega'
+                # by the joint's viscosity, F to omega' by the lever arm, F to F' by the next rod's mobility
                 ww = carry[0, e] + scale[7, e] + viscous[i, e] + viscous[i + 1, e]
                 wx = carry[1, e] + r * sin[i, e]
                 wy = carry[2, e] - r * cos[i, e]
-                xx = carry[3, e] - gxx[i, e] - gxx[i + 1, e]
-                xy = carry[4, e] - gxy[i, e] - gxy[i + 1, e]
-                yy = carry[5, e] - gyy[i, e] - gyy[i + 1, e]
+                xx = carry[3, e] - carry[11, e] - gxx
+                xy = carry[4, e] - carry[12, e] - gxy
+                yy = carry[5, e] - carry[13, e] - gyy
                 bw = (
                     carry[6, e]
                     + scale[5, e] * omega[i, e]
@@ -159,106 +165,94 @@ def midpoint(xs, ks, steps, dt):
                     + elastic[i + 1, e]
                     - elastic[i, e]
                 )
-                bx = carry[7, e] + ux[i, e] - ux[i + 1, e]
-                by = carry[8, e] + uy[i, e] - uy[i + 1, e]
+                bx = carry[7, e] + carry[9, e] - ux
+                by = carry[8, e] + carry[10, e] - uy
                 ww1 = -viscous[i + 1, e]
-                xw1 = r * sin[i + 1, e]
-                yw1 = -r * cos[i + 1, e]
 
                 d = 1.0 / ww
                 f0, f1, f2 = wx * d, wy * d, ww1 * d
                 xx -= f0 * wx
                 xy -= f0 * wy
                 yy -= f1 * wy
-                xw1 -= f0 * ww1
-                yw1 -= f1 * ww1
-                w1w1 = -f2 * ww1
+                xw1 = r * sin[i + 1, e] - f0 * ww1
+                yw1 = -r * cos[i + 1, e] - f1 * ww1
                 bx -= f0 * bw
                 by -= f1 * bw
-                bw1 = -f2 * bw
+
+                d1 = 1.0 / (xx * yy - xy * xy)
+                ixx, ixy, iyy = yy * d1, -xy * d1, xx * d1
+                f3, f4, f5 = ixx * xw1 + ixy * yw1, ixx * gxx + ixy * gxy, ixx * gxy + ixy * gyy
+                f6, f7, f8 = ixy * xw1 + iyy * yw1, ixy * gxx + iyy * gxy, ixy * gxy + iyy * gyy
+                carry[0, e] = -f2 * ww1 - f3 * xw1 - f6 * yw1
+                carry[1, e] = -f3 * gxx - f6 * gxy
+                carry[2, e] = -f3 * gxy - f6 * gyy
+                carry[3, e] = -f4 * gxx - f7 * gxy
+                carry[4, e] = -f4 * gxy - f7 * gyy
+                carry[5, e] = -f5 * gxy - f8 * gyy
+                carry[6, e] = -f2 * bw - f3 * bx - f6 * by
+                carry[7, e] = -f4 * bx - f7 * by
+                carry[8, e] = -f5 * bx - f8 * by
+                carry[9, e] = ux
+                carry[10, e] = uy
+                carry[11, e] = gxx
+                carry[12, e] = gxy
+                carry[13, e] = gyy
                 z[i, 0, e] = bw * d
-
-                d = 1.0 / xx
-                f3, f4, f5, f6 = xy * d, xw1 * d, gxx[i + 1, e] * d, gxy[i + 1, e] * d
-                yy -= f3 * xy
-                yw1 -= f3 * xw1
-                yx1 = gxy[i + 1, e] - f3 * gxx[i + 1, e]
-                yy1 = gyy[i + 1, e] - f3 * gxy[i + 1, e]
-                w1w1 -= f4 * xw1
-                w1x1 = -f4 * gxx[i + 1, e]
-                w1y1 = -f4 * gxy[i + 1, e]
-                x1x1 = -f5 * gxx[i + 1, e]
-                x1y1 = -f5 * gxy[i + 1, e]
-                y1y1 = -f6 * gxy[i + 1, e]
-                by -= f3 * bx
-                bw1 -= f4 * bx
-                bx1 = -f5 * bx
-                by1 = -f6 * bx
-                z[i, 1, e] = bx * d
-
-                d = 1.0 / yy
-                f7, f8, f9 = yw1 * d, yx1 * d, yy1 * d
-                carry[0, e] = w1w1 - f7 * yw1
-                carry[1, e] = w1x1 - f7 * yx1
-                carry[2, e] = w1y1 - f7 * yy1
-                carry[3, e] = x1x1 - f8 * yx1
-                carry[4, e] = x1y1 - f8 * yy1
-                carry[5, e] = y1y1 - f9 * yy1
-                carry[6, e] = bw1 - f7 * by
-                carry[7, e] = bx1 - f8 * by
-                carry[8, e] = by1 - f9 * by
-                z[i, 2, e] = by * d
-
-                upper[i, 0, e], upper[i, 1, e], upper[i, 2, e] = f0, f1, f2
-                upper[i, 3, e], upper[i, 4, e], upper[i, 5, e], upper[i, 6, e] = f3, f4, f5, f6
-                upper[i, 7, e], upper[i, 8, e], upper[i, 9, e] = f7, f8, f9
-        # Back substitution from the tail; with F on both sides of a rod its velocity follows.
-        i = n - 1
+                z[i, 1, e] = ixx * bx + ixy * by
+                z[i, 2, e] = ixy * bx + iyy * by
+                factor[i, 0, e], factor[i, 1, e], factor[i, 2, e] = f0, f1, f2
+                factor[i, 3, e], factor[i, 4, e], factor[i, 5, e] = f3, f4, f5
+                factor[i, 6, e], factor[i, 7, e], factor[i, 8, e] = f6, f7, f8
+        # Back substitution from the tail; z becomes (omega_i, F_i). Several small loops rather than one:
+        # LLVM gives up on vectorising a loop with many arrays that might overlap.
         for e in range(lanes):
+            i = n - 1
             bw = carry[6, e] + scale[5, e] * omega[i, e] - scale[6, e] * omega1[i, e] - elastic[i, e]
-            back[0, e] = bw / (carry[0, e] + scale[7, e] + viscous[i, e])
-            back[1, e] = 0.0
-            back[2, e] = 0.0
-            back[3, e] = 0.0
-            back[4, e] = 0.0
-            back[5, e] = 0.0
-        for i in range(n - 1, -1, -1):
+            z[i, 0, e] = bw / (carry[0, e] + scale[7, e] + viscous[i, e])
+            z[i, 1, e] = 0.0
+            z[i, 2, e] = 0.0
+        for i in range(n - 2, -1, -1):
             for e in range(lanes):
-                # w, fx, fy: this rod's rate, and the force of the next rod on it
-                w = back[0, e]
-                fx = back[1, e]
-                fy = back[2, e]
-                j = max(i - 1, 0)
-                inside = 1.0 if i > 0 else 0.0
-                hy = z[j, 2, e] - upper[j, 7, e] * w - upper[j, 8, e] * fx - upper[j, 9, e] * fy
-                hx = z[j, 1, e] - upper[j, 3, e] * hy - upper[j, 4, e] * w - upper[j, 5, e] * fx - upper[j, 6, e] * fy
-                hw = z[j, 0, e] - upper[j, 0, e] * hx - upper[j, 1, e] * hy - upper[j, 2, e] * w
-                jx = fx - inside * hx
-                jy = fy - inside * hy
-                new_x = ux[i, e] + gxx[i, e] * jx + gxy[i, e] * jy
-                new_y = uy[i, e] + gxy[i, e] * jx + gyy[i, e] * jy
+                w, fx, fy = z[i + 1, 0, e], z[i + 1, 1, e], z[i + 1, 2, e]
+                hx = z[i, 1, e] - factor[i, 3, e] * w - factor[i, 4, e] * fx - factor[i, 5, e] * fy
+                hy = z[i, 2, e] - factor[i, 6, e] * w - factor[i, 7, e] * fx - factor[i, 8, e] * fy
+                z[i, 0, e] -= factor[i, 0, e] * hx + factor[i, 1, e] * hy + factor[i, 2, e] * w
+                z[i, 1, e] = hx
+                z[i, 2, e] = hy
+        for e in range(lanes):
+            for j in range(5):
+                carry[j, e] = 0.0
+        for i in range(n):
+            for e in range(lanes):
+                omega1[i, e] = omega[i, e]
+                omega[i, e] = z[i, 0, e]
+            for e in range(lanes):
+                s[i, e] += dt * omega[i, e]
+        for i in range(n):
+            for e in range(lanes):
+                # The velocity follows from the impulses of inertia and of the forces on both sides.
+                px = scale[3, e] * vx[i, e] - scale[4, e] * vx1[i, e] + z[i, 1, e] - carry[3, e]
+                py = scale[3, e] * vy[i, e] - scale[4, e] * vy1[i, e] + z[i, 2, e] - carry[4, e]
+                carry[3, e] = z[i, 1, e]
+                carry[4, e] = z[i, 2, e]
+                along = scale[2, e] * (cos[i, e] * px + sin[i, e] * py)
                 vx1[i, e] = vx[i, e]
                 vy1[i, e] = vy[i, e]
-                omega1[i, e] = omega[i, e]
-                vx[i, e] = new_x
-                vy[i, e] = new_y
-                omega[i, e] = w
-                s[i, e] += dt * w
-                par = cos[i, e] * new_x + sin[i, e] * new_y
-                back[0, e] = hw
-                back[1, e] = hx
-                back[2, e] = hy
-                back[3, e] += new_x
-                back[4, e] += new_y
-                back[5, e] += x.friction_parallel[e] * par * par + x.friction_perpendicular[e] * (
-                    new_x * new_x + new_y * new_y - par * par
-                )
+                vx[i, e] = scale[1, e] * px + along * cos[i, e]
+                vy[i, e] = scale[1, e] * py + along * sin[i, e]
+        for i in range(n):
+            for e in range(lanes):
+                par = cos[i, e] * vx[i, e] + sin[i, e] * vy[i, e]
+                perp = cos[i, e] * vy[i, e] - sin[i, e] * vx[i, e]
+                carry[0, e] += vx[i, e]
+                carry[1, e] += vy[i, e]
+                carry[2, e] += x.friction_parallel[e] * par * par + x.friction_perpendicular[e] * perp * perp
         for e in range(lanes):
-            x.centre_velocity[0, e] = back[3, e] / n
-            x.centre_velocity[1, e] = back[4, e] / n
+            x.centre_velocity[0, e] = carry[0, e] / n
+            x.centre_velocity[1, e] = carry[1, e] / n
             x.centre[0, e] += dt * x.centre_velocity[0, e]
             x.centre[1, e] += dt * x.centre_velocity[1, e]
-            x.work[e] += dt / n * back[5, e]
+            x.work[e] += dt / n * carry[2, e]
             x.step[e] += 1.0
             x.time[e] += dt
 
@@ -383,7 +377,7 @@ def published(xs, ks, steps, dt):
                 # sin(theta/2)/cos^2(theta/2) (cos phi, sin phi) without half angles
                 sin_theta = sin[i + 1, e] * cos[i, e] - cos[i + 1, e] * sin[i, e]
                 fold = 1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e]
-                x.status[e] = FOLDED if fold < 2e-4 else x.status[e]
+                x.status[e] = FOLDED if abs(fold) < 2e-4 else x.status[e]
                 tau_k = x.stiffness[e] * (s[i + 1, e] - s[i, e] - x.control_angle[i, e])
                 tau = tau_k + x.damping[e] * (omega[i + 1, e] - omega[i, e])
                 pull = tau / r[e] * sin_theta / (fold * fold)
@@ -441,8 +435,11 @@ def published(xs, ks, steps, dt):
                 bxx -= lxx * axx + lxy * axy
                 bxy -= lxx * axy + lxy * ayy
                 byy -= lyx * axy + lyy * ayy
-                q0 -= inside * (lxx * q[0, j, e] + lxy * q[1, j, e])
-                q1 -= inside * (lyx * q[0, j, e] + lyy * q[1, j, e])
+                # A select, as above: what another animal left here may not be finite.
+                qx = q[0, j, e] if i > 0 else 0.0
+                qy = q[1, j, e] if i > 0 else 0.0
+                q0 -= lxx * qx + lxy * qy
+                q1 -= lyx * qx + lyy * qy
                 det = 1.0 / (bxx * byy - bxy * bxy)
                 inverse[0, i, e], inverse[1, i, e], inverse[2, i, e] = byy * det, -bxy * det, bxx * det
                 q[0, i, e] = q0

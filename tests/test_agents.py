@@ -1,0 +1,246 @@
+"""Agents, rollouts, the bridge to SB3, training and the command line."""
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from stable_baselines3 import PPO
+
+from gymnosoma.agents import Constant, Controlled, Random, cli, rollout
+from gymnosoma.agents.bridge import Bridge
+from gymnosoma.agents.evaluate import evaluate, find_policy, full_id, references
+from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
+
+ROOT = Path(__file__).resolve().parents[1]
+SWIM = "gymnosoma/WormSwim-v0"
+
+
+def command(*arguments, cwd, **kwargs):
+    return subprocess.run(
+        [sys.executable, str(ROOT / "train.py"), *map(str, arguments)],
+        cwd=cwd, capture_output=True, text=True, check=False, **kwargs,
+    )  # fmt: skip
+
+
+def test_actions_encode_control_angles():
+    envs = gymnasium.make_vec(SWIM, num_envs=3)
+    angles = np.random.default_rng(0).uniform(-0.9, 0.9, (3, 24))
+    envs.reset(seed=0)
+    envs.step(envs.task.encode(angles))
+    np.testing.assert_allclose(envs.bodies.rows["control_angle"], angles, atol=1e-7)  # float32 actions
+
+
+def test_modes_encode_what_they_can():
+    task = gymnasium.make(SWIM, actions="modes").unwrapped.task
+    actions = np.random.default_rng(0).uniform(-0.1, 0.1, (5, 6))
+    memory, rows = np.zeros(5, task.memory), task.animal.rows(5)
+    np.testing.assert_allclose(task.encode(task.command(actions, rows, memory)), actions, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["WormCrawl-v0", "WormSwim-v0", "WormEscape-v0", "WormFollow-v0"])
+def test_residual_with_zeros_is_the_reference(name):
+    env_id = f"gymnosoma/{name}"
+    plain = evaluate(env_id, find_policy(env_id, "baseline"), 4)
+    zeros = evaluate(env_id, find_policy(env_id, "baseline"), 4, actions="residual")
+    np.testing.assert_allclose(zeros.returns, plain.returns, rtol=1e-5)  # float32 actions
+
+
+def test_a_result_does_not_depend_on_the_number_of_rows():
+    few, many = (evaluate(SWIM, find_policy(SWIM, "baseline"), count, seed=4) for count in (3, 20))
+    assert np.array_equal(few.returns, many.returns[:3])
+    assert np.array_equal(few.info["distance"], many.info["distance"][:3])
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_rollout_in_both_autoreset_modes(mode):
+    envs = gymnasium.make_vec(SWIM, num_envs=4, autoreset_mode=mode, max_episode_steps=30)
+    result = rollout(envs, Controlled(SineKymogram.for_medium(0.0), envs.task), seed=0)
+    envs = gymnasium.make_vec(SWIM, num_envs=4, max_episode_steps=30)
+    expected = rollout(envs, Controlled(SineKymogram.for_medium(0.0), envs.task), seed=0)
+    assert result.lengths.tolist() == [30] * 4
+    assert np.array_equal(result.returns, expected.returns)
+    assert np.array_equal(result.info["centre"], expected.info["centre"])
+
+
+def test_the_clock_of_a_controller_restarts_with_its_episode():
+    envs = gymnasium.make_vec(SWIM, num_envs=2)
+    agent = Controlled(KymogramPlayback(np.linspace(0, 0.9, 40)[:, None] * np.ones(24), rate=40.0), envs.task)
+    observations, _ = envs.reset(seed=0)
+    first = np.array([True, True])
+    for k in range(5):
+        actions = agent.act(observations, first)
+        np.testing.assert_allclose(actions[0], k / 39, atol=1e-6)
+        first = np.array([False, k == 1])
+    np.testing.assert_allclose(actions[1], 2 / 39, atol=1e-6)
+
+
+def test_kymogram_files(tmp_path):
+    angles = np.random.default_rng(0).uniform(-0.5, 0.5, (10, 24))
+    np.savetxt(tmp_path / "k.csv", angles, delimiter=",")
+    np.save(tmp_path / "k.npy", angles)
+    for name in ("k.csv", "k.npy"):
+        played = KymogramPlayback(tmp_path / name, rate=16.0)
+        for t, row in ((0.0, 0), (0.06, 0), (1 / 16, 1), (0.3, 4), (99.0, 9)):
+            np.testing.assert_allclose(played(t), angles[row], rtol=1e-15)
+
+
+def test_every_id_has_a_reference():
+    for name, *_ in CATALOGUE:
+        assert "baseline" in references(full_id(name))
+
+
+class Failing(gymnasium.vector.VectorWrapper):
+    """Ends row 0 by failure at step 3, row 1 by the time limit at step 5."""
+
+    def __init__(self, envs):
+        super().__init__(envs)
+        self.count = 0
+
+    def step(self, actions):
+        self.count += 1
+        if self.count == 3:
+            self.env.unwrapped.bodies.rows["rod_rate"][0, 0] = 1e308
+        return super().step(actions)
+
+
+def test_the_bridge_tells_failure_from_the_time_limit():
+    envs = Failing(gymnasium.make_vec(SWIM, num_envs=2, autoreset_mode="SameStep", max_episode_steps=5))
+    bridge = Bridge(envs)
+    bridge.seed(0)
+    bridge.reset()
+    seen = {}
+    for k in range(1, 6):
+        observations, rewards, dones, infos = bridge.step(np.full((2, 24), 0.1 * k, np.float32))
+        assert rewards.dtype == np.float32
+        for i in np.flatnonzero(dones):
+            seen[int(i)] = k, infos[i], observations[i].copy()
+        observations[:] = 0.0  # the terminal observation must be a copy
+    assert {i: k for i, (k, *_) in seen.items()} == {0: 3, 1: 5}
+    assert seen[0][1]["failure"] == "the state is not finite"
+    assert not seen[0][1]["TimeLimit.truncated"] and seen[1][1]["TimeLimit.truncated"]
+    for _, info, opening in seen.values():
+        assert np.abs(info["terminal_observation"]).max() > 0
+        assert not np.array_equal(info["terminal_observation"], opening)
+        assert np.isfinite(info["distance"])
+
+
+def test_the_bridge_wants_same_step():
+    with pytest.raises(ValueError, match="SAME_STEP"):
+        Bridge(gymnasium.make_vec(SWIM, num_envs=2))
+
+
+def test_rollout_refuses_disabled():
+    envs = gymnasium.make_vec(SWIM, num_envs=2, autoreset_mode="Disabled")
+    with pytest.raises(ValueError, match="autoreset_mode"):
+        rollout(envs, Constant(np.zeros(24, np.float32)))
+
+
+def test_random_agents_repeat():
+    first, second = (Random(4, seed=2).act(np.zeros((3, 1)), np.ones(3, bool)) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A short training run."""
+    folder = tmp_path_factory.mktemp("work")
+    done = command("train", "WormSwim-v0", "--steps", 20_000, "--episodes", 4, "--folder", "run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_run_folder_is_complete(run):
+    names = {path.name for path in (run / "run").iterdir()}
+    assert names >= {"config.json", "policy.zip", "checkpoint.zip", "curve.csv", "curve.png", "evaluation.json"}
+    assert list((run / "run" / "tensorboard").rglob("events*"))
+    rows = json.loads((run / "run" / "evaluation.json").read_text())
+    assert [row["policy"] for row in rows] == ["run", "baseline", "best_sine", "random"]
+    with (run / "run" / "curve.csv").open() as file:
+        steps = [int(row["steps"]) for row in csv.DictReader(file)]
+    assert steps == sorted(set(steps)) and steps[-1] >= 20_000
+
+
+def test_a_trained_policy_can_be_evaluated(run):
+    done = command("evaluate", "WormSwim-v0", "--policy", "run", "run/policy.zip", "--episodes", 2, cwd=run)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("│ run ") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("evaluate", "WormFly-v0"), "id must be one of .*WormSwim-v0.* got 'WormFly-v0'"),
+        (("evaluate", "WormSwim-v0", "--policy", "missing"), "policy must be random, baseline, .* got 'missing'"),
+        (("evaluate", "WormSwim-v0", "--policy", "cut"), "policy 'cut/policy.zip' cannot be loaded"),
+        (("evaluate", "WormSwim-v0", "--policy", "bare"), "run folder 'bare' has no usable config.json"),
+        (("evaluate", "WormCrawl-v0", "--policy", "run"), "was trained for gymnosoma/WormSwim-v0"),
+        (("evaluate", "WormSwim-v0", "--episodes", "0"), "episodes must be at least 1, got 0"),
+        (("evaluate", "WormSwim-v0", "--scheme", "euler"), "scheme must be one of"),
+        (("train", "WormSwim-v0", "--folder", "run"), "already holds a run: give --resume"),
+        (("train", "WormSwim-v0", "--folder", "none", "--resume"), "has no usable config.json"),
+        (("train", "WormCrawl-v0", "--folder", "run", "--resume"), "holds a run of gymnosoma/WormSwim-v0"),
+        (("train", "WormSwim-v0", "--steps", "0"), "steps must be at least 1, got 0"),
+        (("train", "WormSwim-v0", "--folder", "cut", "--resume"), "checkpoint 'cut/checkpoint.zip' cannot be loaded"),
+    ],
+)
+def test_errors_are_one_clear_line(run, monkeypatch, arguments, message):
+    for name, files in (("cut", ("policy.zip", "checkpoint.zip", "config.json")), ("bare", ("policy.zip",))):
+        (run / name).mkdir(exist_ok=True)
+        for file in files:
+            data = (run / "run" / file).read_bytes()
+            (run / name / file).write_bytes(data[:2000])
+    monkeypatch.chdir(run)
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    line = str(stopped.value.code)
+    assert line.startswith("error: ") and "\n" not in line
+    assert re.search(message, line), line
+
+
+def start(folder, *arguments):
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "train.py", "train", "WormSwim-v0", "--folder", "run", "--episodes", "2", *arguments],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    curve = folder / "run" / "curve.csv"
+    deadline = time.monotonic() + 120
+    while not (curve.is_file() and len(curve.read_text().splitlines()) > 12):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    return process
+
+
+def trained_steps(folder):
+    with (folder / "run" / "curve.csv").open() as file:
+        return [int(row["steps"]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_run_resumes(tmp_path, end):
+    every = 20_000
+    process = start(tmp_path, "--steps", "10_000_000", "--checkpoint", str(every))
+    process.send_signal(end)
+    assert process.wait(60) == (-signal.SIGKILL if end == signal.SIGKILL else 130)
+    done_before = trained_steps(tmp_path)[-1]
+    kept = PPO.load(tmp_path / "run" / "checkpoint.zip", device="cpu").num_timesteps
+    assert done_before - kept < every
+    goal = done_before + 20_000
+    done = command(
+        "train", "WormSwim-v0", "--folder", "run", "--resume", "--steps", goal, "--episodes", 2, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    steps = trained_steps(tmp_path)
+    assert steps == sorted(set(steps)) and steps[-1] >= goal
+    assert kept < next(step for step in steps if step > kept) <= kept + 2 * 64 * 128

@@ -1,0 +1,212 @@
+"""One battery over every id."""
+
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from gymnosoma.agents.evaluate import evaluate, find_policy
+from gymnosoma.envs import CATALOGUE
+
+IDS = [f"gymnosoma/{name}" for name, *_ in CATALOGUE]
+pytestmark = pytest.mark.parametrize("env_id", IDS)
+
+
+def bang_bang(rng, shape):
+    """Extreme actions that flip at random: the hardest that a policy can do."""
+    return np.where(rng.random(shape) < 0.5, -1.0, 1.0).astype(np.float32)
+
+
+def test_passes_gymnasiums_checker(env_id):
+    env = gymnasium.make(env_id)
+    check_env(env.unwrapped, skip_render_check=True)
+    assert env.spec.max_episode_steps > 0
+
+
+def test_documents_itself(env_id):
+    text = type(gymnasium.make(env_id).unwrapped.task).__doc__
+    headings = [line.strip() for line in text.splitlines() if line.strip().startswith("## ")]
+    assert headings == [
+        f"## {name}"
+        for name in (
+            "Description",
+            "Action Space",
+            "Observation Space",
+            "Rewards",
+            "Starting State",
+            "Episode End",
+            "Arguments",
+            "Version History",
+        )
+    ]
+    env = gymnasium.make(env_id)
+    frames = env.unwrapped.bodies.frames.shape[1]
+    size = env.unwrapped.task.layout.size
+    assert f"({f'{frames} * {size}' if frames > 1 else size},)" in text
+
+
+def test_same_seed_same_episode(env_id):
+    def play():
+        env = gymnasium.make(env_id)
+        env.action_space.seed(3)
+        out = [env.reset(seed=7)[0]]
+        for _ in range(50):
+            observation, reward, *_ = env.step(env.action_space.sample())
+            out += [observation, [reward]]
+        return np.concatenate(out)
+
+    assert np.array_equal(play(), play())
+
+
+def test_seeds_differ(env_id):
+    env = gymnasium.make(env_id)
+    assert not np.array_equal(env.reset(seed=1)[0], env.reset(seed=2)[0])
+
+
+def test_a_saved_state_repeats_the_future(env_id):
+    env = gymnasium.make(env_id).unwrapped
+    env.reset(seed=5)
+    rng = np.random.default_rng(0)
+    actions = rng.uniform(-1, 1, (40, *env.action_space.shape))
+    for action in actions[:20]:
+        env.step(action)
+    saved = pickle.loads(pickle.dumps(env.save()))
+
+    def future(env):
+        steps = [env.step(action)[:2] for action in actions[20:]]
+        return steps, env.reset()[0]
+
+    first, opening = future(env)
+    other = gymnasium.make(env_id).unwrapped
+    other.restore(saved)
+    second, again = future(other)
+    assert all(np.array_equal(a[0], b[0]) and a[1] == b[1] for a, b in zip(first, second, strict=True))
+    assert np.array_equal(opening, again)
+
+
+def test_the_state_of_another_env_is_refused(env_id):
+    env = gymnasium.make(env_id).unwrapped
+    env.reset(seed=0)
+    saved = env.save()
+    with pytest.raises(ValueError, match="snapshot: rows"):
+        env.restore({"rows": saved["rows"][:0]})
+    with pytest.raises(ValueError, match="snapshot: memory"):
+        env.restore(saved | {"memory": np.zeros(1)})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scheme": "euler"}, "scheme must be one of .* 'euler'"),
+        ({"actions": "thoughts"}, "actions must be one of .* 'thoughts'"),
+        ({"dt": -1.0}, "dt must be .* -1.0"),
+        ({"rate": 0.0}, "rate must be .* 0.0"),
+        ({"rate": 7.3}, "rate must divide"),
+        ({"history": 0}, "history must be .* 0"),
+        ({"randomize": {"colour": (0, 1)}}, "randomize: colour is not known; allowed are"),
+        ({"randomize": {"mass": (2, 1)}}, "randomize: mass must be .low, high."),
+        ({"render_mode": "ansi"}, "render_mode"),
+    ],
+)
+def test_wrong_arguments_are_named(env_id, arguments, message):
+    with pytest.raises((ValueError, gymnasium.error.Error), match=message):
+        gymnasium.make(env_id, **arguments)
+
+
+def test_wrong_actions_are_named(env_id):
+    env = gymnasium.make(env_id, disable_env_checker=True).unwrapped
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(env.action_space.sample())
+    env.reset(seed=0)
+    size = env.action_space.shape[0]
+    for bad, message in (
+        (np.full(size, np.nan), "action must be finite"),
+        (np.full(size, np.inf), "action must be finite"),
+        (np.zeros(size + 1), "action must have shape"),
+        (0.5, "action must have shape"),
+        (["left"] * size, "action must be an array of numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            env.step(bad)
+    observation = env.step(np.full(size, 5.0))[0]
+    assert np.isfinite(observation).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"colour": 1}, "options: colour is not known; allowed are"),
+        ({"mass": -1.0}, "options: mass must be within"),
+        ({"mass": np.nan}, "options: mass must be within"),
+        ({"mass": [1.0, 2.0]}, "options: mass must have shape"),
+    ],
+)
+def test_wrong_options_are_named(env_id, options, message):
+    with pytest.raises(ValueError, match=message):
+        gymnasium.make(env_id).reset(seed=0, options=options)
+
+
+def test_parameters_can_be_drawn_and_set(env_id):
+    envs = gymnasium.make_vec(env_id, num_envs=8, randomize={"mass": (1e-9, 3e-9)})
+    envs.reset(seed=0)
+    drawn = envs.bodies.rows["mass"].copy()
+    assert len(set(drawn)) == 8
+    assert ((drawn >= 1e-9) & (drawn <= 3e-9)).all()
+    given = np.linspace(1e-9, 2e-9, 8)
+    envs.reset(seed=0, options={"mass": given})
+    assert np.array_equal(envs.bodies.rows["mass"], given)
+    envs.reset(seed=0)
+    assert np.array_equal(envs.bodies.rows["mass"], drawn)
+
+
+def soak(env_id, steps, seed):
+    """Step many animals with random and bang-bang actions; count steps, collect failures."""
+    count = 100
+    envs = gymnasium.make_vec(env_id, num_envs=count)
+    rng = np.random.default_rng(seed)
+    observations, _ = envs.reset(seed=seed)
+    reasons = set()
+    low, high = envs.single_observation_space.low, envs.single_observation_space.high
+    for k in range(steps // count):
+        shape = (count, *envs.single_action_space.shape)
+        actions = bang_bang(rng, shape) if k % 200 < 100 else rng.uniform(-1, 1, shape)
+        observations, rewards, terminated, _, infos = envs.step(actions)
+        assert ((observations >= low) & (observations <= high)).all()  # false for NaN, too
+        assert np.isfinite(rewards).all()
+        failed = infos.get("_failure", np.zeros(count, bool))
+        reasons.update(infos["failure"][failed] if failed.any() else ())
+        success = infos.get("is_success", np.zeros(count, bool))
+        assert (failed | success.astype(bool))[terminated].all(), "an ending without a reason"
+    return reasons
+
+
+def test_random_and_bang_bang_actions(env_id):
+    assert all(isinstance(reason, str) and reason for reason in soak(env_id, 100_000, 1))
+
+
+@pytest.mark.slow
+def test_a_million_random_and_bang_bang_actions(env_id):
+    assert all(isinstance(reason, str) and reason for reason in soak(env_id, 1_000_000, 2))
+
+
+def test_a_state_that_is_not_finite_ends_the_episode(env_id):
+    envs = gymnasium.make_vec(env_id, num_envs=5)
+    envs.reset(seed=0)
+    envs.bodies.rows["rod_rate"][3, 0] = 1e308  # overflows within the step
+    actions = np.zeros(envs.action_space.shape)
+    observations, rewards, terminated, _, infos = envs.step(actions)
+    assert terminated.tolist() == [False, False, False, True, False]
+    assert infos["failure"][3] == "the state is not finite"
+    assert infos["_failure"].tolist() == terminated.tolist()
+    assert np.isfinite(observations).all() and np.isfinite(rewards).all()
+    observations, *_, infos = envs.step(actions)
+    assert np.isfinite(observations).all() and "failure" not in infos
+
+
+def test_reference_finishes_its_episode(env_id):
+    result = evaluate(env_id, find_policy(env_id, "baseline"), episodes=32)
+    assert result.failures == [None] * 32
+    if "is_success" in result.info:
+        assert result.info["is_success"].all()

@@ -1,0 +1,150 @@
+"""Packaging and architecture: what is installed, and who may import whom."""
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+import gymnosoma
+from gymnosoma.envs import CATALOGUE
+
+ROOT = Path(__file__).resolve().parents[1]
+MAPPED = ("envs", "agents", "assets")
+
+
+def run(*command, cwd, env=None):
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, env=env, check=False
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_every_package_is_listed():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {"gymnosoma"} | {
+        "gymnosoma." + ".".join(path.parent.relative_to(ROOT).parts)
+        for top in MAPPED
+        for path in (ROOT / top).rglob("__init__.py")
+    }
+    assert set(listed) == found
+
+
+def test_links_are_relative():
+    for name in MAPPED:
+        assert os.readlink(ROOT / "gymnosoma" / name) == f"../{name}"
+
+
+def test_version_is_stated_once():
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert gymnosoma.__version__ == stated
+    assert f"version: {stated}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {stated}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_wheel_works_beside_a_foreign_envs_folder(tmp_path):
+    """Build, install into an empty environment, and make every id from a folder with its own envs/."""
+    source = tmp_path / "source"
+    run("git", "-C", ROOT, "worktree", "prune", cwd=ROOT)
+    run("git", "clone", "-q", ROOT, source, cwd=tmp_path)
+    for name in run("git", "-C", ROOT, "ls-files", "-m", "-o", "--exclude-standard", cwd=ROOT).splitlines():
+        if (ROOT / name).is_file() and not (ROOT / name).is_symlink():  # what is not committed yet
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
+    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, source, cwd=tmp_path)
+    home = tmp_path / "empty"
+    venv.create(home, with_pip=False)
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    place = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip()
+    run(*pip, "install", "--no-deps", "--target", place, next(tmp_path.glob("*.whl")), cwd=tmp_path)
+    foreign = tmp_path / "work"
+    (foreign / "envs").mkdir(parents=True)
+    (foreign / "envs" / "__init__.py").write_text("raise RuntimeError('the foreign envs was imported')\n")
+    # Dependencies come from this interpreter; an editable gymnosoma does not, as PYTHONPATH reads no .pth files.
+    libraries = os.pathsep.join(path for path in sys.path if path.endswith("-packages"))
+    script = (
+        "import gymnasium, gymnosoma\n"
+        f"assert gymnosoma.__file__.startswith({str(home)!r}), gymnosoma.__file__\n"
+        f"for name in {[name for name, *_ in CATALOGUE]}:\n"
+        "    env = gymnasium.make('gymnosoma/' + name)\n"
+        "    env.reset(seed=0)\n"
+        "    env.step(env.action_space.sample())\n"
+        "    print(name)\n"
+    )
+    made = run(python, "-c", script, cwd=foreign, env={**os.environ, "PYTHONPATH": libraries})
+    assert made.split() == [name for name, *_ in CATALOGUE]
+
+
+def test_importing_under_another_name_is_refused():
+    done = subprocess.run([sys.executable, "-c", "import envs"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "import it as 'gymnosoma.envs'" in done.stderr
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_kernels_are_cached_where_that_is_possible(tmp_path, writable):
+    folder = tmp_path / "cache"
+    if writable:
+        folder.mkdir()
+    else:
+        folder.write_text("a file, so that no folder can be made here")
+    script = "from gymnosoma.envs.core.jit import sincos; print(sincos(0.5)[0])"
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+    assert run(sys.executable, "-c", script, cwd=tmp_path, env=env).startswith("0.479425538604203")
+    if writable:
+        assert list(folder.rglob("*.nbc"))
+
+
+def imports(path):
+    """Modules that a file imports, relative ones resolved to paths below the root."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = path.parents[node.level - 1].relative_to(ROOT)
+                yield ".".join([*base.parts, *([node.module] if node.module else [])])
+            else:
+                yield node.module
+
+
+def kernel_files():
+    return [p for p in (ROOT / "envs").rglob("*.py") if "\n@kernel" in p.read_text() and p.name != "jit.py"]
+
+
+def test_kernels_import_only_numbers_and_each_other():
+    assert kernel_files()
+    own = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in kernel_files()} | {"envs.core.jit"}
+    plain = {"__future__", "collections.abc", "math", "numba", "numpy", "numpy.typing", "typing"}
+    for path in kernel_files():
+        assert set(imports(path)) <= plain | own, path
+
+
+@pytest.mark.parametrize(
+    ("folder", "forbidden"),
+    [("envs", {"stable_baselines3", "torch", "matplotlib", "gymnosoma.agents", "agents"}), ("assets", {"gymnosoma"})],
+)
+def test_layers(folder, forbidden):
+    for path in (ROOT / folder).rglob("*.py"):
+        assert not {name for name in imports(path) if any((name + ".").startswith(f + ".") for f in forbidden)}, path
+
+
+def test_only_the_batch_knows_gymnasium():
+    knowing = {
+        path.relative_to(ROOT / "envs").as_posix()
+        for path in (ROOT / "envs").rglob("*.py")
+        if any(name.split(".")[0] == "gymnasium" for name in imports(path))
+    }
+    # The catalogue registers, the checker checks any vector environment.
+    assert knowing == {"__init__.py", "core/batch.py", "core/check.py"}
+
+
+def test_the_core_knows_no_animal():
+    animals = {path.parent.name for path in (ROOT / "envs").glob("*/animal.py")}
+    for path in (ROOT / "envs" / "core").glob("*.py"):
+        assert not any(f"envs.{animal}" in name for name in imports(path) for animal in animals), path
