@@ -29,6 +29,11 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WormReach-v0", "worm.tasks:Reach", 600, 60.0, {}),
     ("WormEscape-v0", "worm.tasks:Escape", 480, 3.0, {}),
     ("WormFollow-v0", "worm.tasks:Follow", 600, 550.0, {}),
+    ("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7, {}),
+    ("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.46, {}),
+    ("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100, 0.9, {}),
+    ("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 480.0, {}),
+    ("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 470.0, {}),
 )
 
 for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
