@@ -35,7 +35,7 @@ class _Held:
         self._memory = kept
         return self._decide(t, {name: value[:, 0] for name, value in signals.items()}, kept)
 
-    def decide(
+    def _decide(
         self, t: NDArray[np.float64], seen: Signals, kept: dict[str, NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """Drive (B, nu) from signals (B,) each; ``kept`` may be changed."""
