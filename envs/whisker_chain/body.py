@@ -562,9 +562,9 @@ def step(x, k, dt):
                 k.force[i - 1, e] += tau
                 k.force[i, e] -= tau
                 delta[i, e] += w
-                s1 = k.s1[i, e]
-                k.s1[i, e] += k.c1[i, e] * w
-                k.c1[i, e] -= s1 * w
+                s1, c1 = k.s1[i, e], k.c1[i, e]
+                k.s1[i, e] += w * (c1 - 0.5 * w * s1)
+                k.c1[i, e] -= w * (s1 + 0.5 * w * c1)
                 k.error[e] += w * w
         # The base's rows at the corrected headings: what the elimination left over is their derivative.
         gx, gy, gw = k.carry[6], k.carry[7], k.carry[8]
