@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -114,6 +115,58 @@ def evaluate(
     show(rows)
 
 
+def render(
+    env_id: Id,
+    /,
+    policy: str = "baseline",
+    save: Path | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    ghost: str = "baseline",
+    size: str = "960x540",
+) -> None:
+    """Show one episode in a window, or save it as a film or a still.
+
+    Ctrl-C ends it and keeps what was drawn.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        policy: baseline or another reference of `list`, random, a run folder or a policy.zip.
+        save: A film, .mp4 or .gif, or its last moment, .png; a window by default.
+        seconds: Of simulated time; the whole episode by default.
+        seed: Of the episode.
+        ghost: Another policy, drawn translucent beside it, or none.
+        size: Of a frame, in pixels.
+    """
+    from . import render as film
+
+    started = time.monotonic()
+    shadow = None if ghost == "none" else ghost
+    played = film.render(full_id(env_id), policy, save, seconds, seed, shadow, *_size(size))
+    if save is not None:
+        print(f"Wrote {save}: {played} moments, {played / (time.monotonic() - started):.0f} a second.")
+
+
+def play(env_id: Id, /, seed: int = 0, size: str = "960x540") -> None:
+    """Steer the animal with the keyboard.
+
+    Args:
+        env_id: An environment, such as WormCrawl-v0; see `list`.
+        seed: Of the first episode.
+        size: Of the window, in pixels.
+    """
+    from . import play as game
+
+    game.play(full_id(env_id), seed, *_size(size))
+
+
+def _size(size: str) -> tuple[int, int]:
+    width, _, height = size.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"size must be WIDTHxHEIGHT in pixels, such as 960x540, got {size!r}")
+    return int(width), int(height)
+
+
 def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **env: Any) -> list[dict[str, Any]]:
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes!r}")
@@ -127,6 +180,19 @@ def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **e
         for policy in found:
             rows.append(summary(env_id, policy, measure(env_id, policy, episodes, seed, watch, **env)))
     return rows
+
+
+def figures(figure: tuple[Literal[2, 3, 4, 5], ...] = (2, 3, 4, 5), folder: Path = Path("figures")) -> None:
+    """Draw the figures of Chung et al. (2024) from simulations.
+
+    Args:
+        figure: Which.
+        folder: Where the pictures go.
+    """
+    from . import figures as drawn
+
+    for path in drawn.figures(folder, figure):
+        print(path)
 
 
 def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None) -> None:
@@ -206,7 +272,10 @@ def main() -> None:
         "train": train,
         "evaluate": evaluate,
         "benchmark": benchmark,
+        "figures": figures,
         "speed": speed,
+        "render": render,
+        "play": play,
     }
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="gymnosoma", description=gymnosoma.__doc__)
