@@ -73,7 +73,7 @@ RETURNS = {
     ("Localize", "baseline"): 0.245,
     ("Localize", "quick"): 0.495,
     ("Detect", "baseline"): 0.28,
-    ("Tap", "baseline"): 0.766,
+    ("Tap", "baseline"): 0.815,
     ("Hold", "baseline"): 462.0,
     ("Whisk", "baseline"): 452.0,
 }

@@ -427,7 +427,7 @@ class Tap(_Peg):
 
     The vibrissa of Quist et al. (2014) at 250 Hz for 0.4 s. A point peg stands 0.4 to 0.9 lengths from the
     base, where the straight hair would touch it at a base angle of -0.15 to 0.25 rad. The reference
-    approaches at 115 deg/s and retracts as soon as Fx tells the touch; it returns 0.80.
+    approaches at 115 deg/s and retracts as soon as Fx tells the touch; it returns 0.84.
 
     ## Action Space
 
@@ -451,8 +451,9 @@ class Tap(_Peg):
 
     ## Rewards
 
-    1 for the first touch; every uN s of push costs 1. ``info["touched"]`` tells whether, ``info["pushed"]``
-    how much in N s.
+    The changes of a grade that is 0 before the first touch and then 1/(1 + pushed/1 uN s); so the return is the
+    grade at the end, and a late touch is worth as much as an early one. ``info["touched"]`` tells whether,
+    ``info["pushed"]`` how much in N s.
 
     ## Starting State
 
@@ -477,11 +478,14 @@ class Tap(_Peg):
     duration = 0.4
     place = (0.4, 0.9)
     bearing = (-0.15, 0.25)
-    cost = 1.0
+
+    def _grade(self, memory: NDArray[Any]) -> NDArray[np.float64]:
+        return np.where(np.isfinite(memory["touched"]), 1.0 / (1.0 + memory["pushed"] / MICRO), 0.0)
 
     def reward(self, rows, memory):
-        new = np.isinf(memory["touched"]) & (rows["contact_sum"][:, 0] > 0.0)
-        return super().reward(rows, memory) + new
+        before = self._grade(memory)
+        super().reward(rows, memory)
+        return self._grade(memory) - before
 
 
 class Hold(_WhiskerTask):
