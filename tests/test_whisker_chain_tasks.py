@@ -139,3 +139,11 @@ def test_whisks_follow_their_angles(make):
             wanted = 0.5 * controller.reach * (1.0 - np.cos(controller.omega * min(t, np.pi / controller.omega)))
         worst = max(worst, abs(envs.bodies.rows["link_angle"][0, 0] - wanted))
     assert worst < 0.01
+
+
+def test_the_trained_policy_holds_better_than_the_pi_controller():
+    pytest.importorskip("stable_baselines3")
+    trained, own = (evaluate(IDS[3], find_policy(IDS[3], name), 64, seed=1000) for name in ("trained", "baseline"))
+    # Measured on these unseen episodes: 490 against 469.
+    assert trained.failures == [None] * 64
+    assert trained.returns.mean() > own.returns.mean() + 10.0

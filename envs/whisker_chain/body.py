@@ -5,7 +5,8 @@ springs k_i and dampers b_i (Quist et al., 2014). Link 1 sits in the follicle an
 the others are free. The state is the heading and its conjugate momentum p_i; a step solves the forced
 discrete Euler-Lagrange equation of the midpoint rule for the next heading.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal.
+Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. In all of them
+``x`` is a block of ``state_dtype`` and ``k`` one of ``work_dtype``; what a kernel writes is in their fields.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def work_dtype(n: int, pegs: int, directions: int) -> np.dtype:
 
 
 @kernel
-def half_turn(h):
+def _half_turn(h):
     """Sine and cosine of an angle below pi/4, by the polynomials of fdlibm."""
     z = h * h
     s = h + h * z * (
@@ -179,7 +180,7 @@ def half_turn(h):
 
 
 @kernel
-def prepare(x, k, profile, dt):
+def _prepare(x, k, profile, dt):
     """Constants of a step of length ``dt`` from the parameters of each lane, and sincos of the headings."""
     n, lanes = x.link_angle.shape
     for e in range(lanes):
@@ -200,7 +201,7 @@ def prepare(x, k, profile, dt):
 
 
 @kernel
-def nearest_link(x, k, o):
+def _nearest_link(x, k, o):
     """Link closest to peg ``o``, where on it and how far; link 1, in the follicle, cannot be touched.
 
     Of several discs in one place each takes another link, so that together they stop a hair that lies
@@ -236,13 +237,13 @@ def nearest_link(x, k, o):
 
 
 @kernel
-def out_of_reach(link, along, length, n):
+def _out_of_reach(link, along, length, n):
     """Tell whether a peg lies beyond the tip or before the first link that can be touched."""
     return ((link == n - 1) & (along > length)) | ((link == 1) & (along < 0.0))
 
 
 @kernel
-def signed_gap(radius, side, along, across, length, free):
+def _signed_gap(radius, side, along, across, length, free):
     """Gap (m) between a peg on a ``side`` of the hair and the link it lies beside.
 
     A point is tested against the whole line of the link, a disc against the link itself; no gap to
@@ -255,7 +256,7 @@ def signed_gap(radius, side, along, across, length, free):
 
 
 @kernel
-def find_contact(x, k):
+def _find_contact(x, k):
     """Direction of a push by every peg at the step's start, and its moment arm about each joint.
 
     A point pushes across the link, also a little past a node; a disc pushes away from its centre.
@@ -265,16 +266,16 @@ def find_contact(x, k):
     directions = k.G.shape[0] // pegs
     along, across = k.ahead[0], k.ahead[1]
     for o in range(pegs):
-        nearest_link(x, k, o)
+        _nearest_link(x, k, o)
         normal_x, normal_y, link, place = k.normal[0, o], k.normal[1, o], x.contact_link[o], x.contact_place[o]
         for e in range(lanes):
             # A peg keeps its side of the hair while it is within reach.
             radius = x.peg_radius[o, e]
-            free = out_of_reach(link[e], along[e], k.length[e], n)
+            free = _out_of_reach(link[e], along[e], k.length[e], n)
             sign = 1.0 if across[e] >= 0.0 else -1.0
             side = sign if free | (x.peg_side[o, e] * across[e] < -radius - MISSED) else x.peg_side[o, e]
             x.peg_side[o, e] = side
-            gap = signed_gap(radius, side, along[e], across[e], k.length[e], free)
+            gap = _signed_gap(radius, side, along[e], across[e], k.length[e], free)
             point = radius == 0.0
             held = min(max(along[e], 0.0), k.length[e])
             unit = 1.0 / (gap + radius if gap + radius != 0.0 else 1.0)
@@ -298,7 +299,7 @@ def find_contact(x, k):
 
 
 @kernel
-def turn(x, k):
+def _turn(x, k):
     """Headings at the middle and the end of the step, and the momenta of the point masses between."""
     n, lanes = x.link_angle.shape
     delta, ux, uy = k.delta, k.u[0], k.u[1]
@@ -307,7 +308,7 @@ def turn(x, k):
         uy[e] = k.move[1, e]
     for i in range(n):
         for e in range(lanes):
-            sh, ch = half_turn(0.5 * delta[i, e])
+            sh, ch = _half_turn(0.5 * delta[i, e])
             s = k.s0[i, e] * ch + k.c0[i, e] * sh
             c = k.c0[i, e] * ch - k.s0[i, e] * sh
             k.s[i, e] = s
@@ -324,7 +325,7 @@ def turn(x, k):
 
 
 @kernel
-def factorise(x, k):
+def _factorise(x, k):
     """Eliminate the headings from tip to base, for any residual and for a unit of each contact load.
 
     The matrix of a Newton pass is M/dt + dt/4 K + b/2. What lies beyond a joint answers the joint's
@@ -366,7 +367,7 @@ def factorise(x, k):
                 gy[e] -= k.k[1, i, e] * t
                 gw[e] = k.joint[i, e] * t
                 k.z[1 + a, i, e] = t
-        substitute(k, 1 + a)
+        _substitute(k, 1 + a)
     for a in range(k.G.shape[0]):
         for b in range(k.G.shape[0]):
             for e in range(lanes):
@@ -377,7 +378,7 @@ def factorise(x, k):
 
 
 @kernel
-def substitute(k, a):
+def _substitute(k, a):
     """Finish correction ``a`` of the headings, from base to tip."""
     n, lanes = k.s.shape
     ux, uy, before = k.ahead[0], k.ahead[1], k.ahead[2]
@@ -394,7 +395,7 @@ def substitute(k, a):
 
 
 @kernel
-def balance(x, k):
+def _balance(x, k):
     """Residual p + LQ - LV of the discrete equations without contact, and the correction it asks for.
 
     Quist et al. (2014), Eqs. 6-9.
@@ -429,11 +430,11 @@ def balance(x, k):
         k.reaction[1, e] = c[0, e] * pi_y - s[0, e] * pi_x
         ux[e] += k.w[0, 0, e]
         uy[e] += k.w[1, 0, e]
-    substitute(k, 0)
+    _substitute(k, 0)
 
 
 @kernel
-def contact_impulse(x, k):
+def _contact_impulse(x, k):
     """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere.
 
     A push per peg, at least 0, with friction a drag within Coulomb's cone; several pegs by Gauss-Seidel.
@@ -520,7 +521,15 @@ def step(x, k, dt):
     """Take one step of the variational integrator; a contact that is ready closes no gap below zero at its end.
 
     Quist et al. (2014), Eqs. 6-12: midpoint rule, forces f+ and f- each half a step's impulse. The
-    contact acts at the step's start in the direction that ``find_contact`` found there.
+    contact acts at the step's start in the direction that ``_find_contact`` found there.
+
+    Parameters
+    ----------
+    x : record of ``state_dtype`` in lanes
+        Changed in place. ``status`` becomes UNSOLVED where Newton's method does not converge.
+    k : record of ``work_dtype`` in lanes
+        Prepared for ``dt``, with the contacts found.
+    dt : float, s
     """
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
@@ -543,11 +552,11 @@ def step(x, k, dt):
             delta[i, e] = dt * (2.0 * x.link_rate[i, e] - x.link_rate_before[i, e])
             k.bent[i, e] = k.spring[i, e] * (x.link_angle[i, e] - x.link_angle[i - 1, e])
     for count in range(PASSES):
-        turn(x, k)
+        _turn(x, k)
         if count != 1:  # the first matrix serves the second pass too
-            factorise(x, k)
-        balance(x, k)
-        contact_impulse(x, k)
+            _factorise(x, k)
+        _balance(x, k)
+        _contact_impulse(x, k)
         before = k.ahead[0]
         for e in range(lanes):
             k.error[e] = before[e] = 0.0
@@ -652,7 +661,7 @@ def step(x, k, dt):
 
 
 @kernel
-def begin(x):
+def _begin(x):
     """Zero the sums of a control period."""
     for e in range(x.time.shape[0]):
         x.span[e] = x.collision_energy[e] = 0.0
@@ -679,10 +688,10 @@ def complementarity(xs, ks, profile, steps, dt):
     """
     x = xs[0]
     k = ks[0]
-    begin(x)
-    prepare(x, k, profile, dt)
+    _begin(x)
+    _prepare(x, k, profile, dt)
     for _ in range(steps):
-        find_contact(x, k)
+        _find_contact(x, k)
         step(x, k, dt)
 
 
@@ -700,34 +709,34 @@ COMPLEMENTARITY = batch_kernel(_complementarity_rows)
 
 
 @kernel
-def least_gap(x, k):
+def _least_gap(x, k):
     """Least gap (m) of the pegs that do not touch, each on the side where it is known to be; one lane."""
     n = x.link_angle.shape[0]
     least = 1e300
     for o in range(x.peg_radius.shape[0]):
-        nearest_link(x, k, o)
+        _nearest_link(x, k, o)
         radius, along, across = x.peg_radius[o, 0], k.ahead[0, 0], k.ahead[1, 0]
-        free = out_of_reach(x.contact_link[o, 0], along, k.length[0], n)
+        free = _out_of_reach(x.contact_link[o, 0], along, k.length[0], n)
         if x.touch[o, 0] == 0.0 and not (radius == 0.0 and free):
-            least = min(least, signed_gap(radius, x.peg_side[o, 0], along, across, k.length[0], free))
+            least = min(least, _signed_gap(radius, x.peg_side[o, 0], along, across, k.length[0], free))
     return least
 
 
 @kernel
-def try_step(x, k, numbers, profile, dt):
+def _try_step(x, k, numbers, profile, dt):
     """Step from the kept state, letting only those pegs push that touch; give the least gap of the others."""
     for j in range(numbers.shape[0]):
         numbers[j, 0] = k.kept[j, 0]
-    prepare(x, k, profile, dt)
-    find_contact(x, k)
+    _prepare(x, k, profile, dt)
+    _find_contact(x, k)
     for o in range(x.peg_radius.shape[0]):
         k.ready[o, 0] *= x.touch[o, 0]
     step(x, k, dt)
-    return least_gap(x, k)
+    return _least_gap(x, k)
 
 
 @kernel
-def collide(x, k, profile, keep):
+def _collide(x, k, profile, keep):
     """Stop or throw back the pegs that the hair meets: the momenta after a collision; one lane.
 
     Quist et al. (2014), Eqs. 19-23. The free links obey M v = p + G lambda. Of the collision energy
@@ -738,17 +747,17 @@ def collide(x, k, profile, keep):
     pegs = x.peg_radius.shape[0]
     loads = k.G.shape[0]
     directions = loads // pegs
-    prepare(x, k, profile, INSTANT)
-    find_contact(x, k)
+    _prepare(x, k, profile, INSTANT)
+    _find_contact(x, k)
     for i in range(n):
         k.joint[i, 0] = k.bent[i, 0] = k.delta[i, 0] = 0.0
     k.delta[0, 0] = INSTANT * x.base_rate[0]
     k.move[0, 0] = INSTANT * x.base_velocity[0, 0]
     k.move[1, 0] = INSTANT * x.base_velocity[1, 0]
     k.open[0] = 1.0
-    turn(x, k)
-    factorise(x, k)
-    balance(x, k)
+    _turn(x, k)
+    _factorise(x, k)
+    _balance(x, k)
     for o in range(pegs):
         a = o * directions
         k.impulse[a, 0] = 0.0
@@ -759,7 +768,7 @@ def collide(x, k, profile, keep):
         )
         for i in range(1, n):
             k.residual[a, 0] += k.G[a, i, 0] * k.z[0, i, 0]
-        nearest_link(x, k, o)
+        _nearest_link(x, k, o)
         gap = math.sqrt(k.ahead[2, 0]) - x.peg_radius[o, 0]
         x.touch[o, 0] = 1.0 if k.ready[o, 0] != 0.0 and gap < 2.0 * GRAZE else 0.0
     for _ in range(SWEEPS if pegs > 1 else 1):
@@ -820,16 +829,16 @@ def events(xs, ks, numbers, profile, steps, dt):
     """
     x = xs[0]
     k = ks[0]
-    begin(x)
+    _begin(x)
     for _ in range(steps):
         left = dt
         for event in range(EVENTS):
             for j in range(numbers.shape[0]):
                 k.kept[j, 0] = numbers[j, 0]
-            prepare(x, k, profile, left)
+            _prepare(x, k, profile, left)
             low, high = 0.0, left
-            before = least_gap(x, k)
-            after = try_step(x, k, numbers, profile, left)
+            before = _least_gap(x, k)
+            after = _try_step(x, k, numbers, profile, left)
             if after > -GRAZE or event == EVENTS - 1:
                 break
             # The first instant at which a gap closes, by regula falsi (Illinois).
@@ -838,7 +847,7 @@ def events(xs, ks, numbers, profile, steps, dt):
                 f_low, f_high, last = before, after, 0.0
                 for _ in range(60):
                     h = (low * f_high - high * f_low) / (f_high - f_low)
-                    f = try_step(x, k, numbers, profile, h)
+                    f = _try_step(x, k, numbers, profile, h)
                     if abs(f) < GRAZE or high - low < 1e-15:
                         break
                     if f > 0.0:
@@ -852,7 +861,7 @@ def events(xs, ks, numbers, profile, steps, dt):
                 for j in range(numbers.shape[0]):
                     numbers[j, 0] = k.kept[j, 0]
             bounces = math.sqrt(x.restitution[0]) if event < BOUNCES else 0.0
-            collide(x, k, profile, bounces)
+            _collide(x, k, profile, bounces)
             left -= h
 
 
