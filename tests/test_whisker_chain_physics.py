@@ -1,11 +1,14 @@
 """The vibrissa against physics: an independent integration, energy, symmetry, convergence, contact."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, quasi_static, wall
+from gymnosoma.envs.whisker_chain.linear import modes
 
 LENGTH = 49e-3
 ONE = np.zeros(1, np.int64)
@@ -144,10 +147,10 @@ def test_free_whisking_agrees_with_radau():
 
 @pytest.mark.parametrize("scheme", ["events", "complementarity"])
 def test_whisking_into_a_peg_agrees_with_radau(scheme):
-    # Measured at 4 us: headings 6.7e-6 (events) and 7.3e-6, the tip's just after the impact; M 1e-7.
+    # Measured at 4 us: headings 6.5e-6 (events) and 6.7e-6, the tip's just after the impact; median of M 4e-9.
     headings, moment = compare(4e-6, scheme, place=0.4)
     assert headings < 1e-5
-    assert moment < 1e-6
+    assert moment < 1e-7
 
 
 def test_energy_is_kept_without_damping():
@@ -250,6 +253,31 @@ def test_no_peg_is_passed_through():
     assert (rows["status"] == 0.0).all()
 
 
+def test_a_thousand_hard_whisks_are_solved():
+    """Pushes of up to 30 degrees against pegs at 15 to 97%, 4 to 16 Hz, 0.5 s: none fails."""
+    count, period = 1000, 4e-3
+    rng = np.random.default_rng(0)
+    place, frequency = rng.uniform(0.15, 0.97, count), rng.uniform(4.0, 16.0, count)
+    push, back = rng.uniform(0.05, np.deg2rad(30.0), count), rng.uniform(0.05, 0.35, count)
+    amplitude, omega = 0.5 * (push + back), 2 * np.pi * frequency
+    whisker, ids = Whisker(), np.arange(count)
+    rows = whisker.rows(count)
+    pegs = np.stack([place * LENGTH, np.zeros(count)], 1)[:, None]
+    whisker.reset(rows, ids, {"base_angle": -back, "peg": pegs})
+    touched, deepest = np.zeros(count, bool), 0.0
+    drive = np.zeros((count, 3))
+    for k in range(125):
+        turn = np.sin(omega * (k + 1) * period) - np.sin(omega * k * period)
+        drive[:, 0] = amplitude * omega * turn / period
+        whisker.advance(rows, ids, drive, 40)
+        touched |= rows["contact_sum"][:, 0] > 0.0
+        deepest = min(deepest, whisker.gap(rows).min())
+    assert (rows["status"] == 0.0).all()
+    assert touched.all()
+    # Measured: 16 um where a peg passes a sharply bent node, between the lines of two links.
+    assert deepest > -5e-5
+
+
 def test_two_sided_contact_after_slipping_off():
     whisker = Whisker()
     rows = whisker.rows(1)
@@ -283,7 +311,8 @@ def test_a_disc_of_no_size_is_a_point():
         ]
         for radius in (0.0, 1e-9)
     ]
-    assert np.allclose(moments[0], moments[1], rtol=0, atol=1e-4 * np.abs(moments[0]).max())
+    # Measured: 4e-6 of the peak.
+    assert np.allclose(moments[0], moments[1], rtol=0, atol=2e-5 * np.abs(moments[0]).max())
 
 
 def test_coulomb_friction():
@@ -333,7 +362,8 @@ def test_convergence_in_the_time_step():
     ]
     scale = np.abs(means[2]).max(0)
     errors = [np.abs(mean - means[2]).max(0) / scale for mean in means[:2]]
-    assert (errors[0] < 0.01).all()
+    # Measured: 0.24, 0.33, 0.26% of the peak means at 100 us, half of it at 50 us (first order: the instant of impact).
+    assert (errors[0] < 0.005).all()
     assert (errors[1] < 0.6 * errors[0]).all()
 
 
@@ -357,7 +387,27 @@ def test_quasi_static_wrench_is_the_work_of_turning():
     angles = np.deg2rad(np.linspace(0.0, 10.0, 401))
     slow = quasi_static(angles, [0.6 * LENGTH, 0.0])
     slope = np.gradient(slow.energy, angles, edge_order=2)
-    assert np.abs(slope + slow.base_wrench[:, 0])[2:-2].max() < 1e-3 * np.abs(slow.base_wrench[:, 0]).max()
+    assert np.abs(slope + slow.base_wrench[:, 0])[2:-2].max() < 1e-5 * np.abs(slow.base_wrench[:, 0]).max()  # 3e-7
+
+
+def test_ringing_is_that_of_the_linear_modes():
+    whisker = Whisker()
+    rows = whisker.rows(1)
+    whisker.reset(rows, ONE, {"link_angle": 1e-3 * np.arange(13.0)})
+    whisker.advance(rows, ONE, STILL, 300)  # the higher modes die first
+    moment = []
+    for _ in range(800):
+        whisker.advance(rows, ONE, STILL, 1)
+        moment.append(rows["wrench"][0, 0])
+    moment = np.array(moment)
+    falls = np.flatnonzero((moment[1:] <= 0.0) & (moment[:-1] > 0.0))
+    crossing = falls + moment[falls] / (moment[falls] - moment[falls + 1])
+    frequency, ratio = (value[0] for value in modes())
+    measured = 1.0 / np.diff(crossing * whisker.dt)
+    assert np.allclose(measured, frequency, rtol=1e-3)  # measured: within 0.021%
+    peaks = [np.abs(moment[i:j]).max() for i, j in pairwise(falls)]
+    decay = np.exp(-2 * np.pi * ratio / np.sqrt(1 - ratio**2))
+    assert np.allclose(np.divide(peaks[1:], peaks[:-1]), decay, rtol=0.005)  # measured: within 0.08%
 
 
 def test_any_number_of_links():
@@ -402,3 +452,22 @@ def test_bad_start_is_refused(start, words):
 def test_bad_arguments_are_refused(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
         Whisker(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: WhiskerParams(link_mass=(1e-7, 1e-8)), "link_mass must have at least 3"),
+        (lambda: WhiskerParams(joint_stiffness=(1.0,) * 5), "joint_stiffness must have 13 entries"),
+        (lambda: WhiskerParams(length=0.0), "length must be finite and greater than 0"),
+        (lambda: WhiskerParams(restitution=1.5), "restitution must be at most 1"),
+        (lambda: WhiskerParams(link_centroid=(5e-3,) * 13), "link_centroid must be less than a link"),
+        (lambda: WhiskerParams.tapered(n_links=2), "n_links must be an integer of at least 3"),
+        (lambda: WhiskerParams.tapered(density=np.nan), "density must be finite"),
+        (lambda: quasi_static([], [0.02, 0.0]), "base_angle must be a list"),
+        (lambda: quasi_static([0.1], [0.02]), "peg must be two finite numbers"),
+    ],
+)
+def test_bad_parameters_are_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
