@@ -34,6 +34,11 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 1000.0, {}),
     ("LampreyEscape-v0", "lamprey.tasks:Escape", 100, 200.0, {}),
     ("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 300.0, {"history": 4}),
+    ("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7, {}),
+    ("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.46, {}),
+    ("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100, 0.9, {}),
+    ("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 480.0, {}),
+    ("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 470.0, {}),
 )
 
 for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
