@@ -79,6 +79,11 @@ def gather(rows, ids, first, block):
         Written.
     """
     width = block.shape[1]
+    if width == 1:  # contiguous, so that the copy vectorises
+        lane, row = block.reshape(block.shape[0]), rows[ids[first]]
+        for j in range(len(lane)):
+            lane[j] = row[j]
+        return
     for e in range(width):
         i = ids[min(first + e, len(ids) - 1)]
         for j in range(block.shape[0]):
@@ -105,6 +110,18 @@ def scatter(block, rows, ids, first, status, broken):
         Status of a row whose state is not finite.
     """
     width = block.shape[1]
+    if width == 1:
+        lane, row = block.reshape(block.shape[0]), rows[ids[first]]
+        bad = False
+        for j in range(len(lane)):
+            bad |= lane[j] * 0.0 != 0.0
+        code = lane[status]
+        if code == 0.0 and not bad:
+            for j in range(len(lane)):
+                row[j] = lane[j]
+        else:
+            row[status] = code if code != 0.0 and code == code else broken
+        return
     for j in range(block.shape[0]):
         for e in range(width):
             # NaN as soon as one number is not finite, unless the step has told what failed.
