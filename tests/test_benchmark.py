@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.agents import cli
-from gymnosoma.agents.benchmark import _normalise, benchmark, interval, search
+from gymnosoma.agents.benchmark import _normalise, interval, search
 from gymnosoma.agents.evaluate import evaluate, find_policy
 from gymnosoma.envs import tolerance
 
@@ -47,7 +47,7 @@ def test_the_search_finds_a_better_wave():
 
 def test_scores_are_normalised_only_where_chance_and_reference_differ():
     def table(apart):
-        episodes = np.random.default_rng(0).normal(0, 1, (2, 50)) + [[0.0], [apart]]
+        episodes = np.random.default_rng(0).normal(0, 1, (2, 50)) + np.array([[0.0], [apart]])
         names = ("random", "baseline")
         return {n: {"mean": e.mean(), "episodes": e.tolist()} for n, e in zip(names, episodes, strict=True)}
 
