@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -148,3 +149,21 @@ def test_the_core_knows_no_animal():
     animals = {path.parent.name for path in (ROOT / "envs").glob("*/animal.py")}
     for path in (ROOT / "envs" / "core").glob("*.py"):
         assert not any(f"envs.{animal}" in name for name in imports(path) for animal in animals), path
+
+
+def test_the_readmes_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_the_readmes_links_exist():
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text()):
+        assert (ROOT / link).exists(), link
+
+
+def test_ci_finds_the_readmes_command():
+    commands = [line for line in (ROOT / "README.md").read_text().splitlines() if line.endswith("&& pytest")]
+    assert len(commands) == 1

@@ -1,6 +1,7 @@
 """C. elegans, after Chung, Chang & Kim (2024)."""
 
 from .animal import Worm
+from .kymogram import KymogramPlayback, SineKymogram, load_kymogram
 from .params import WormParams
 
-__all__ = ["Worm", "WormParams"]
+__all__ = ["KymogramPlayback", "SineKymogram", "Worm", "WormParams", "load_kymogram"]
