@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -114,6 +115,58 @@ def evaluate(
     show(rows)
 
 
+def render(
+    env_id: Id,
+    /,
+    policy: str = "baseline",
+    save: Path | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    ghost: str = "baseline",
+    size: str = "960x540",
+) -> None:
+    """Show one episode in a window, or save it as a film or a still.
+
+    Ctrl-C ends it and keeps what was drawn.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        policy: baseline or another reference of `list`, random, a run folder or a policy.zip.
+        save: A film, .mp4 or .gif, or its last moment, .png; a window by default.
+        seconds: Of simulated time; the whole episode by default.
+        seed: Of the episode.
+        ghost: Another policy, drawn translucent beside it, or none.
+        size: Of a frame, in pixels.
+    """
+    from . import render as film
+
+    started = time.monotonic()
+    shadow = None if ghost == "none" else ghost
+    played = film.render(full_id(env_id), policy, save, seconds, seed, shadow, *_size(size))
+    if save is not None:
+        print(f"Wrote {save}: {played} moments, {played / (time.monotonic() - started):.0f} a second.")
+
+
+def play(env_id: Id, /, seed: int = 0, size: str = "960x540") -> None:
+    """Steer the animal with the keyboard.
+
+    Args:
+        env_id: An environment, such as WormCrawl-v0; see `list`.
+        seed: Of the first episode.
+        size: Of the window, in pixels.
+    """
+    from . import play as game
+
+    game.play(full_id(env_id), seed, *_size(size))
+
+
+def _size(size: str) -> tuple[int, int]:
+    width, _, height = size.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"size must be WIDTHxHEIGHT in pixels, such as 960x540, got {size!r}")
+    return int(width), int(height)
+
+
 def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **env: Any) -> list[dict[str, Any]]:
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes!r}")
@@ -127,6 +180,19 @@ def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **e
         for policy in found:
             rows.append(summary(env_id, policy, measure(env_id, policy, episodes, seed, watch, **env)))
     return rows
+
+
+def figures(figure: tuple[Literal[2, 3, 4, 5], ...] = (2, 3, 4, 5), folder: Path = Path("figures")) -> None:
+    """Draw the figures of Chung et al. (2024) from simulations.
+
+    Args:
+        figure: Which.
+        folder: Where the pictures go.
+    """
+    from . import figures as drawn
+
+    for path in drawn.figures(folder, figure):
+        print(path)
 
 
 def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None) -> None:
@@ -158,10 +224,59 @@ def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
         json_file.write_text(json.dumps(figures, indent=2) + "\n")
 
 
+def benchmark(
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (),
+    /,
+    policy: tuple[str, ...] = ("random", "baseline", "best constant", "trained"),
+    episodes: int = 64,
+    seed: int = 0,
+    folder: Path = Path("benchmark"),
+    rerun: Path | None = None,
+) -> None:
+    """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
+
+    Scores are normalised so that chance is 0 and the animal's own controller 1, where these differ by more
+    than three standard errors. The folder gets the figures as JSON, and a picture.
+
+    Args:
+        ids: Environments; all by default.
+        policy: As for `evaluate`, and "best constant": found by a search of its own.
+        episodes: Episodes of each policy.
+        seed: Of the first episode.
+        folder: Where the results go.
+        rerun: Repeat the benchmark of this JSON file, with its settings.
+    """
+    from . import benchmark as measured
+
+    if episodes < 2:
+        raise ValueError(f"episodes must be at least 2, got {episodes!r}")
+    names = [full_id(name) for name in ids] or [full_id(name) for name, *_ in gymnosoma.envs.CATALOGUE]
+    with Console(stderr=True).status("") as status:
+        results = (
+            measured.benchmark(names, policy, episodes, seed, status.update)
+            if rerun is None
+            else measured.rerun(rerun, status.update)
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "benchmark.json").write_text(json.dumps(results, indent=1) + "\n")
+    measured.draw(results, folder / "benchmark.png")
+    measured.show(results)
+    print(f"Figures and picture are in {folder}.")
+
+
 def main() -> None:
     """Run the command line."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
-    commands: dict[str, Callable[..., Any]] = {"list": list_, "train": train, "evaluate": evaluate, "speed": speed}
+    commands: dict[str, Callable[..., Any]] = {
+        "list": list_,
+        "train": train,
+        "evaluate": evaluate,
+        "benchmark": benchmark,
+        "figures": figures,
+        "speed": speed,
+        "render": render,
+        "play": play,
+    }
     try:
         tyro.extras.subcommand_cli_from_dict(commands, prog="gymnosoma", description=gymnosoma.__doc__)
     except (ValueError, TypeError, OSError, gymnasium.error.Error) as error:

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,20 @@ def full_id(name: str) -> str:
     return full
 
 
+def _of_animal(env_id: str, table: str) -> Any:
+    """Entry of an id in a table of its animal's module here."""
+    module, _, task = gymnasium.spec(env_id).kwargs["task"].partition(":")
+    return getattr(importlib.import_module(f"gymnosoma.agents.{module.partition('.')[0]}"), table)[task]
+
+
 def references(env_id: str) -> dict[str, tuple[Callable[[Any], Any], dict[str, Any]]]:
     """Reference controllers of an id by name, each with the environment's arguments that it needs."""
-    module, _, task = gymnasium.spec(env_id).kwargs["task"].partition(":")
-    return importlib.import_module(f"gymnosoma.agents.{module.partition('.')[0]}").REFERENCES[task]
+    return _of_animal(env_id, "REFERENCES")
+
+
+def searches(env_id: str) -> tuple[Callable[..., Any], dict[str, tuple[float, float]]]:
+    """Family of controllers of an id: maker from task and parameters, and the parameters' bounds."""
+    return _of_animal(env_id, "SEARCHES")
 
 
 @dataclass
@@ -65,8 +76,9 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     ----------
     env_id : str
     name : str
-        ``random``, the name of a reference controller such as ``baseline``, or the path of a run folder
-        or of a ``policy.zip`` with its ``config.json`` beside it.
+        ``random``, the name of a reference controller such as ``baseline``, ``trained`` for the policy
+        that comes with the package, or the path of a run folder or of a ``policy.zip`` with its
+        ``config.json`` beside it.
     seed : int
         Of the random policy.
 
@@ -81,15 +93,23 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     if name in own:
         controller, arguments = own[name]
         return Policy(name, lambda envs: _play(controller, envs.task), arguments)
-    path = Path(name)
+    path = Path(str(resources.files("gymnosoma.assets").joinpath("policies", env_id.split("/")[1])))
+    if name != "trained" or not path.is_dir():
+        path = Path(name)
     folder = path if path.is_dir() else path.parent
     file = path / "policy.zip" if path.is_dir() else path
     if not file.is_file():
-        raise ValueError(f"policy must be random, {', '.join(own)}, a run folder or a policy.zip, got {name!r}")
+        raise ValueError(
+            f"policy must be random, {', '.join(own)}, trained, a run folder or a policy.zip, got {name!r}"
+        )
     config = read_config(folder)
     if config["id"] != env_id:
         raise ValueError(f"policy {name!r} was trained for {config['id']}, not for {env_id}")
-    return Policy(folder.name, lambda envs: Trained(file, config["algorithm"].upper(), envs), dict(config["env"]))
+    return Policy(
+        "trained" if name == "trained" else folder.name,
+        lambda envs: Trained(file, config["algorithm"].upper(), envs),
+        dict(config["env"]),
+    )
 
 
 def _play(controller: Callable[[Any], Any], task: Task) -> Agent:

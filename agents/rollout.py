@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,7 +42,7 @@ class Episodes:
 def rollout(
     envs: VectorEnv,
     agent: Agent,
-    seed: int | None = None,
+    seed: int | Sequence[int] | None = None,
     options: dict[str, Any] | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Episodes:
@@ -53,8 +53,8 @@ def rollout(
     envs : VectorEnv
         With autoreset mode NEXT_STEP or SAME_STEP, and a time limit.
     agent : Agent
-    seed : int, optional
-        Row i is seeded ``seed + i``; so the result of a row does not depend on how many there are.
+    seed : int or list of int, optional
+        An int seeds row i with ``seed + i``; so the result of a row does not depend on how many there are.
     options : dict, optional
         Of the reset.
     watch : callable, optional
@@ -68,7 +68,7 @@ def rollout(
     mode = envs.metadata.get("autoreset_mode")
     if mode is AutoresetMode.DISABLED:
         raise ValueError(f"autoreset_mode must be NEXT_STEP or SAME_STEP, got {mode!r}")
-    observations, _ = envs.reset(seed=seed, options=options)
+    observations, _ = envs.reset(seed=seed, options=options)  # type: ignore[arg-type]
     count = envs.num_envs
     result = Episodes(np.zeros(count), np.zeros(count, np.int64), [None] * count)
     running, first = np.ones(count, np.bool_), np.ones(count, np.bool_)

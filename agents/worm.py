@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.simulate import Controller
-from gymnosoma.envs.worm.kymogram import SineKymogram
-from gymnosoma.envs.worm.params import table
+from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
+from gymnosoma.envs.worm.params import WormParams, table
 
 
 class MediumSine:
@@ -69,6 +69,67 @@ class SteeredSine:
         return self.wave.drive(t, signals, first) + bias[:, None]
 
 
+class Steering:
+    """The paper's wave in the hands of a person; see `agents.play`."""
+
+    rate = 40.0
+    keys = (
+        ("left, right", "bend, and so turn"),
+        ("up, down", "faster, slower"),
+        ("W, S", "bend more, less"),
+        ("B", "backwards, forwards"),
+        ("M", "another medium"),
+    )
+    media = ((0.0, 1.0), (1.0, 1.0), (1.0, 0.01))
+    """Medium index and factor of the friction: water, agar, agar / 100."""
+    largest = 0.1
+    """Bias, rad."""
+
+    def __init__(self, task: Any) -> None:
+        self._place = np.arange(task.animal.drive_size) / (task.animal.drive_size - 1)
+        self._medium = self.media.index((task.sigma, task.scale))
+        self._phase = self.bias = 0.0
+        self._sense = 1.0
+        self.parameters: dict[str, float] = {}
+        self._suit(task.sigma)
+
+    def _suit(self, sigma: float) -> None:
+        wave = SineKymogram.for_medium(sigma)
+        self.amplitude, self.wavenumber, self.frequency = wave.amplitude, wave.wavenumber, 1.0 / wave.period
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        aim = self.largest * (("right" in held) - ("left" in held))
+        self.bias += float(np.clip(aim - self.bias, -0.5 * dt, 0.5 * dt))
+        self.frequency *= np.exp(dt * (("up" in held) - ("down" in held)))
+        self.frequency = float(np.clip(self.frequency, 0.1, 5.0))
+        self.amplitude = float(np.clip(self.amplitude + 0.4 * dt * (("w" in held) - ("s" in held)), 0.0, 0.9))
+        self._phase += self._sense * self.frequency * dt
+
+    def press(self, key: str) -> None:
+        """Turn the wave round, or change the medium and go on with the wave that suits it."""
+        if key == "b":
+            self._sense = -self._sense
+        elif key == "m":
+            self._medium = (self._medium + 1) % len(self.media)
+            sigma, scale = self.media[self._medium]
+            params = WormParams.in_medium(sigma, scale)
+            self.parameters = {name: getattr(params, name) for name in ("friction_perpendicular", "friction_parallel")}
+            self._suit(sigma)
+
+    def state(self) -> str:
+        """Wave in words."""
+        way = "forwards" if self._sense > 0 else "backwards"
+        return f"{way}, {self.frequency:.2f} Hz, ± {self.amplitude:.2f} rad, bias {self.bias:+.2f} rad"
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        wave = np.cos(2 * np.pi * (self.wavenumber * self._place - self._phase))
+        return (self.amplitude * np.minimum(t * self.frequency, 1.0))[:, None] * wave + self.bias
+
+
 REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any]]]] = {
     "Crawl": {
         "baseline": (lambda task: task.reference(), {}),
@@ -84,3 +145,29 @@ REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any
     "Follow": {"baseline": (lambda task: task.reference(), {})},
 }
 """Controllers by task and name, each with the arguments of the environment that it needs."""
+
+_WAVE = {"amplitude": (0.1, 0.9), "wavenumber": (0.3, 2.5), "period": (0.15, 2.5)}
+
+
+def _wave(task: Any, **wave: Any) -> Controller:
+    return SineKymogram(**wave)
+
+
+def _steered(task: Any, gain: float, **wave: Any) -> Controller:
+    return SteeredSine(SineKymogram(**wave), gain, rate=task.rate)
+
+
+def _replayed(task: Any, gain: float, pace: float) -> Controller:
+    recorded = task.reference()
+    return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
+
+
+SEARCHES: dict[str, tuple[Callable[..., Controller], dict[str, tuple[float, float]]]] = {
+    "Crawl": (_wave, _WAVE),
+    "Swim": (_wave, _WAVE),
+    "Medium": (_wave, _WAVE),
+    "Reach": (_steered, {"gain": (0.02, 0.3), **_WAVE}),
+    "Escape": (_replayed, {"gain": (0.5, 1.1), "pace": (0.5, 3.0)}),
+    "Follow": (_replayed, {"gain": (0.5, 1.1), "pace": (0.8, 1.2)}),
+}
+"""Families of controllers with constant parameters, and the parameters' bounds, by task."""

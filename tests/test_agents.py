@@ -108,7 +108,7 @@ class Failing(gymnasium.vector.VectorWrapper):
     def step(self, actions):
         self.count += 1
         if self.count == 3:
-            self.env.unwrapped.bodies.rows["rod_rate"][0, 0] = 1e308
+            self.env.unwrapped.bodies.rows["mass"][0] = np.nan
         return super().step(actions)
 
 

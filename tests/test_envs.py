@@ -194,7 +194,7 @@ def test_a_million_random_and_bang_bang_actions(env_id):
 def test_a_state_that_is_not_finite_ends_the_episode(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=5)
     envs.reset(seed=0)
-    envs.bodies.rows["rod_rate"][3, 0] = 1e308  # overflows within the step
+    envs.bodies.rows["mass"][3] = np.nan
     actions = np.zeros(envs.action_space.shape)
     observations, rewards, terminated, _, infos = envs.step(actions)
     assert terminated.tolist() == [False, False, False, True, False]

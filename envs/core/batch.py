@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -18,6 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .rows import admit, conclude
 from .task import LIMIT, Option, Task
+
+if TYPE_CHECKING:
+    from .view import View
+
+FASTEST = 50.0
+"""Most frames a second, Hz; a task with a higher rate is shown in slow motion."""
 
 Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
@@ -38,6 +44,9 @@ class Bodies:
         Name of a parameter or option to (low, high); drawn uniformly for every episode.
     arguments : mapping
         Passed to the task.
+    render_mode : {None, "rgb_array", "human"}
+    width, height : int
+        Of a frame, in pixels.
     """
 
     def __init__(
@@ -47,7 +56,12 @@ class Bodies:
         history: int,
         randomize: Mapping[str, tuple[float, float]] | None,
         arguments: Mapping[str, Any],
+        render_mode: str | None,
+        width: int,
+        height: int,
     ) -> None:
+        if render_mode not in (None, *BodyEnv.metadata["render_modes"]):
+            raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")
         module, _, name = task.partition(":")
         self.task: Task = getattr(import_module(f"gymnosoma.envs.{module}"), name)(**arguments)
         animal = self.task.animal
@@ -70,6 +84,12 @@ class Bodies:
         self.rngs: list[np.random.Generator] = []
         self.frames = np.zeros((count, history, self.task.layout.size), np.float32)
         self.ids = np.arange(count)
+        self.fps = min(self.task.rate, FASTEST)
+        self.view: View | None = None
+        if render_mode is not None:
+            from .view import View  # pygame stays out of processes that draw nothing
+
+            self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
 
     def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
         """Check an option and spread it over ``count`` rows."""
@@ -102,6 +122,9 @@ class Bodies:
         self.task.reset(self.rows, self.memory, ids, rngs, options)
         start = self.task.observe(self.rows[ids], self.memory[ids])
         self.frames[ids] = start[:, None]
+        if self.view is not None:
+            self.view.begin(ids)
+            self.view.note(self.rows, self.memory, ids)
 
     def check(self, actions: ArrayLike) -> NDArray[np.float64]:
         """Actions (B, n) as finite float64 within [-1, 1]."""
@@ -124,7 +147,10 @@ class Bodies:
         task, rows, memory = self.task, self.rows, self.memory
         drive = task.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
-        return task.reward(rows, memory), task.terminated(rows, memory)
+        rewards = task.reward(rows, memory)
+        if self.view is not None:
+            self.view.note(rows, memory, ids)
+        return rewards, task.terminated(rows, memory)
 
     def observe(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
@@ -164,6 +190,28 @@ class Bodies:
         self.rngs = self.rngs or [np.random.default_rng() for _ in self.rows]
         for rng, state in zip(self.rngs, snapshot["generators"], strict=True):
             rng.bit_generator.state = copy.deepcopy(state)
+        if self.view is not None:
+            self.view.begin(self.ids)
+            self.view.note(self.rows, self.memory, self.ids)
+
+    def show(self) -> None:
+        """Bring the window up to date, if there is one."""
+        if self.view is not None:
+            self.view.show()
+
+    def pictures(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Frames (height, width, 3) of all rows; None if a window shows the first, or nothing is drawn."""
+        if self.view is None:
+            gymnasium.logger.warn("render() draws nothing: render_mode is None, and can be 'rgb_array' or 'human'")
+            return None
+        if not self.rngs:
+            raise ResetNeeded("no episode has begun: call reset() before render()")
+        return None if self.view.human else tuple(self.view.draw(i).array() for i in range(len(self.rows)))
+
+    def close(self) -> None:
+        """Close the window; may be called twice."""
+        if self.view is not None:
+            self.view.close()
 
     def spaces(self) -> tuple[Box, Box]:
         """Observation and action space of one row."""
@@ -186,6 +234,8 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         Observations stacked into one, oldest first, for tasks whose state is hidden.
     randomize : mapping, optional
         Name of a physical parameter or task option to (low, high), drawn anew for every episode.
+    width, height : int
+        Of a rendered frame, in pixels.
     **arguments
         Of the task, such as ``actions=``, ``scheme=``, ``dt=`` and ``rate=``.
 
@@ -203,13 +253,14 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         render_mode: str | None = None,
         history: int = 1,
         randomize: Mapping[str, tuple[float, float]] | None = None,
+        width: int = 960,
+        height: int = 540,
         **arguments: Any,
     ) -> None:
-        _check_render_mode(render_mode)
-        self.bodies = Bodies(task, 1, history, randomize, arguments)
+        self.bodies = Bodies(task, 1, history, randomize, arguments, render_mode, width, height)
         self.task = self.bodies.task
         self.render_mode = render_mode
-        self.metadata = self.metadata | {"render_fps": self.task.rate}
+        self.metadata = self.metadata | {"render_fps": self.bodies.fps}
         observation, action = self.bodies.spaces()
         self.observation_space: Any = observation
         self.action_space: Any = action
@@ -235,6 +286,7 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.bodies.rngs = [self.np_random]
         self.bodies.reset(self.bodies.ids, given)
         self._ended = False
+        self.bodies.show()
         return self.bodies.frames.reshape(-1).copy(), self._info()
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -263,7 +315,17 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             failure = bodies.failure(ending[0])
             if failure is not None:
                 info["failure"] = failure
+        bodies.show()
         return observation, float(reward[0]), self._ended, False, info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Draw the present: a frame (height, width, 3), or None where a window shows it."""
+        frames = self.bodies.pictures()
+        return None if frames is None else frames[0]
+
+    def close(self) -> None:
+        """Close the window, if there is one; may be called twice."""
+        self.bodies.close()
 
     def _info(self) -> dict[str, Any]:
         return {name: value[0] for name, value in self.task.info(self.bodies.rows, self.bodies.memory).items()}
@@ -287,8 +349,8 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
     Parameters
     ----------
     num_envs : int
-    task, render_mode, history, randomize, **arguments
-        As for `BodyEnv`.
+    task, render_mode, history, randomize, width, height, **arguments
+        As for `BodyEnv`; the window of ``render_mode="human"`` shows the first animal.
     max_episode_steps : int, optional
         Steps after which an episode is truncated.
     autoreset_mode : AutoresetMode or str
@@ -312,20 +374,23 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         threads: int = 1,
+        width: int = 960,
+        height: int = 540,
         **arguments: Any,
     ) -> None:
-        _check_render_mode(render_mode)
         try:
             mode = AutoresetMode(autoreset_mode)
         except ValueError:
             known = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {known}, got {autoreset_mode!r}") from None
-        self.bodies = Bodies(task, num_envs, history, randomize, arguments | {"threads": threads})
+        self.bodies = Bodies(
+            task, num_envs, history, randomize, arguments | {"threads": threads}, render_mode, width, height
+        )
         self.task = self.bodies.task
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = mode
-        self.metadata = self.metadata | {"render_fps": self.task.rate, "autoreset_mode": mode}
+        self.metadata = self.metadata | {"render_fps": self.bodies.fps, "autoreset_mode": mode}
         self.single_observation_space, self.single_action_space = self.bodies.spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -384,6 +449,7 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         self._elapsed[ids] = 0.0
         self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
         self._over = bool(self._done.any())
+        self.bodies.show()
         return self.bodies.observe(ids[:0]), self._info(mask)
 
     def _seed(self, seed: int | Sequence[int | None] | None, ids: NDArray[np.int64]) -> None:
@@ -435,6 +501,7 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
             ending[ids] = 0.0
             rewards[ids] = 0.0
         observations = bodies.observe(alive)
+        bodies.show()
         terminated, truncated = np.empty_like(done), np.empty_like(done)
         self._over = conclude(bodies.rows["status"], ending, self._elapsed, self._limit, terminated, truncated)
         if not self._over:
@@ -453,6 +520,14 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         self._over = False
         info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
         return bodies.observe(ids[:0]), rewards, terminated, truncated, info | self._info(self._everyone)
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Draw the present: a frame (height, width, 3) of every animal, or None where a window shows the first."""
+        return self.bodies.pictures()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        self.bodies.close()
 
     def _info(self, mask: NDArray[np.bool_], ending: NDArray[np.float64] | None = None) -> dict[str, Any]:
         """Info of the rows in ``mask``, in Gymnasium's form: each key with a mask of its rows."""
@@ -479,8 +554,3 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         self._elapsed[:] = snapshot["elapsed"]
         self._done = snapshot["done"].copy()
         self._over = bool(self._done.any())
-
-
-def _check_render_mode(render_mode: str | None) -> None:
-    if render_mode not in (None, *BodyEnv.metadata["render_modes"]):
-        raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")

@@ -107,7 +107,8 @@ def scatter(block, rows, ids, first, status, broken):
     width = block.shape[1]
     for j in range(block.shape[0]):
         for e in range(width):
-            block[status, e] += block[j, e] * 0.0  # NaN as soon as one number is not finite
+            # NaN as soon as one number is not finite, unless the step has told what failed.
+            block[status, e] += block[j, e] * 0.0 if block[status, e] == 0.0 else 0.0
     for e in range(min(width, len(ids) - first)):
         i = ids[first + e]
         code = block[status, e]

@@ -65,7 +65,7 @@ class Worm:
         For an unknown scheme, or a ``dt`` or ``threads`` that is not positive.
     """
 
-    parameters = PARAMETERS
+    parameters: tuple[str, ...] = PARAMETERS
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
     def __init__(
@@ -201,13 +201,17 @@ class Worm:
         return chain_crosses(rows["rod_angle"])
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Kinetic energy and elastic energy of the joints about the control angles, (B,) J."""
+        """Kinetic energy and elastic energy of the joints about the control angles, (B,) J.
+
+        The elastic torque is kappa (theta - theta_ctrl) / cos^2(theta/2), so its energy is the integral of that.
+        """
         n = self.params.n_rods
         m = rows["mass"] / n
         inertia = m * (rows["length"] / (2 * n)) ** 2 / 3.0
         kinetic = 0.5 * m * np.sum(rows["rod_velocity"] ** 2, (1, 2)) + 0.5 * inertia * np.sum(rows["rod_rate"] ** 2, 1)
-        bend = np.diff(rows["rod_angle"]) - rows["control_angle"]
-        return kinetic + 0.5 * rows["stiffness"] * np.sum(bend**2, 1)
+        half, rest = 0.5 * np.diff(rows["rod_angle"]), 0.5 * rows["control_angle"]
+        bend = 4.0 * ((half - rest) * np.tan(half) + np.log(np.abs(np.cos(half) / np.cos(rest))))
+        return kinetic + rows["stiffness"] * np.sum(bend, 1)
 
 
 def friction_force(

@@ -119,10 +119,11 @@ def midpoint(xs, ks, steps, dt):
                 sin[i, e], cos[i, e] = sincos(s[i, e] + 0.5 * dt * omega[i, e])
         for i in range(n - 1):
             for e in range(lanes):
+                theta = s[i + 1, e] - s[i, e]
                 cos2 = 0.5 * (1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e])
-                x.status[e] = FOLDED if cos2 < 1e-4 else x.status[e]
+                x.status[e] = FOLDED if (abs(cos2) < 1e-4) | (abs(theta) > np.pi) else x.status[e]
                 gain = 1.0 / cos2
-                elastic[i + 1, e] = gain * x.stiffness[e] * (s[i + 1, e] - s[i, e] - x.control_angle[i, e])
+                elastic[i + 1, e] = gain * x.stiffness[e] * (theta - x.control_angle[i, e])
                 viscous[i + 1, e] = gain * (x.stiffness[e] * 0.5 * dt + x.damping[e])
         # Elimination, one rod (omega_i, F_i) at a time, from the head. To the next rod it hands the Schur
         # complement (0 .. 5), right-hand sides (6 .. 8), and that rod's free velocity and mobility (9 .. 13).
@@ -377,8 +378,9 @@ def published(xs, ks, steps, dt):
                 # sin(theta/2)/cos^2(theta/2) (cos phi, sin phi) without half angles
                 sin_theta = sin[i + 1, e] * cos[i, e] - cos[i + 1, e] * sin[i, e]
                 fold = 1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e]
-                x.status[e] = FOLDED if fold < 2e-4 else x.status[e]
-                tau_k = x.stiffness[e] * (s[i + 1, e] - s[i, e] - x.control_angle[i, e])
+                theta = s[i + 1, e] - s[i, e]
+                x.status[e] = FOLDED if (abs(fold) < 2e-4) | (abs(theta) > np.pi) else x.status[e]
+                tau_k = x.stiffness[e] * (theta - x.control_angle[i, e])
                 tau = tau_k + x.damping[e] * (omega[i + 1, e] - omega[i, e])
                 pull = tau / r[e] * sin_theta / (fold * fold)
                 px = pull * (cos[i, e] + cos[i + 1, e])
@@ -435,8 +437,11 @@ def published(xs, ks, steps, dt):
                 bxx -= lxx * axx + lxy * axy
                 bxy -= lxx * axy + lxy * ayy
                 byy -= lyx * axy + lyy * ayy
-                q0 -= inside * (lxx * q[0, j, e] + lxy * q[1, j, e])
-                q1 -= inside * (lyx * q[0, j, e] + lyy * q[1, j, e])
+                # A select, as above: what another animal left here may not be finite.
+                qx = q[0, j, e] if i > 0 else 0.0
+                qy = q[1, j, e] if i > 0 else 0.0
+                q0 -= lxx * qx + lxy * qy
+                q1 -= lyx * qx + lyy * qy
                 det = 1.0 / (bxx * byy - bxy * bxy)
                 inverse[0, i, e], inverse[1, i, e], inverse[2, i, e] = byy * det, -bxy * det, bxx * det
                 q[0, i, e] = q0

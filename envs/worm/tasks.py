@@ -403,7 +403,8 @@ class Reach(_WormTask):
 
     ## Rewards
 
-    Approach of the head in body lengths per second, less 0.05; 10 more on arrival.
+    Approach of the head in body lengths per second, less 0.5 times the power against friction in units of
+    the joint stiffness a second, less 0.05; 10 more on arrival.
 
     ## Starting State
 
@@ -435,6 +436,8 @@ class Reach(_WormTask):
     records = (("target", "f8", (2,)), ("distance", "f8"))
     score = Score("is_success")
 
+    cost = 0.5
+    """Weight of the power, in units of the joint stiffness a second."""
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
 
@@ -458,10 +461,11 @@ class Reach(_WormTask):
         return {"target": into_frame(heading, memory["target"] - self.animal.points(rows)[:, 0])}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Approach of the head in body lengths a second, less 0.05 for haste; 10 more when it arrives."""
+        """Approach of the head in body lengths a second, less power and haste; 10 more when it arrives."""
         distance = self._distance(rows, memory)
-        approach = self.rate * (memory["distance"] - distance) / rows["length"]
-        return approach - 0.05 + np.where(distance <= self.radius, 10.0, 0.0)
+        approach = (memory["distance"] - distance) / rows["length"]
+        effort = self.cost * rows["work"] / rows["stiffness"]
+        return self.rate * (approach - effort) - 0.05 + np.where(distance <= self.radius, 10.0, 0.0)
 
     def terminated(self, rows, memory):
         ending = super().terminated(rows, memory)
@@ -505,7 +509,8 @@ class Escape(_WormTask):
     ## Rewards
 
     Progress: body lengths reversed (at most 0.5), then turns in units of 120 degrees (at most 1), then body
-    lengths run.
+    lengths run; less 0.5 times the work against friction in units of the joint stiffness. The score,
+    ``info["progress"]``, leaves out the work.
 
     ## Starting State
 
@@ -550,8 +555,10 @@ class Escape(_WormTask):
         ("run", "f8"),
     )
 
-    score = Score("return")
+    score = Score("progress")
 
+    cost = 0.5
+    """Weight of the work, in units of the joint stiffness."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
@@ -572,9 +579,9 @@ class Escape(_WormTask):
         return {name: memory[name] for name in self.fields}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Progress: body lengths reversed, then turns in units of 120 degrees, then body lengths run."""
-        stage, length, heading = memory["stage"].copy(), rows["length"], rows["rod_angle"].mean(1)
-        before = memory["reversed"] / length + memory["turned"] / self.turn + memory["run"] / length
+        """Progress, less the cost of work."""
+        stage, heading = memory["stage"].copy(), rows["rod_angle"].mean(1)
+        before = self._progress(rows, memory)
         ahead = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
         memory["farthest"] = np.maximum(memory["farthest"], ahead)
         back = np.minimum(memory["farthest"] - ahead, self.retreat)
@@ -587,13 +594,18 @@ class Escape(_WormTask):
         memory["run"] += np.where(stage == 2, step, 0.0)
         done = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
         memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
-        return memory["reversed"] / length + memory["turned"] / self.turn + memory["run"] / length - before
+        return self._progress(rows, memory) - before - self.cost * rows["work"] / rows["stiffness"]
+
+    def _progress(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Body lengths reversed, turns in units of 120 degrees, and body lengths run."""
+        return (memory["reversed"] + memory["run"]) / rows["length"] + memory["turned"] / self.turn
 
     def terminated(self, rows, memory):
         return np.zeros(len(rows))
 
     def info(self, rows, memory):
         progress = {name: memory[name].copy() for name in ("stage", "reversed", "turned", "run")}
+        progress["progress"] = self._progress(rows, memory)
         success = (memory["stage"] == 2) & (memory["run"] >= rows["length"])
         return super().info(rows, memory) | progress | {"is_success": success, "crossed": self.animal.crosses(rows)}
 

@@ -1,0 +1,421 @@
+"""The drawing canvas of all pictures: panels with their own units on a page that is always 540 points high.
+
+A picture is laid out in points [pt] and drawn in the units of its panels (metres, seconds, radians), y up;
+pixels are known here alone. Everything is drawn at twice the size and scaled down, which smooths all edges.
+No display is needed: pygame's video driver is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+import pygame
+
+HEIGHT = 540.0
+"""Height of every page, pt."""
+
+_SUPER = 2
+_SMALLEST, _LARGEST = 64, 4096
+
+Colour = tuple[int, ...]
+"""Red, green, blue, and for something translucent a fourth: its opacity, all 0 to 255."""
+
+PAPER: Colour = (250, 249, 245)
+PLATE: Colour = (250, 249, 245, 230)
+CARD: Colour = (241, 239, 232)
+RULE: Colour = (226, 223, 214)
+MUTED: Colour = (134, 136, 140)
+INK: Colour = (38, 46, 56)
+GOAL: Colour = (46, 139, 98)
+WARM: Colour = (200, 62, 50)
+COLD: Colour = (42, 98, 176)
+FORE: Colour = (226, 134, 26)
+AFT: Colour = (72, 158, 206)
+
+
+def mix(one: Colour, other: Colour, share: float) -> Colour:
+    """Colour on the way from ``one`` (share 0) to ``other`` (share 1)."""
+    return tuple(round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
+
+
+def diverging(values: ArrayLike, limit: float) -> NDArray[np.uint8]:
+    """Colours (..., 3) of signed values: COLD at -limit, CARD at 0, WARM at +limit."""
+    level = np.clip(np.asarray(values, float) / limit, -1.0, 1.0)[..., None]
+    ends = np.where(level > 0, np.array(WARM, float), np.array(COLD, float))
+    return (CARD + (ends - CARD) * np.abs(level) ** 0.8).astype(np.uint8)
+
+
+def sequential(values: ArrayLike, limit: float, colour: Colour = INK) -> NDArray[np.uint8]:
+    """Colours (..., 3) of values from 0 (CARD) to ``limit``."""
+    level = np.clip(np.asarray(values, float) / limit, 0.0, 1.0)[..., None]
+    return (CARD + (np.array(colour, float) - CARD) * level).astype(np.uint8)
+
+
+def quantity(value: float, unit: str, digits: int = 3) -> str:
+    """Write a value in SI with the prefix that suits it, such as ``quantity(2e-4, "m")``: 200 µm."""
+    power = 0 if value == 0 else int(np.clip(np.floor(np.log10(abs(value)) / 3 + 1e-9), -5, 3))
+    return f"{value / 1000.0**power:.{digits}g} {'fpnµm kMG'[power + 5].strip()}{unit}"
+
+
+def rounded(value: float) -> float:
+    """Largest of 1, 2, 5, 10, 20, ... (and 0.5, 0.2, ...) that does not exceed ``value``."""
+    power = 10.0 ** np.floor(np.log10(value) + 1e-9)
+    return float(power * max(step for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)))
+
+
+def outline(points: NDArray[np.float64], radius: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sides of a body of varying width.
+
+    Parameters
+    ----------
+    points : (N, 2) float
+        Midline, first to last.
+    radius : (N,) or scalar
+        Half width, in the same unit.
+
+    Returns
+    -------
+    left, right : (N, 2) float
+        As seen when walking along the midline, y up.
+    """
+    along = np.gradient(points, axis=0)
+    along /= np.maximum(np.hypot(along[:, 0], along[:, 1]), 1e-300)[:, None]
+    across = np.stack([-along[:, 1], along[:, 0]], 1) * np.broadcast_to(radius, len(points))[:, None]
+    return points + across, points - across
+
+
+def steady(track: NDArray[np.float64], moments: int) -> NDArray[np.float64]:
+    """Where a camera that does not shake looks: the trend (2,) of the newest ``moments`` of a track (N, 2).
+
+    It depends on the past alone, not on which moments were drawn, so equal pasts give equal frames.
+    """
+    newest = track[-max(1, moments) :]
+    half = len(newest) // 2
+    if half == 0:
+        return newest[0]
+    older, recent = newest[:half].mean(0), newest[half:].mean(0)
+    return recent + 0.5 * (recent - older)  # a mean alone would lag behind by half its time
+
+
+@cache
+def _font(size: int) -> pygame.font.Font:
+    pygame.font.init()
+    return pygame.font.Font(None, size)
+
+
+def _write(text: str, size: int, colour: Colour) -> pygame.Surface:
+    try:
+        return _font(size).render(text, True, colour[:3])
+    except pygame.error:  # someone has quit pygame, as Gymnasium's HumanRendering does
+        _font.cache_clear()
+        return _font(size).render(text, True, colour[:3])
+
+
+class Panel:
+    """A rectangle of the page with its own units; what lies outside is cut off.
+
+    Parameters
+    ----------
+    surface : Surface
+        Its pixels.
+    scale : float
+        Pixels in a point.
+    area : (x, y, width, height), pt
+    low, high : (2,) float
+        Values at its lower left and upper right corner; swapped for an axis that runs the other way.
+    """
+
+    def __init__(
+        self,
+        surface: pygame.Surface,
+        scale: float,
+        area: tuple[float, float, float, float],
+        low: ArrayLike,
+        high: ArrayLike,
+    ) -> None:
+        self.surface, self.scale, self.area = surface, scale, area
+        self.low, self.high = np.asarray(low, float), np.asarray(high, float)
+        size = np.array(surface.get_size(), float)
+        self._stretch = np.array([size[0], -size[1]]) / (self.high - self.low)
+        self._shift = np.array([0.0, size[1]]) - self.low * self._stretch
+
+    def place(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Pixels (N, 2) of points (N, 2) in the panel's units."""
+        pixels = np.asarray(points, float) * self._stretch + self._shift
+        return np.fmin(np.fmax(pixels, -1e5), 1e5)  # NaN too: the drawing functions cannot bear it
+
+    @property
+    def point(self) -> float:
+        """Length of a point in the panel's unit of x."""
+        return float(self.scale / abs(self._stretch[0]))
+
+    def polygon(self, points: ArrayLike, colour: Colour, edge: Colour | None = None, width: float = 1.0) -> None:
+        """Fill a polygon, and draw its edge ``width`` [pt] wide."""
+        pixels = self.place(points)
+        self._paint(pixels, colour, 2.0, lambda surface, at: _fill(surface, at, colour))
+        if edge is not None:
+            self.polyline(np.concatenate([points, np.asarray(points)[:1]]), edge, width)
+
+    def polyline(self, points: ArrayLike, colour: Colour, width: float = 1.5, fade: Colour | None = None) -> None:
+        """Draw a line ``width`` [pt] wide; with ``fade``, from that colour at its first point."""
+        pixels = self.place(points)
+        step = np.abs(np.diff(pixels, axis=0)).max(1, initial=0.0)
+        if len(pixels) < 2:
+            return
+        # Points closer than three pixels, of the double size, add nothing but time.
+        keep = np.diff(np.floor(np.cumsum(step) / 3.0), prepend=0.0) > 0
+        keep[-1] = True
+        pixels = np.concatenate([pixels[:1], pixels[1:][keep]])
+        thick = max(1, round(width * self.scale))
+        shades = 48 if fade else 1
+        colours = [mix(fade, colour, (k + 1) / shades) if fade else colour for k in range(shades)]
+        shade = np.arange(len(pixels) - 1) * shades // (len(pixels) - 1)
+
+        def draw(surface: pygame.Surface, at: NDArray[np.float64]) -> None:
+            for start, end, k in zip(at[:-1].tolist(), at[1:].tolist(), shade.tolist(), strict=True):
+                pygame.draw.aaline(surface, colours[k], start, end, thick)
+
+        self._paint(pixels, colour, thick + 2.0, draw)
+
+    def disc(self, at: ArrayLike, radius: float, colour: Colour) -> None:
+        """Fill a circle of ``radius`` [pt]."""
+        size = radius * self.scale
+        self._paint(
+            self.place(np.asarray(at)[None]),
+            colour,
+            size + 2,
+            lambda s, p: pygame.draw.aacircle(s, colour, p[0].tolist(), size),
+        )
+
+    def ring(self, at: ArrayLike, radius: float, colour: Colour, width: float = 1.5) -> None:
+        """Draw a circle of ``radius`` in the panel's unit."""
+        turn = np.linspace(0.0, 2 * np.pi, 73)
+        self.polyline(np.asarray(at) + radius * np.stack([np.cos(turn), np.sin(turn)], 1), colour, width)
+
+    def arrow(self, start: ArrayLike, vector: ArrayLike, colour: Colour, width: float = 1.5) -> None:
+        """Draw an arrow; its head is in proportion to ``width`` [pt], and smaller on a short arrow."""
+        start = np.asarray(start, float)
+        tail, tip = self.place(np.stack([start, start + np.asarray(vector, float)]))
+        reach = float(np.hypot(*(tip - tail)))
+        if reach < 1.0:
+            return
+        along = (tip - tail) / reach
+        across = np.array([-along[1], along[0]])
+        half, head = 0.5 * width * self.scale, min(4.5 * width * self.scale, 0.6 * reach)
+        neck = tip - head * along
+        wing = 0.45 * head * across
+        shaft = min(half, 0.2 * head) * across
+        shape = np.array([tail + shaft, neck + shaft, neck + wing, tip, neck - wing, neck - shaft, tail - shaft])
+        self._paint(shape, colour, 2.0, lambda surface, at: _fill(surface, at, colour))
+
+    def raster(self, colours: NDArray[np.uint8], low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
+        """Draw cells of colours (rows, columns, 3), first row on top, between two corners (the panel's)."""
+        rows, columns = colours.shape[:2]
+        ends = self.place(np.array([self.low if low is None else low, self.high if high is None else high]))
+        (x0, y1), (x1, y0) = np.rint(ends).astype(int)
+        if not (rows and columns and x1 > x0 and y1 > y0):
+            return
+        cells = pygame.image.frombuffer(colours.tobytes(), (columns, rows), "RGB")
+        self.surface.blit(pygame.transform.scale(cells, (int(x1 - x0), int(y1 - y0))), (int(x0), int(y0)))
+
+    def label(
+        self,
+        text: str,
+        at: ArrayLike,
+        colour: Colour = INK,
+        size: float = 12.0,
+        align: tuple[float, float] = (0.0, 0.5),
+        offset: tuple[float, float] = (0.0, 0.0),
+        back: Colour | None = None,
+    ) -> None:
+        """Write ``text`` of ``size`` [pt].
+
+        Parameters
+        ----------
+        text : str
+        at : (2,) float
+        colour : Colour
+        size : float, pt
+        align : (2,) float
+            Part of the text's width left of ``at``, and of its height above it.
+        offset : (2,) float, pt
+            To the right and down.
+        back : Colour, optional
+            Of a plate behind the text, so that it can be read above a drawing.
+        """
+        if not text:
+            return
+        image = _write(text, max(6, round(1.2 * size * self.scale)), colour)
+        if len(colour) > 3:
+            image.set_alpha(colour[3])
+        size_px = np.array(image.get_size(), float)
+        corner = self.place(np.asarray(at)[None])[0] + np.multiply(offset, self.scale) - np.multiply(align, size_px)
+        if back is not None:
+            pad = self.scale * np.array([4.0, 1.0])
+            low, high = corner - pad, corner + size_px + pad
+            plate = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
+            self._paint(plate, back, 0.0, lambda surface, at: pygame.draw.polygon(surface, back, at.tolist()))
+        self.surface.blit(image, np.rint(corner).tolist())
+
+    def grid(self, spacing: float, colour: Colour = RULE, width: float = 0.75) -> None:
+        """Draw lines at the multiples of ``spacing``."""
+        low, high = np.minimum(self.low, self.high), np.maximum(self.low, self.high)
+        for axis in (0, 1):
+            for k in np.arange(np.ceil(low[axis] / spacing), np.floor(high[axis] / spacing) + 1):
+                ends = np.array([low, high])
+                ends[:, axis] = k * spacing
+                self.polyline(ends, colour, width)
+
+    def scale_bar(self, unit: str = "m", colour: Colour = INK) -> None:
+        """Draw a bar of a round length in the lower right corner."""
+        span = abs(self.high[0] - self.low[0])
+        length, point = rounded(0.18 * span), self.point
+        right, bottom = self.high[0] - 24 * point, self.low[1] + 20 * point
+        bar = np.array([[right - length, bottom], [right, bottom]])
+        self.polyline(bar, colour, 2.5)
+        self.label(quantity(length, unit), bar.mean(0), colour, 12, (0.5, 1.0), (0, -5), PLATE)
+
+    def _paint(
+        self,
+        pixels: NDArray[np.float64],
+        colour: Colour,
+        margin: float,
+        draw: Callable[[pygame.Surface, NDArray[np.float64]], object],
+    ) -> None:
+        """Draw, on a sheet of its own where the colour is translucent."""
+        if len(colour) == 3:
+            draw(self.surface, pixels)
+            return
+        low, high = np.floor(pixels.min(0) - margin), np.ceil(pixels.max(0) + margin)
+        low, high = np.maximum(low, 0), np.minimum(high, self.surface.get_size())
+        if (high <= low).any():
+            return
+        sheet = pygame.Surface((high - low).tolist(), pygame.SRCALPHA, 32)
+        sheet.fill((*colour[:3], 0))
+        draw(sheet, pixels - low)
+        self.surface.blit(sheet, low.tolist())
+
+
+def _fill(surface: pygame.Surface, pixels: NDArray[np.float64], colour: Colour) -> None:
+    points = pixels.tolist()
+    pygame.draw.polygon(surface, colour, points)
+    if len(colour) == 3:  # the smooth edge would show as a line of its own on a translucent shape
+        pygame.draw.aalines(surface, colour, True, points)
+
+
+class Canvas(Panel):
+    """A page: a panel in points, x right and y down, that holds other panels.
+
+    Parameters
+    ----------
+    width, height : int
+        Size of the frames in pixels. The page is 540 pt high and as wide as the shape demands.
+
+    Raises
+    ------
+    ValueError
+        If the size is not possible.
+    """
+
+    def __init__(self, width: int = 960, height: int = 540) -> None:
+        for name, value in (("width", width), ("height", height)):
+            if not (isinstance(value, int | np.integer) and _SMALLEST <= value <= _LARGEST):
+                raise ValueError(f"{name} must be an integer from {_SMALLEST} to {_LARGEST}, got {value!r}")
+        self.size = int(width), int(height)
+        self.width, self.height = HEIGHT * width / height, HEIGHT
+        surface = pygame.Surface((_SUPER * self.size[0], _SUPER * self.size[1]), depth=32)
+        area = (0.0, 0.0, self.width, self.height)
+        super().__init__(surface, _SUPER * height / HEIGHT, area, (0.0, HEIGHT), (self.width, 0.0))
+        self._frame = pygame.Surface(self.size, depth=32)
+
+    def clear(self, colour: Colour = PAPER) -> None:
+        """Start a new picture."""
+        self.surface.fill(colour)
+
+    def box(self, area: tuple[float, float, float, float], colour: Colour) -> None:
+        """Fill a rectangle (x, y, width, height) [pt]."""
+        self.surface.fill(colour, self._pixels(area))
+
+    def panel(self, area: tuple[float, float, float, float], low: ArrayLike, high: ArrayLike) -> Panel:
+        """Panel at ``area`` (x, y, width, height) [pt] whose corners have the values ``low`` and ``high``."""
+        return Panel(self.surface.subsurface(self._pixels(area)), self.scale, area, low, high)
+
+    def view(
+        self, area: tuple[float, float, float, float], points: ArrayLike, span: float, margin: float = 0.0
+    ) -> Panel:
+        """Panel with equal scales that shows ``points`` (N, 2), ``margin`` around them, and at least ``span``.
+
+        Parameters
+        ----------
+        area : (x, y, width, height), pt
+        points : (N, 2) float
+            In the panel's unit; one point is a camera that follows it.
+        span : float
+            Least width of the view.
+        margin : float
+        """
+        shown = np.atleast_2d(np.asarray(points, float))
+        low, high = shown.min(0) - margin, shown.max(0) + margin
+        shape = area[3] / area[2]
+        width = max(span, high[0] - low[0], (high[1] - low[1]) / shape)
+        half = 0.5 * width * np.array([1.0, shape])
+        middle = 0.5 * (low + high)
+        return self.panel(area, middle - half, middle + half)
+
+    def trace(
+        self,
+        area: tuple[float, float, float, float],
+        time: NDArray[np.float64],
+        values: NDArray[np.float64],
+        duration: float,
+        limit: float,
+        colour: Colour = INK,
+        title: str = "",
+    ) -> Panel:
+        """Draw a trace of values (N,) that fills from the left, and scrolls when it is full.
+
+        Parameters
+        ----------
+        area : (x, y, width, height), pt
+        time : (N,) float, s
+        values : (N,) float
+        duration : float, s
+        limit : float
+            The values at the lower and upper end are -limit and +limit.
+        colour : Colour
+        title : str
+        """
+        start = max(time[0], time[-1] - duration)
+        panel = self.panel(area, (start, -limit), (start + duration, limit))
+        self.box(area, CARD)
+        panel.polyline([(start, 0.0), (start + duration, 0.0)], RULE, 1.0)
+        panel.polyline(np.stack([time, values], 1)[time >= start], colour, 1.25)
+        panel.label(title, (start, limit), MUTED, 11, (0.0, 0.0), (6, 4))
+        return panel
+
+    def bar(self, area: tuple[float, float, float, float], share: float, colour: Colour, back: Colour = RULE) -> None:
+        """Draw a horizontal bar [pt], filled from the left up to ``share`` (0 to 1)."""
+        x, y, width, height = area
+        self.box(area, back)
+        if share > 0.0:
+            self.box((x, y, width * min(float(share), 1.0), height), colour)
+
+    def array(self) -> NDArray[np.uint8]:
+        """Frame (height, width, 3)."""
+        return np.frombuffer(pygame.image.tobytes(self.frame(), "RGB"), np.uint8).reshape(*self.size[::-1], 3).copy()
+
+    def frame(self) -> pygame.Surface:
+        """Frame as a surface of the final size."""
+        return pygame.transform.smoothscale(self.surface, self.size, self._frame)
+
+    def _pixels(self, area: Sequence[float]) -> pygame.Rect:
+        x, y, width, height = (value * self.scale for value in area)
+        corner = round(x), round(y)
+        rectangle = pygame.Rect(corner, (max(1, round(x + width) - corner[0]), max(1, round(y + height) - corner[1])))
+        return rectangle.clip(self.surface.get_rect())

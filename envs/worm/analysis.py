@@ -1,0 +1,395 @@
+"""The analyses of Chung, Chang & Kim (2024): behaviour, forces, power, speeds. Arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import curve_fit
+from scipy.signal import savgol_filter
+
+from .animal import Worm, friction_force
+from .kymogram import FRAME_RATE
+from .params import friction, table
+
+Array = NDArray[np.float64]
+
+TURN = -0.07
+"""A smoothed offset below this is a turn, rad (Methods, "Defining behavioral categories")."""
+
+SMOOTHING = 0.5
+"""Window of the Savitzky-Golay filter, s."""
+
+
+class SineFit(NamedTuple):
+    """Sine of best fit to the joint angles of each frame, (N,) each; Fig. 4, supplement 1.
+
+    theta = amplitude sin(2 pi (xi - phase) / wavelength) + offset, with xi from 0 (head) to 1 (tail),
+    amplitude >= 0 and 0 <= phase < wavelength.
+    """
+
+    amplitude: Array
+    wavelength: Array
+    phase: Array
+    offset: Array
+
+
+class Behaviour(NamedTuple):
+    """What a worm does in each frame, (N,) each; Fig. 4, bottom, and its supplement 1.
+
+    ``label`` is "forward", "backward" or "turn"; ``phase_rate`` (1/s) is the smoothed speed of the
+    wave towards the tail in body lengths, ``offset`` (rad) the smoothed mean bend.
+    """
+
+    label: NDArray[np.str_]
+    phase_rate: Array
+    offset: Array
+
+
+class Phase(NamedTuple):
+    """Frames ``start`` to ``stop - 1``, in which the behaviour stays the same."""
+
+    label: str
+    start: int
+    stop: int
+
+
+class ForceMap(NamedTuple):
+    """Friction on the rods in each frame; Fig. 4, upper three panels.
+
+    ``force`` (N, n, 2) N, its ``magnitude`` (N, n) N and ``mean`` over the rods (N,) N, and the
+    ``power`` (N,) W that the worm spends on it.
+    """
+
+    force: Array
+    magnitude: Array
+    mean: Array
+    power: Array
+
+
+def _sine(xi: Array, amplitude: float, wavelength: float, phase: float, offset: float) -> Array:
+    return amplitude * np.sin(2 * np.pi / wavelength * (xi - phase)) + offset
+
+
+def _sine_slopes(xi: Array, amplitude: float, wavelength: float, phase: float, offset: float) -> Array:
+    # Differences, curve_fit's default, get stuck where the phase is tiny: their step is a fraction of it.
+    wave = 2 * np.pi / wavelength
+    slope = amplitude * wave * np.cos(wave * (xi - phase))
+    return np.stack([np.sin(wave * (xi - phase)), slope * (phase - xi) / wavelength, -slope, np.ones_like(xi)], -1)
+
+
+def fit_sine(joint_angle: ArrayLike) -> SineFit:
+    """Fit a sine along the body to each frame, starting from the frame before.
+
+    Chung et al. (2024), Methods, "Defining behavioral categories".
+
+    Parameters
+    ----------
+    joint_angle : (N, n - 1) float, rad
+
+    Raises
+    ------
+    ValueError
+        If the fit of a frame does not converge.
+    """
+    angles = np.asarray(joint_angle, float)
+    xi = np.linspace(0.0, 1.0, angles.shape[1])
+    high, low = xi[angles[0].argmax()], xi[angles[0].argmin()]
+    # The printed guess of the wavelength is negative where the trough lies behind the crest.
+    wavelength = 2 * abs(high - low) or 1.0
+    guess = (0.5 * np.ptp(angles[0]), wavelength, high - wavelength / 4, angles[0].mean())
+    fits = np.empty((len(angles), 4))
+    for i, frame in enumerate(angles):
+        try:
+            (amplitude, wavelength, phase, offset), _ = curve_fit(_sine, xi, frame, guess, jac=_sine_slopes)
+        except RuntimeError as error:
+            raise ValueError(f"joint_angle: no sine could be fitted to frame {i}: {error}") from None
+        if amplitude < 0:
+            amplitude, phase = -amplitude, phase - wavelength / 2
+        fits[i] = guess = (amplitude, wavelength, phase % wavelength, offset)
+    return SineFit(*fits.T)
+
+
+def classify(joint_angle: ArrayLike, interval: float = 1 / FRAME_RATE) -> Behaviour:
+    """Tell forward and backward locomotion and turns apart.
+
+    Chung et al. (2024), Methods, "Defining behavioral categories". Mean bends count as turns on one side
+    only: with the angles of the other side of the body nothing is a turn.
+
+    Parameters
+    ----------
+    joint_angle : (N, n - 1) float, rad
+        Of the simulated worm.
+    interval : float, s
+        Between frames.
+    """
+    fit = fit_sine(joint_angle)
+    jump = np.diff(fit.phase)
+    wavelength = fit.wavelength[1:]
+    jump += wavelength * ((jump < -wavelength / 2).astype(float) - (jump > wavelength / 2))
+    phase = fit.phase[0] + np.concatenate([[0.0], np.cumsum(jump)])
+    window = 2 * int(SMOOTHING / interval / 2) + 1
+    phase_rate = savgol_filter(phase, window, 2, deriv=1, delta=interval)
+    offset_rate = savgol_filter(fit.offset, window, 2, deriv=1, delta=interval)
+    offset = np.concatenate([[0.0], np.cumsum(0.5 * interval * (offset_rate[1:] + offset_rate[:-1]))])
+    offset += fit.offset.mean() - offset.mean()
+    label = np.where(offset < TURN, "turn", np.where(phase_rate > 0, "forward", "backward"))
+    return Behaviour(label, phase_rate, offset)
+
+
+def phases(label: NDArray[np.str_]) -> list[Phase]:
+    """Split the labels (N,) of `classify` into phases of one behaviour each."""
+    cuts = [0, *(np.flatnonzero(label[1:] != label[:-1]) + 1), len(label)]
+    return [Phase(str(label[a]), int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def phase_means(values: Array, label: NDArray[np.str_]) -> Array:
+    """Mean of ``values`` (N,) over each phase of `phases`, such as the powers quoted with Fig. 4."""
+    return np.array([values[phase.start : phase.stop].mean() for phase in phases(label)])
+
+
+def force_map(
+    rod_angle: Array, rod_centre: Array, parameters: Mapping[str, Any] | NDArray[Any], interval: float = 1 / FRAME_RATE
+) -> ForceMap:
+    """Friction on each rod and power, from snapshots.
+
+    Chung et al. (2024), Fig. 4. Velocities are backward differences of the rod centres, resolved along
+    the later snapshot and zero in frame 0; friction of the rods' rotation is left out, as in the paper.
+
+    Parameters
+    ----------
+    rod_angle : (N, ..., n) float, rad
+    rod_centre : (N, ..., n, 2) float, m
+    parameters : mapping or rows
+        ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
+    interval : float, s
+        Between snapshots.
+    """
+    velocity = np.zeros_like(rod_centre)
+    velocity[1:] = np.diff(rod_centre, axis=0) / interval
+    force = friction_force(rod_angle, velocity, parameters)
+    magnitude = np.linalg.norm(force, axis=-1)
+    return ForceMap(force, magnitude, magnitude.mean(-1), -np.sum(force * velocity, (-2, -1)))
+
+
+def bend_force(magnitude: Array, rods: slice) -> tuple[float, float]:
+    """Mean friction force on the rods of a deep bend and on the rest; Chung et al. (2024), Fig. 4.
+
+    Parameters
+    ----------
+    magnitude : (n,) float, N
+        One frame of `force_map`.
+    rods : slice
+        The rods that form the bend.
+
+    Returns
+    -------
+    bend, rest : float, N
+    """
+    bend = np.zeros(len(magnitude), bool)
+    bend[rods] = True
+    return float(magnitude[bend].mean()), float(magnitude[~bend].mean())
+
+
+def tracking_error(joint_angle: Array, control_angle: Array) -> Array:
+    """E_theta = mean of abs(theta - theta_ctrl) over time and joints, rad.
+
+    Chung et al. (2024), Fig. 5, supplements 2 and 3; Appendix 1, Figs. 3 and 5.
+
+    Parameters
+    ----------
+    joint_angle : (N, ..., n - 1) float, rad
+    control_angle : (N, n - 1) float, rad
+        The command that frame i sets out with.
+    """
+    control = control_angle.reshape(len(control_angle), *(1,) * (joint_angle.ndim - 2), -1)
+    return np.abs(joint_angle - control).mean((0, -1))
+
+
+def distance(centre: Array) -> Array:
+    """Length of the path of the centre of mass (N, ..., 2) m, in m; sources as `tracking_error`."""
+    return np.linalg.norm(np.diff(centre, axis=0), axis=-1).sum(0)
+
+
+def turning(rod_angle: Array) -> Array:
+    """Total change S of the mean heading of the rods (N, ..., n) rad, in rad; sources as `tracking_error`."""
+    return np.abs(np.diff(rod_angle.mean(-1), axis=0)).sum(0)
+
+
+def medium(sigma: ArrayLike = 1.0, scale: ArrayLike = 1.0) -> dict[str, Array]:
+    """Friction coefficients as reset options: medium index ``sigma``, times ``scale`` (eta of the appendix)."""
+    perpendicular, parallel = friction(sigma)
+    factor = np.asarray(scale, float)
+    return {"friction_perpendicular": factor * perpendicular, "friction_parallel": factor * parallel}
+
+
+def ensemble(
+    worm: Worm,
+    drive: Callable[[float], ArrayLike],
+    count: int,
+    duration: float,
+    every: float,
+    hold: float | None = None,
+    start: Mapping[str, ArrayLike] | None = None,
+    signals: Sequence[str] = ("centre", "rod_angle"),
+) -> dict[str, Array]:
+    """Simulate many worms side by side; `simulate` does one.
+
+    Parameters
+    ----------
+    worm : Worm
+    drive : function of time (s)
+        Control angles (n - 1,) or (count, n - 1) in rad, asked for the middle of each ``hold``.
+    count : int
+        Worms.
+    duration, every : float, s
+        A multiple of ``every``, which is one of ``hold``.
+    hold : float, s, optional
+        Time for which a command is held, a multiple of the time step; one step by default.
+    start : mapping, optional
+        Initial values and parameters, each with or without a leading axis of worms; see `Worm.reset`.
+    signals : sequence of str
+        What to record, see `Worm`.
+
+    Returns
+    -------
+    dict
+        Name to array (N, count, ...); NaN from where a worm failed.
+    """
+    hold = worm.dt if hold is None else hold
+    steps, stride, records = round(hold / worm.dt), round(every / hold), round(duration / every)
+    if min(steps, stride, records) < 1 or not np.allclose(
+        [steps * worm.dt, stride * hold, records * every], [hold, every, duration], rtol=1e-6, atol=0
+    ):
+        raise ValueError(
+            f"duration, every, hold and the time step must each be a multiple of the next, "
+            f"got {duration!r}, {every!r}, {hold!r} and {worm.dt!r} s"
+        )
+    rows, ids = worm.rows(count), np.arange(count)
+    worm.reset(rows, ids, start)
+    shape = (count, worm.drive_size)
+    record = {name: [np.array(worm.sense(rows, name))] for name in signals}
+    for k in range(records * stride):
+        command = np.ascontiguousarray(np.broadcast_to(np.asarray(drive((k + 0.5) * hold), float), shape))
+        worm.advance(rows, ids, command, steps)
+        if (k + 1) % stride == 0:
+            for name in signals:
+                value = np.array(worm.sense(rows, name))
+                value[rows["status"] != 0] = np.nan
+                record[name].append(value)
+    return {name: np.array(values) for name, values in record.items()}
+
+
+def play(
+    worm: Worm,
+    angles: Array,
+    start: Mapping[str, ArrayLike] | None = None,
+    count: int = 1,
+    rate: float = FRAME_RATE,
+    signals: Sequence[str] = ("centre", "rod_angle", "rod_centre", "joint_angle"),
+) -> dict[str, Array]:
+    """Play a kymogram to many worms: each frame held for 1/rate, from rest in the shape of frame 0.
+
+    Chung et al. (2024), Fig. 3; with ``start=medium(...)`` Fig. 5, supplements 2 and 3, and Appendix 1,
+    Figs. 3 to 6.
+
+    Parameters
+    ----------
+    worm : Worm
+        Its time step divides 1/rate.
+    angles : (N, n - 1) float, rad
+    start, count, signals
+        As for `ensemble`.
+    rate : float, Hz
+        Frames a second.
+
+    Returns
+    -------
+    dict
+        Name to array (N, count, ...): as many snapshots as frames.
+    """
+    return ensemble(
+        worm,
+        lambda t: angles[int(t * rate)],
+        count,
+        (len(angles) - 1) / rate,
+        1 / rate,
+        hold=1 / rate,
+        start={"joint_angle": angles[0]} | dict(start or {}),
+        signals=signals,
+    )
+
+
+def wave_speed(
+    worm: Worm,
+    sigma: ArrayLike,
+    wavenumber: ArrayLike,
+    period: ArrayLike,
+    amplitude: ArrayLike = 0.6,
+    after: float = 0.0,
+    duration: float = 5.0,
+    bent: bool = False,
+    hold: float | None = None,
+) -> Array:
+    """Speed of worms driven by sines A cos(2 pi (nu (i - 1)/(n - 2) - t/T)), from rest.
+
+    Chung et al. (2024), Figs. 2 and 5. All array arguments broadcast against each other.
+
+    Parameters
+    ----------
+    worm : Worm
+    sigma : array_like
+        Medium index.
+    wavenumber : array_like
+    period : array_like, s
+    amplitude : array_like, rad
+    after, duration : float, s
+        Displacement counts from ``after`` to ``after + duration``.
+    bent : bool
+        Start in the shape of the first command instead of straight.
+    hold : float, s, optional
+        Hold each command for this long with the value that it has at the beginning, as the authors'
+        program does for 1 ms; otherwise each step takes the value at its middle.
+
+    Returns
+    -------
+    speed : array, m/s
+        Displacement of the centre of mass over time; NaN where a worm failed.
+    """
+    values = np.broadcast_arrays(*(np.asarray(v, float) for v in (sigma, wavenumber, period, amplitude)))
+    sigmas, nu, rate, height = values[0].ravel(), values[1].ravel(), 2 * np.pi / values[2].ravel(), values[3].ravel()
+    place = 2 * np.pi * nu[:, None] * np.linspace(0.0, 1.0, worm.drive_size)
+    cos, sin = height[:, None] * np.cos(place), height[:, None] * np.sin(place)
+    lead = 0.0 if hold is None else 0.5 * hold
+
+    def wave(t: float) -> Array:
+        angle = rate * (t - lead)
+        return np.cos(angle)[:, None] * cos + np.sin(angle)[:, None] * sin
+
+    start = medium(sigmas) | ({"joint_angle": wave(lead)} if bent else {})
+    every = np.gcd(round(after * 1000), round(duration * 1000)) / 1000
+    centre = ensemble(worm, wave, len(nu), after + duration, every, hold, start, ("centre",))["centre"]
+    path = centre[-1] - centre[round(after / every)]
+    return (np.linalg.norm(path, axis=-1) / duration).reshape(values[0].shape)
+
+
+def crawl_speed(worm: Worm, hold: float | None = None) -> float:
+    """Speed of the paper's crawl on agar in m/s: 0 to 5 s from rest in the shape of the wave; Fig. 2B."""
+    t = table()
+    wave = t["agar_wavenumber"], t["agar_period"], t["wave_amplitude"]
+    return float(wave_speed(worm, 1.0, *wave, bent=True, hold=hold))
+
+
+def swim_speed(worm: Worm, hold: float | None = None) -> float:
+    """Speed of the paper's swim in water in m/s, over the 20 periods after the first 2 s; Fig. 2D."""
+    t = table()
+    wave = t["water_wavenumber"], t["water_period"], t["wave_amplitude"]
+    return float(wave_speed(worm, 0.0, *wave, after=2.0, duration=20 * t["water_period"], bent=True, hold=hold))
+
+
+def speed_grid(worm: Worm, sigma: float, wavenumber: ArrayLike, period: ArrayLike) -> Array:
+    """Speed (K, L) m/s over wavenumbers (K,) and periods (L,) s, 0 to 5 s from straight rest; Fig. 5A."""
+    return wave_speed(worm, sigma, np.asarray(wavenumber)[:, None], np.asarray(period)[None, :])

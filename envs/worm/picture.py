@@ -1,0 +1,249 @@
+"""The worm's picture: body, tracks, friction forces, kymogram, and the goal of each task."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from ..core import canvas as c
+from ..core.canvas import Canvas, Panel
+from ..core.view import Trail
+from .animal import Worm, friction_force
+from .params import friction
+from .tasks import Escape, Follow, Reach, _Forward, _WormTask
+
+RADIUS = 0.04
+"""Half width of an adult in the middle, in lengths: 80 µm on 1 mm; Boyle, Berri & Cohen (2012), Front. Comput.
+Neurosci. 6:10, whose outline is the ellipse used here."""
+
+FLESH: c.Colour = (232, 206, 160)
+SHADE: c.Colour = (150, 112, 62)
+FORCE: c.Colour = (96, 84, 140)
+GHOST: c.Colour = (110, 116, 126)
+
+STRIP, SECONDS, BEND = 116.0, 8.0, 0.8
+"""Of the kymogram: height in pt, duration in s, joint angle of the deepest colour in rad."""
+
+TRACK = 160
+"""Moments of a track."""
+
+
+def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = None) -> None:
+    """Draw a worm.
+
+    Parameters
+    ----------
+    canvas : Canvas
+    task : task of the worm
+    trail : Trail
+    ghost : Trail, optional
+        Another worm with the same task.
+    """
+    animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
+    length = float(trail.rows["length"][-1])
+    # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
+    moments = round(2.0 * task.rate)
+    eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
+    area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
+    view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length)
+    view.grid(0.5 * length)
+    headline, caption = goal(task, canvas, view, trail)
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(f"{caption} {_medium(trail.rows[-1])}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
+    for other in reversed(both):
+        _tracks(view, animal, other, other is ghost)
+        if other is not ghost:
+            _forces(canvas, view, animal, other, moments)
+        _body(view, animal.points(other.rows[-1:])[0], other is ghost)
+    for other in both:
+        if other.name:
+            points = animal.points(other.rows[-moments:])
+            above = c.steady(np.stack([points[..., 0].mean(1), points[..., 1].max(1)], 1), moments)
+            view.label(other.name, above, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), (0, -16), c.PLATE)
+    view.scale_bar()
+    _legend(canvas)
+    _strip(canvas, task, trail)
+
+
+@singledispatch
+def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
+    """Tracks (N, 2) m of what must be seen besides the worm."""
+    return []
+
+
+@sights.register
+def _(task: Reach, trail: Trail) -> list[NDArray[np.float64]]:
+    return [trail.memory["target"]]
+
+
+@sights.register
+def _(task: Follow, trail: Trail) -> list[NDArray[np.float64]]:
+    return [task.place(trail.rows, trail.memory)]
+
+
+@singledispatch
+def goal(task: Any, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    return "", ""
+
+
+@goal.register
+def _(task: _Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory, length = trail.memory[-1], float(trail.rows["length"][-1])
+    start, way = memory["start"], memory["goal"]
+    side = np.array([-way[1], way[0]])
+    reach = np.hypot(*(view.high - view.low))
+    along = float(np.sum((0.5 * (view.low + view.high) - start) * way))
+    view.polyline([start + max(0.0, along - reach) * way, start + (along + reach) * way], c.GOAL, 1.0)
+    for k in range(max(0, int((along - reach) / length)), int((along + reach) / length) + 1):
+        mark = start + k * length * way
+        view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
+        view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
+    speed = task.info(trail.rows[-1:], trail.memory[-1:])["speed"][0]
+    return f"{round(1e3 * speed, 3) + 0.0:.3f} mm/s", "mean speed along the goal,"
+
+
+@goal.register
+def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory = trail.memory[-1]
+    view.ring(memory["target"], task.radius, c.GOAL, 2.0)
+    view.disc(memory["target"], 3.0, c.GOAL)
+    distance = task.info(trail.rows[-1:], trail.memory[-1:])["distance"][0]
+    return f"{1e3 * distance:.2f} mm", "from the head to the target,"
+
+
+@goal.register
+def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory, length = trail.memory[-1], float(trail.rows["length"][-1])
+    stages = (
+        ("reverse", memory["reversed"] / task.retreat, f"{1e3 * memory['reversed']:.2f} mm"),
+        ("turn", memory["turned"] / task.turn, f"{np.rad2deg(memory['turned']):.0f}°"),
+        ("run", memory["run"] / length, f"{1e3 * memory['run']:.2f} mm"),
+    )
+    for k, (name, share, value) in enumerate(stages):
+        x, colour = 24.0 + 150.0 * k, c.INK if memory["stage"] == k else c.MUTED
+        canvas.polygon([(x - 4, 18), (x + 134, 18), (x + 134, 46), (x - 4, 46)], c.PLATE)
+        canvas.label(name, (x, 26), colour, 14)
+        canvas.label(value, (x + 130, 27), colour, 12, (1.0, 0.5))
+        canvas.bar((x, 37, 130, 4), share, c.GOAL)
+    return "", ""
+
+
+@goal.register
+def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+    view.polyline(_path(task, trail), c.mix(c.PAPER, c.GOAL, 0.6), 4.0)
+    place = task.place(trail.rows[-1:], trail.memory[-1:])[0]
+    view.disc(place, 7.0, c.GOAL)
+    error = task.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
+    return f"{1e3 * error:.3f} mm", "from the centre to the real worm's,"
+
+
+def _path(task: Follow, trail: Trail) -> NDArray[np.float64]:
+    row, memory = trail.rows[-1:].copy(), trail.memory[-1:]
+    row["time"] = 0.0
+    return np.concatenate([task.place(row, memory, k) for k in range(0, len(task.path), 4)])
+
+
+def _shape(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Midline (N, 2) smoothed between the joints, and its dorsal and ventral sides, m."""
+    joints = np.linspace(0.0, 1.0, len(points))
+    length = float(np.sum(np.hypot(*np.diff(points, axis=0).T)))
+    # Denser at the ends, which are round.
+    along = 0.5 * (1.0 - np.cos(np.linspace(0.0, np.pi, 104)))
+    middle = CubicSpline(joints, points)(along)
+    radius = RADIUS * length * np.sqrt(np.maximum(0.0, 1.0 - (2.0 * along - 1.0) ** 2))
+    # The tail of the animal is a cone rather than half an ellipse.
+    radius *= np.minimum(1.0, 0.15 + 0.85 * np.sqrt(np.maximum(0.0, 1.0 - along) / 0.3))
+    return middle, *c.outline(middle, radius)
+
+
+def _body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
+    middle, dorsal, ventral = _shape(points)
+    whole = np.concatenate([dorsal, ventral[::-1]])
+    if ghost:
+        view.polygon(whole, (*GHOST, 90), (*GHOST, 150), 1.0)
+        return
+    radius = float(np.hypot(*(dorsal - ventral).T).max()) / (2 * view.point)
+    view.polygon(whole, FLESH, SHADE, 0.1 * radius)
+    view.polygon(np.concatenate([middle, ventral[::-1]]), c.mix(FLESH, SHADE, 0.18))
+    # The two bulbs of the pharynx.
+    view.polyline(middle[6:26], c.mix(FLESH, SHADE, 0.7), 0.22 * radius)
+    view.disc(middle[18], 0.28 * radius, SHADE)
+    view.disc(middle[26], 0.36 * radius, SHADE)
+    view.polyline(dorsal, c.WARM, 0.16 * radius)
+    view.polyline(ventral, c.COLD, 0.16 * radius)
+    view.disc(middle[1], 0.36 * radius, c.FORE)
+
+
+def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
+    points = animal.points(trail.rows[-TRACK:])
+    moments = np.arange(len(points))
+    between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
+    for end, colour in ((0, c.mix(c.PAPER, GHOST, 0.5)),) if ghost else ((-1, c.AFT), (0, c.FORE)):
+        track = points[:, end]
+        if len(track) > 3:  # fast swimming is sampled a dozen times in a wave only
+            track = CubicSpline(moments, track)(between)
+        view.polyline(track, colour, 1.25, c.PAPER)
+
+
+def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: int) -> None:
+    rows = trail.rows[-moments:]
+    force = friction_force(rows["rod_angle"], rows["rod_velocity"].swapaxes(1, 2), rows)
+    # Agar's forces are thousands of times those of water: the scale is the past's root mean square.
+    usual = np.sqrt(np.mean(np.sum(force**2, -1)))
+    if not usual > 0:
+        return
+    points = 22.0 / usual
+    joints = animal.points(rows[-1:])[0]
+    for at, vector in zip(0.5 * (joints[1:] + joints[:-1]), force[-1] * points * view.point, strict=True):
+        view.arrow(at, vector, FORCE, 1.25)
+    shown = c.rounded(2.0 * usual)
+    start, y = canvas.width - 24.0 - shown * points, canvas.height - STRIP - 62.0
+    canvas.arrow((start, y), (shown * points, 0.0), FORCE, 1.25)
+    canvas.label(f"friction {c.quantity(shown, 'N')}", (start, y), FORCE, 11, (1.0, 0.5), (-6, 0), c.PLATE)
+
+
+def _medium(row: Any) -> str:
+    """Say what the worm is in, by its friction."""
+    water, agar = friction([0.0, 1.0])[0]
+    b = float(row["friction_perpendicular"])
+    if b == 0.0:
+        return "without friction"
+    for name, value in (("in water", water), ("on agar", agar), ("on agar / 100", 0.01 * agar)):
+        if np.isclose(b, value, rtol=1e-6):
+            return name
+    return f"in medium {np.log(b / water) / np.log(agar / water):.2f} (water 0, agar 1)"
+
+
+def _legend(canvas: Canvas) -> None:
+    x, y = 24.0, canvas.height - STRIP - 20.0
+    for name, colour in (("head", c.FORE), ("tail", c.AFT), ("dorsal", c.WARM), ("ventral", c.COLD)):
+        canvas.polyline([(x, y), (x + 14, y)], colour, 2.5)
+        canvas.label(name, (x + 20, y), c.MUTED, 11, back=c.PLATE)
+        x += 68.0
+
+
+def _strip(canvas: Canvas, task: _WormTask, trail: Trail) -> None:
+    top, left, right = canvas.height - STRIP, 112.0, 56.0
+    height = 0.5 * (STRIP - 26.0)
+    shown = round(SECONDS * task.rate)
+    rows = trail.rows[-shown:]
+    canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
+    strips = (
+        ("commanded", f"joints, last {SECONDS:g} s", rows["control_angle"]),
+        ("actual", f"± {BEND:g} rad", np.diff(rows["rod_angle"])),
+    )
+    for k, (name, note, angles) in enumerate(strips):
+        y = top + 10 + k * (height + 6)
+        area = (left, y, canvas.width - left - right, height)
+        canvas.box(area, c.CARD)
+        panel = canvas.panel(area, (0, 0), (shown, 1))
+        panel.raster(c.diverging(angles.T, BEND), (0, 0), (len(rows), 1))
+        canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
+        canvas.label(note, (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
+        canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
+        canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)

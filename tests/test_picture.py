@@ -1,0 +1,391 @@
+"""Pictures: every id, with and without a display, and the commands that show them."""
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pygame
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVideo
+from gymnasium.wrappers import vector as wrappers
+
+from gymnosoma.agents import worm
+from gymnosoma.agents.evaluate import find_policy
+from gymnosoma.agents.play import Game
+from gymnosoma.agents.render import Film, render
+from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.core.batch import FASTEST
+from gymnosoma.envs.core.canvas import (
+    CARD,
+    COLD,
+    INK,
+    PAPER,
+    WARM,
+    Canvas,
+    diverging,
+    outline,
+    quantity,
+    rounded,
+    sequential,
+)
+from gymnosoma.envs.core.view import MOMENTS, Trail
+
+imageio = pytest.importorskip("imageio.v3")
+
+IDS = [f"gymnosoma/{name}" for name, *_ in CATALOGUE]
+SWIM = "gymnosoma/WormSwim-v0"
+ROOT = Path(__file__).parent.parent
+SMALL = {"width": 320, "height": 180}
+
+
+@pytest.fixture(autouse=True)
+def no_display(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def dummy(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    yield
+    pygame.display.quit()
+
+
+def walk(env, steps, seed=0):
+    """Observation and frame at the start and after each of some random steps."""
+    env.action_space.seed(seed)
+    observations, frames = [env.reset(seed=seed)[0]], [env.render()]
+    for _ in range(steps):
+        observations.append(env.step(0.3 * env.action_space.sample())[0])
+        frames.append(env.render())
+    return np.array(observations), frames
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_draws_every_id_without_a_display(env_id):
+    env = gymnasium.make(env_id, render_mode="rgb_array", **SMALL)
+    observations, frames = walk(env, 12)
+    for frame in frames:
+        assert frame.shape == (180, 320, 3) and frame.dtype == np.uint8
+        assert np.mean(np.any(frame != PAPER[:3], axis=-1)) > 0.1
+        assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 50
+    differences = [np.mean(a != b) for a, b in pairwise(frames)]
+    assert min(differences) > 1e-4
+    assert not pygame.display.get_init()
+    blind = gymnasium.make(env_id)
+    blind.action_space.seed(0)
+    assert np.array_equal(observations[0], blind.reset(seed=0)[0])
+    for observation in observations[1:]:
+        assert np.array_equal(observation, blind.step(0.3 * blind.action_space.sample())[0])
+    env.close()
+    env.close()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_rows_of_a_vector_are_drawn_as_alone(env_id):
+    envs = gymnasium.make_vec(env_id, num_envs=3, render_mode="rgb_array", **SMALL)
+    envs.action_space.seed(0)
+    envs.reset(seed=5)
+    actions = [0.3 * envs.action_space.sample() for _ in range(6)]
+    for action in actions:
+        envs.step(action)
+    frames = envs.render()
+    assert isinstance(frames, tuple) and len(frames) == 3
+    for i in range(3):
+        env = gymnasium.make(env_id, render_mode="rgb_array", **SMALL)
+        env.reset(seed=5 + i)
+        for action in actions:
+            env.step(action[i])
+        assert np.array_equal(env.render(), frames[i])
+    envs.close()
+    envs.close()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_frames_come_no_faster_than_films_bear(env_id):
+    env = gymnasium.make(env_id, render_mode="rgb_array", **SMALL)
+    task = env.unwrapped.task
+    assert env.metadata["render_fps"] == min(task.rate, FASTEST)
+    assert gymnasium.make_vec(env_id, num_envs=1).metadata["render_fps"] == min(task.rate, FASTEST)
+
+
+def test_says_when_it_is_slow_motion():
+    frames = []
+    for rate in (50.0, 100.0):
+        env = gymnasium.make(SWIM, render_mode="rgb_array", rate=rate)
+        env.reset(seed=0)
+        frames.append(env.render())
+    corner = np.s_[40:60, 760:940]
+    assert (frames[0][corner] != frames[1][corner]).any()
+
+
+def test_draws_a_worm_unlike_the_paper_s():
+    env = gymnasium.make(SWIM, render_mode="rgb_array", n_rods=3, actions="modes", **SMALL)
+    for options in ({"length": 3e-3}, {"friction_perpendicular": 0.0, "friction_parallel": 0.0}):
+        env.reset(seed=0, options=options)
+        env.step(env.action_space.sample())
+        assert len(np.unique(env.render().reshape(-1, 3), axis=0)) > 50
+
+
+def test_passes_gymnasiums_checker(dummy):
+    check_env(gymnasium.make(SWIM, render_mode="rgb_array", **SMALL).unwrapped)
+
+
+def test_restored_environment_is_drawn_again():
+    env = gymnasium.make(SWIM, render_mode="rgb_array", **SMALL).unwrapped
+    env.reset(seed=0)
+    snapshot, action = env.save(), np.full(env.action_space.shape, 0.1)
+    env.step(action)
+    env.restore(snapshot)
+    first = env.render()
+    env.step(action)
+    env.restore(snapshot)
+    assert np.array_equal(env.render(), first)
+
+
+def test_trail_keeps_the_newest_moments():
+    trail = Trail(np.dtype([("time", "f8")]), np.dtype([("goal", "f8")]))
+    for k in range(3 * MOMENTS + 7):
+        trail.note(np.array((k,), trail.rows.dtype), np.array((-k,), trail.memory.dtype))
+    assert np.array_equal(trail.rows["time"], np.arange(2 * MOMENTS + 7, 3 * MOMENTS + 7))
+    assert np.array_equal(trail.memory["goal"], -trail.rows["time"])
+    trail.begin()
+    assert len(trail.rows) == 0
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="render_mode must be"):
+        gymnasium.make_vec(SWIM, num_envs=1, render_mode="ansi")
+    with pytest.raises(ValueError, match="width must be an integer from"):
+        gymnasium.make(SWIM, render_mode="rgb_array", width=3)
+    with pytest.raises(ValueError, match="height must be an integer from"):
+        gymnasium.make(SWIM, render_mode="rgb_array", height=270.5)
+    env = gymnasium.make(SWIM, render_mode="rgb_array").unwrapped
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.render()
+    env = gymnasium.make(SWIM).unwrapped
+    env.reset()
+    with pytest.warns(UserWarning, match="render_mode is None"):
+        assert env.render() is None
+
+
+def test_human_mode_needs_a_display():
+    env = gymnasium.make(SWIM, render_mode="human")
+    with pytest.raises(ValueError, match="a window needs a display"):
+        env.reset(seed=0)
+
+
+def test_human_mode_shows_true_speed_and_can_be_closed(dummy):
+    env = gymnasium.make(SWIM, render_mode="human", **SMALL)
+    env.reset(seed=0)
+    assert pygame.display.get_surface().get_size() == (320, 180)
+    action, started = np.zeros(24, np.float32), pygame.time.get_ticks()
+    for _ in range(8):
+        env.step(action)
+    assert pygame.time.get_ticks() - started >= 8 * 24
+    assert env.render() is None
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    env.step(action)
+    assert not pygame.display.get_init()
+    env.step(action)
+    env.close()
+    env.close()
+
+
+def test_human_mode_of_a_vector_shows_the_first(dummy):
+    envs = gymnasium.make_vec(SWIM, num_envs=4, render_mode="human", **SMALL)
+    envs.reset(seed=0)
+    envs.step(envs.action_space.sample())
+    assert pygame.display.get_caption()[0] == "Swim, animal 1 of 4"
+    envs.close()
+    envs.close()
+
+
+def test_wrapper_shows_frames(dummy):
+    env = HumanRendering(gymnasium.make(SWIM, render_mode="rgb_array", **SMALL))
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    env.close()
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_wrappers_record_films(count, tmp_path):
+    pytest.importorskip("moviepy")
+    if count:
+        envs = gymnasium.make_vec(SWIM, num_envs=count, render_mode="rgb_array", **SMALL)
+        env = wrappers.RecordVideo(wrappers.RecordEpisodeStatistics(envs), str(tmp_path))
+    else:
+        env = gymnasium.make(SWIM, render_mode="rgb_array", **SMALL)
+        env = RecordVideo(RecordEpisodeStatistics(env), str(tmp_path), disable_logger=True)
+    env.reset(seed=0)
+    for _ in range(9):
+        env.step(env.action_space.sample())
+    env.close()
+    (film,) = tmp_path.glob("*.mp4")
+    frames = imageio.imread(film)
+    assert 9 <= len(frames) <= 10 and frames.std() > 5  # moviepy rounds the duration
+    assert imageio.immeta(film)["fps"] == 40
+
+
+@pytest.mark.parametrize("kind", ["mp4", "gif", "png"])
+def test_command_saves(kind, tmp_path):
+    path = tmp_path / f"film.{kind}"
+    assert render(SWIM, "best_sine", path, seconds=0.5, **SMALL) == 20
+    frames = imageio.imread(path)
+    assert frames.shape == {"mp4": (20, 180, 320, 3), "gif": (10, 180, 320, 3), "png": (180, 320, 3)}[kind]
+    if kind == "gif":
+        assert imageio.immeta(path)["duration"] == 50
+
+
+def test_ghost_starts_where_the_policy_does():
+    film = Film(SWIM, find_policy(SWIM, "best_sine"), find_policy(SWIM, "baseline"), seed=3, seconds=0.5, **SMALL)
+    alone = Film(SWIM, find_policy(SWIM, "best_sine"), seed=3, seconds=0.5, **SMALL)
+    for _ in zip(film, alone, strict=True):
+        pass
+    ghost, policy = film._ghost.trail.rows, film._actor.trail.rows
+    assert np.array_equal(ghost["rod_angle"][0], policy["rod_angle"][0])
+    assert not np.array_equal(ghost["rod_angle"][-1], policy["rod_angle"][-1])
+    assert np.array_equal(policy, alone._actor.trail.rows)
+    assert not np.array_equal(film.draw().array(), alone.draw().array())
+    film.close()
+    alone.close()
+
+
+def test_film_is_an_episode_long():
+    env_id = "gymnosoma/WormFollow-v0"
+    film = Film(env_id, find_policy(env_id, "baseline"), seconds=1e9, **SMALL)
+    assert sum(1 for _ in film) <= len(film) == 600
+    film.close()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["render", "WormSwim-v0"], "a window needs a display"),
+        (["play", "WormSwim-v0"], "a window needs a display"),
+        (["render", "WormSwim-v0", "--save", "film.avi"], "save must end in one of"),
+        (["render", "WormSwim-v0", "--save", "nowhere/film.mp4"], "save must be in a folder that exists"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "321x180"], "size must be even"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "big"], "size must be WIDTHxHEIGHT"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--seconds", "-1"], "seconds must be finite"),
+    ],
+)
+def test_commands_say_what_is_wrong(arguments, message, tmp_path):
+    command = [sys.executable, str(ROOT / "train.py"), *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.rpartition("\r")[2].strip().startswith("error: ") and message in last
+    assert not any(tmp_path.iterdir())
+
+
+def key(name, down=True):
+    kind = pygame.KEYDOWN if down else pygame.KEYUP
+    pygame.event.post(pygame.event.Event(kind, key=pygame.key.key_code(name)))
+
+
+def test_person_steers(dummy):
+    game = Game("gymnosoma/WormCrawl-v0", **SMALL)
+    env, steering = game._env, game.steering
+    game.turn()
+    key("right")
+    key("up")
+    for _ in range(4):
+        game.turn()
+    assert steering.bias > 0.04 and steering.frequency > 1 / 1.6
+    key("right", down=False)
+    key("up", down=False)
+    key("m")
+    for _ in range(5):
+        game.turn()
+    assert steering.bias == 0.0
+    assert env.bodies.rows["friction_perpendicular"][0] == pytest.approx(0.00128)  # agar / 100
+    time = env.bodies.rows["time"][0]
+    assert time == pytest.approx(10 / steering.rate)
+    key("space")
+    game.turn()
+    assert game.paused and env.bodies.rows["time"][0] == time
+    key("space")
+    key("t")
+    key("h")
+    key("b")
+    key("r")
+    game.turn()
+    assert env.bodies.rows["time"][0] == pytest.approx(1 / steering.rate)
+    key("escape")
+    game.turn()
+    assert not game.running
+    game.close()
+
+
+def test_end_of_the_episode_waits_for_the_person(dummy):
+    game = Game("gymnosoma/WormReach-v0", **SMALL)
+    game._env.bodies.memory["target"] = game.task.animal.points(game._env.bodies.rows)[:, 0]
+    for _ in range(3):
+        game.turn()
+    assert game._env.bodies.rows["time"][0] == pytest.approx(1 / game.steering.rate)
+    key("r")
+    game.turn()
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    game.turn()
+    assert not game.running
+
+
+def test_steering_bends_to_the_side_of_the_key():
+    task = gymnasium.make(SWIM).unwrapped.task
+    for side, sign in (("right", 1), ("left", -1)):
+        steering = worm.Steering(task)
+        steering.amplitude = 0.0
+        for _ in range(40):
+            steering.hold({side}, 0.025)
+        assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
+
+
+def test_only_pictures_know_pygame():
+    files = (path.relative_to(ROOT / "envs").as_posix() for path in (ROOT / "envs").rglob("*.py"))
+    knowing = {file for file in files if "import pygame" in (ROOT / "envs" / file).read_text()}
+    assert knowing == {"core/canvas.py", "core/view.py"}
+    script = f"import gymnasium, gymnosoma, sys; gymnasium.make({SWIM!r}); assert 'pygame' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_trace_fills_and_then_scrolls():
+    canvas, ends = Canvas(480, 270), []
+    for now in (1.0, 2.0, 3.0):
+        canvas.clear()
+        time = np.linspace(0.0, now, 200)
+        panel = canvas.trace((0, 0, canvas.width, 200), time, np.sin(9 * time), 2.0, 1.5, WARM, "sine")
+        red = canvas.array()[..., 0] > canvas.array()[..., 2] + 60.0
+        ends.append(np.nonzero(red.any(0))[0].max() / 480)
+        assert panel.high[0] - panel.low[0] == 2.0
+    assert ends == pytest.approx([0.5, 1.0, 1.0], abs=0.01)
+
+
+def test_colours_show_size_and_sign():
+    assert [tuple(c) for c in diverging([-2.0, 0.0, 2.0], 1.0)] == [COLD, CARD, WARM]
+    assert [tuple(c) for c in sequential([-1.0, 0.0, 3.0], 2.0)] == [CARD, CARD, INK]
+
+
+def test_canvas_measures():
+    canvas = Canvas(640, 360)
+    canvas.clear()
+    canvas.box((0, 0, canvas.width / 2, canvas.height), WARM)
+    frame = canvas.array()
+    assert (frame[:, :320] == WARM).all() and (frame[:, 320:] == PAPER).all()
+    canvas.clear()
+    view = canvas.view((0, 0, canvas.width, canvas.height), [(0.0, 0.0), (3.0, 0.0)], 1.0, margin=0.5)
+    assert view.high[0] - view.low[0] == pytest.approx(4.0)
+    view.disc((3.0, 0.0), 10.0, WARM)
+    rows, columns = np.nonzero(np.all(canvas.array() == WARM, axis=-1))
+    assert rows.mean() == pytest.approx(179.5, abs=1) and columns.mean() == pytest.approx(640 * 3.5 / 4, abs=1)
+    view.polyline(np.full((5, 2), np.nan), WARM)
+    view.arrow((0, 0), (0, 0), WARM)
+    left, right = outline(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), 0.5)
+    assert (left[:, 1] == 0.5).all() and (right[:, 1] == -0.5).all()
+    assert quantity(2e-4, "m") == "200 µm" and quantity(0.0, "N") == "0 N" and quantity(1.5e-12, "N") == "1.5 pN"
+    assert [rounded(v) for v in (0.9, 1.0, 4.9, 70.0)] == [0.5, 1.0, 2.0, 50.0]

@@ -1,0 +1,433 @@
+"""Invariants of the worm's mechanics, an independent solver, independence of batching, and clear failures."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core import table as tables
+from gymnosoma.envs.core.chain import chain_crosses, chain_points
+from gymnosoma.envs.core.jit import sincos
+from gymnosoma.envs.worm import Worm, WormParams
+from gymnosoma.envs.worm.analysis import medium
+from gymnosoma.envs.worm.body import BROKEN, FOLDED
+from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram, load_kymogram
+
+SCHEMES = ("midpoint", "published")
+
+
+def wave(sigma, n):
+    return SineKymogram.for_medium(sigma, ramp=0.0, n_joints=n - 1)
+
+
+def continuous_model(params, control, duration):
+    """Solve the model with scipy, written in minimal coordinates (rod angles, centre) instead of joint forces.
+
+    From straight rest. Returns rod angles and centre.
+    """
+    n = params.n_rods
+    m, r = params.mass / n, params.length / (2 * n)
+    inertia = m * r**2 / 3
+    b_par, b_perp = params.friction_parallel / n, params.friction_perpendicular / n
+    # Rod centres relative to the centre of mass: d_i = sum_j lever_ij (cos s_j, sin s_j).
+    lever = np.tril(np.full((n, n), 2 * r), -1) + r * np.eye(n)
+    lever -= lever.mean(0)
+    coupling = m * lever.T @ lever
+
+    def slope(t, y):
+        s, _, omega, v_centre = np.split(y, [n, n + 2, 2 * n + 2])
+        along, normal = np.stack([np.cos(s), np.sin(s)]), np.stack([-np.sin(s), np.cos(s)])
+        v = v_centre[:, None] + (omega * normal) @ lever.T
+        force = -b_par * (v * along).sum(0) * along - b_perp * (v * normal).sum(0) * normal
+        theta = np.diff(s)
+        tau = params.stiffness * (theta - control(t)) + params.damping * np.diff(omega)
+        tau = tau / np.cos(theta / 2) ** 2
+        torque = np.append(tau, 0) - np.append(0, tau) - b_perp * r**2 / 3 * omega + (force @ lever * normal).sum(0)
+        gap = s[:, None] - s
+        mass = coupling * np.cos(gap) + inertia * np.eye(n)
+        alpha = np.linalg.solve(mass, torque - (coupling * np.sin(gap)) @ omega**2)
+        return np.concatenate([omega, v_centre, alpha, force.sum(1) / params.mass])
+
+    scale = np.concatenate([np.ones(n), np.full(2, params.length), np.ones(n), np.full(2, params.length)])
+
+    def f(t, z):
+        return slope(t, z * scale) / scale
+
+    def jacobian(t, z):
+        """By complex steps: exact, where differences fail on a model with rates from 1 to 1e9 per second."""
+        return np.stack([f(t, z + 1e-30j * e).imag * 1e30 for e in np.eye(len(z))], 1)
+
+    # Tightening to 1e-9 changes the angles by 1e-11.
+    run = solve_ivp(f, (0, duration), np.zeros(2 * n + 4), "Radau", jac=jacobian, rtol=1e-8, atol=1e-10)
+    assert run.success
+    end = run.y[:, -1] * scale
+    return end[:n], end[n : n + 2]
+
+
+def end_of(params, scheme, dt, duration, control):
+    run = simulate(Worm(params, dt, scheme), control, duration, every=duration)
+    assert run.failure is None
+    return run["rod_angle"][-1], run["centre"][-1]
+
+
+# Largest error of an angle (rad) and of the centre (body lengths) at 5 ms, as measured after 0.1 s.
+ERRORS = {
+    (3, 0.0): (3.83e-5, 5.63e-8),
+    (3, 1.0): (8.01e-7, 1.58e-7),
+    (10, 0.0): (1.55e-4, 1.68e-6),
+    (10, 1.0): (7.59e-6, 6.91e-7),
+    (50, 0.0): (1.15e-3, 2.86e-5),
+    (50, 1.0): (3.19e-5, 3.07e-7),
+}
+
+
+@pytest.mark.parametrize("n, sigma", ERRORS)
+def test_midpoint_converges_to_the_model_with_order_two(n, sigma):
+    """With a command that starts smoothly; a jump adds an initial layer that no step above 1e-5 s resolves."""
+    params, sine, duration = WormParams.in_medium(sigma, n_rods=n), wave(sigma, n), 0.1
+
+    def control(t):
+        return sine(t) * np.sin(0.5 * np.pi * t / duration) ** 2
+
+    angle, centre = continuous_model(params, control, duration)
+    steps = 5e-3 / 2.0 ** np.arange(5)
+    ends = [end_of(params, "midpoint", dt, duration, control) for dt in steps]
+    errors = np.array([(np.abs(s - angle).max(), np.linalg.norm(x - centre) / params.length) for s, x in ends])
+    np.testing.assert_allclose(errors[0], ERRORS[n, sigma], rtol=0.02)
+    order = np.log2(errors[-2] / errors[-1])
+    assert 1.95 < order[0] < 2.05
+    assert 1.85 < order[1] < 2.05  # the centre's own error is smaller and settles later
+
+
+@pytest.mark.parametrize("n, sigma, error", [(10, 0.0, 2.0e-4), (50, 0.0, 8.9e-4), (50, 1.0, 1.4e-4)])
+def test_midpoint_from_a_jump_of_the_command(n, sigma, error):
+    """The paper's start: straight, with the wave at full amplitude. Errors in rad as measured at 5 ms."""
+    params, sine, duration = WormParams.in_medium(sigma, n_rods=n), wave(sigma, n), 0.1
+    angle, _ = continuous_model(params, sine, duration)
+    assert np.abs(end_of(params, "midpoint", 5e-3, duration, sine)[0] - angle).max() < error
+
+
+@pytest.mark.parametrize(
+    "sigma, midpoint, published", [(1.0, (4.8e-4, 1.9e-5), 1.8e-3), (0.0, (2.6e-3, 1.05e-4), 8.3e-2)]
+)
+def test_error_of_the_head_after_ten_seconds(sigma, midpoint, published):
+    """In mm, from straight rest, against the midpoint scheme at 0.2 ms (itself within 3e-6 mm of 0.05 ms)."""
+    params, sine = WormParams.in_medium(sigma), wave(sigma, 25)
+
+    def head(scheme, dt, hold=None):
+        return simulate(Worm(params, dt, scheme), sine, 10.0, every=10.0, hold=hold)["head"][-1]
+
+    reference = head("midpoint", 2e-4)
+    for dt, error in zip((5e-3, 1e-3), midpoint, strict=True):
+        assert 1e3 * np.linalg.norm(head("midpoint", dt) - reference) < 1.02 * error
+    assert 1e3 * np.linalg.norm(head("published", 1e-5, 1e-3) - reference) < published
+
+
+@pytest.mark.parametrize("n, offset", [(3, 3.09e-4), (10, 1.17e-4), (25, 5.2e-5)])
+def test_published_is_first_order_with_a_limit_beside_the_model(n, offset):
+    """Its correction of the angular momentum takes rods for points, so a difference (rad) stays for dt -> 0."""
+    params, sine, duration = WormParams.in_medium(1.0, n_rods=n), wave(1.0, n), 0.1
+    angle, _ = continuous_model(params, sine, duration)
+    coarse, middle, fine = (end_of(params, "published", dt, duration, sine)[0] for dt in (4e-5, 2e-5, 1e-5))
+    order = np.log2(np.abs(coarse - middle).max() / np.abs(middle - fine).max())
+    assert 0.99 < order < 1.01
+    limit = 2 * fine - middle
+    assert np.abs(limit - angle).max() == pytest.approx(offset, rel=0.02)
+
+
+def free_chain(scheme, dt, duration=4.0):
+    """Let a chain with springs, but without friction and damping, move; momentum, spin, energy at both ends."""
+    params = WormParams(n_rods=10, mass=2e-3, friction_perpendicular=0.0, friction_parallel=0.0, damping=0.0)
+    worm, ids, rng = Worm(params, dt, scheme), np.zeros(1, np.int64), np.random.default_rng(0)
+    rows = worm.rows(1)
+    start = {
+        "joint_angle": 0.3 * rng.standard_normal(9),
+        "rod_rate": np.linspace(-1, 1, 10) + 0.3 * rng.standard_normal(10),
+        "centre_velocity": (1e-3, 2e-3),
+        "centre": (1e-4, 0.0),
+    }
+    worm.reset(rows, ids, start)
+    rows["control_angle"] = 0.2
+    m, r = params.mass / 10, params.length / 20
+
+    def invariants(back):
+        now = rows.copy()
+        now["rod_angle"] -= back * rows["rod_rate"]
+        now["centre"] -= back * rows["centre_velocity"]
+        place, velocity = worm.sense(now, "rod_centre"), worm.sense(now, "rod_velocity")
+        spin = m * np.cross(place, velocity).sum() + m * r**2 / 3 * now["rod_rate"].sum()
+        return m * velocity.sum(1)[0], spin, worm.energy(now)[0]
+
+    before = invariants(0.0)
+    worm.advance(rows, ids, np.full((1, 9), 0.2), round(duration / dt))
+    # The midpoint scheme has its velocities half a step before its angles.
+    return before, invariants(0.5 * dt if scheme == "midpoint" else 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+def test_midpoint_without_friction():
+    """Momentum to round-off; angular momentum and energy with an error of third order, energy never gained."""
+    losses = []
+    for dt in (1e-3, 5e-4):
+        (p0, l0, e0), (p1, l1, e1) = free_chain("midpoint", dt)
+        np.testing.assert_allclose(p1, p0, rtol=1e-12)  # measured 3e-13
+        losses.append((abs(l1 / l0 - 1), 1 - e1 / e0))
+    (spin, energy), (spin_half, energy_half) = losses
+    assert spin < 2e-6 and 0 < energy < 2e-5  # measured 1.0e-6 and 1.5e-5
+    assert spin / spin_half > 2**2.5 and energy / energy_half > 2**2.5
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+def test_published_without_friction():
+    """Momentum to round-off; angular momentum is off by 0.1% whatever the step, energy falls with first order."""
+    losses = []
+    for dt in (1e-4, 5e-5):
+        (p0, l0, e0), (p1, l1, e1) = free_chain("published", dt, 0.5)
+        np.testing.assert_allclose(p1, p0, rtol=1e-14)
+        losses.append((abs(l1 / l0 - 1), 1 - e1 / e0))
+    (spin, energy), (spin_half, energy_half) = losses
+    assert spin == pytest.approx(1e-3, rel=0.05) and spin_half == pytest.approx(spin, rel=0.05)
+    assert energy / energy_half == pytest.approx(2.0, rel=0.05)
+
+
+@pytest.mark.parametrize("friction", [5.2e-6, 0.128])
+@pytest.mark.parametrize("scheme, dt", [("midpoint", 5e-3), ("published", 1e-5)])
+def test_isotropic_friction_moves_nothing(scheme, dt, friction):
+    worm = Worm(WormParams(friction_perpendicular=friction, friction_parallel=friction), dt, scheme)
+    run = simulate(worm, SineKymogram(0.6, 1.0, 0.8, ramp=0.0), 1.0, every=0.5, hold=5e-3)
+    assert np.ptp(run["joint_angle"][-1]) > 0.25
+    assert np.abs(run["centre"]).max() < 1e-16 * worm.params.length  # measured 3e-18
+
+
+def random_run(worm, count, steps, seed=1):
+    """Rows of different worms with different commands; row i does not depend on ``count``."""
+    rng = np.random.default_rng(seed)
+    angle, command = 0.5 * rng.standard_normal((2, 64, worm.drive_size))
+    sigma = rng.uniform(0, 1, 64)
+    rows, ids = worm.rows(count), np.arange(count)
+    worm.reset(rows, ids, medium(sigma[:count]) | {"joint_angle": angle[:count]})
+    for k in range(3):
+        worm.advance(rows, ids, (1 - k) * command[:count], steps)
+    return rows
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("n", [3, 25])
+def test_rows_do_not_depend_on_their_number_or_on_threads(scheme, n):
+    params = WormParams(n_rods=n)
+    worm = Worm(params, scheme=scheme)
+    forty = random_run(worm, 40, 5)
+    assert not forty["status"].any()
+    for count in (1, 2, 3, 16, 17):
+        assert random_run(worm, count, 5).tobytes() == forty[:count].tobytes()
+    for threads in (2, 4):
+        assert random_run(Worm(params, scheme=scheme, threads=threads), 40, 5).tobytes() == forty.tobytes()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_failures_are_reported_and_stay_in_their_row(scheme):
+    worm, ids = Worm(scheme=scheme), np.arange(20)
+    command = np.full((20, 24), 0.1)
+
+    def run(break_it):
+        rows = worm.rows(20)
+        worm.reset(rows, ids)
+        drive = command.copy()
+        break_it(rows, drive)
+        before = rows.copy()
+        worm.advance(rows, ids, drive, 10)
+        return before, rows
+
+    def fold(rows, drive):
+        rows["rod_angle"][5, 12:] += np.pi
+
+    def overflow(rows, drive):
+        rows["rod_rate"][5, 3] = 1e300
+
+    def not_a_number(rows, drive):
+        drive[5, 7] = np.nan
+
+    _, healthy = run(lambda rows, drive: None)
+    assert not healthy["status"].any()
+    for break_it, status in ((fold, FOLDED), (overflow, BROKEN), (not_a_number, BROKEN)):
+        before, after = run(break_it)
+        assert after["status"][5] == status and status in worm.failures
+        for name in set(after.dtype.names) - {"status", "control_angle"}:
+            np.testing.assert_array_equal(after[name][5], before[name][5])
+            assert np.isfinite(after[name][5]).all()
+        others = ids != 5
+        assert after[others].tobytes() == healthy[others].tobytes()
+        # What the failure leaves in the lane's work space must not reach the next worm there.
+        assert run(lambda rows, drive: None)[1].tobytes() == healthy.tobytes()
+
+
+def test_simulate_ends_with_the_failure():
+    folded = np.zeros(24)
+    folded[11] = np.pi
+    run = simulate(Worm(), np.zeros(24), 1.0, start={"joint_angle": folded})
+    assert run.failure == "a joint folded back to 180 degrees"
+    assert len(run.time) == 1 and np.isfinite(run["rod_angle"]).all()
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long double is no longer than double here")
+def test_sincos_against_long_double():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(-s, s, 20000) for s in (1e-3, 4.0, 100.0, 1e5)] + [np.pi / 4 * np.arange(-64, 65)])
+    ours = np.array([sincos(value) for value in x])
+    exact = np.stack([np.sin(x.astype(np.longdouble)), np.cos(x.astype(np.longdouble))], 1)
+    assert np.abs(ours - exact).max() < 2e-16  # measured 1.8e-16
+
+
+def crosses_exactly(points):
+    """Tell whether two rods that are not neighbours meet, in rational arithmetic."""
+    p = [tuple(map(Fraction, point)) for point in points.tolist()]
+
+    def side(a, b, c):
+        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+    return any(
+        side(p[i], p[i + 1], p[j]) * side(p[i], p[i + 1], p[j + 1]) < 0
+        and side(p[j], p[j + 1], p[i]) * side(p[j], p[j + 1], p[i + 1]) < 0
+        for i in range(len(p) - 1)
+        for j in range(i + 2, len(p) - 1)
+    )
+
+
+def test_self_crossing_against_every_pair():
+    rng = np.random.default_rng(0)
+    angle = np.cumsum(rng.normal(rng.uniform(0, 0.4, (300, 1)), rng.uniform(0.1, 0.8, (300, 1)), (300, 25)), 1)
+    points = np.empty((300, 26, 2))
+    chain_points(angle, np.zeros((300, 2)), np.ones(300), points)
+    expected = np.array([crosses_exactly(chain) for chain in points])
+    assert 60 < expected.sum() < 240
+    np.testing.assert_array_equal(chain_crosses(angle), expected)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"n_rods": 2}, "n_rods must be an integer of at least 3, got 2"),
+        ({"n_rods": 25.0}, "n_rods"),
+        ({"mass": 0.0}, "mass must be finite and greater than 0"),
+        ({"length": np.nan}, "length"),
+        ({"friction_parallel": -1.0}, "friction_parallel must be finite and at least 0"),
+        ({"stiffness": np.inf}, "stiffness"),
+    ],
+)
+def test_impossible_parameters(change, message):
+    with pytest.raises(ValueError, match=message):
+        WormParams(**change)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"scheme": "euler"}, "scheme must be one of midpoint, published, got 'euler'"),
+        ({"dt": 0.0}, "dt"),
+        ({"dt": np.nan}, "dt"),
+        ({"threads": 0}, "threads must be at least 1"),
+    ],
+)
+def test_impossible_worms(change, message):
+    with pytest.raises(ValueError, match=message):
+        Worm(**change)
+
+
+@pytest.mark.parametrize("sigma, scale", [(np.nan, 1.0), (1.0, -1.0), (1.0, np.inf)])
+def test_impossible_media(sigma, scale):
+    with pytest.raises(ValueError, match="sigma"):
+        WormParams.in_medium(sigma, scale)
+
+
+@pytest.mark.parametrize(
+    "start, message",
+    [
+        ({"angle": 0.0}, "'angle' is not known; allowed are rod_angle"),
+        ({"joint_angle": np.zeros(23)}, r"joint_angle must have shape \(24,\)"),
+        ({"centre": (0.0, np.nan)}, "centre must be finite"),
+        ({"mass": -1.0}, "mass"),
+    ],
+)
+def test_impossible_starts(start, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(Worm(), np.zeros(24), 0.1, start=start)
+
+
+@pytest.mark.parametrize(
+    "drive, times, message",
+    [
+        (np.zeros(23), {}, r"drive must have shape \(24,\), got \(23,\)"),
+        (np.full(24, np.nan), {}, "drive must be finite"),
+        (lambda t: np.zeros((2, 24)), {}, "drive must have shape"),
+        (np.zeros(24), {"duration": 0.0}, "duration must be a positive multiple of every"),
+        (np.zeros(24), {"duration": np.inf}, "duration"),
+        (np.zeros(24), {"every": 0.03}, "duration"),
+        (np.zeros(24), {"hold": 0.007}, "hold must be a positive multiple of the time step"),
+    ],
+)
+def test_impossible_simulations(drive, times, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(Worm(), drive, **{"duration": 0.1} | times)
+
+
+def test_unknown_signals():
+    worm = Worm()
+    with pytest.raises(ValueError, match="'speed' is not known"):
+        worm.sense(worm.rows(1), "speed")
+    with pytest.raises(KeyError, match="'speed' was not recorded"):
+        simulate(worm, np.zeros(24), 0.1)["speed"]
+
+
+def test_unreadable_kymograms(tmp_path):
+    np.save(tmp_path / "whole.npy", np.zeros((8, 24)))
+    np.savetxt(tmp_path / "whole.csv", np.ones((8, 24)), delimiter=",")
+    assert load_kymogram(tmp_path / "whole.npy").shape == load_kymogram(tmp_path / "whole.csv").shape == (8, 24)
+    whole = (tmp_path / "whole.npy").read_bytes()
+    (tmp_path / "truncated.npy").write_bytes(whole[:500])
+    (tmp_path / "header.npy").write_bytes(whole[:20])
+    (tmp_path / "empty.npy").write_bytes(b"")
+    np.save(tmp_path / "pickled.npy", np.array([{"theta": 1.0}], object), allow_pickle=True)
+    np.save(tmp_path / "line.npy", np.zeros(24))
+    np.save(tmp_path / "none.npy", np.zeros((0, 24)))
+    np.save(tmp_path / "nan.npy", np.full((8, 24), np.nan))
+    np.save(tmp_path / "text.npy", np.full((8, 24), "head"))
+    (tmp_path / "text.csv").write_text("head,tail\n0.1,0.2\n")
+    (tmp_path / "ragged.csv").write_text("0.1,0.2\n0.1\n")
+    (tmp_path / "other.mat").write_bytes(whole)
+    names = [path.name for path in tmp_path.iterdir() if path.stem != "whole"]
+    for name in [*names, "missing.npy", "missing.csv"]:
+        with pytest.raises(ValueError, match=name):
+            load_kymogram(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: KymogramPlayback(np.zeros(24)), "source must be a matrix"),
+        (lambda: KymogramPlayback(np.full((2, 24), np.nan)), "source"),
+        (lambda: KymogramPlayback("omega_turn", rate=0.0), "rate"),
+        (lambda: SineKymogram(period=0.0), "period must not be 0"),
+        (lambda: SineKymogram(amplitude=np.nan), "amplitude must be finite"),
+        (lambda: SineKymogram(ramp=-1.0), "ramp"),
+    ],
+)
+def test_impossible_kymograms(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "entry, message",
+    [
+        ('value = 1.0\nunit = "furlong"', "'furlong' is not known"),
+        ('value = 1.0\nunit = "kg m^x"', r"'m\^x' is not known"),
+        ("value = 1.0", "entry 'mass' lacks unit"),
+    ],
+)
+def test_unreadable_tables(tmp_path, monkeypatch, entry, message):
+    (tmp_path / "table.toml").write_text(f"[mass]\n{entry}\n")
+    monkeypatch.setattr(tables.resources, "files", lambda package: tmp_path)
+    with pytest.raises(ValueError, match=message):
+        tables.read_table("table.toml")
