@@ -403,7 +403,7 @@ class Reach(_WormTask):
 
     ## Rewards
 
-    Approach of the head in body lengths per second, less 0.5 times the power against friction in units of
+    Approach of the head in body lengths per second, less 0.1 times the power against friction in units of
     the joint stiffness a second, less 0.05; 10 more on arrival.
 
     ## Starting State
@@ -436,7 +436,7 @@ class Reach(_WormTask):
     records = (("target", "f8", (2,)), ("distance", "f8"))
     score = Score("is_success")
 
-    cost = 0.5
+    cost = 0.1
     """Weight of the power, in units of the joint stiffness a second."""
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
@@ -509,7 +509,7 @@ class Escape(_WormTask):
     ## Rewards
 
     Progress: body lengths reversed (at most 0.5), then turns in units of 120 degrees (at most 1), then body
-    lengths run; less 0.5 times the work against friction in units of the joint stiffness. The score,
+    lengths run; less 0.1 times the work against friction in units of the joint stiffness. The score,
     ``info["progress"]``, leaves out the work.
 
     ## Starting State
@@ -557,7 +557,7 @@ class Escape(_WormTask):
 
     score = Score("progress")
 
-    cost = 0.5
+    cost = 0.1
     """Weight of the work, in units of the joint stiffness."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
