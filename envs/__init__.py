@@ -29,6 +29,9 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WormReach-v0", "worm.tasks:Reach", 600, 60.0, {}),
     ("WormEscape-v0", "worm.tasks:Escape", 480, 3.0, {}),
     ("WormFollow-v0", "worm.tasks:Follow", 600, 550.0, {}),
+    ("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8, {}),
+    ("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0, {}),
+    ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 250.0, {}),
 )
 
 for _name, _task, _limit, _threshold, _arguments in CATALOGUE:

@@ -209,8 +209,11 @@ class WhiskerRod:
         fresh["cosine"], fresh["sine"] = np.cos(ahead), np.sin(ahead)
         fresh["tip"] = self._centreline(fresh)[:, -1]
         fresh["tip_velocity"] = self._velocity(fresh)[:, -1]
-        moment = self._moment(fresh)[:, 0]
-        fresh["moment_mean"] = fresh["base_wrench_mean"][:, 0] = fresh["base_wrench"][:, 0] = moment
+        # What is at rest passes the force on its tip on to its base.
+        fresh["base_wrench"][:, 0] = fresh["moment_mean"] = self._moment(fresh)[:, 0]
+        fresh["base_wrench"][:, 1:] = fresh["tip_force"]
+        fresh["base_wrench_mean"] = fresh["base_wrench"]
+        fresh["base_wrench_samples"] = fresh["base_wrench"][:, None]
         rows[ids] = fresh
 
     def _settle(self, rows: NDArray[Any], mu: NDArray[np.float64]) -> None:
@@ -222,6 +225,8 @@ class WhiskerRod:
                     f"start: plate_distance must be so large that the tip alone can touch (0.9772 lengths for a "
                     f"straight whisker without friction), got {row['plate_distance']!r} at length {row['length']!r}"
                 )
+            row["tip_force"] = coefficient * force, -force
+            row["contact"] = force > 0.0
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
