@@ -31,7 +31,7 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WormFollow-v0", "worm.tasks:Follow", 600, 550.0, {}),
     ("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8, {}),
     ("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0, {}),
-    ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 250.0, {}),
+    ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0, {}),
 )
 
 for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
