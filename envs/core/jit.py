@@ -205,7 +205,7 @@ def log(x):
     s = f / (2.0 + f)
     z = s * s
     w = z * z
-    # Two shorter chains: a single whisker waits for each result.
+    # Two shorter chains: an animal stepped alone waits for each result.
     odd = z * (
         6.666666666666735130e-01
         + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01))

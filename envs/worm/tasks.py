@@ -509,7 +509,7 @@ class Escape(_WormTask):
     ## Rewards
 
     Progress: body lengths reversed (at most 0.5), then turns in units of 120 degrees (at most 1), then body
-    lengths run; less 0.1 times the work against friction in units of the joint stiffness. The score,
+    lengths run; less 0.02 times the work against friction in units of the joint stiffness. The score,
     ``info["progress"]``, leaves out the work.
 
     ## Starting State
@@ -557,7 +557,7 @@ class Escape(_WormTask):
 
     score = Score("progress")
 
-    cost = 0.1
+    cost = 0.02
     """Weight of the work, in units of the joint stiffness."""
     retreat = 0.5e-3
     """Distance to reverse, m."""

@@ -1,0 +1,283 @@
+"""The lamprey as an animal: rows of state that can be started, advanced and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.lanes import Stepper
+from .body import BENT, BODY, BROKEN, EULER, IMPLICIT, LIMIT, PARAMETERS, RUNGE_KUTTA, body_fields, body_work
+from .nerves import CORD, REFERENCE, cord_fields, cord_work, neuron_outputs, reference_work
+from .params import Cord, LampreyParams, check_parameter, table
+
+_SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
+
+DRIVES = ("brainstem", "residual", "motoneuron")
+"""What drives the animal: its cord, its cord and motoneurons, motoneurons alone."""
+
+
+class Lamprey:
+    """The swimming lamprey of Ekeberg (1993): body, muscles, water, and the spinal cord in the loop.
+
+    Its drive is, with ``drive="brainstem"``, the tonic level of the cord's excitation, its asymmetry (added on the
+    right, taken away on the left) and the relative extra on the head segments; with ``"motoneuron"``, without a
+    cord, the activity of the motoneurons at each joint, first left, then right (2 n - 2 numbers, 0 .. 1); with
+    ``"residual"`` the three numbers of the brainstem and then such activities, which are added to the cord's own.
+
+    Signals, by name, each with a leading axis of rows:
+
+    ====================  ===============  =========  ===================================================
+    name                  shape            unit       meaning
+    ====================  ===============  =========  ===================================================
+    ``centre``            (2,)             m          centre of mass
+    ``centre_velocity``   (2,)             m/s
+    ``link_angle``        (n,)             rad        of each link, head to tail, continuous
+    ``link_rate``         (n,)             rad/s
+    ``link_centre``       (n, 2)           m
+    ``link_velocity``     (n, 2)           m/s
+    ``joint_angle``       (n - 1,)         rad        link i+1 minus link i; positive is concave right
+    ``head``, ``tail``    (2,)             m          ends of the body
+    ``motoneuron``        (2, n - 1)       1          left and right, in force during the last step
+    ``edge_cell``         (2, n - 1)       1/m        left and right: curvature where it stretches the side
+    ``energy``            ()               J          kinetic, and elastic of the joints
+    ``work``              ()               J          positive work of active muscles in the last ``advance``
+    ``neurons``           (2, 4, S)        1          left and right EIN, CCIN, LIN, MN (with a cord)
+    ====================  ===============  =========  ===================================================
+
+    The animal faces -(cos phi, sin phi), and turns right where phi decreases.
+
+    Parameters
+    ----------
+    params : LampreyParams, optional
+    drive : {"brainstem", "residual", "motoneuron"}
+    dt : float, s, optional
+        Step of the neurons, and of ``advance``; 10 ms, or 1 ms for ``reference``.
+    scheme : {"published", "implicit", "reference"}
+        The paper's explicit Euler method with projection; linearly implicit mechanics; or fourth-order
+        Runge-Kutta steps of neurons and body together.
+    substeps : int, optional
+        Mechanical steps in one of the neurons: 10 for ``published``, 4 for ``implicit``, 1 for ``reference``, which
+        takes neurons and body together and needs 1 where there is a cord.
+    cord : Cord, optional
+        Structure of the spinal cord.
+    threads : int
+        Threads that advance many rows. Results do not depend on it.
+
+    Raises
+    ------
+    ValueError
+        For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of the links.
+    """
+
+    parameters = PARAMETERS
+    failures: Mapping[float, str] = {BENT: f"a joint was bent beyond {LIMIT:g} rad", BROKEN: "the state is not finite"}
+
+    def __init__(
+        self,
+        params: LampreyParams | None = None,
+        drive: str = "brainstem",
+        dt: float | None = None,
+        scheme: str = "published",
+        substeps: int | None = None,
+        cord: Cord | None = None,
+        threads: int = 1,
+    ) -> None:
+        if scheme not in _SCHEMES:
+            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
+        if drive not in DRIVES:
+            raise ValueError(f"drive must be one of {', '.join(DRIVES)}, got {drive!r}")
+        code, default, count = _SCHEMES[scheme]
+        self.params = LampreyParams() if params is None else params
+        self.dt = default if dt is None else float(dt)
+        if not (np.isfinite(self.dt) and self.dt > 0):
+            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
+        self.substeps = count if substeps is None else substeps
+        joint = scheme == "reference" and drive != "motoneuron"
+        if not (isinstance(self.substeps, int | np.integer) and 1 <= self.substeps <= (1 if joint else np.inf)):
+            raise ValueError(f"substeps must be {'1' if joint else 'an integer of at least 1'}, got {substeps!r}")
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        self.scheme, self.drive = scheme, drive
+        n = self.links = len(self.params.length)
+        activities = 2 * (n - 1)
+        self.cord = None if drive == "motoneuron" else Cord() if cord is None else cord
+        self.drive_size = {"brainstem": 3, "residual": 3 + activities, "motoneuron": activities}[drive]
+        steps = (code, self.dt, self.substeps)
+        if self.cord is None:
+            self.state, work, kernels = np.dtype(body_fields(n)), body_work(n), BODY
+            self._constants: tuple[Any, ...] = (self.params.links(),)
+        else:
+            size, windows = self.cord.segments, self.cord.windows
+            if size % (2 * n):
+                raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
+            self.state = np.dtype(body_fields(n) + cord_fields(n, size))
+            work = body_work(n) + cord_work(n, size, len(windows), max(max(w) for w in windows))
+            if joint:
+                work += reference_work(size)
+            kernels = REFERENCE if joint else CORD
+            self._constants = (self.params.links(), self.cord.record())
+        self._steps = steps
+        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads)
+        self.signals = {
+            "centre": lambda rows: rows["centre"],
+            "centre_velocity": lambda rows: rows["centre_velocity"],
+            "link_angle": lambda rows: rows["link_angle"],
+            "link_rate": lambda rows: rows["link_rate"],
+            "link_centre": lambda rows: rows["link_position"].swapaxes(1, 2),
+            "link_velocity": lambda rows: rows["link_velocity"].swapaxes(1, 2),
+            "joint_angle": lambda rows: np.diff(rows["link_angle"]),
+            "head": lambda rows: self.points(rows)[:, 0],
+            "tail": lambda rows: self.points(rows)[:, -1],
+            "motoneuron": lambda rows: rows["motoneuron"],
+            "edge_cell": self.edge_cells,
+            "energy": self.energy,
+            "work": lambda rows: rows["work"],
+        }
+        if self.cord is not None:
+            self.signals["neurons"] = self.neurons
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Make ``count`` rows of state: straight along x, head at -x, centred and at rest; the cord is intact."""
+        rows = np.zeros(count, self.state)
+        for name in PARAMETERS:
+            rows[name] = getattr(self.params, name)
+        if self.cord is not None:
+            rows["segment_gain"] = rows["cell_gain"] = 1.0
+            rows["head_extra"] = table()["head_extra"]
+        self._place(rows)
+        return rows
+
+    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
+        """Start ``rows[ids]`` anew, at rest unless told otherwise.
+
+        Parameters
+        ----------
+        rows : (B,) records
+            Changed in place.
+        ids : (A,) int
+        start : mapping, optional
+            Initial values, each for all rows or with a leading axis of A: ``link_angle`` (n,) rad, or
+            ``joint_angle`` (n - 1,) rad about ``heading`` rad (the mean link angle, 0: the head points to -x);
+            ``centre`` (2,) m; ``link_rate`` (n,) rad/s; ``centre_velocity`` (2,) m/s; ``current`` (2,) m/s of the
+            water; and any physical parameter, which otherwise returns to the value in ``params``. With a cord also
+            ``kick``, the excitation xi+ of all EIN on the left, or if negative on the right, 0.1 by default, as a
+            symmetric start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S),
+            the state of the neurons; and gains from 0 (lesioned) to 1 (intact): ``segment_gain`` (2, S), and
+            ``cell_gain`` (2, 5) of EIN, CCIN, LIN, MN and edge cells, left and right.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a wrong shape, or a value that is not possible.
+        """
+        n, count = self.links, len(ids)
+        shapes: dict[str, tuple[int, ...]] = {
+            "link_angle": (n,),
+            "joint_angle": (n - 1,),
+            "heading": (),
+            "centre": (2,),
+            "link_rate": (n,),
+            "centre_velocity": (2,),
+            "current": (2,),
+            **{name: () for name in PARAMETERS},
+        }
+        if self.cord is not None:
+            nerves = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain")
+            shapes |= {"kick": (), **{name: self.state[name].shape for name in nerves}}
+        given = {}
+        for name, value in (start or {}).items():
+            if name not in shapes:
+                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join(shapes)}")
+            if name in PARAMETERS:
+                check_parameter(name, value)
+            shape = (count, *shapes[name])
+            array = np.asarray(value, float)
+            try:
+                given[name] = np.broadcast_to(array, shape)
+            except ValueError:
+                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
+            if not np.isfinite(array).all():
+                raise ValueError(f"start: {name} must be finite, got {value!r}")
+            if name.endswith("_gain") and name not in PARAMETERS and not ((array >= 0) & (array <= 1)).all():
+                raise ValueError(f"start: {name} must be within [0, 1], got {value!r}")
+        fresh = self.rows(count)
+        if "link_angle" in given:
+            fresh["link_angle"] = given["link_angle"]
+        elif "joint_angle" in given or "heading" in given:
+            angle = np.zeros((count, n))
+            angle[:, 1:] = np.cumsum(given.get("joint_angle", np.zeros((count, n - 1))), 1)
+            angle += (np.broadcast_to(given.get("heading", 0.0), (count,)) - angle.mean(1))[:, None]
+            fresh["link_angle"] = angle
+        if self.cord is not None:
+            kick = given.get("kick", np.full(count, 0.1))
+            fresh["excitation"][:, 0, 0] = np.maximum(kick, 0.0)[:, None]
+            fresh["excitation"][:, 1, 0] = np.maximum(-kick, 0.0)[:, None]
+        for name in given.keys() - {"link_angle", "joint_angle", "heading", "kick"}:
+            fresh[name] = given[name]
+        self._place(fresh)
+        rows[ids] = fresh
+
+    def _place(self, rows: NDArray[Any]) -> None:
+        """Positions and velocities of the links that fit their angles and rates and the centre of mass."""
+        half, share = 0.5 * np.asarray(self.params.length), np.asarray(self.params.mass) / np.sum(self.params.mass)
+        phi, omega = rows["link_angle"], rows["link_rate"]
+        for axis, along, across in ((0, np.cos(phi), -np.sin(phi)), (1, np.sin(phi), np.cos(phi))):
+            for name, mean, step in (
+                ("link_position", "centre", half * along),
+                ("link_velocity", "centre_velocity", half * omega * across),
+            ):
+                place = np.zeros_like(step)
+                place[:, 1:] = np.cumsum(step[:, 1:] + step[:, :-1], 1)
+                rows[name][:, axis] = place + (rows[mean][:, axis] - np.sum(share * place, 1))[:, None]
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
+        """Advance ``rows[ids]`` by ``steps`` steps of ``dt`` with the drive (A, drive_size) held.
+
+        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
+        """
+        if self.drive == "motoneuron":
+            rows["motoneuron"][ids] = drive.reshape(-1, 2, self.links - 1)
+        else:
+            for j, name in enumerate(("tonic", "asymmetry", "head_extra")):
+                rows[name][ids] = drive[:, j]
+            if self.drive == "residual":
+                rows["residual"][ids] = drive[:, 3:].reshape(-1, 2, self.links - 1)
+        code, dt, substeps = self._steps
+        self._stepper.advance(rows, ids, *self._constants, code, steps, dt, substeps)
+
+    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Signal ``name`` of the class table for all rows."""
+        if name not in self.signals:
+            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
+        return self.signals[name](rows)
+
+    def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Head tip, joints and tail tip, (B, n + 1, 2) m."""
+        phi = rows["link_angle"]
+        reach = 0.5 * np.asarray(self.params.length)[:, None] * np.stack([np.cos(phi), np.sin(phi)], -1)
+        middle = rows["link_position"].swapaxes(1, 2)
+        return np.concatenate([middle - reach, (middle + reach)[:, -1:]], 1)
+
+    def edge_cells(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Edge cells (B, 2, n - 1) 1/m of each side and joint, the curvature where it is stretched; Eq. 8."""
+        length = np.asarray(self.params.length)
+        bend = -np.diff(rows["link_angle"]) * 2.0 / (length[1:] + length[:-1])
+        return np.maximum(np.stack([-bend, bend], 1), 0.0)
+
+    def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Outputs (B, 2, 4, S) of left and right EIN, CCIN, LIN and MN."""
+        outputs = np.empty(rows["excitation"].shape)
+        state = (rows[name] for name in ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain"))
+        neuron_outputs(*state, self._constants[1], outputs)
+        return outputs
+
+    def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Kinetic energy, and elastic energy of the joints at the present stiffness, (B,) J."""
+        speed = np.sum(np.asarray(self.params.mass) * np.sum(rows["link_velocity"] ** 2, 1), 1)
+        spin = np.sum(np.asarray(self.params.inertia) * rows["link_rate"] ** 2, 1)
+        level = rows["motoneuron"].sum(1) + rows["tonic_stiffness"][:, None]
+        bend = rows["muscle_stiffness"][:, None] * level * np.diff(rows["link_angle"]) ** 2
+        return 0.5 * (speed + spin + np.sum(bend, 1))

@@ -1,0 +1,182 @@
+"""Parameters of the lamprey in SI, from the paper's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.table import read_table
+from .body import PARAMETERS, links_dtype
+from .nerves import ADAPTING, CELLS, cord_dtype
+
+
+@cache
+def table() -> dict[str, Any]:
+    """Constants of Ekeberg (1993) in SI."""
+    return read_table("lamprey/body.toml") | read_table("lamprey/neurons.toml")
+
+
+def _column(name: str) -> tuple[float, ...]:
+    return tuple(table()[name])
+
+
+@dataclass(frozen=True)
+class LampreyParams:
+    """Physical parameters of one lamprey; the defaults are the paper's.
+
+    Parameters
+    ----------
+    length : tuple of float, m
+        Of each link, head to tail; it sets the number of links, at least 3.
+    mass : tuple of float, kg
+    inertia : tuple of float, kg m^2
+        Moment of inertia of each link about its midpoint.
+    drag_perpendicular, drag_parallel : tuple of float, N s^2/m^2
+        Drag coefficients of each link, the paper's lambda.
+    muscle_gain, muscle_stiffness : float, N m
+        Torque and stiffness that a fully active motoneuron adds, the paper's alpha and beta.
+    tonic_stiffness : float
+        Stiffness at rest in units of ``muscle_stiffness``, the paper's gamma.
+    damping : float, N m s
+        The paper's delta.
+    water : float
+        Factor on the drag coefficients.
+    feedback : float
+        Strength of the edge cells' synapse; 0 opens the loop.
+    """
+
+    length: tuple[float, ...] = _column("length")
+    mass: tuple[float, ...] = _column("mass")
+    inertia: tuple[float, ...] = _column("inertia")
+    drag_perpendicular: tuple[float, ...] = _column("drag_perpendicular")
+    drag_parallel: tuple[float, ...] = _column("drag_parallel")
+    muscle_gain: float = table()["muscle_gain"]
+    muscle_stiffness: float = table()["muscle_stiffness"]
+    tonic_stiffness: float = table()["tonic_stiffness"]
+    damping: float = table()["damping"]
+    water: float = 1.0
+    feedback: float = table()["feedback"]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = np.asarray(getattr(self, field.name), float)
+            if field.name in PARAMETERS:
+                check_parameter(field.name, value)
+                continue
+            positive = field.name in ("length", "mass", "inertia")
+            possible = np.isfinite(value).all() and ((value > 0) if positive else (value >= 0)).all()
+            if not (possible and value.shape == np.shape(self.length) and value.ndim == 1 and value.size >= 3):
+                raise ValueError(
+                    f"{field.name} must hold a finite number {'greater than' if positive else 'of at least'} 0 for "
+                    f"each of at least 3 links, as many as length, got {getattr(self, field.name)!r}"
+                )
+
+    def links(self) -> NDArray[Any]:
+        """Constants of the links for the kernels, (1,) record."""
+        record = np.zeros(1, links_dtype(len(self.length)))
+        record["half"] = 0.5 * np.asarray(self.length)
+        record["inverse_mass"] = 1.0 / np.asarray(self.mass)
+        record["inverse_inertia"] = 1.0 / np.asarray(self.inertia)
+        record["share"] = np.asarray(self.mass) / np.sum(self.mass)
+        record["drag_perpendicular"] = self.drag_perpendicular
+        record["drag_parallel"] = self.drag_parallel
+        return record
+
+
+class Synapse(NamedTuple):
+    """A projection of Table 2: cell types, strength, and how far it reaches, in segments."""
+
+    source: str
+    target: str
+    strength: float
+    rostral: int
+    caudal: int
+
+
+@cache
+def synapses() -> tuple[Synapse, ...]:
+    """Projections of Table 2."""
+    result = []
+    for name, (strength, rostral, caudal) in read_table("lamprey/synapses.toml").items():
+        source, target = name.split("_")
+        result.append(Synapse(source, target, float(strength), int(rostral), int(caudal)))
+    return tuple(result)
+
+
+@dataclass(frozen=True)
+class Cord:
+    """Structure of the spinal cord; the defaults are the paper's.
+
+    Parameters
+    ----------
+    segments : int
+        A multiple of the number of links.
+    ends : {"exist", "clamp"}
+        Where a projection would reach beyond the cord: the weight is shared among the segments that exist, or
+        the end segment stands in for those that do not.
+    synapses : tuple of Synapse, optional
+        Table 2 by default. EIN excite; CCIN and LIN inhibit, CCIN on the other side.
+    head_segments : int
+        Rostral segments that get ``head_extra`` more tonic drive.
+    """
+
+    segments: int = int(table()["segments"])
+    ends: str = "exist"
+    synapses: tuple[Synapse, ...] = synapses()
+    head_segments: int = int(table()["head_segments"])
+
+    def __post_init__(self) -> None:
+        if self.ends not in ("exist", "clamp"):
+            raise ValueError(f"ends must be one of exist, clamp, got {self.ends!r}")
+        if not (isinstance(self.segments, int | np.integer) and self.segments >= 1):
+            raise ValueError(f"segments must be an integer of at least 1, got {self.segments!r}")
+        if not (isinstance(self.head_segments, int | np.integer) and 0 <= self.head_segments <= self.segments):
+            raise ValueError(
+                f"head_segments must be an integer within [0, {self.segments}], got {self.head_segments!r}"
+            )
+        if not self.synapses:
+            raise ValueError(f"synapses must hold at least one, got {self.synapses!r}")
+        for synapse in self.synapses:
+            reach = (synapse.rostral, synapse.caudal)
+            known = synapse.source in CELLS[:3] and synapse.target in CELLS and np.isfinite(synapse.strength)
+            if not (known and all(isinstance(r, int | np.integer) and 0 <= r < self.segments for r in reach)):
+                raise ValueError(
+                    f"synapses must go from {', '.join(CELLS[:3])} to {', '.join(CELLS)} with a finite strength and "
+                    f"extents within [0, {self.segments - 1}], got {synapse!r}"
+                )
+
+    @property
+    def windows(self) -> tuple[tuple[int, int], ...]:
+        """The different (rostral, caudal) extents."""
+        return tuple(dict.fromkeys((s.rostral, s.caudal) for s in self.synapses))
+
+    def record(self) -> NDArray[Any]:
+        """Constants of the cord for the kernels, (1,) record."""
+        windows, t, q = self.windows, table(), np.arange(self.segments)
+        record = np.zeros(1, cord_dtype(self.segments, len(self.synapses), len(windows)))
+        for name in ("threshold", "gain", "adaptation", "brainstem"):
+            record[name] = t[name]
+        record["rate"] = 1.0 / t["delay"]
+        record["adaptation_rate"][0, :ADAPTING] = 1.0 / t["adaptation_delay"]
+        for i, s in enumerate(self.synapses):
+            record["source"][0, i], record["target"][0, i] = CELLS.index(s.source), CELLS.index(s.target)
+            record["inhibitory"][0, i], record["crossed"][0, i] = s.source != "EIN", s.source == "CCIN"
+            record["strength"][0, i], record["window"][0, i] = s.strength, windows.index((s.rostral, s.caudal))
+        for i, (rostral, caudal) in enumerate(windows):
+            record["rostral"][0, i], record["caudal"][0, i] = rostral, caudal
+            existing = np.minimum(q + rostral, self.segments - 1) - np.maximum(q - caudal, 0) + 1
+            record["share"][0, i] = 1.0 / (existing if self.ends == "exist" else rostral + caudal + 1)
+        record["head"] = self.head_segments
+        record["clamp"] = float(self.ends == "clamp")
+        return record
+
+
+def check_parameter(name: str, value: ArrayLike) -> None:
+    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
+    array = np.asarray(value, float)
+    if not (np.isfinite(array).all() and (array >= 0).all()):
+        raise ValueError(f"{name} must be finite and at least 0, got {value!r}")

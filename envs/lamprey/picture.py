@@ -1,0 +1,233 @@
+"""The lamprey's picture: body with its muscles, wake, cord, motoneurons over time, and the goal of each task."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from ..core import canvas as c
+from ..core.canvas import Canvas, Panel
+from ..core.view import Trail
+from .animal import Lamprey
+from .tasks import Economy, Speed, Waypoints, _Directed, _LampreyTask
+
+FLESH: c.Colour = (172, 178, 166)
+SHADE: c.Colour = (84, 92, 88)
+MUSCLE: c.Colour = (204, 206, 194)
+GHOST: c.Colour = (110, 116, 126)
+
+STRIP, SECONDS = 116.0, 4.0
+"""Of the motoneurons over time: height in pt, duration in s."""
+
+SIDE = 236.0
+"""Width of the cord's panel, pt."""
+
+BANDS = (("EC", 25.0), ("MN", 1.0), ("LIN", 1.0), ("EIN", 1.0), ("CCIN", 1.0))
+"""Rows of Ekeberg (1993), Fig. 4 A, outermost first, and the output at their full height (edge cells in 1/m)."""
+
+TRACK = 160
+"""Moments of a track."""
+
+
+def draw(canvas: Canvas, task: _LampreyTask, trail: Trail, ghost: Trail | None = None) -> None:
+    """Draw a lamprey.
+
+    Parameters
+    ----------
+    canvas : Canvas
+    task : task of the lamprey
+    trail : Trail
+    ghost : Trail, optional
+        Another lamprey with the same task.
+    """
+    animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
+    length = float(np.sum(animal.params.length))
+    moments = round(0.8 * task.rate)  # two to four strokes
+    eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
+    area = (0.0, 0.0, canvas.width - SIDE, canvas.height - STRIP)
+    view = canvas.view(area, np.array(eyes), 2.6 * length, 0.6 * length)
+    if view.high[0] - view.low[0] < 10.0 * length:
+        view.grid(0.02, c.mix(c.PAPER, c.RULE, 0.6), 0.5)
+    view.grid(0.1)
+    headline, caption = goal(task, view, trail)
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(f"{caption} {_motion(trail, moments)}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
+    for other in reversed(both):
+        _tracks(view, animal, other, other is ghost)
+        _body(view, animal, other.rows[-1:], other is ghost)
+        if other.name:
+            at = c.steady(other.rows["centre"], moments) + np.array([0.0, 0.25 * length])
+            view.label(other.name, at, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), back=c.PLATE)
+    _current(canvas, view, trail.rows[-1])
+    view.scale_bar()
+    _cord(canvas, animal, trail.rows[-1:])
+    _strip(canvas, task, trail)
+
+
+@singledispatch
+def sights(task: Any, trail: Trail) -> list[NDArray[np.float64]]:
+    """Tracks (N, 2) m of what must be seen besides the lamprey."""
+    return []
+
+
+@sights.register
+def _(task: Waypoints, trail: Trail) -> list[NDArray[np.float64]]:
+    return [task.waypoint(trail.memory)]
+
+
+@singledispatch
+def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
+    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    return "", ""
+
+
+@goal.register
+def _(task: _Directed, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory, mark = trail.memory[-1], 0.25
+    start, way = memory["start"], memory["goal"]
+    side = np.array([-way[1], way[0]])
+    reach = np.hypot(*(view.high - view.low))
+    along = float(np.sum((0.5 * (view.low + view.high) - start) * way))
+    view.polyline([start + max(0.0, along - reach) * way, start + (along + reach) * way], c.GOAL, 1.0)
+    for k in range(max(0, int((along - reach) / mark)), int((along + reach) / mark) + 1):
+        at = start + k * mark * way
+        view.arrow(at - 0.005 * way, 0.025 * way, c.GOAL, 1.5)
+        view.label(f"{k * mark:g} m", at, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
+    info = task.info(trail.rows[-1:], trail.memory[-1:])
+    if isinstance(task, Economy):
+        return f"{info['distance'][0] / max(info['spent'][0], 1e-9):.1f} m/J", "along the goal,"
+    if isinstance(task, Speed):
+        return (
+            f"{info['speed'][0]:.2f} of {task.target(trail.rows[-1:], trail.memory[-1:])[0]:.2f} m/s",
+            "along the goal,",
+        )
+    return f"{info['distance'][0]:.2f} m", "along the goal,"
+
+
+@goal.register
+def _(task: Waypoints, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory = trail.memory[-1]
+    reached = int(memory["reached"])
+    ahead = memory["waypoint"][reached : reached + 3]
+    view.polyline(ahead, c.mix(c.PAPER, c.GOAL, 0.4), 1.0)
+    for k, at in enumerate(ahead):
+        colour = c.mix(c.GOAL, c.PAPER, 0.35 * k)
+        view.ring(at, task.radius, colour, 2.0)
+        view.label(f"{reached + k + 1}", at, colour, 14, (0.5, 0.5))
+    return f"{reached} waypoint{'' if reached == 1 else 's'}", "reached,"
+
+
+def _motion(trail: Trail, moments: int) -> str:
+    """Say how fast the animal swims and beats, over its last strokes."""
+    rows = trail.rows[-2 * moments :]
+    span = rows["time"][-1] - rows["time"][0]
+    if not span > 0:
+        return ""
+    recent = rows[-moments:]
+    way = np.hypot(*(recent["centre"][-1] - recent["centre"][0])) / max(recent["time"][-1] - recent["time"][0], 1e-9)
+    middle = rows["motoneuron"].shape[2] // 2
+    wave = rows["motoneuron"][:, 0, middle] - rows["motoneuron"][:, 1, middle]
+    wave = wave - wave.mean()
+    up = np.flatnonzero((wave[:-1] < 0) & (wave[1:] >= 0))
+    beats = (len(up) - 1) / (rows["time"][up[-1]] - rows["time"][up[0]]) if len(up) > 1 else 0.0
+    return f"speed {way:.2f} m/s, {beats:.1f} Hz"
+
+
+def _body(view: Panel, animal: Lamprey, row: NDArray[Any], ghost: bool) -> None:
+    joints = animal.points(row)[0]
+    n = len(joints) - 1
+    place = np.linspace(0.0, n, 12 * n + 1)
+    middle = CubicSpline(np.arange(n + 1), joints)(place)
+    # Widths fit the masses of Table 3, for an ellipse 3 cm high without its pi.
+    width = np.asarray(animal.params.mass) * 4.0 / (1000.0 * 0.03 * np.asarray(animal.params.length))
+    radius = 0.5 * np.interp(place, np.arange(n) + 0.5, width)
+    radius *= np.sqrt(np.minimum(1.0, 1.0 - np.maximum(0.0, 1.0 - place / 0.9) ** 2) * np.minimum(1.0, (n - place) * 2))
+    # Walking from head to tail the animal's right side is on the left.
+    right, left = c.outline(middle, radius)
+    whole = np.concatenate([right, left[::-1]])
+    if ghost:
+        view.polygon(whole, (*GHOST, 80), (*GHOST, 150), 1.0)
+        return
+    view.polygon(whole, FLESH, SHADE, 1.5)
+    for side, rim in enumerate((left, right)):
+        for j in range(n - 1):
+            part = slice(12 * j + 7, 12 * j + 18)
+            belly = middle[part] + 0.25 * (rim[part] - middle[part])
+            flank = middle[part] + 0.9 * (rim[part] - middle[part])
+            level = min(1.0, float(row["motoneuron"][0, side, j]))
+            view.polygon(np.concatenate([belly, flank[::-1]]), c.mix(MUSCLE, c.WARM, level))
+    for eye in (0.62 * left + 0.38 * middle, 0.62 * right + 0.38 * middle):
+        view.disc(eye[5], 2.2, c.INK)
+
+
+def _tracks(view: Panel, animal: Lamprey, trail: Trail, ghost: bool) -> None:
+    points = animal.points(trail.rows[-TRACK:])
+    moments = np.arange(len(points))
+    between = np.linspace(0, moments[-1], 3 * moments[-1] + 1)
+    for end, colour in ((-1, c.mix(c.PAPER, GHOST, 0.5)),) if ghost else ((0, c.FORE), (-1, c.AFT)):
+        track = points[:, end]
+        if len(track) > 3:
+            track = CubicSpline(moments, track)(between)
+        view.polyline(track, colour, 1.25, c.PAPER)
+
+
+def _current(canvas: Canvas, view: Panel, row: Any) -> None:
+    speed = float(np.hypot(*row["current"]))
+    if speed == 0.0:
+        return
+    x, y = view.area[2] - 70.0, 84.0
+    arrow = min(300.0, 60.0 / speed) * np.array([1.0, -1.0]) * row["current"]
+    canvas.label(f"current {speed:.2f} m/s", (x, y + 34.0), c.AFT, 11, (0.5, 0.5), back=c.PLATE)
+    canvas.arrow((x, y) - 0.5 * arrow, arrow, c.AFT, 2.0)
+
+
+def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
+    """Draw all outputs along the body, as in Fig. 4 A: right side on top, rostral left."""
+    left, top = canvas.width - SIDE, 0.0
+    canvas.box((left, top, SIDE, canvas.height - STRIP), c.mix(c.PAPER, c.CARD, 0.5))
+    edge, motoneuron = animal.edge_cells(row)[0], row["motoneuron"][0]
+    outputs = {"EC": edge, "MN": motoneuron}
+    if animal.cord is not None:
+        neurons = animal.neurons(row)[0]
+        outputs |= {"EIN": neurons[:, 0], "CCIN": neurons[:, 1], "LIN": neurons[:, 2], "MN": neurons[:, 3]}
+    shown = [(name, full) for name, full in BANDS if name in outputs]
+    rows = [(1, *band) for band in shown] + [(0, *band) for band in reversed(shown)]
+    first = 72.0  # below the clock
+    pitch = min((canvas.height - STRIP - first - 24.0) / len(rows), 44.0)
+    for k, (side, name, full) in enumerate(rows):
+        y = first + k * pitch + (6.0 if side == 0 else 0.0)
+        area = (left + 52.0, y, SIDE - 72.0, pitch - 4.0)
+        values = outputs[name][side]
+        canvas.box(area, c.CARD)
+        panel = canvas.panel(area, (0.0, 0.0), (len(values), 1.0))
+        level = np.minimum(np.repeat(values, 2) / full, 1.0)
+        x = np.repeat(np.arange(len(values) + 1), 2)[1:-1]
+        colour = c.AFT if name == "EC" else c.WARM if name == "MN" else c.COLD
+        outline = np.concatenate([[(0.0, 0.0)], np.stack([x, level], 1), [(len(values), 0.0)]])
+        panel.polygon(outline, colour)
+        canvas.label(name, (left + 44.0, y + 0.5 * pitch - 2.0), c.INK, 11, (1.0, 0.5))
+    for flank, y in (("right", first - 10.0), ("left", first + len(rows) * pitch + 12.0)):
+        canvas.label(flank, (left + 52.0, y), c.MUTED, 10)
+        canvas.label("head to tail", (canvas.width - 20.0, y), c.MUTED, 10, (1.0, 0.5))
+
+
+def _strip(canvas: Canvas, task: _LampreyTask, trail: Trail) -> None:
+    top, left, right = canvas.height - STRIP, 112.0, 56.0
+    height = 0.5 * (STRIP - 26.0)
+    shown = round(SECONDS * task.rate)
+    rows = trail.rows[-shown:]
+    canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
+    for k, (side, name) in enumerate(((1, "right MN"), (0, "left MN"))):
+        y = top + 10 + k * (height + 6)
+        area = (left, y, canvas.width - left - right, height)
+        canvas.box(area, c.CARD)
+        panel = canvas.panel(area, (0, 0), (shown, 1))
+        panel.raster(c.sequential(rows["motoneuron"][:, side].T, 1.0, c.WARM), (0, 0), (len(rows), 1))
+        canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
+        canvas.label(f"joints, last {SECONDS:g} s", (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
+        canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
+        canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)
