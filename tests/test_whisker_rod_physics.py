@@ -445,6 +445,7 @@ def test_the_tip_follows_a_slow_grating():
         ({"colour": 1.0}, "start: 'colour' is not known; allowed are"),
         ({"plate_distance": -1.0}, "start: plate_distance must be greater than 0"),
         ({"plate_distance": 0.9 * 28.36e-3}, "start: plate_distance must be so large"),
+        ({"curvature_tip": 20.0}, "start: plate_distance must be so large"),
         ({"segment_angle": np.zeros(4)}, "start: segment_angle must have shape"),
         ({"base_angle": np.nan}, "start: base_angle must be finite"),
         ({"density": 0.0}, "density must be finite and greater than 0"),

@@ -222,8 +222,9 @@ class WhiskerRod:
             force = equilibrium(rod, row["base_angle"], row["plate_distance"], coefficient, row["segment_angle"])
             if np.isnan(force):
                 raise ValueError(
-                    f"start: plate_distance must be so large that the tip alone can touch (0.9772 lengths for a "
-                    f"straight whisker without friction), got {row['plate_distance']!r} at length {row['length']!r}"
+                    "start: plate_distance must be so large that the whisker, bent towards +x, can touch with its tip "
+                    "alone (0.9772 lengths if it is straight and without friction), "
+                    f"got {row['plate_distance']!r} at length {row['length']!r}"
                 )
             row["tip_force"] = coefficient * force, -force
             row["contact"] = force > 0.0

@@ -130,7 +130,25 @@ def work_dtype(n: int) -> np.dtype:
             ("C", "f8", (3,)),
             ("U", "f8", (3,)),  # running U and w, base to tip
             ("R", "f8", (2,)),
-            ("contact", "f8", (20,)),
+            # Of the contact: velocity of the tip without it, slope of the relief, normal speed, compliances ...
+            ("free_x", "f8"),
+            ("free_y", "f8"),
+            ("slope", "f8"),
+            ("stretch", "f8"),
+            ("normal", "f8"),
+            ("Cnn", "f8"),
+            ("Cnt", "f8"),
+            ("touching", "f8"),
+            ("gain", "f8"),
+            # ... the friction level y = mu/a with its bracket, and what follows from it.
+            ("y", "f8"),
+            ("low", "f8"),
+            ("high", "f8"),
+            ("busy", "f8"),
+            ("slip", "f8"),
+            ("phi", "f8"),
+            ("tip", "f8", (2,)),
+            ("tip_velocity", "f8", (2,)),
             ("follow", "f8", (3 * len(BANDS) + 1,)),
             ("go", "f8"),
             ("trip", "f8"),
@@ -375,10 +393,9 @@ def _touch(x, k, dt, profile, period):
     that y = asinh(gamma u/V_* phi^(b/a)) at the slip speed u of the middle of the step.
     """
     lanes = x.length.shape[0]
-    s = k.contact
-    free_x, free_y, bound, slope, stretch = s[0], s[1], s[2], s[3], s[4]
-    normal, Cnn, Cnt, touching, y = s[5], s[6], s[7], s[8], s[9]
-    low, high, slip, gain, phi, busy = s[10], s[11], s[12], s[13], s[14], s[15]
+    free_x, free_y, slope, stretch, normal = k.free_x, k.free_y, k.slope, k.stretch, k.normal
+    Cnn, Cnt, touching, gain = k.Cnn, k.Cnt, k.touching, k.gain
+    y, low, high, busy, slip, phi = k.y, k.low, k.high, k.busy, k.slip, k.phi
     for e in range(lanes):
         place = x.tip[0, e] - x.plate_position[e]
         low[e], _ = surface(profile, period, place)
@@ -389,13 +406,14 @@ def _touch(x, k, dt, profile, period):
         vy = x.tip_velocity[1, e]
         tilt = x.relief[e] * slope[e]
         gap = x.plate_distance[e] + x.relief[e] * low[e] - x.tip[1, e]
-        bound[e] = gap / dt if gap > 0.0 else max(0.2 * gap / dt, -1.0)
-        bound[e] += x.plate_velocity[1, e] - tilt * x.plate_velocity[0, e]
+        # The gap may close, a penetration is undone at a fifth in a step and at most 1 m/s.
+        bound = gap / dt if gap > 0.0 else max(0.2 * gap / dt, -1.0)
+        bound += x.plate_velocity[1, e] - tilt * x.plate_velocity[0, e]
         slope[e] = tilt
         stretch[e] = math.sqrt(1.0 + tilt * tilt)
         free_x[e] = vx + k.free[0, e] + k.free[2, e]
         free_y[e] = vy + k.free[1, e] + k.free[3, e]
-        normal[e] = free_y[e] - tilt * free_x[e] - bound[e]
+        normal[e] = free_y[e] - tilt * free_x[e] - bound
         Cxx, Cxy, Cyy = k.C[0, e], k.C[1, e], k.C[2, e]
         Cnn[e] = Cyy - 2.0 * tilt * Cxy + tilt * tilt * Cxx
         Cnt[e] = (Cyy - Cxx) * tilt + (1.0 - tilt * tilt) * Cxy
@@ -466,7 +484,7 @@ def _touch(x, k, dt, profile, period):
 
 
 @kernel
-def _solve(x, k, dt):
+def _solve(x, k):
     """Rate increments from base to tip, once the impulse R at the tip is known; and the fastest rate."""
     n, lanes = x.segment_angle.shape
     omega, cos, sin = x.segment_rate, x.cosine, x.sine
@@ -490,7 +508,7 @@ def _move(x, k, dt):
     """Accept the step in the lanes with ``go``: new angles, directions, tip, plate, friction, impulses."""
     n, lanes = x.segment_angle.shape
     theta, omega, alpha, cos, sin = x.segment_angle, x.segment_rate, x.segment_acceleration, x.cosine, x.sine
-    tip_x, tip_y, velocity_x, velocity_y = k.contact[16], k.contact[17], k.contact[18], k.contact[19]
+    tip_x, tip_y, velocity_x, velocity_y = k.tip[0], k.tip[1], k.tip_velocity[0], k.tip_velocity[1]
     per_dt = 1.0 / dt
     for e in range(lanes):
         tip_x[e] = tip_y[e] = velocity_x[e] = velocity_y[e] = 0.0
@@ -504,10 +522,10 @@ def _move(x, k, dt):
         k.impulse[2, e] += base_y if go else 0.0
         k.impulse[3, e] += k.R[0, e] if go else 0.0
         k.impulse[4, e] += k.R[1, e] if go else 0.0
-        k.impulse[5, e] += dt * k.contact[8, e] if go else 0.0
-        x.slip_speed[e] = k.contact[12, e] if go else x.slip_speed[e]
-        x.friction_state[e] = k.contact[14, e] if go else x.friction_state[e]
-        change = k.contact[9, e] - x.friction_level[e] if k.contact[8, e] != 0.0 else 0.0
+        k.impulse[5, e] += dt * k.touching[e] if go else 0.0
+        x.slip_speed[e] = k.slip[e] if go else x.slip_speed[e]
+        x.friction_state[e] = k.phi[e] if go else x.friction_state[e]
+        change = k.y[e] - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
         x.friction_trend[e] = change if go else x.friction_trend[e]
         x.friction_level[e] += change if go else 0.0
         x.base_angle[e] += dt * x.base_rate[e] if go else 0.0
@@ -556,7 +574,7 @@ def _attempt(x, k, dt, profile, period):
     _spring(x, k, dt)
     _eliminate(x, k, dt)
     _touch(x, k, dt, profile, period)
-    _solve(x, k, dt)
+    _solve(x, k)
 
 
 @kernel
@@ -663,7 +681,7 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
         for i in range(SAMPLES):
             for e in range(lanes):
                 x.base_wrench_samples[i, j, e] = 0.0
-    # A band is followed by two complex resonators in a row, each a third of an octave wide at half power.
+    # A band is followed by two complex resonators in a row, 0.6 octaves wide at half power.
     for j in range(len(BANDS)):
         omega = 2.0 * math.pi * BANDS[j]
         decay = exp(-omega * dt / 3.1)

@@ -41,7 +41,8 @@ class WhiskerRodParams:
     external_damping : float, 1/s
         Damping by the surroundings, proportional to mass and velocity; not in the paper.
     curvature_base, curvature_tip : float, rad/m
-        Intrinsic curvature at the ends, linear in between (an Euler spiral); positive bends to -x.
+        Intrinsic curvature at the ends, linear in between (an Euler spiral); negative bends to +x, the way
+        the plate goes, as a whisker must that is to start on the plate.
     rate_strength, state_strength : float
         The paper's a and b.
     reference_speed : float, m/s

@@ -109,6 +109,9 @@ def equilibrium(rod, base, distance, mu, theta):
     high = angle
     if _height(theta, rod) <= distance:
         return 0.0
+    s, c = sincos(high)
+    if mu * s + c < -1e-9:  # the plate would bend it further towards -x
+        return math.nan
     low, above = high, 0.0
     below, force = 1.0, 0.0
     while below > 0.0:
@@ -136,4 +139,4 @@ def equilibrium(rod, base, distance, mu, theta):
         else:
             low, below = middle, miss
             above *= 0.5
-    return force
+    return force if abs(_height(theta, rod) - distance) < 1e-9 * distance else math.nan

@@ -38,8 +38,8 @@ class _RodTask:
     fields: Mapping[str, Field] = {}
     records: tuple[tuple[Any, ...], ...] = ()
     options: Mapping[str, Option] = {
-        "curvature_base": Option(-100.0, 100.0, "rad/m"),
-        "curvature_tip": Option(-100.0, 100.0, "rad/m"),
+        "curvature_base": Option(-100.0, 0.0, "rad/m"),
+        "curvature_tip": Option(-100.0, 0.0, "rad/m"),
         "distance": Option(0.978, 1.0, "lengths"),
     }
     score = Score("return")
