@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,8 +17,13 @@ from scipy.stats import bootstrap
 import gymnosoma
 
 from .agent import Agent, Controlled
-from .evaluate import Policy, evaluate, find_policy, searches, task_of
+from .evaluate import Policy, evaluate, find_policy, searches, shipped, task_of
 from .rollout import rollout
+
+CONSTANT = "best constant"
+"""Name of the policy that the benchmark searches itself."""
+
+POLICIES = ("random", "baseline", CONSTANT, "trained")
 
 
 class _Each:
@@ -76,7 +82,7 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
         vectorized=True,
     )
     parameters = {name: float(value) for name, value in zip(bounds, found.x, strict=True)}
-    policy = Policy("best constant", lambda envs: Controlled(make(envs.task, **parameters), envs.task))
+    policy = Policy(CONSTANT, lambda envs: Controlled(make(envs.task, **parameters), envs.task))
     return parameters, policy
 
 
@@ -90,7 +96,7 @@ def interval(values: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
 
 def benchmark(
     ids: Sequence[str],
-    policies: Sequence[str] = ("random", "baseline", "best constant", "trained"),
+    policies: Sequence[str] = POLICIES,
     episodes: int = 64,
     seed: int = 0,
     watch: Callable[[str], None] = lambda text: None,
@@ -102,7 +108,8 @@ def benchmark(
     ids : list of str
     policies : list of str
         As for ``evaluate``, and ``best constant``: found by a search of its own. ``random`` and
-        ``baseline`` are always among them, as the score is normalised by these.
+        ``baseline`` are always among them, as the score is normalised by these. An id
+        that comes without a trained policy is measured without.
     episodes : int
         Seeds per policy.
     seed : int
@@ -122,9 +129,11 @@ def benchmark(
         score = task_of(env_id).score
         table: dict[str, Any] = {}
         for name in chosen:
+            if name == "trained" and not shipped(env_id).is_dir():
+                continue
             watch(f"{env_id.split('/')[1]}: {name}")
             parameters = None
-            if name == "best constant":
+            if name == CONSTANT:
                 parameters, policy = search(env_id, seed=seed + 1000)
             else:
                 policy = find_policy(env_id, name, seed)
@@ -149,11 +158,12 @@ def benchmark(
 def _normalise(table: dict[str, Any]) -> dict[str, Any]:
     """Scale so that chance is 0 and the animal's controller 1, where they differ by over 3 standard errors."""
     chance, own = (np.array(table[name]["episodes"]) for name in ("random", "baseline"))
-    apart = own.mean() - chance.mean()
+    start = table["random"]["mean"]
+    apart = table["baseline"]["mean"] - start
     error = np.sqrt(chance.var(ddof=1) / len(chance) + own.var(ddof=1) / len(own)) if len(own) > 1 else np.inf
     normalised = bool(abs(apart) > 3 * error)
     for entry in table.values():
-        entry["normalised"] = (entry["mean"] - chance.mean()) / apart if normalised else None
+        entry["normalised"] = (entry["mean"] - start) / apart if normalised else None
     return {"normalised": normalised, "policies": table}
 
 
@@ -183,7 +193,11 @@ def show(results: dict[str, Any]) -> None:
         table.add_column(column, justify="left" if column in ("id", "score") else "right")
     for env_id, result in results["results"].items():
         cells = []
-        for entry in result["policies"].values():
+        for name in results["settings"]["policies"]:
+            entry = result["policies"].get(name)
+            if entry is None:
+                cells.append("")
+                continue
             low, high = entry["interval"]
             scaled = "" if entry["normalised"] is None else f"\n[bold]{entry['normalised']:.2f}[/]"
             failed = f"\n{entry['failed']:.0%} failed" if entry["failed"] else ""
@@ -197,19 +211,18 @@ def draw(results: dict[str, Any], path: Path) -> None:
     """Draw a benchmark as bars of normalised scores (raw where it is not normalised)."""
     from matplotlib.figure import Figure
 
-    names = results["settings"]["policies"]
+    palette = ["0.75", "tab:blue", "tab:cyan", "tab:orange", "tab:green", "tab:red", "tab:purple"]
+    colours = dict(zip(results["settings"]["policies"], itertools.cycle(palette), strict=False))
     count = len(results["results"])
     columns = min(count, 3)
     lines = -(-count // columns)
     figure = Figure(figsize=(4 * columns, 2.9 * lines), layout="constrained")
     axes = np.atleast_1d(figure.subplots(lines, columns, squeeze=False)).ravel()
     for plot, (env_id, result) in zip(axes, results["results"].items(), strict=False):
-        entries = result["policies"].values()
+        names, entries = list(result["policies"]), result["policies"].values()
         means = np.array([entry["mean"] for entry in entries])
         spread = np.abs(np.array([entry["interval"] for entry in entries]).T - means)
-        plot.bar(
-            names, means, yerr=spread, color=["0.75", "tab:blue", "tab:cyan", "tab:orange", "tab:green"][: len(names)]
-        )
+        plot.bar(names, means, yerr=spread, color=[colours[name] for name in names])
         for k, entry in enumerate(entries):
             if entry["normalised"] is not None:
                 plot.annotate(

@@ -93,9 +93,7 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     if name in own:
         controller, arguments = own[name]
         return Policy(name, lambda envs: _play(controller, envs.task), arguments)
-    path = Path(str(resources.files("gymnosoma.assets").joinpath("policies", env_id.split("/")[1])))
-    if name != "trained" or not path.is_dir():
-        path = Path(name)
+    path = shipped(env_id) if name == "trained" else Path(name)
     folder = path if path.is_dir() else path.parent
     file = path / "policy.zip" if path.is_dir() else path
     if not file.is_file():
@@ -116,6 +114,11 @@ def _play(controller: Callable[[Any], Any], task: Task) -> Agent:
     if getattr(task, "actions", None) == "residual":
         return Constant(np.zeros(task.action_size, np.float32))
     return Controlled(controller(task), task)
+
+
+def shipped(env_id: str) -> Path:
+    """Folder of the trained policy that comes with the package; there may be none."""
+    return Path(str(resources.files("gymnosoma.assets").joinpath("policies", env_id.split("/")[1])))
 
 
 def read_config(folder: Path) -> dict[str, Any]:

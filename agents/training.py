@@ -212,7 +212,7 @@ def train(
     save(model, last)
     if config["algorithm"] == "ppo":
         model.policy.optimizer.state.clear()  # two thirds of the file, of no use for acting
-    model.save(folder / "policy.zip")
+    model.save(folder / "policy.zip", exclude=["tensorboard_log"])  # a path of this machine
     draw_curve(folder, score)
     envs.close()
     return finished

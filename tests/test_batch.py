@@ -26,12 +26,10 @@ def hard(envs, seed=0):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env_id", IDS)
 def test_vector_equals_scalar(env_id, mode):
-    drawn = {
-        "Worm": ("stiffness", (1e-10, 3e-10)),
-        "Lamp": ("muscle_gain", (2e-3, 4e-3)),
-        "Whis": ("youngs_modulus", (2.5e9, 4e9)),
-    }[env_id[10:14]]
-    extra = {"max_episode_steps": 35, "randomize": dict([drawn]), "history": 2}
+    animal = gymnasium.make(env_id).unwrapped.task.animal
+    name = animal.parameters[0]
+    usual = float(animal.rows(1)[name][0])
+    extra = {"max_episode_steps": 35, "randomize": {name: (0.8 * usual, 1.25 * usual)}, "history": 2}
     envs = gymnasium.make_vec(env_id, num_envs=19, autoreset_mode=mode, **extra)
     ended = check_vector_env(envs, lambda: gymnasium.make(env_id, **extra), steps=120, policy=hard(envs))
     assert ended >= 19 * 3

@@ -79,6 +79,11 @@ def gather(rows, ids, first, block):
         Written.
     """
     width = block.shape[1]
+    if width == 1:  # contiguous, so that the copy vectorises
+        lane, row = block.reshape(block.shape[0]), rows[ids[first]]
+        for j in range(len(lane)):
+            lane[j] = row[j]
+        return
     for e in range(width):
         i = ids[min(first + e, len(ids) - 1)]
         for j in range(block.shape[0]):
@@ -105,6 +110,18 @@ def scatter(block, rows, ids, first, status, broken):
         Status of a row whose state is not finite.
     """
     width = block.shape[1]
+    if width == 1:
+        lane, row = block.reshape(block.shape[0]), rows[ids[first]]
+        bad = False
+        for j in range(len(lane)):
+            bad |= lane[j] * 0.0 != 0.0
+        code = lane[status]
+        if code == 0.0 and not bad:
+            for j in range(len(lane)):
+                row[j] = lane[j]
+        else:
+            row[status] = code if code != 0.0 and code == code else broken
+        return
     for j in range(block.shape[0]):
         for e in range(width):
             # NaN as soon as one number is not finite, unless the step has told what failed.
@@ -133,15 +150,25 @@ class Stepper:
         ``work`` (T,) records in lanes.
     threads : int
         Blocks that advance at the same time. Results do not depend on it.
+    lanes : int
+        Lanes of a wide block; 1 for kernels that branch per animal.
     """
 
-    def __init__(self, state: np.dtype[Any], work: np.dtype[Any], batch: tuple[Any, Any], threads: int = 1) -> None:
+    def __init__(
+        self,
+        state: np.dtype[Any],
+        work: np.dtype[Any],
+        batch: tuple[Any, Any],
+        threads: int = 1,
+        lanes: int = LANES,
+    ) -> None:
         self._batch = batch
         self._blocks = {}
-        for lanes, count in ((1, 1), (LANES, threads)):
-            blocks = aligned(count, in_lanes(state, lanes))
-            numbers = blocks.view(np.float64).reshape(count, -1, lanes)
-            self._blocks[lanes] = blocks, numbers, aligned(count, in_lanes(work, lanes))
+        self._lanes = lanes
+        for width, count in ((1, 1), (lanes, threads)):
+            blocks = aligned(count, in_lanes(state, width))
+            numbers = blocks.view(np.float64).reshape(count, -1, width)
+            self._blocks[width] = blocks, numbers, aligned(count, in_lanes(work, width))
         self._threads = threads
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
@@ -152,10 +179,10 @@ class Stepper:
         if rows is not self._rows:  # a view costs as much as a step
             self._rows, self._matrix = rows, matrix(rows)
         numbers = self._matrix
-        rest = len(ids) % LANES
+        rest = len(ids) % self._lanes
         wide = len(ids) - rest if rest < FEW else len(ids)
         if wide:
-            run = threaded if self._threads > 1 and wide > LANES else serial
-            run(numbers, ids[:wide], *self._blocks[LANES], *arguments)
+            run = threaded if self._threads > 1 and wide > self._lanes else serial
+            run(numbers, ids[:wide], *self._blocks[self._lanes], *arguments)
         if wide < len(ids):
             serial(numbers, ids[wide:], *self._blocks[1], *arguments)

@@ -1,0 +1,365 @@
+"""Reference controllers of the vibrissa: whisks, taps, threshold detectors, a localiser, a PI hold, a shaped ramp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.simulate import Controller
+from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
+from gymnosoma.envs.whisker_chain.linear import modes
+from gymnosoma.envs.whisker_chain.params import table
+from gymnosoma.envs.whisker_chain.tasks import ACCELERATION
+
+Signals = Mapping[str, NDArray[np.float64]]
+
+
+class _Held:
+    """Controller with memory per row, which ``first`` clears; its drive starts with the base's acceleration."""
+
+    memory: Mapping[str, float] = {}
+    """Names of what is remembered, and their values at the start of an episode."""
+
+    def __init__(self, rate: float = 250.0) -> None:
+        self.rate = rate
+        self._memory: dict[str, NDArray[np.float64]] = {}
+
+    def drive(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Drive (B, nu) at times ``t`` (B,) s: angular acceleration of the base (rad/s^2), then answers."""
+        if any(len(value) != len(t) for value in self._memory.values()) or not self._memory:
+            self._memory = {name: np.full(len(t), start) for name, start in self.memory.items()}
+        kept = {name: np.where(first, start, self._memory[name]) for name, start in self.memory.items()}
+        self._memory = kept
+        return self._decide(t, {name: value[:, 0] for name, value in signals.items()}, kept)
+
+    def _decide(
+        self, t: NDArray[np.float64], seen: Signals, kept: dict[str, NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Drive (B, nu) from signals (B,) each; ``kept`` may be changed."""
+        raise NotImplementedError
+
+    def towards(self, seen: Signals, rate: NDArray[np.float64] | float, limit: float) -> NDArray[np.float64]:
+        """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
+        return np.clip((rate - seen["speed"]) * self.rate, -limit, limit)
+
+
+class SineWhisk(_Held):
+    """The paper's free whisk: 8 Hz, 20 degrees peak to peak, from rest at its hind end.
+
+    Parameters
+    ----------
+    amplitude : float, rad
+        Half of the peak-to-peak angle.
+    frequency : float, Hz
+    middle : float, rad
+    answers : int
+        Zeros after the acceleration, for the task's answers.
+    rate : float, Hz
+        Of the control.
+    """
+
+    def __init__(
+        self,
+        amplitude: float | None = None,
+        frequency: float | None = None,
+        middle: float = 0.0,
+        answers: int = 0,
+        rate: float = 250.0,
+    ) -> None:
+        super().__init__(rate)
+        self.amplitude = 0.5 * table()["whisk_amplitude"] if amplitude is None else amplitude
+        self.omega = 2 * np.pi * (table()["whisk_frequency"] if frequency is None else frequency)
+        self.middle, self.answers = middle, answers
+
+    memory: Mapping[str, float] = {"begun": 0.0}
+
+    def acceleration(self, t: NDArray[np.float64], seen: Signals) -> NDArray[np.float64]:
+        """Acceleration (B,) of the sine, held on its course."""
+        period, phase = 1.0 / self.rate, self.omega * t
+        now = self.omega * (t - 0.5 * period)
+        ahead = self.amplitude * self.omega**2 * np.cos(phase)
+        off = self.middle - self.amplitude * np.cos(now) - seen["angle"]
+        slow = self.amplitude * self.omega * np.sin(now) - seen["speed"]
+        return ahead + 60.0**2 * off + 120.0 * slow
+
+    def _decide(self, t, seen, kept):
+        return np.stack([self.acceleration(t, seen), *[np.zeros_like(t)] * self.answers], 1)
+
+
+class HalfSineTap(_Held):
+    """The paper's tap (Fig. 9): half a sine forwards, then held.
+
+    Parameters
+    ----------
+    reach : float, rad
+        Angle swept.
+    frequency : float, Hz
+    rate : float, Hz
+        Of the control.
+    """
+
+    memory: Mapping[str, float] = {"begun": 0.0}
+
+    def __init__(self, reach: float = 0.35, frequency: float = 8.0, rate: float = 250.0) -> None:
+        super().__init__(rate)
+        self.reach, self.omega = reach, 2 * np.pi * frequency
+
+    def _decide(self, t, seen, kept):
+        end = np.minimum(t + 0.5 / self.rate, np.pi / self.omega)
+        target = 0.5 * self.reach * self.omega * np.sin(self.omega * end)
+        return self.towards(seen, target, ACCELERATION)[:, None]
+
+
+class Detector(SineWhisk):
+    """Whisks, and declares a touch when a signal passes a threshold in two periods on end.
+
+    Parameters
+    ----------
+    signal : {"axial", "moment"}
+        Fx below minus the threshold, or the size of M above it.
+    threshold : float, N or N m
+    **whisk
+        As for `SineWhisk`.
+    """
+
+    memory: Mapping[str, float] = {"passed": 0.0, "declared": 0.0}
+
+    def __init__(self, signal: str, threshold: float, **whisk: Any) -> None:
+        super().__init__(**whisk)
+        self.signal, self.threshold = signal, threshold
+
+    def _decide(self, t, seen, kept):
+        size = -seen["axial"] if self.signal == "axial" else np.abs(seen["moment"])
+        kept["passed"] = np.where(size > self.threshold, kept["passed"] + 1.0, 0.0)
+        kept["declared"] = np.maximum(kept["declared"], kept["passed"] >= 2.0)
+        # Once it is known, back off.
+        whisk = np.where(kept["declared"] > 0.0, self.towards(seen, -4.0, 1000.0), self.acceleration(t, seen))
+        whisk = np.where((kept["declared"] > 0.0) & (seen["angle"] < -0.3), self.towards(seen, 0.0, 1000.0), whisk)
+        return np.stack([whisk, 2.0 * kept["declared"] - 1.0], 1)
+
+
+class Localizer(_Held):
+    """Sweeps until Fx tells a touch, decelerates, waits, and solves the statics for the place.
+
+    The distance follows from M = s L (Fy cos d + Fx sin d), with d the angle pushed since the touch, and d
+    from M and the stiffness that the hair has against a peg at s.
+
+    Parameters
+    ----------
+    speed : float, rad/s
+        Of the sweep.
+    threshold : float, N
+        A touch is Fx below minus this in two periods on end.
+    stop : float, rad
+        Angle over which the base decelerates.
+    wait : float, s
+        From the touch to the estimate; the wrench is averaged over its second half.
+    length : float, m
+        Of the hair.
+    rate : float, Hz
+        Of the control.
+    """
+
+    memory: Mapping[str, float] = {
+        "passed": 0.0,
+        "touch": np.inf,
+        "bearing": 0.1,
+        "place": 0.6,
+        "moment": 0.0,
+        "axial": 0.0,
+        "transverse": 0.0,
+    }
+
+    def __init__(
+        self,
+        speed: float = 1.745,
+        threshold: float = 1e-6,
+        stop: float = 0.07,
+        wait: float = 0.12,
+        length: float = 49e-3,
+        rate: float = 250.0,
+    ) -> None:
+        super().__init__(rate)
+        self.speed, self.threshold, self.stop, self.wait, self.length = speed, threshold, stop, wait, length
+        self._places = np.linspace(0.2, 0.95, 31)
+        push = np.deg2rad(2.0)
+        self._stiffness = np.array([_stiffness(place, push) for place in self._places])
+
+    def _decide(self, t, seen, kept):
+        new = np.isinf(kept["touch"])
+        kept["passed"] = np.where(seen["axial"] < -self.threshold, kept["passed"] + 1.0, 0.0)
+        touches = new & (kept["passed"] >= 2.0)
+        kept["touch"] = np.where(touches, t, kept["touch"])
+        kept["bearing"] = np.where(touches, seen["angle"] - 2.0 / self.rate * seen["speed"], kept["bearing"])
+        since = t - kept["touch"]
+        averaging = (since > 0.5 * self.wait) & (since <= self.wait)
+        for name in ("moment", "axial", "transverse"):
+            kept[name] = kept[name] + np.where(averaging, seen[name], 0.0)
+        known = kept["transverse"] < 0.0
+        force = np.where(known, kept["transverse"], -1.0)
+        place = np.clip(kept["moment"] / (force * self.length), 0.2, 1.0)
+        samples = np.maximum(
+            np.floor(np.minimum(since, self.wait) * self.rate) - np.floor(0.5 * self.wait * self.rate), 1.0
+        )
+        pushed = -kept["moment"] / samples / np.interp(place, self._places, self._stiffness)
+        force = force * np.cos(pushed) + np.where(known, kept["axial"], 0.0) * np.sin(pushed)
+        place = np.clip(kept["moment"] / (force * self.length), 0.2, 1.0)
+        kept["place"] = np.where(known, place, kept["place"])
+        kept["bearing"] = np.where(known & averaging, seen["angle"] - pushed, kept["bearing"])
+        brake = self.speed**2 / (2.0 * self.stop)
+        press = np.where(
+            np.isinf(kept["touch"]), self.towards(seen, self.speed, 1000.0), self.towards(seen, 0.0, brake)
+        )
+        back = self.towards(seen, np.where(seen["angle"] > -0.2, -2.0, 0.0), 500.0)
+        return np.stack([np.where(since > self.wait, back, press), kept["place"], kept["bearing"]], 1)
+
+
+def _stiffness(place: float, push: float) -> float:
+    """Moment (N m) a radian of push against a peg at ``place``, from the hair's statics."""
+    length = WhiskerParams().length
+    return float(-quasi_static([0.0, push], [place * length, 0.0]).base_wrench[1, 0] / push)
+
+
+class Tapper(_Held):
+    """Approaches at constant speed and retracts as soon as Fx tells a touch.
+
+    Parameters
+    ----------
+    speed : float, rad/s
+    threshold : float, N
+        On minus Fx.
+    rate : float, Hz
+        Of the control.
+    """
+
+    memory: Mapping[str, float] = {"touched": 0.0}
+
+    def __init__(self, speed: float = 2.0, threshold: float = 0.8e-6, rate: float = 250.0) -> None:
+        super().__init__(rate)
+        self.speed, self.threshold = speed, threshold
+
+    def _decide(self, t, seen, kept):
+        kept["touched"] = np.maximum(kept["touched"], seen["axial"] < -self.threshold)
+        approach = self.towards(seen, self.speed, 1000.0)
+        back = self.towards(seen, np.where(seen["angle"] > -0.3, -4.0, 0.0), ACCELERATION)
+        return np.where(kept["touched"] > 0.0, back, approach)[:, None]
+
+
+class Holder(_Held):
+    """PI control of M by the rate of the base, with limited acceleration.
+
+    Parameters
+    ----------
+    gain : float, rad/s per N m
+    integral : float, rad/s^2 per N m
+    limit : float, rad/s^2
+        Largest acceleration.
+    rate : float, Hz
+        Of the control.
+    """
+
+    memory: Mapping[str, float] = {"sum": 0.0}
+
+    def __init__(self, gain: float = 4e6, integral: float = 1e8, limit: float = 1500.0, rate: float = 250.0) -> None:
+        super().__init__(rate)
+        self.gain, self.integral, self.limit = gain, integral, limit
+
+    def _decide(self, t, seen, kept):
+        error = seen["moment"] - seen["goal"]  # pressing on makes M more negative
+        kept["sum"] = np.clip(kept["sum"] + self.integral * error / self.rate, -3.0, 3.0)
+        wanted = np.clip(self.gain * error + kept["sum"], -5.0, 5.0)
+        return self.towards(seen, wanted, self.limit)[:, None]
+
+
+class Ramp(_Held):
+    """Turns the base to the goal as fast as it can without exciting the hair.
+
+    Parameters
+    ----------
+    limit : float, rad/s^2
+        Largest acceleration of the unshaped ramp: half of the way forwards, half of it braking.
+    shaped : bool
+        Split the ramp in two, half a period of the hair's first mode apart and in proportion to the mode's
+        decay, so that their vibrations cancel (a zero-vibration input shaper).
+    rate : float, Hz
+        Of the control.
+    """
+
+    memory: Mapping[str, float] = {"goal": 0.0, "began": 0.0, "from": 0.0}
+
+    def __init__(self, limit: float = 1500.0, shaped: bool = True, rate: float = 250.0) -> None:
+        super().__init__(rate)
+        self.limit = limit
+        frequency, ratio = (value[0] for value in modes())
+        decay = np.exp(-np.pi * ratio / np.sqrt(1.0 - ratio**2))
+        self.pulses = (
+            ((1.0 / (1.0 + decay), 0.0), (decay / (1.0 + decay), 0.5 / frequency)) if shaped else ((1.0, 0.0),)
+        )
+
+    def _decide(self, t, seen, kept):
+        moved = seen["goal"] != kept["goal"]
+        kept["began"] = np.where(moved, t - 0.5 / self.rate, kept["began"])
+        kept["from"] = np.where(moved, seen["angle"], kept["from"])
+        kept["goal"] = np.where(moved, seen["goal"], kept["goal"])
+        way = kept["goal"] - kept["from"]
+        half = np.sqrt(np.abs(way) / self.limit)
+        end = t + 0.5 / self.rate - kept["began"]
+        angle, speed = np.zeros_like(t), np.zeros_like(t)
+        for share, delay in self.pulses:
+            u = np.clip((end - delay) / np.maximum(half, 1e-6), 0.0, 2.0)
+            angle = angle + share * way * np.where(u < 1.0, 0.5 * u * u, 1.0 - 0.5 * (2.0 - u) ** 2)
+            speed = speed + share * np.sign(way) * self.limit * half * np.minimum(u, 2.0 - u)
+        # Meet the planned rate at the period's end, and a little of what is missing in angle.
+        reached = seen["angle"] + 0.5 * (seen["speed"] + speed) / self.rate
+        return self.towards(seen, speed + 20.0 * (kept["from"] + angle - reached), ACCELERATION)[:, None]
+
+
+def _detector(signal: str, threshold: float) -> Callable[[Any], Controller]:
+    return lambda task: Detector(signal, threshold, amplitude=0.35, middle=0.0, rate=task.rate)
+
+
+REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any]]]] = {
+    "Localize": {
+        "baseline": (lambda task: Localizer(rate=task.rate), {}),
+        "quick": (lambda task: Localizer(4.0, stop=0.05, wait=0.06, rate=task.rate), {}),
+    },
+    "Detect": {
+        "baseline": (_detector("axial", 0.7e-6), {}),
+        "moment": (_detector("moment", 0.16e-6), {}),
+    },
+    "Tap": {
+        "baseline": (lambda task: Tapper(rate=task.rate), {}),
+        "half_sine": (lambda task: HalfSineTap(0.62, 4.0, rate=task.rate), {}),
+    },
+    "Hold": {"baseline": (lambda task: Holder(rate=task.rate), {})},
+    "Whisk": {
+        "baseline": (lambda task: Ramp(rate=task.rate), {}),
+        "unshaped": (lambda task: Ramp(shaped=False, rate=task.rate), {}),
+        "whisk": (lambda task: SineWhisk(rate=task.rate), {}),
+    },
+}
+"""Controllers by task and name, each with the arguments of the environment that it needs."""
+
+SEARCHES: dict[str, tuple[Callable[..., Controller], dict[str, tuple[float, float]]]] = {
+    "Localize": (
+        lambda task, **values: Localizer(rate=task.rate, **values),
+        {"speed": (1.0, 10.0), "threshold": (0.6e-6, 2e-6), "stop": (0.02, 0.1), "wait": (0.03, 0.15)},
+    ),
+    "Detect": (
+        lambda task, **values: Detector("axial", rate=task.rate, **values),
+        {"threshold": (0.4e-6, 3e-6), "amplitude": (0.2, 0.5), "frequency": (2.0, 20.0)},
+    ),
+    "Tap": (
+        lambda task, **values: Tapper(rate=task.rate, **values),
+        {"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)},
+    ),
+    "Hold": (
+        lambda task, **values: Holder(rate=task.rate, **values),
+        {"gain": (5e5, 1e7), "integral": (0.0, 3e8)},
+    ),
+    "Whisk": (lambda task, **values: Ramp(rate=task.rate, **values), {"limit": (300.0, 3000.0)}),
+}
+"""Families of controllers with constant parameters, and the parameters' bounds, by task."""

@@ -1,0 +1,41 @@
+"""Random numbers that are a function of a seed and a count, so that an observation can be asked for twice.
+
+A generator would have to be drawn from in order; these are the same for the same row and step, whoever
+asks, and a saved seed repeats them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def uniform(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Uniform numbers in (0, 1), by the generator splitmix64 entered at any place.
+
+    Parameters
+    ----------
+    seed : (B,) uint64
+    count : (B,) float
+        Whole numbers, such as the step.
+    size : int
+        Numbers for each.
+
+    Returns
+    -------
+    (B, size) float
+    """
+    place = count.astype(np.uint64)[:, None] * np.uint64(size) + np.arange(1, size + 1, dtype=np.uint64)
+    z: Any = seed[:, None] + place * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def normal(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Standard normal numbers (B, size), by Box and Muller; arguments as for :func:`uniform`."""
+    u = uniform(seed, count, 2 * size)
+    return np.sqrt(-2.0 * np.log(u[:, :size])) * np.cos(2.0 * np.pi * u[:, size:])

@@ -1,0 +1,401 @@
+"""The vibrissa as an animal: rows of state that can be started, advanced and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.lanes import LANES, Stepper
+from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
+from .params import WhiskerParams, check_parameter
+
+_SCHEMES = {"complementarity": (COMPLEMENTARITY, LANES), "events": (LOCATED, 1)}
+
+FAR = 1.0
+"""Distance (m) from the base at which an unused peg stands."""
+
+HALVINGS = 4
+"""How often the time step is halved before a step counts as not solved."""
+
+
+class Whisker:
+    """Rat vibrissa of Quist et al. (2014).
+
+    Its drive is the angular acceleration of the base (rad/s^2, counter-clockwise) and the acceleration
+    of the base along world x and y (m/s^2); :func:`follow` makes it from a motion. At rest the hair lies
+    along x from the origin. M, Fx and Fy are what the hair exerts on the follicle, in the axes of link 1:
+    a counter-clockwise push against a peg gives three negative numbers. They hold for the start of the
+    last time step, and jump at an impact; ``base_wrench_mean`` is the impulse since the last ``advance``
+    began, over that time. Signals, by name, each with a leading axis of rows:
+
+    =====================  ===============  ===============  =============================================
+    name                   shape            unit             meaning
+    =====================  ===============  ===============  =============================================
+    ``base``               (2,)             m                where the follicle is
+    ``base_velocity``      (2,)             m/s
+    ``base_angle``         ()               rad              heading of link 1
+    ``base_rate``          ()               rad/s
+    ``link_angle``         (n,)             rad              heading of each link, base to tip
+    ``link_rate``          (n,)             rad/s            mean over the last time step
+    ``joint_angle``        (n - 1,)         rad              link i+1 minus link i
+    ``node``               (n + 1, 2)       m                base, joints, tip
+    ``base_wrench``        (3,)             N m, N, N        M, Fx, Fy
+    ``base_wrench_mean``   (3,)             N m, N, N        the same as mean over the last ``advance``
+    ``peg``                (pegs, 2)        m                centre
+    ``gap``                (pegs,)          m                free distance to the hair; inf beyond its tip
+    ``contact_force``      (pegs, 2)        N                push across and drag along the hair
+    ``contact_place``      (pegs,)          1                arc length of the contact over the whole
+    ``collision_energy``   ()               J                lost in collisions, ``scheme="events"``
+    ``energy``             ()               J                kinetic and elastic
+    =====================  ===============  ===============  =============================================
+
+    Parameters
+    ----------
+    params : WhiskerParams, optional
+        With ``friction`` above 0 the steps solve for friction too, and a row may change its coefficient.
+    dt : float, s
+        Time step. 1e-4 s gives M within 0.02% and Fy within 1%.
+    scheme : {"complementarity", "events"}
+        Contact closed at each step's end, or located within the step with the paper's restitution.
+    pegs : int
+        Pegs, each a point or a disc; unused ones stand ``FAR`` away.
+    threads : int
+        Threads that advance many rows. Results do not depend on it.
+
+    Raises
+    ------
+    ValueError
+        For an unknown scheme, or a ``dt``, ``pegs`` or ``threads`` that is not positive.
+    """
+
+    drive_size = 3
+    failures: Mapping[float, str] = {
+        UNSOLVED: "the equations of a step were not solved",
+        BROKEN: "the state is not finite",
+    }
+
+    def __init__(
+        self,
+        params: WhiskerParams | None = None,
+        dt: float = 1e-4,
+        scheme: str = "complementarity",
+        pegs: int = 1,
+        threads: int = 1,
+    ) -> None:
+        if scheme not in _SCHEMES:
+            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
+        if not (np.isfinite(dt) and dt > 0):
+            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
+        for name, count in (("pegs", pegs), ("threads", threads)):
+            if not (isinstance(count, int | np.integer) and count >= 1):
+                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+        self.params = p = WhiskerParams() if params is None else params
+        self.dt, self.scheme, self.pegs = float(dt), scheme, pegs
+        self.parameters = PARAMETERS if p.friction > 0 else tuple(x for x in PARAMETERS if x != "friction")
+        mass, stiffness, damping = map(np.array, (p.link_mass, p.joint_stiffness, p.joint_damping))
+        self._defaults = {
+            "length": p.length,
+            "mass": mass.sum(),
+            "stiffness": stiffness[1],
+            "damping": damping[1],
+            "friction": p.friction,
+            "restitution": p.restitution,
+        }
+        centre = np.array(p.link_centroid) * p.n_links / p.length
+        self.profile = np.array(
+            [mass / mass.sum(), centre, stiffness / stiffness[1], damping / (damping[1] if damping[1] > 0 else 1.0)]
+        )
+        arms = np.tri(p.n_links, k=-1) + np.diag(centre)  # of mass l (first axis) about joint i, in links
+        self._inertia = np.sum(self.profile[0, :, None, None] * arms[:, :, None] * arms[:, None, :], 0)
+        self._moment = np.sum(self.profile[0, :, None] * arms, 0)
+        self.state = state_dtype(p.n_links, pegs)
+        kernels, lanes = _SCHEMES[scheme]
+        work = work_dtype(p.n_links, pegs, 2 if p.friction > 0 else 1)
+        self._stepper = Stepper(self.state, work, kernels, threads, lanes)
+        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+            "base": lambda rows: rows["base"],
+            "base_velocity": lambda rows: rows["base_velocity"],
+            "base_angle": lambda rows: rows["link_angle"][:, 0],
+            "base_rate": lambda rows: rows["base_rate"],
+            "link_angle": lambda rows: rows["link_angle"],
+            "link_rate": lambda rows: rows["link_rate"],
+            "joint_angle": lambda rows: np.diff(rows["link_angle"]),
+            "node": self.nodes,
+            "base_wrench": lambda rows: rows["wrench"],
+            "base_wrench_mean": wrench_mean,
+            "peg": lambda rows: rows["peg"].swapaxes(1, 2),
+            "gap": self.gap,
+            "contact_force": lambda rows: rows["contact_force"].swapaxes(1, 2),
+            "contact_place": self.contact_place,
+            "collision_energy": lambda rows: rows["collision_energy"],
+            "energy": self.energy,
+        }
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Make ``count`` rows of state: straight along x from the origin, at rest, pegs away."""
+        rows = np.zeros(count, self.state)
+        for name, value in self._defaults.items():
+            rows[name] = value
+        rows["peg"][:, 0] = FAR
+        rows["peg_side"] = 1.0
+        return rows
+
+    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
+        """Start ``rows[ids]`` anew, straight and at rest unless told otherwise.
+
+        Parameters
+        ----------
+        rows : (B,) records
+            Changed in place.
+        ids : (A,) int
+        start : mapping, optional
+            Initial values, each for all rows or with a leading axis of A: ``base`` (2,) m,
+            ``base_velocity`` (2,) m/s, ``base_angle`` () rad, ``base_rate`` () rad/s; ``link_angle`` (n,)
+            rad, headings, else straight; ``link_rate`` (n,) rad/s, else all as the base; ``peg`` (pegs, 2)
+            m, ``peg_radius`` (pegs,) m (0 is a point), ``peg_velocity`` (pegs, 2) m/s; and any physical
+            parameter, which otherwise returns to the value in ``params``.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a wrong shape, or a value that is not possible.
+        """
+        n, count = self.params.n_links, len(ids)
+        shapes: dict[str, tuple[int, ...]] = {
+            "base": (2,),
+            "base_velocity": (2,),
+            "base_angle": (),
+            "base_rate": (),
+            "link_angle": (n,),
+            "link_rate": (n,),
+            "peg": (self.pegs, 2),
+            "peg_radius": (self.pegs,),
+            "peg_velocity": (self.pegs, 2),
+        }
+        given = {}
+        for name, value in (start or {}).items():
+            if name not in shapes and name not in self.parameters:
+                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *self.parameters])}")
+            if name in self.parameters:
+                check_parameter(name, value)
+            shape = (count, *shapes.get(name, ()))
+            array = np.asarray(value, float)
+            try:
+                given[name] = np.broadcast_to(array, shape)
+            except ValueError:
+                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
+            if not np.isfinite(array).all():
+                raise ValueError(f"start: {name} must be finite, got {value!r}")
+        if "base_angle" in given and "link_angle" in given:
+            raise ValueError("start: base_angle is the first link_angle; give one of them")
+        if "base_rate" in given and "link_rate" in given:
+            raise ValueError("start: base_rate is the first link_rate; give one of them")
+        if (given.get("peg_radius", np.zeros(1)) < 0).any():
+            raise ValueError(f"start: peg_radius must be at least 0, got {given['peg_radius']!r}")
+        fresh = self.rows(count)
+        for name in ("base", "base_velocity", "peg_radius", *self.parameters):
+            if name in given:
+                fresh[name] = given[name]
+        for name in ("peg", "peg_velocity"):
+            if name in given:
+                fresh[name] = given[name].swapaxes(1, 2)
+        for base, links in (("base_angle", "link_angle"), ("base_rate", "link_rate")):
+            if base in given or links in given:
+                fresh[links] = given[links] if links in given else given[base][:, None]
+        fresh["base_rate"] = fresh["link_rate"][:, 0]
+        fresh["link_rate_before"] = fresh["link_rate"]
+        fresh["peg_side"] = np.where(self._at_pegs(fresh)[1] >= 0.0, 1.0, -1.0)
+        if (self.gap(fresh) < 0.0).any():
+            raise ValueError(f"start: peg must lie beside the hair, got a gap of {self.gap(fresh).min():g} m")
+        inertia, moment = self._matrices(fresh)
+        speed = fresh["link_rate"]
+        fresh["momentum"] = np.sum(inertia * speed[:, None, :], 2) + np.sum(moment * fresh["base_velocity"][:, None], 2)
+        fresh["linear_momentum"] = (
+            np.sum(moment * speed[:, :, None], 1) + fresh["mass"][:, None] * fresh["base_velocity"]
+        )
+        rows[ids] = fresh
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
+        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
+
+        Where a step is not solved, that row goes back and takes half the time step. A row that fails
+        keeps its last valid state and gets a ``status`` listed in ``failures``.
+        """
+        rows["drive"][ids if len(ids) < len(rows) else slice(None)] = drive
+        self._stepper.advance(rows, ids, self.profile, steps, self.dt)
+        for halving in range(1, HALVINGS + 1):
+            failed = ids[rows["status"][ids] != 0.0]
+            if not failed.size:
+                break
+            rows["status"][failed] = 0.0
+            self._stepper.advance(rows, failed, self.profile, steps * 2**halving, self.dt / 2**halving)
+
+    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Signal ``name`` of the class table for all rows."""
+        if name not in self.signals:
+            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
+        return self.signals[name](rows)
+
+    def nodes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Base, joints and tip, (B, n + 1, 2) m."""
+        angle = rows["link_angle"]
+        link = (rows["length"] / self.params.n_links)[:, None, None]
+        nodes = np.zeros((len(rows), self.params.n_links + 1, 2))
+        nodes[:, 1:] = np.cumsum(link * np.stack([np.cos(angle), np.sin(angle)], 2), 1)
+        return nodes + rows["base"][:, None]
+
+    def _at_pegs(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Place along and across the nearest link of each peg, distance, and the link, each (B, pegs)."""
+        link = (rows["length"] / self.params.n_links)[:, None, None]
+        angle = rows["link_angle"][:, None, 1:]
+        s, c = np.sin(angle), np.cos(angle)
+        away = rows["peg"].swapaxes(1, 2)[:, :, None] - self.nodes(rows)[:, None, 1:-1]
+        along = away[..., 0] * c + away[..., 1] * s
+        across = away[..., 1] * c - away[..., 0] * s
+        distance = np.hypot(along - np.clip(along, 0.0, link), across)
+        nearest = np.argmin(distance, 2)
+        along, across, distance = (
+            np.take_along_axis(a, nearest[..., None], 2)[..., 0] for a in (along, across, distance)
+        )
+        return along, across, distance, nearest + 1
+
+    def gap(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Free distance between hair and pegs (B, pegs) m: inf for a point beyond the tip, or at the follicle."""
+        along, across, distance, link = self._at_pegs(rows)
+        length, last = (rows["length"] / self.params.n_links)[:, None], self.params.n_links - 1
+        free = ((link == last) & (along > length)) | ((link == 1) & (along < 0.0))
+        point, here = rows["peg_radius"] == 0.0, rows["peg_side"] * across
+        disc = np.where(free | (here >= 0.0), distance, -distance) - rows["peg_radius"]
+        return np.where(point, np.where(free, np.inf, here), disc)
+
+    def contact_place(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Arc length of each contact over the whole length (B, pegs), NaN where there is none."""
+        place = rows["contact_link"] + rows["contact_place"] * (self.params.n_links / rows["length"])[:, None]
+        return np.where(rows["touch"] > 0.0, place / self.params.n_links, np.nan)
+
+    def _matrices(self, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Inertia (B, n, n) kg m^2 by the headings, and (B, n, 2) kg m by them and the base's velocity."""
+        angle = rows["link_angle"]
+        link = rows["length"] / self.params.n_links
+        swing = np.cos(angle[:, :, None] - angle[:, None, :])
+        first = (rows["mass"] * link)[:, None, None] * self._moment[:, None]
+        moment = first * np.stack([-np.sin(angle), np.cos(angle)], 2)
+        return (rows["mass"] * link**2)[:, None, None] * self._inertia * swing, moment
+
+    def speeds(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Rates of the links now (B, n) rad/s, from the momenta: the base's as told, M v = p for the others."""
+        inertia, moment = self._matrices(rows)
+        driven = inertia[:, :, 0] * rows["base_rate"][:, None] + np.sum(moment * rows["base_velocity"][:, None], 2)
+        rates = np.empty_like(rows["link_angle"])
+        rates[:, 0] = rows["base_rate"]
+        rates[:, 1:] = np.linalg.solve(inertia[:, 1:, 1:], (rows["momentum"] - driven)[:, 1:, None])[..., 0]
+        return rates
+
+    def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Kinetic and elastic energy, (B,) J."""
+        inertia, moment = self._matrices(rows)
+        rates, base = self.speeds(rows), rows["base_velocity"]
+        kinetic = 0.5 * np.sum(inertia * rates[:, :, None] * rates[:, None, :], (1, 2))
+        kinetic += np.sum(moment * rates[:, :, None] * base[:, None], (1, 2)) + 0.5 * rows["mass"] * np.sum(base**2, 1)
+        bend = np.diff(rows["link_angle"])
+        return kinetic + 0.5 * rows["stiffness"] * np.sum(self.profile[2, 1:] * bend**2, 1)
+
+    def impact(self, rows: NDArray[Any], peg: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Collision of the hair with a peg at the place nearest to it.
+
+        Quist et al. (2014), Eqs. 19-21: the energy needed to stop the approach, v_n^2/(2 G M^-1 G^T).
+
+        Parameters
+        ----------
+        rows : (B,) records
+        peg : int
+
+        Returns
+        -------
+        speed : (B,) float, m/s
+            Of the gap; negative when it closes.
+        energy : (B,) float, J
+        """
+        along, across, _, link = (value[:, peg] for value in self._at_pegs(rows))
+        i = np.arange(self.params.n_links)
+        length = (rows["length"] / self.params.n_links)[:, None]
+        arm = np.where(i < link[:, None], length, np.where(i == link[:, None], along[:, None], 0.0))
+        angle = rows["link_angle"]
+        touched = np.take_along_axis(angle, link[:, None], 1)
+        side = np.where(across >= 0.0, 1.0, -1.0)
+        gradient = -side[:, None] * arm * np.cos(angle - touched)
+        normal = side[:, None] * np.concatenate([np.sin(touched), -np.cos(touched)], 1)
+        relative = rows["base_velocity"] - rows["peg_velocity"][:, :, peg]
+        speed = np.sum(gradient * self.speeds(rows), 1) + np.sum(normal * relative, 1)
+        free = gradient[:, 1:]
+        give = np.linalg.solve(self._matrices(rows)[0][:, 1:, 1:], free[..., None])[..., 0]
+        return speed, 0.5 * speed**2 / np.sum(free * give, 1)
+
+
+def wrench_mean(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Mean M (N m), Fx and Fy (N) since the last ``advance`` began, (B, 3)."""
+    return rows["wrench_sum"] / np.maximum(rows["span"], 1e-300)[:, None]
+
+
+def wall(point: ArrayLike, direction: ArrayLike, pegs: int = 2) -> dict[str, NDArray[np.float64]]:
+    """Start values that make ``pegs`` pegs a wall: discs so large (10 km) that they are flat within 0.1 um.
+
+    Each stops one place of the hair at a time. A hair that sweeps over the wall with its tip's links bent
+    flat goes up to 0.04 mm into it with two pegs, 0.16 mm with one; pressed on it along half of its
+    length, 0.2 mm.
+
+    Parameters
+    ----------
+    point : (2,) array, m
+        Where the wall passes.
+    direction : (2,) array
+        Out of the wall, to the side on which the hair is.
+    pegs : int
+        As many as the animal has.
+    """
+    radius = 1e4
+    out = np.asarray(direction, float) / np.linalg.norm(direction)
+    centre = np.asarray(point, float) - radius * out
+    return {"peg": np.tile(centre, (pegs, 1)), "peg_radius": np.full(pegs, radius)}
+
+
+def follow(
+    hold: float,
+    angle: Callable[[float], float],
+    x: Callable[[float], float] | None = None,
+    y: Callable[[float], float] | None = None,
+) -> tuple[Callable[[float], NDArray[np.float64]], dict[str, Any]]:
+    """Drive and start values with which the base follows a motion.
+
+    Parameters
+    ----------
+    hold : float, s
+        Time for which ``simulate`` holds a drive (its time step unless told otherwise).
+    angle, x, y : functions of time
+        Of the base, rad and m, with a continuous slope; defined a little before time 0, too.
+
+    Returns
+    -------
+    drive, start
+        For :func:`gymnosoma.envs.simulate`.
+    """
+    parts = [part or (lambda t: 0.0) for part in (angle, x, y)]
+
+    def slope(t: float) -> NDArray[np.float64]:
+        d = 0.1 * hold
+        return np.array([(part(t + d) - part(t - d)) / (2 * d) for part in parts])
+
+    def drive(t: float) -> NDArray[np.float64]:
+        return (slope(t + 0.5 * hold) - slope(t - 0.5 * hold)) / hold
+
+    rate, *velocity = slope(0.0)
+    start = {
+        "base_angle": angle(0.0),
+        "base_rate": rate,
+        "base": [parts[1](0.0), parts[2](0.0)],
+        "base_velocity": velocity,
+    }
+    return drive, start

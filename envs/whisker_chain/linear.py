@@ -1,0 +1,66 @@
+"""Small vibrations of the straight hair: frequency response and modes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .params import WhiskerParams
+
+
+def matrices(
+    params: WhiskerParams | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Linear equation of the free links' headings, M phi'' + B phi' + K phi = -h y'' for a base moved by y.
+
+    Quist et al. (2014), Eqs. 29-31, rederived: Eq. 29 as printed puts the masses at the links' ends.
+
+    Returns
+    -------
+    M : (n - 1, n - 1) array, kg m^2
+    B : (n - 1, n - 1) array, N m s
+    K : (n - 1, n - 1) array, N m
+    h : (n - 1,) array, kg m
+    """
+    p = WhiskerParams() if params is None else params
+    mass, centre, link = np.array(p.link_mass), np.array(p.link_centroid), p.length / p.n_links
+    arm = (link * np.tri(p.n_links, k=-1) + np.diag(centre))[:, 1:]
+    inertia = np.sum(mass[:, None, None] * arm[:, :, None] * arm[:, None, :], 0)
+
+    def chain(column: tuple[float, ...]) -> NDArray[np.float64]:
+        own, after = np.array(column[1:]), np.array(column[2:])
+        return np.diag(own + np.append(after, 0.0)) - np.diag(after, 1) - np.diag(after, -1)
+
+    return inertia, chain(p.joint_damping), chain(p.joint_stiffness), np.sum(mass[:, None] * arm, 0)
+
+
+def tip_response(frequency: ArrayLike, params: WhiskerParams | None = None) -> NDArray[np.complex128]:
+    """Motion of the tip per motion of the base across the hair, Quist et al. (2014), Fig. 6.
+
+    Parameters
+    ----------
+    frequency : (F,) array, Hz
+    params : WhiskerParams, optional
+
+    Returns
+    -------
+    response : (F,) complex
+        Its modulus is the magnification ratio.
+    """
+    p = WhiskerParams() if params is None else params
+    inertia, damping, stiffness, moment = matrices(p)
+    omega = 2 * np.pi * np.asarray(frequency, float)[:, None, None]
+    system = stiffness + 1j * omega * damping - omega**2 * inertia
+    phi = np.linalg.solve(system, omega**2 * moment[:, None])[..., 0]
+    return 1.0 + p.length / p.n_links * np.sum(phi, -1)
+
+
+def modes(params: WhiskerParams | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Damped frequencies (Hz) and damping ratios of the oscillating modes, lowest first, base held."""
+    inertia, damping, stiffness, _ = matrices(params)
+    n = len(inertia)
+    rates = np.linalg.solve(inertia, np.hstack([-stiffness, -damping]))
+    values = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), rates]))
+    values = values[values.imag > 1e-6 * np.abs(values)]
+    values = values[np.argsort(values.imag)]
+    return values.imag / (2 * np.pi), -values.real / np.abs(values)

@@ -1,0 +1,156 @@
+"""Parameters of the vibrissa in SI, from the paper's Table 1 or from the shape of another hair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..core.beam import cone_centroid, cone_volume, second_moment
+from ..core.table import read_table
+
+Column = tuple[float, ...]
+
+
+@cache
+def table() -> dict[str, Any]:
+    """Table 1 and constants of Quist et al. (2014) in SI."""
+    return read_table("whisker_chain/parameters.toml")
+
+
+def _printed(name: str) -> Callable[[], Column]:
+    return lambda: tuple(table()[name].tolist())
+
+
+def _printed_centroid() -> Column:
+    t = table()
+    length = t["length"] / len(t["link_mass"])
+    return tuple(cone_centroid(t["base_radius"], t["tip_radius"], length, planar=True).tolist())
+
+
+@dataclass(frozen=True)
+class WhiskerParams:
+    """Physical parameters of one vibrissa; the defaults are the paper's D1 vibrissa (Table 1).
+
+    Columns have one entry per link, from the base. Link 1 lies in the follicle: its joint is held
+    rigidly, so that the first stiffness and damping are not used.
+
+    Parameters
+    ----------
+    length : float, m
+        Of the whole vibrissa; its links are equal.
+    base_radius, tip_radius : float, m
+        Radii of its ends (for the picture; the mechanics is in the columns).
+    link_mass : (n,) floats, kg
+    link_centroid : (n,) floats, m
+        Distance of each link's point mass from its base. The planar centroid reproduces the paper's
+        damping and collision energies, the solid's does not.
+    joint_stiffness : (n,) floats, N m/rad
+    joint_damping : (n,) floats, N m s/rad
+    friction : float
+        Coulomb's coefficient against pegs; the paper's pegs have none.
+    restitution : float, in [0, 1]
+        Share of the collision energy that is kept, the paper's C.O.R.; used by ``scheme="events"``.
+    """
+
+    length: float = 49e-3
+    base_radius: float = 91.4e-6
+    tip_radius: float = 1.75e-6
+    link_mass: Column = field(default_factory=_printed("link_mass"))
+    link_centroid: Column = field(default_factory=_printed_centroid)
+    joint_stiffness: Column = field(default_factory=_printed("joint_stiffness"))
+    joint_damping: Column = field(default_factory=_printed("joint_damping"))
+    friction: float = 0.0
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        n = len(self.link_mass)
+        if n < 3:
+            raise ValueError(f"link_mass must have at least 3 entries, got {n}")
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            check_parameter(entry.name, value)
+            if np.ndim(value) and np.shape(value) != (n,):
+                raise ValueError(f"{entry.name} must have {n} entries like link_mass, got {np.shape(value)}")
+        if max(self.link_centroid) >= self.length / n:
+            raise ValueError(f"link_centroid must be less than a link, {self.length / n:g} m, got {self.link_centroid}")
+
+    @property
+    def n_links(self) -> int:
+        """Number of links."""
+        return len(self.link_mass)
+
+    @classmethod
+    def tapered(
+        cls,
+        length: float = 49e-3,
+        base_radius: float = 91.4e-6,
+        tip_radius: float = 1.75e-6,
+        n_links: int = 13,
+        density: float = 1140.0,
+        modulus: tuple[float, float] = (4.50e9, 3.08e9),
+        damping_ratio: tuple[float, float] = (0.988, 0.033),
+        planar_centroid: bool = True,
+        friction: float = 0.0,
+        restitution: float = 0.0,
+    ) -> WhiskerParams:
+        """Build any tapered hair by the formulas behind Table 1; its own arguments give Table 1 within 0.8%.
+
+        Quist et al. (2014), "Model parameters": m = rho V, k = E I/L at the base of a link, and
+        b = 2 zeta Lp sqrt(Mp k) with the pendulum from the joint to the centre of mass of all that is
+        beyond it.
+
+        Parameters
+        ----------
+        length, base_radius, tip_radius : float, m
+        n_links : int, at least 3
+        density : float, kg/m^3
+        modulus : (float, float), Pa
+            Of the first and the last link, linear between.
+        damping_ratio : (float, float)
+            Of the first and the last link, linear between.
+        planar_centroid : bool
+            Put each point mass at the centroid of the link's outline, as the paper seems to, rather
+            than at that of the solid.
+        friction, restitution : float
+        """
+        if not (isinstance(n_links, int | np.integer) and n_links >= 3):
+            raise ValueError(f"n_links must be an integer of at least 3, got {n_links!r}")
+        given = {"length": length, "base_radius": base_radius, "tip_radius": tip_radius, "density": density}
+        for name, value in (given | {"modulus": modulus, "damping_ratio": damping_ratio}).items():
+            check_parameter(name, value)
+        link = length / n_links
+        radius = np.linspace(base_radius, tip_radius, n_links + 1)
+        base, tip = radius[:-1], radius[1:]
+        m = density * cone_volume(base, tip, link)
+        c = cone_centroid(base, tip, link, planar=planar_centroid)
+        k = np.linspace(*modulus, n_links) * second_moment(base) / link
+        place = link * np.arange(n_links)
+        beyond = np.cumsum(m[::-1])[::-1]
+        pendulum = np.cumsum((m * (place + c))[::-1])[::-1] / beyond - place
+        b = 2.0 * np.linspace(*damping_ratio, n_links) * pendulum * np.sqrt(beyond * k)
+        return cls(
+            length=length,
+            base_radius=base_radius,
+            tip_radius=tip_radius,
+            link_mass=tuple(m.tolist()),
+            link_centroid=tuple(c.tolist()),
+            joint_stiffness=tuple(k.tolist()),
+            joint_damping=tuple(b.tolist()),
+            friction=friction,
+            restitution=restitution,
+        )
+
+
+def check_parameter(name: str, value: ArrayLike) -> None:
+    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
+    array = np.asarray(value, float)
+    zero_allowed = name in ("joint_damping", "damping", "damping_ratio", "friction", "restitution")
+    if not (np.isfinite(array).all() and ((array >= 0) if zero_allowed else (array > 0)).all()):
+        raise ValueError(f"{name} must be finite and {'at least' if zero_allowed else 'greater than'} 0, got {value!r}")
+    if name == "restitution" and (array > 1).any():
+        raise ValueError(f"restitution must be at most 1, got {value!r}")

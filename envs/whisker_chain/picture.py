@@ -1,0 +1,184 @@
+"""The vibrissa's picture: the hair at its true width, a close-up, pegs and pushes, and the traces of Fig. 11."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from ..core import canvas as c
+from ..core.canvas import Canvas, Panel
+from ..core.view import Trail
+from .animal import FAR, wrench_mean
+from .tasks import Detect, Hold, Localize, Whisk, _WhiskerTask
+
+HAIR: c.Colour = (92, 70, 52)
+SKIN: c.Colour = (226, 196, 182)
+FOLLICLE: c.Colour = (190, 140, 124)
+PEG: c.Colour = (110, 116, 126)
+GHOST: c.Colour = (110, 116, 126)
+
+WIDTH, STRIP = 0.62, 132.0
+"""Share of the page's width left of the traces; height of the close-up in pt."""
+
+SPAN, CLOSE = 1.25, 0.1
+"""Widths of the view and of the close-up, in lengths of the hair."""
+
+
+def draw(canvas: Canvas, task: _WhiskerTask, trail: Trail, ghost: Trail | None = None) -> None:
+    """Draw a vibrissa.
+
+    Parameters
+    ----------
+    canvas : Canvas
+    task : task of the vibrissa
+    trail : Trail
+    ghost : Trail, optional
+        Another vibrissa with the same task.
+    """
+    row = trail.rows[-1:]
+    length = float(row["length"][0])
+    wide = WIDTH * canvas.width
+    view = canvas.view((0, 0, wide, canvas.height - STRIP), [0.5 * length, 0.0], SPAN * length)
+    view.grid(0.01)
+    headline, caption = goal(task, view, trail)
+    view.polygon([(view.low[0], view.low[1]), (0, view.low[1]), (0, view.high[1]), (view.low[0], view.high[1])], SKIN)
+    for other in [trail] if ghost is None else [ghost, trail]:
+        _hair(view, task, other, other is ghost)
+    _pegs(view, task, trail)
+    view.scale_bar()
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    _close_up(canvas, task, trail, ghost)
+    _traces(canvas, task, trail)
+
+
+@singledispatch
+def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
+    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    pushed = trail.memory[-1]["pushed"] * 1e6
+    return f"{pushed:.2f} µN s", "pushed so far"
+
+
+@goal.register
+def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory = trail.memory[-1:]
+    place, bearing = task.answer(memory, "place")[0], task.answer(memory, "bearing")[0]
+    at = place * trail.rows["length"][-1] * np.array([np.cos(bearing), np.sin(bearing)])
+    view.ring(at, 5.0 * view.point, c.GOAL, 2.0)
+    return f"{1e3 * task.info(trail.rows[-1:], memory)['error'][0] * trail.rows['length'][-1]:.1f} mm", "off the peg"
+
+
+@goal.register
+def _(task: Detect, view: Panel, trail: Trail) -> tuple[str, str]:
+    memory = trail.memory[-1]
+    said = "touch declared" if np.isfinite(memory["declared"]) else "nothing declared"
+    truth = "touched" if np.isfinite(memory["touched"]) else "not touched yet"
+    return said, truth if memory["present"] > 0.5 else "there is no peg"
+
+
+@goal.register
+def _(task: Hold, view: Panel, trail: Trail) -> tuple[str, str]:
+    error = 1e6 * task.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
+    return f"{error:.3f} µN m", "off the moment to hold, on average"
+
+
+@goal.register
+def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
+    angle = task.goal(trail.rows[-1:], trail.memory[-1:])["goal"][0]
+    length = trail.rows["length"][-1]
+    view.polyline([(0, 0), 1.05 * length * np.array([np.cos(angle), np.sin(angle)])], c.GOAL, 1.5)
+    error = np.rad2deg(task.info(trail.rows[-1:], trail.memory[-1:])["error"][0])
+    return f"{error:.2f}°", "off the goal, on average"
+
+
+def _outline(task: _WhiskerTask, rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Outline (M, 2) m of the hair at its true width."""
+    nodes = task.animal.nodes(rows)[0]
+    places = np.linspace(0.0, 1.0, len(nodes))
+    along = np.linspace(0.0, 1.0, 8 * len(nodes))
+    params = task.animal.params
+    radius = params.base_radius + (params.tip_radius - params.base_radius) * along
+    left, right = c.outline(CubicSpline(places, nodes)(along), radius)
+    return np.concatenate([left, right[::-1]])
+
+
+def _hair(view: Panel, task: _WhiskerTask, trail: Trail, ghost: bool) -> None:
+    rows = trail.rows[-1:]
+    shape = _outline(task, rows)
+    if ghost:
+        view.polygon(shape, (*GHOST, 110))
+        return
+    base, first = task.animal.nodes(rows)[0][:2]
+    view.polyline([base, first], FOLLICLE, 9.0)
+    # A hair thinner than the finest line would vanish: its middle is drawn too.
+    half = len(shape) // 2
+    view.polyline(0.5 * (shape[:half] + shape[: half - 1 : -1]), HAIR, 0.75)
+    view.polygon(shape, HAIR)
+
+
+def _pegs(view: Panel, task: _WhiskerTask, trail: Trail, named: bool = True) -> None:
+    row = trail.rows[-1]
+    for o in range(task.animal.pegs):
+        at, radius = row["peg"][:, o], row["peg_radius"][o]
+        if np.hypot(*at) > 0.9 * FAR:
+            continue
+        view.disc(at, max(3.0, radius / view.point), PEG)
+        push = row["contact_sum"][o] * task.rate
+        if push <= 0.0:
+            continue
+        heading = row["link_angle"][int(row["contact_link"][o])]
+        normal = -row["peg_side"][o] * np.array([-np.sin(heading), np.cos(heading)])
+        reach = 18.0 * np.log1p(push / 1e-6) * view.point
+        view.arrow(at, reach * normal, c.WARM, 2.0)
+        if named:
+            tip = at + reach * normal
+            view.label(c.quantity(push, "N", 2), tip, c.WARM, 12, (0.5, 0.5), (0, 12 * -np.sign(normal[1])), c.PLATE)
+
+
+def _close_up(canvas: Canvas, task: _WhiskerTask, trail: Trail, ghost: Trail | None) -> None:
+    """Follow the peg that was touched last, else the tip."""
+    rows = trail.rows
+    touched = np.argwhere(rows["contact_sum"] > 0.0)
+    at = rows[-1]["peg"][:, touched[-1, 1]] if len(touched) else task.animal.nodes(rows[-1:])[0, -1]
+    area = (24.0, canvas.height - STRIP, WIDTH * canvas.width - 48.0, STRIP - 20.0)
+    canvas.box(area, c.CARD)
+    panel = canvas.view(area, at, CLOSE * float(rows["length"][-1]))
+    panel.grid(1e-3, c.mix(c.CARD, c.RULE, 0.7))
+    for other in [trail] if ghost is None else [ghost, trail]:
+        panel.polygon(_outline(task, other.rows[-1:]), HAIR if other is trail else (*GHOST, 110))
+    _pegs(panel, task, trail, named=False)
+    panel.scale_bar()
+    name = "at the peg" if len(touched) else "at the tip"
+    panel.label(name, (panel.low[0], panel.high[1]), c.MUTED, 11, (0.0, 0.0), (8, 6))
+
+
+def _limit(values: NDArray[np.float64], least: float) -> float:
+    """Least of 1, 2, 5, 10, ... times ``least`` that holds all values."""
+    return least * 10.0 / c.rounded(10.0 / max(1.0, float(np.abs(values).max()) / least))
+
+
+def _traces(canvas: Canvas, task: _WhiskerTask, trail: Trail) -> None:
+    rows = trail.rows
+    wrench = wrench_mean(rows)
+    left = WIDTH * canvas.width + 24.0
+    width, top, gap = canvas.width - left - 24.0, 72.0, 8.0
+    height = (canvas.height - top - 20.0 - 3 * gap) / 4
+    signals = (
+        ("base angle", np.rad2deg(rows["link_angle"][:, 0]), "°", 20.0, c.INK),
+        ("M", wrench[:, 0], "N m", 0.1e-6, c.WARM),
+        ("Fy", wrench[:, 2], "N", 5e-6, c.COLD),
+        ("Fx", wrench[:, 1], "N", 1e-6, c.GOAL),
+    )
+    duration = min(task.duration, 1.0)
+    for k, (name, values, unit, least, colour) in enumerate(signals):
+        limit = _limit(values, least)
+        area = (left, top + k * (height + gap), width, height)
+        size = f"± {limit:g}°" if unit == "°" else f"± {c.quantity(limit, unit)}"
+        panel = canvas.trace(area, rows["time"], values, duration, limit, colour, f"{name}  {size}")
+        if name == "M" and isinstance(task, Hold):
+            wanted = float(trail.memory[-1]["goal"])
+            panel.polyline([(panel.low[0], wanted), (panel.high[0], wanted)], c.GOAL, 1.0)

@@ -1,0 +1,156 @@
+"""The hair bent by a peg so slowly that only springs matter, as experimentalists fit it to films."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .params import WhiskerParams
+
+PASSES = 50
+"""Newton passes for one equilibrium."""
+
+STRIDE = np.deg2rad(0.25)
+"""Largest rotation of the base between equilibria that are followed."""
+
+
+@dataclass(frozen=True)
+class Equilibria:
+    """Shapes of a hair against a peg, one per base angle.
+
+    Parameters
+    ----------
+    link_angle : (T, n) float, rad
+    base_wrench : (T, 3) float, N m and N
+        M, Fx, Fy on the follicle in the axes of link 1.
+    contact_force : (T,) float, N
+        Push of the peg; 0 where the hair is free, also after it slipped off.
+    contact_place : (T,) float
+        Arc length of the contact over the whole; NaN where there is none.
+    energy : (T,) float, J
+        Elastic.
+    """
+
+    link_angle: NDArray[np.float64]
+    base_wrench: NDArray[np.float64]
+    contact_force: NDArray[np.float64]
+    contact_place: NDArray[np.float64]
+    energy: NDArray[np.float64]
+
+
+def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | None = None) -> Equilibria:
+    """Equilibria of the hair as its base turns against a frictionless point peg.
+
+    Quist et al. (2014), "Slow deflections of the dynamic vibrissa model match quasi-static results".
+    Follows the shape from base angle to base angle, in small strides, from link to link, until it snaps off.
+
+    Parameters
+    ----------
+    base_angle : (T,) array, rad
+        In the order in which they are taken up; the first one touches from its side of the peg.
+    peg : (2,) array, m
+        The base is at the origin.
+    params : WhiskerParams, optional
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or has a wrong shape.
+    """
+    p = WhiskerParams() if params is None else params
+    angles, point = np.asarray(base_angle, float), np.asarray(peg, float)
+    if angles.ndim != 1 or not len(angles) or not np.isfinite(angles).all():
+        raise ValueError(f"base_angle must be a list of finite angles, got {base_angle!r}")
+    if point.shape != (2,) or not np.isfinite(point).all():
+        raise ValueError(f"peg must be two finite numbers, got {peg!r}")
+    n, length = p.n_links, p.length / p.n_links
+    k = np.array(p.joint_stiffness)
+    phi, push = np.full(n, angles[0]), 0.0
+    bearing = np.arctan2(point[1], point[0]) - angles[0]
+    side = 1.0 if np.sin(bearing) >= 0 else -1.0
+    shapes = np.empty((len(angles), n))
+    wrench = np.zeros((len(angles), 3))
+    force, place = np.zeros(len(angles)), np.full(len(angles), np.nan)
+    energy = np.empty(len(angles))
+    for t, target in enumerate(angles):
+        count = max(1, int(np.ceil(abs(target - phi[0]) / STRIDE)))
+        for theta in np.linspace(phi[0], target, count + 1)[1:]:
+            phi, push, link = _equilibrium(phi + (theta - phi[0]), push, point, side, k, length)
+            side = -side if link < 0 else side  # off the tip, it has passed the peg
+        shapes[t] = phi
+        bend = np.diff(phi)
+        energy[t] = 0.5 * np.sum(k[1:] * bend**2)
+        if push > 0.0:
+            force[t] = push
+            place[t] = (link + _in_links(phi, point, length)[0][link] / length) / n
+            angle = phi[link] - phi[0]
+            wrench[t] = side * push * np.array([-length * np.cos(angle), np.sin(angle), -np.cos(angle)])
+            wrench[t, 0] += k[1] * bend[0]
+    return Equilibria(shapes, wrench, force, place, energy)
+
+
+def _equilibrium(
+    phi: NDArray[np.float64], push: float, peg: NDArray[np.float64], side: float, k: NDArray[np.float64], length: float
+) -> tuple[NDArray[np.float64], float, int]:
+    """Equilibrium for base angle ``phi[0]`` near a guess: headings, push and touched link.
+
+    Without contact the push is 0. The link is -1 where no equilibrium is left near the guess: the hair
+    has snapped off the peg, as it does when the peg slides onto a joint too soft to hold it.
+    """
+    n = len(phi)
+    straight = np.full(n, phi[0])
+    link = _nearest(straight, peg, length)
+    along, across = (value[link] for value in _in_links(straight, peg, length))
+    if side * across >= 0.0 or (link == n - 1 and along > length):
+        return straight, 0.0, 0
+    stiff = np.diag(k[1:] + np.append(k[2:], 0.0)) - np.diag(k[2:], 1) - np.diag(k[2:], -1)
+    link = _nearest(phi, peg, length)
+    for _ in range(PASSES):
+        gap, gradient, curvature = _contact(phi, peg, side, link, length)
+        matrix = np.zeros((n, n))
+        matrix[:-1, :-1] = stiff - push * curvature[1:, 1:]
+        matrix[:-1, -1] = -gradient[1:]
+        matrix[-1, :-1] = gradient[1:]
+        step = np.linalg.solve(matrix, np.append(push * gradient[1:] - stiff @ (phi[1:] - phi[0]), -gap))
+        step *= min(1.0, 0.2 / max(np.abs(step[:-1]).max(), 1e-300))
+        phi = np.append(phi[0], phi[1:] + step[:-1])
+        push += step[-1]
+        last, link = link, _nearest(phi, peg, length)
+        if np.abs(step[:-1]).max() < 1e-12 and link == last:
+            along = _in_links(phi, peg, length)[0][link]
+            if push > 0.0 and not (link == n - 1 and along > length):
+                return phi, push, link
+            break
+    return straight, 0.0, -1
+
+
+def _nearest(phi: NDArray[np.float64], peg: NDArray[np.float64], length: float) -> int:
+    """Link nearest to the peg; the first, in the follicle, cannot be touched."""
+    along, across = _in_links(phi, peg, length)
+    return 1 + int(np.argmin(np.hypot(along - np.clip(along, 0.0, length), across)[1:]))
+
+
+def _in_links(
+    phi: NDArray[np.float64], peg: NDArray[np.float64], length: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Peg along and across each link, from its base."""
+    x = peg[0] - length * (np.cumsum(np.cos(phi)) - np.cos(phi))
+    y = peg[1] - length * (np.cumsum(np.sin(phi)) - np.sin(phi))
+    return x * np.cos(phi) + y * np.sin(phi), y * np.cos(phi) - x * np.sin(phi)
+
+
+def _contact(
+    phi: NDArray[np.float64], peg: NDArray[np.float64], side: float, link: int, length: float
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Gap between a link and the peg, and its first and second derivatives by the headings."""
+    along, across = (value[link] for value in _in_links(phi, peg, length))
+    inner = np.arange(len(phi)) < link
+    gradient = np.where(inner, -side * length * np.cos(phi[link] - phi), 0.0)
+    gradient[link] = -side * along
+    swing = np.where(inner, side * length * np.sin(phi[link] - phi), 0.0)
+    curvature = np.diag(-swing)
+    curvature[link, :] = curvature[:, link] = swing
+    curvature[link, link] = -side * across
+    return float(side * across), gradient, curvature

@@ -1,0 +1,81 @@
+"""The benchmark, the speed report and the shaping function."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from gymnosoma.agents import cli
+from gymnosoma.agents.benchmark import _normalise, interval, search
+from gymnosoma.agents.evaluate import evaluate, find_policy
+from gymnosoma.envs import tolerance
+
+SWIM = "gymnosoma/WormSwim-v0"
+
+
+def call(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
+    cli.main()
+
+
+def test_a_benchmark_can_be_run_again(tmp_path, monkeypatch):
+    call(monkeypatch, "benchmark", "WormSwim-v0", "--policy", "trained", "--episodes", 4, "--folder", tmp_path / "a")
+    first = json.loads((tmp_path / "a" / "benchmark.json").read_text())
+    call(monkeypatch, "benchmark", "--rerun", tmp_path / "a" / "benchmark.json", "--folder", tmp_path / "b")
+    assert json.loads((tmp_path / "b" / "benchmark.json").read_text()) == first
+    assert (tmp_path / "b" / "benchmark.png").stat().st_size > 10_000
+    policies = first["results"][SWIM]["policies"]
+    assert list(policies) == ["random", "baseline", "trained"]
+    assert policies["random"]["normalised"] == 0.0 and policies["baseline"]["normalised"] == 1.0
+    assert policies["trained"]["normalised"] > 1.5
+
+
+@pytest.mark.parametrize("content", ["{}", "not json", "[1]"])
+def test_a_file_without_a_benchmark_is_refused(tmp_path, monkeypatch, content):
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(SystemExit, match="holds no benchmark"):
+        call(monkeypatch, "benchmark", "--rerun", tmp_path / "x.json")
+
+
+def test_the_search_finds_a_better_wave():
+    parameters, policy = search(SWIM, generations=6)
+    assert 0.1 <= parameters["amplitude"] <= 0.9
+    found, paper = (evaluate(SWIM, p, 8).info["speed"].mean() for p in (policy, find_policy(SWIM, "baseline")))
+    assert found > 1.2 * paper
+
+
+def test_scores_are_normalised_only_where_chance_and_reference_differ():
+    def table(apart):
+        episodes = np.random.default_rng(0).normal(0, 1, (2, 50)) + np.array([[0.0], [apart]])
+        names = ("random", "baseline")
+        return {n: {"mean": e.mean(), "episodes": e.tolist()} for n, e in zip(names, episodes, strict=True)}
+
+    assert _normalise(table(5.0))["policies"]["baseline"]["normalised"] == pytest.approx(1.0)
+    assert _normalise(table(0.1))["policies"]["baseline"]["normalised"] is None
+
+
+def test_intervals_hold_the_mean():
+    values = np.random.default_rng(1).exponential(1.0, 200)
+    low, high = interval(values)
+    assert low < values.mean() < high
+    assert high - low == pytest.approx(4 * values.std() / np.sqrt(200), rel=0.2)
+    assert interval(np.ones(5)) == (1.0, 1.0)
+
+
+def test_speed_is_reported(tmp_path, monkeypatch, capsys):
+    call(monkeypatch, "speed", "--seconds", 0.5, "--repeats", 1, "--json-file", tmp_path / "speed.json")
+    figures = json.loads((tmp_path / "speed.json").read_text())
+    assert len(figures) >= 3
+    assert all(np.isfinite(row["value"]) for rows in figures.values() for row in rows)
+    assert "ElegansBot" in capsys.readouterr().out
+
+
+def test_tolerance():
+    np.testing.assert_allclose(
+        tolerance([-3.0, -1.0, 0.0, 1.0, 2.0, 3.0], -1.0, 1.0, 2.0), [0.1, 1.0, 1.0, 1.0, 1 / 3.25, 0.1]
+    )
+    assert tolerance([0.0, 2.0], 0.0, 1.0, 0.0).tolist() == [1.0, 0.0]
+    for bad, message in (((1, 0, 1), "low must not exceed high"), ((0, 1, -1), "margin"), ((0, 1, 1, 2), "at_margin")):
+        with pytest.raises(ValueError, match=message):
+            tolerance(0.0, *bad)
