@@ -39,6 +39,9 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100, 0.9, {}),
     ("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 480.0, {}),
     ("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 470.0, {}),
+    ("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8, {}),
+    ("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0, {}),
+    ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0, {}),
 )
 
 for _name, _task, _limit, _threshold, _arguments in CATALOGUE:

@@ -1,0 +1,6 @@
+"""The rat's whisker on sandpaper, after Oladazimi, Putelat et al. (2021)."""
+
+from .animal import WhiskerRod
+from .params import Relief, WhiskerRodParams
+
+__all__ = ["Relief", "WhiskerRod", "WhiskerRodParams"]

@@ -1,0 +1,304 @@
+"""The whisker as an animal: rows of state that can be started, advanced and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.lanes import Stepper, aligned, in_lanes, matrix
+from .body import (
+    BROKEN,
+    BURIED,
+    FLIPPED,
+    MIDPOINT,
+    PARAMETERS,
+    WILD,
+    rods,
+    state_dtype,
+    work_dtype,
+)
+from .params import Relief, WhiskerRodParams, check_parameter, table
+from .statics import equilibrium
+
+
+class WhiskerRod:
+    """Rat's whisker C4 of Oladazimi, Putelat et al. (2021).
+
+    It points along +y from its base at the origin to a plate at y = ``plate_distance``. Its drive is
+    the velocity of the plate along x and along y (m/s) and the rotation of the base (rad/s). A plate
+    farther away than the whisker is long leaves it in air. Signals, by name, each with a leading axis of
+    rows:
+
+    ========================  ==========  ==========  ================================================
+    name                      shape       unit        meaning
+    ========================  ==========  ==========  ================================================
+    ``segment_angle``         (n,)        rad         from +x, base to tip
+    ``segment_rate``          (n,)        rad/s
+    ``arc``                   (n + 1,)    m           of the nodes, along the whisker from the base
+    ``centreline``            (n + 1, 2)  m           nodes; the last is the tip
+    ``velocity``              (n + 1, 2)  m/s         of the nodes
+    ``acceleration``          (n + 1, 2)  m/s^2       of the nodes, about the last step
+    ``curvature_change``      (n,)        rad/m       kappa - kappa_i at the inner end of each segment
+    ``moment``                (n,)        N m         of bending, there; positive turns towards -x
+    ``tip_velocity``          (2,)        m/s
+    ``tip_force``             (2,)        N           of the plate on the tip (mu p, -p); last step's mean
+    ``contact``               ()          1           fraction of the last ``advance`` in contact
+    ``slip_speed``            ()          m/s         of the plate over the tip; 0 in flight
+    ``friction_state``        ()          1           the paper's phi
+    ``friction_coefficient``  ()          1           the paper's mu, as long as there is contact
+    ``gap``                   ()          m           from the tip to the plate without its relief
+    ``plate_position``        ()          m           along x
+    ``plate_distance``        ()          m           along y
+    ``base_angle``            ()          rad
+    ``base_wrench``           (3,)        N m, N, N   M, Fx, Fy of the rod on its base; last step's mean
+    ``base_wrench_mean``      (3,)        N m, N, N   mean over the last ``advance``
+    ``base_wrench_samples``   (8, 3)      N m, N, N   means over the eighths of the last ``advance``
+    ``band_power``            (8,)        (N m)^2     running power of the base moment around ``BANDS``
+    ``energy``                ()          J           kinetic and elastic
+    ========================  ==========  ==========  ================================================
+
+    Parameters
+    ----------
+    params : WhiskerRodParams, optional
+    dt : float, s, optional
+        Time step, 10 us; with a relief 5 us.
+    relief : Relief, optional
+        Height profile of the plate; flat by default.
+    threads : int
+        Threads that advance many rows. Results do not depend on it.
+
+    Raises
+    ------
+    ValueError
+        For a ``dt`` or ``threads`` that is not positive.
+    """
+
+    parameters = PARAMETERS
+    drive_size = 3
+    failures = {  # noqa: RUF012 (read only)
+        FLIPPED: "the tip lies along the plate: it is no longer the tip alone that touches",
+        BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",
+        WILD: "a segment turns too fast for the time step",
+        BROKEN: "the state is not finite",
+    }
+
+    def __init__(
+        self,
+        params: WhiskerRodParams | None = None,
+        dt: float | None = None,
+        relief: Relief | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.params = WhiskerRodParams() if params is None else params
+        self.relief = Relief.flat() if relief is None else relief
+        self.dt = (10e-6 if relief is None else 5e-6) if dt is None else float(dt)
+        if not (np.isfinite(self.dt) and self.dt > 0):
+            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        n = self.params.n_segments
+        self.state = state_dtype(n)
+        self._stepper = Stepper(self.state, work_dtype(n), MIDPOINT, threads)
+        self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
+        self._rods = b"", np.empty((0, 6, n))
+        self.signals = {
+            "segment_angle": lambda rows: rows["segment_angle"],
+            "segment_rate": lambda rows: rows["segment_rate"],
+            "arc": lambda rows: _sums(self.rods(rows)[:, 0]),
+            "centreline": self._centreline,
+            "velocity": self._velocity,
+            "acceleration": self._acceleration,
+            "curvature_change": self._curvature_change,
+            "moment": self._moment,
+            "tip_velocity": lambda rows: rows["tip_velocity"],
+            "tip_force": lambda rows: rows["tip_force"],
+            "contact": lambda rows: rows["contact"],
+            "slip_speed": lambda rows: rows["slip_speed"],
+            "friction_state": lambda rows: rows["friction_state"],
+            "friction_coefficient": lambda rows: rows["friction_level"] * rows["rate_strength"],
+            "gap": lambda rows: rows["plate_distance"] - rows["tip"][:, 1],
+            "plate_position": lambda rows: rows["plate_position"],
+            "plate_distance": lambda rows: rows["plate_distance"],
+            "base_angle": lambda rows: rows["base_angle"],
+            "base_wrench": lambda rows: rows["base_wrench"],
+            "base_wrench_mean": lambda rows: rows["base_wrench_mean"],
+            "base_wrench_samples": lambda rows: rows["base_wrench_samples"],
+            "band_power": lambda rows: rows["band_power"],
+            "energy": self.energy,
+        }
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Make ``count`` rows of state: straight along y, unloaded, the plate out of reach."""
+        rows = np.zeros(count, self.state)
+        for name in PARAMETERS:
+            rows[name] = getattr(self.params, name)
+        rows["base_angle"] = np.pi / 2
+        rows["segment_angle"] = np.pi / 2
+        rows["sine"] = 1.0
+        rows["tip"][:, 1] = rows["length"]
+        rows["plate_distance"] = 2 * rows["length"]
+        return rows
+
+    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
+        """Start ``rows[ids]`` anew: in equilibrium on the plate, bent towards +x, at rest.
+
+        Parameters
+        ----------
+        rows : (B,) records
+            Changed in place.
+        ids : (A,) int
+        start : mapping, optional
+            Initial values, each for all rows or with a leading axis of A: ``plate_distance`` m (0.98
+            lengths) and ``plate_position`` m; ``base_angle`` rad (pi/2); ``friction_coefficient``, the
+            mu of the equilibrium (0); ``segment_angle`` (n,) rad instead of the equilibrium, and
+            ``segment_rate`` (n,) rad/s; ``friction_state`` (V_*/v at v = 0.2 m/s); and any physical
+            parameter, which otherwise returns to the value in ``params``.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a wrong shape, a value that is not possible, or a plate so close that
+            the whisker cannot touch it with its tip alone.
+        """
+        n, count = self.params.n_segments, len(ids)
+        shapes = {
+            "plate_distance": (),
+            "plate_position": (),
+            "base_angle": (),
+            "friction_coefficient": (),
+            "segment_angle": (n,),
+            "segment_rate": (n,),
+            "friction_state": (),
+        }
+        given = {}
+        for name, value in (start or {}).items():
+            if name not in shapes and name not in PARAMETERS:
+                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *PARAMETERS])}")
+            if name in PARAMETERS:
+                check_parameter(name, value)
+            shape = (count, *shapes.get(name, ()))
+            array = np.asarray(value, float)
+            try:
+                given[name] = np.broadcast_to(array, shape)
+            except ValueError:
+                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
+            if not np.isfinite(array).all():
+                raise ValueError(f"start: {name} must be finite, got {value!r}")
+            if name in ("plate_distance", "friction_state") and not (array > 0).all():
+                raise ValueError(f"start: {name} must be greater than 0, got {value!r}")
+        fresh = self.rows(count)
+        t = table()
+        for name in PARAMETERS:
+            if name in given:
+                fresh[name] = given[name]
+        fresh["plate_distance"] = t["plate_distance"] * fresh["length"]
+        fresh["friction_state"] = fresh["reference_speed"] / t["plate_speed"]
+        for name in ("plate_distance", "plate_position", "base_angle", "friction_state", "segment_rate"):
+            if name in given:
+                fresh[name] = given[name]
+        if "segment_angle" in given:
+            fresh["segment_angle"] = given["segment_angle"]
+        else:
+            self._settle(fresh, np.broadcast_to(given.get("friction_coefficient", 0.0), (count,)))
+        fresh["friction_level"] = given.get("friction_coefficient", 0.0) / fresh["rate_strength"]
+        ahead = fresh["segment_angle"] + 0.5 * self.dt * fresh["segment_rate"]
+        fresh["cosine"], fresh["sine"] = np.cos(ahead), np.sin(ahead)
+        fresh["tip"] = self._centreline(fresh)[:, -1]
+        fresh["tip_velocity"] = self._velocity(fresh)[:, -1]
+        # What is at rest passes the force on its tip on to its base.
+        fresh["base_wrench"][:, 0] = fresh["moment_mean"] = self._moment(fresh)[:, 0]
+        fresh["base_wrench"][:, 1:] = fresh["tip_force"]
+        fresh["base_wrench_mean"] = fresh["base_wrench"]
+        fresh["base_wrench_samples"] = fresh["base_wrench"][:, None]
+        rows[ids] = fresh
+
+    def _settle(self, rows: NDArray[Any], mu: NDArray[np.float64]) -> None:
+        """Bend rows into their equilibrium on the plate."""
+        for row, rod, coefficient in zip(rows, self.rods(rows), mu, strict=True):
+            force = equilibrium(rod, row["base_angle"], row["plate_distance"], coefficient, row["segment_angle"])
+            if np.isnan(force):
+                raise ValueError(
+                    "start: plate_distance must be so large that the whisker, bent towards +x, can touch with its tip "
+                    "alone (0.9772 lengths if it is straight and without friction), "
+                    f"got {row['plate_distance']!r} at length {row['length']!r}"
+                )
+            row["tip_force"] = coefficient * force, -force
+            row["contact"] = force > 0.0
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
+        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
+
+        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
+        """
+        rows["plate_velocity"][ids] = drive[:, :2]
+        rows["base_rate"][ids] = drive[:, 2]
+        self._stepper.advance(rows, ids, steps, self.dt, *self._surface)
+
+    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Signal ``name`` of the class table for all rows."""
+        if name not in self.signals:
+            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
+        return self.signals[name](rows)
+
+    def rods(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Segments of the rods, (B, 6, n): length, mass, inertia, joint stiffness and viscosity, rest angle."""
+        n = self.params.n_segments
+        # The parameters are the last columns; as they rarely change, the last answer mostly still holds.
+        numbers = matrix(np.ascontiguousarray(rows))
+        key = numbers[:, -len(PARAMETERS) :].tobytes()
+        if key != self._rods[0]:
+            blocks, work = (aligned(1, dtype) for dtype in _single(n))
+            out = np.empty((len(rows), 6, n))
+            rods(numbers, blocks, blocks.view(np.float64).reshape(1, -1, 1), work, out)
+            self._rods = key, out
+        return self._rods[1]
+
+    def _centreline(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        h, angle = self.rods(rows)[:, 0], rows["segment_angle"]
+        return np.stack([_sums(h * np.cos(angle)), _sums(h * np.sin(angle))], -1)
+
+    def _velocity(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        speed, angle = self.rods(rows)[:, 0] * rows["segment_rate"], rows["segment_angle"]
+        return np.stack([_sums(-speed * np.sin(angle)), _sums(speed * np.cos(angle))], -1)
+
+    def _acceleration(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        h, angle = self.rods(rows)[:, 0], rows["segment_angle"]
+        along, across = -h * rows["segment_rate"] ** 2, h * rows["segment_acceleration"]
+        x = along * np.cos(angle) - across * np.sin(angle)
+        y = along * np.sin(angle) + across * np.cos(angle)
+        return np.stack([_sums(x), _sums(y)], -1)
+
+    def _bend(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return np.diff(rows["segment_angle"], prepend=rows["base_angle"][:, None]) - self.rods(rows)[:, 5]
+
+    def _curvature_change(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        h = self.rods(rows)[:, 0]
+        cell = 0.5 * (h + np.concatenate([np.zeros((len(h), 1)), h[:, :-1]], 1))
+        return self._bend(rows) / cell
+
+    def _moment(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        rod = self.rods(rows)
+        rate = np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
+        return rod[:, 3] * self._bend(rows) + rod[:, 4] * rate
+
+    def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Kinetic and elastic energy, (B,) J."""
+        rod = self.rods(rows)
+        square = np.sum(self._velocity(rows)[:, 1:] ** 2, -1)
+        kinetic = rod[:, 1] * square + rod[:, 2] * rows["segment_rate"] ** 2
+        return 0.5 * np.sum(kinetic + rod[:, 3] * self._bend(rows) ** 2, -1)
+
+
+@cache
+def _single(n: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Records of state and scratch space in one lane."""
+    return in_lanes(state_dtype(n), 1), in_lanes(work_dtype(n), 1)
+
+
+def _sums(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Running sums along the last axis, from 0."""
+    return np.concatenate([np.zeros((len(parts), 1)), np.cumsum(parts, -1)], -1)

@@ -1,0 +1,196 @@
+"""Parameters of the whisker and of the surface it touches, in SI, from the paper's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline
+
+from ..core.table import read_table
+
+REFERENCE_FRICTION = 0.37
+"""mu_*, missing in Table 1: with it the whisker slides with mu = 0.2 at the paper's 0.2 m/s."""
+
+
+@cache
+def table() -> dict[str, Any]:
+    """Constants of Oladazimi, Putelat et al. (2021) in SI."""
+    return read_table("whisker_rod/parameters.toml")
+
+
+@dataclass(frozen=True)
+class WhiskerRodParams:
+    """Physical parameters of one whisker and its friction; the defaults are Table 1 at L = 10 um.
+
+    Parameters
+    ----------
+    n_segments : int
+        Rigid segments of the rod, at least 3. Thirty give modes 1 to 6 within 0.4% and static forces
+        within 0.1%.
+    length : float, m
+    base_radius, tip_radius : float, m
+        Of the truncated cone.
+    density : float, kg/m^3
+    youngs_modulus : float, Pa
+    damping : float
+        The paper's alpha: Kelvin-Voigt damping 0.5 alpha rho c_s r_0^3 A(s).
+    external_damping : float, 1/s
+        Damping by the surroundings, proportional to mass and velocity; not in the paper.
+    curvature_base, curvature_tip : float, rad/m
+        Intrinsic curvature at the ends, linear in between (an Euler spiral); negative bends to +x, the way
+        the plate goes, as a whisker must that is to start on the plate.
+    rate_strength, state_strength : float
+        The paper's a and b.
+    reference_speed : float, m/s
+        The paper's V_*.
+    reference_friction : float
+        The paper's mu_*.
+    memory_length : float, m
+        The paper's slip length L.
+    relief : float
+        Factor on the height profile of the surface; 0 is a flat plate.
+    """
+
+    n_segments: int = 30
+    length: float = 28.36e-3
+    base_radius: float = 69e-6
+    tip_radius: float = 2.5e-6
+    density: float = 1295.1
+    youngs_modulus: float = 3.3e9
+    damping: float = 1.0
+    external_damping: float = 0.0
+    curvature_base: float = 0.0
+    curvature_tip: float = 0.0
+    rate_strength: float = 0.035
+    state_strength: float = 0.049
+    reference_speed: float = 1e-6
+    reference_friction: float = REFERENCE_FRICTION
+    memory_length: float = 10e-6
+    relief: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.n_segments, int | np.integer) and self.n_segments >= 3):
+            raise ValueError(f"n_segments must be an integer of at least 3, got {self.n_segments!r}")
+        for field in fields(self)[1:]:
+            check_parameter(field.name, getattr(self, field.name))
+
+
+_POSITIVE = (
+    "length",
+    "base_radius",
+    "tip_radius",
+    "density",
+    "youngs_modulus",
+    "rate_strength",
+    "reference_speed",
+    "memory_length",
+)
+
+
+def check_parameter(name: str, value: ArrayLike) -> None:
+    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
+    array = np.asarray(value, float)
+    if name in _POSITIVE:
+        possible, allowed = array > 0, "finite and greater than 0"
+    elif name.startswith("curvature"):
+        possible, allowed = np.abs(array) < 1e3, "within -1000 and 1000 rad/m"
+    elif name == "reference_friction":
+        # exp(mu_*/a) enters the law; with b > a the friction of a long stick exceeds mu_* by less than that.
+        possible, allowed = (array >= 0) & (array <= 2), "within 0 and 2"
+    else:
+        possible, allowed = array >= 0, "finite and at least 0"
+    if not (np.isfinite(array) & possible).all():
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Relief:
+    """Height profile of a surface, repeated periodically and joined by cubic polynomials.
+
+    Parameters
+    ----------
+    period : float, m
+    height : (K,) array, m
+        At equal distances over one period; positive is away from the whisker's base.
+    """
+
+    period: float
+    height: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        height = np.asarray(self.height, float)
+        if not (np.isfinite(self.period) and self.period > 0):
+            raise ValueError(f"period must be finite and greater than 0, got {self.period!r}")
+        if height.ndim != 1 or len(height) in (0, 2) or not np.isfinite(height).all():
+            raise ValueError(f"height must be a finite array (K,) of one number or at least three, got {self.height!r}")
+        object.__setattr__(self, "height", height)
+
+    @classmethod
+    def flat(cls) -> Relief:
+        """Build the paper's plate."""
+        return cls(1.0, np.zeros(1))
+
+    @classmethod
+    def sine(cls, amplitude: float, wavelength: float) -> Relief:
+        """Build a grating.
+
+        Parameters
+        ----------
+        amplitude, wavelength : float, m
+        """
+        return cls(wavelength, amplitude * np.sin(2 * np.pi * np.arange(32) / 32))
+
+    @classmethod
+    def measured(cls, file: Any, spacing: float) -> Relief:
+        """Read a measured profile; its mean and its trend are removed, so that the ends meet.
+
+        Parameters
+        ----------
+        file : path or file
+            Text with one height in metres per line.
+        spacing : float, m
+            Distance between two heights.
+        """
+        height = np.loadtxt(file, ndmin=1)
+        if height.ndim != 1 or len(height) < 3:
+            raise ValueError(f"file must hold a column of at least 3 heights, got shape {height.shape}")
+        height = height - np.linspace(height[0], height[-1], len(height))
+        return cls(spacing * len(height), height - height.mean())
+
+    @classmethod
+    def random(cls, grain: float, slope: float, seed: int = 0, period: float | None = None) -> Relief:
+        """Draw sandpaper: random heights with wavelengths around the grain's diameter.
+
+        Parameters
+        ----------
+        grain : float, m
+            Mean wavelength; the paper's P80 has 201 um, its P1200 15.3 um.
+        slope : float
+            Root mean square slope.
+        seed : int
+        period : float, m, optional
+            Length after which the profile repeats; 100 grains by default.
+        """
+        if not (np.isfinite(grain) and grain > 0 and np.isfinite(slope) and slope >= 0):
+            raise ValueError(f"grain must be greater than 0 and slope at least 0, got {grain!r} and {slope!r}")
+        period = 100 * grain if period is None else period
+        count = int(np.ceil(16 * period / grain))
+        wave = np.arange(count // 2 + 1) * grain / period
+        rng = np.random.default_rng(seed)
+        spectrum = np.exp(-0.5 * ((wave - 1.0) / 0.25) ** 2) * np.exp(2j * np.pi * rng.uniform(size=len(wave)))
+        spectrum[0] = 0.0
+        height = np.fft.irfft(spectrum, count)
+        steepness = np.fft.irfft(2j * np.pi / grain * wave * spectrum, count)
+        return cls(period, height * slope / np.sqrt(np.mean(steepness**2)))
+
+    def coefficients(self) -> NDArray[np.float64]:
+        """Polynomials of the intervals, (K, 4): c0 + c1 f + c2 f^2 + c3 f^3 at a fraction f of an interval, in m."""
+        count = len(self.height)
+        if count < 3:
+            return np.column_stack([self.height, *[np.zeros(count)] * 3])
+        spline = CubicSpline(np.arange(count + 1), np.append(self.height, self.height[0]), bc_type="periodic")
+        return np.ascontiguousarray(spline.c[::-1].T)

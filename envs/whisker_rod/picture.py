@@ -1,0 +1,202 @@
+"""The whisker's picture: the bent hair on its sandpaper, sticks and slips, moment, base wrench, spectrum."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from ..core import canvas as c
+from ..core.canvas import Canvas, Panel
+from ..core.view import Trail
+from .body import BANDS, surface
+from .tasks import TEXTURES, Regulate, Sweep, Texture, _RodTask, level
+
+STICK: c.Colour = c.WARM
+SLIP: c.Colour = c.GOAL
+HAIR: c.Colour = (92, 74, 58)
+GHOST: c.Colour = (110, 116, 126)
+GRIT: c.Colour = (178, 160, 132)
+
+THICK = 6.0
+"""Factor by which the hair is drawn too thick: it is 0.14 mm at its base, and 5 um at its tip."""
+
+MOMENT = 2.5e-8
+"""Bending moment of the deepest colour, N m."""
+
+SECONDS = 0.2
+"""Of the traces."""
+
+SIDE = 330.0
+"""Width of the traces, pt."""
+
+
+def draw(canvas: Canvas, task: _RodTask, trail: Trail, ghost: Trail | None = None) -> None:
+    """Draw a whisker.
+
+    Parameters
+    ----------
+    canvas : Canvas
+    task : task of the whisker
+    trail : Trail
+    ghost : Trail, optional
+        Another whisker with the same task.
+    """
+    length = float(trail.rows["length"][-1])
+    width = canvas.width - SIDE
+    whole = canvas.panel(
+        (0.0, 0.0, width, canvas.height),
+        (0.5 * length * (0.25 - width / canvas.height * 1.15), -0.06 * length),
+        (0.5 * length * (0.25 + width / canvas.height * 1.15), 1.09 * length),
+    )
+    _plate(whole, task, trail)
+    for other in (trail,) if ghost is None else (ghost, trail):
+        _hair(whole, task, other, other is ghost)
+    whole.scale_bar()
+    _tip(canvas, task, trail)
+    headline, caption = goal(task, trail)
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    speed = trail.memory["speed"][-1]
+    canvas.label(f"plate {c.quantity(speed, 'm/s')}", (24, 70), c.MUTED, 12, back=c.PLATE)
+    for k, (name, colour) in enumerate((("stick", STICK), ("slip", SLIP))):
+        canvas.disc((28.0 + 62.0 * k, canvas.height - 24.0), 4.0, colour)
+        canvas.label(name, (38.0 + 62.0 * k, canvas.height - 24.0), c.MUTED, 11)
+    _traces(canvas, trail)
+
+
+@singledispatch
+def goal(task: Any, trail: Trail) -> tuple[str, str]:
+    """Tell how far the goal of a task is reached, in a headline and a caption."""
+    return "", ""
+
+
+@goal.register
+def _(task: Texture, trail: Trail) -> tuple[str, str]:
+    memory = trail.memory[-1]
+    truth = TEXTURES[int(memory["texture"])]
+    if memory["named"] < 0:
+        return "which texture?", f"it has L = {c.quantity(truth, 'm')}"
+    named = TEXTURES[int(memory["named"])]
+    return f"L = {c.quantity(named, 'm')}", "right" if named == truth else f"wrong: it is {c.quantity(truth, 'm')}"
+
+
+@goal.register
+def _(task: Sweep, trail: Trail) -> tuple[str, str]:
+    row = trail.rows[-1]
+    held = task.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
+    low, high = task.window
+    return f"{100 * row['plate_distance'] / row['length']:.2f}%", (
+        f"distance of the plate in lengths; held between {100 * low:.1f} and {100 * high:.1f}% for {100 * held:.0f}%"
+    )
+
+
+@goal.register
+def _(task: Regulate, trail: Trail) -> tuple[str, str]:
+    now = level(trail.rows["band_power"][-1, task.band])
+    return f"{now:+.2f}", f"level of the second mode, log10 (nN m)²; goal {trail.memory['goal'][-1]:+.2f}"
+
+
+def _slipping(rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether the plate passes the tip faster than half its speed."""
+    return np.abs(rows["slip_speed"]) > 0.5 * np.abs(rows["plate_velocity"][:, 0])
+
+
+def _profile(task: _RodTask, row: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    coefficients, period = task.animal.relief.coefficients(), task.animal.relief.period
+    heights = [surface(coefficients, period, s - float(row["plate_position"]))[0] for s in x]
+    return row["plate_distance"] + row["relief"] * np.array(heights)
+
+
+def _plate(view: Panel, task: _RodTask, trail: Trail, grain: float = 1.0e-3) -> None:
+    row = trail.rows[-1]
+    x = np.linspace(view.low[0], view.high[0], 400 if row["relief"] and len(task.animal.relief.height) > 1 else 2)
+    y = _profile(task, row, x)
+    top = np.array([[view.high[0], view.high[1]], [view.low[0], view.high[1]]])
+    view.polygon(np.concatenate([np.stack([x, y], 1), top]), c.mix(c.PAPER, GRIT, 0.45))
+    view.polyline(np.stack([x, y], 1), GRIT, 1.5)
+    # Grains, moving with the plate, let its motion be seen.
+    first = np.floor((view.low[0] - row["plate_position"]) / grain)
+    for k in range(int((view.high[0] - view.low[0]) / grain) + 2):
+        random = np.random.default_rng(int(first + k) % 1000)
+        offset = random.uniform(0.1, 0.9, 2)
+        place = row["plate_position"] + (first + k + offset[0]) * grain, row["plate_distance"] + offset[1] * grain
+        view.disc(place, 0.12 * grain / view.point, GRIT)
+
+
+def _smooth(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spline (N, 2) through the nodes."""
+    arc = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T)))
+    return CubicSpline(arc, points)(np.interp(np.linspace(0.0, len(arc) - 1.0, 200), np.arange(len(arc)), arc))
+
+
+def _hair(view: Panel, task: _RodTask, trail: Trail, ghost: bool) -> None:
+    rows = trail.rows[-1:]
+    points = task.animal.sense(rows, "centreline")[0]
+    row = rows[0]
+    arc = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T))) / row["length"]
+    radius = THICK * (row["base_radius"] + (row["tip_radius"] - row["base_radius"]) * arc)
+    left, right = c.outline(points, np.maximum(radius, 0.7 * view.point))
+    if ghost:
+        view.polygon(np.concatenate([left, right[::-1]]), (*GHOST, 90))
+        return
+    shades = c.diverging(task.animal.sense(rows, "moment")[0], MOMENT)
+    view.polygon(np.concatenate([left, right[::-1]]), HAIR, HAIR, 1.5)
+    for i, shade in enumerate(shades):
+        inside = np.array([left[i], left[i + 1], right[i + 1], right[i]])
+        view.polygon(inside, tuple(int(v) for v in shade))
+    base = np.array([[-0.03, -0.06], [0.03, -0.06], [0.03, 0.0], [-0.03, 0.0]]) * row["length"]
+    view.polygon(base, c.INK)
+
+
+def _tip(canvas: Canvas, task: _RodTask, trail: Trail) -> None:
+    """Magnified tip, and below it where along the plate it was before, coloured by stick and slip."""
+    rows = trail.rows[-100:]
+    row, length = rows[-1], float(rows["length"][-1])
+    middle = np.array([rows["tip"][:, 0].mean(), row["plate_distance"] - 0.012 * length])
+    area = (canvas.width - SIDE - 290.0, 130.0, 270.0, 200.0)
+    half = 0.03 * length * np.array([1.0, area[3] / area[2]])
+    canvas.box((area[0] - 1, area[1] - 1, area[2] + 2, area[3] + 2), c.RULE)
+    canvas.box(area, c.PAPER)
+    view = canvas.panel(area, middle - half, middle + half)
+    _plate(view, task, trail, 0.1e-3)
+    view.polyline(_smooth(task.animal.sense(rows[-1:], "centreline")[0]), HAIR, 3.0)
+    for age, (slip, x) in enumerate(zip(_slipping(rows)[::-1], rows["tip"][::-1, 0], strict=True)):
+        view.disc((x, row["plate_distance"] - (0.0015 + 0.0003 * age) * length), 1.5, SLIP if slip else STICK)
+    view.disc(row["tip"], 4.0, SLIP if _slipping(rows[-1:])[0] else STICK)
+    force = row["tip_force"]
+    view.arrow(row["tip"], 6e-3 * length * force / 1e-6, c.COLD, 2.0)
+    view.label(c.quantity(float(np.hypot(*force)), "N"), row["tip"], c.COLD, 11, (0.0, 0.0), (8, 8), c.PLATE)
+
+
+def _traces(canvas: Canvas, trail: Trail) -> None:
+    rows = trail.rows
+    rate = rows["base_wrench_samples"].shape[1]
+    samples = rows["base_wrench_samples"].reshape(-1, 3)
+    period = float(rows["time"][-1] - rows["time"][-2]) if len(rows) > 1 else 2e-3
+    time = (rows["time"][:, None] + period * (np.arange(rate) + 0.5) / rate - period).ravel()
+    left, top, height = canvas.width - SIDE + 12.0, 70.0, 92.0
+    width = SIDE - 36.0
+    for k, (name, unit, limit, shift) in enumerate(
+        (("M", "N m", 6e-8, 0.0), ("Fx", "N", 4e-6, 0.0), ("Fy", "N", 1e-6, -0.8e-6))
+    ):
+        area = (left, top + k * (height + 8), width, height)
+        about = f" about {c.quantity(shift, unit)}" if shift else ""
+        title = f"{name} on the base, ± {c.quantity(limit, unit)}{about}"
+        panel = canvas.trace(area, time, samples[:, k] - shift, SECONDS, limit, c.INK, title)
+        marks = rows[rows["time"] >= panel.low[0]]
+        for at, slip in zip(marks["time"], _slipping(marks), strict=True):
+            panel.polyline([(at, -limit), (at, -0.92 * limit)], SLIP if slip else STICK, 2.0)
+    area = (left, top + 3 * (height + 8), width, canvas.height - top - 3 * (height + 8) - 42.0)
+    canvas.box(area, c.CARD)
+    low, high = -3.0, 3.5
+    panel = canvas.panel(area, (-0.5, low), (len(BANDS) - 0.5, high))
+    for j, value in enumerate(level(rows["band_power"][-1])):
+        panel.polygon([(j - 0.38, low), (j + 0.38, low), (j + 0.38, value), (j - 0.38, value)], c.AFT)
+        canvas.label(
+            f"{BANDS[j]:g}", (left + (j + 0.5) * width / len(BANDS), area[1] + area[3] + 10), c.MUTED, 10, (0.5, 0.5)
+        )
+    canvas.label("power of M, log10 (nN m)², by band [Hz]", (left + 6, area[1] + 10), c.MUTED, 11)

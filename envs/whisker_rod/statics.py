@@ -1,0 +1,142 @@
+"""Equilibrium of the whisker on the plate: where every simulation with contact begins."""
+
+from __future__ import annotations
+
+import math
+
+from ..core.jit import kernel, sincos
+
+
+@kernel
+def _bend(theta, rod, force, mu):
+    """Angles from the tip's ``theta[n - 1]`` to the base under a force (mu, -1) ``force`` at the tip.
+
+    Parameters
+    ----------
+    theta : (n,) float, rad
+        The last is given, the others are written.
+    rod : (6, n) float
+        Of ``body.rods``: lengths, ..., joint stiffness, ..., rest angles.
+    force, mu : float
+        In N, and 1.
+
+    Returns
+    -------
+    base, slope : float
+        Angle of the base that fits, rad, and its derivative by ``force``, rad/N.
+    """
+    n = len(theta)
+    angle = theta[n - 1]
+    torque = slope = torque_slope = 0.0
+    for i in range(n - 1, -1, -1):
+        theta[i] = angle
+        s, c = sincos(angle)
+        torque -= force * rod[0, i] * (mu * s + c)
+        torque_slope -= rod[0, i] * (mu * s + c + force * (mu * c - s) * slope)
+        angle -= torque / rod[3, i] + rod[5, i]
+        slope -= torque_slope / rod[3, i]
+    return angle, slope
+
+
+@kernel
+def _pressed(theta, rod, base, mu):
+    """Smallest force at the tip that bends the rod so that its base has the angle ``base``."""
+    n = len(theta)
+    length = 0.0
+    for i in range(n):
+        length += rod[0, i]
+    low = 0.0
+    high = 1e-2 * rod[3, 0] * rod[0, 0] / (length * length)
+    angle, slope = _bend(theta, rod, high, mu)
+    while angle < base:
+        low = high
+        high *= 1.3
+        angle, slope = _bend(theta, rod, high, mu)
+    force = high
+    for _ in range(60):
+        new = force - (angle - base) / slope
+        new = new if low < new < high else 0.5 * (low + high)
+        if abs(new - force) < 1e-14 * high:
+            break
+        force = new
+        angle, slope = _bend(theta, rod, force, mu)
+        if angle < base:
+            low = force
+        else:
+            high = force
+    return force
+
+
+@kernel
+def _height(theta, rod):
+    y = 0.0
+    for i in range(len(theta)):
+        y += rod[0, i] * sincos(theta[i])[0]
+    return y
+
+
+@kernel
+def equilibrium(rod, base, distance, mu, theta):
+    """Static shape of a rod whose tip rests on the plate, bent towards +x; Eqs 6-12 without time.
+
+    The base angle fixes the force for a given angle of the tip, and the tip's height then falls as the
+    tip is laid over; so two scalar equations are solved, one inside the other.
+
+    Parameters
+    ----------
+    rod : (6, n) float
+        Of ``body.rods``.
+    base : float, rad
+        Angle of the base.
+    distance : float, m
+        Of the plate.
+    mu : float
+        Tangential force / normal force.
+    theta : (n,) float, rad
+        Written.
+
+    Returns
+    -------
+    force : float, N
+        Normal force; 0 where the unloaded whisker does not reach the plate, NaN where no shape has its
+        tip alone on it.
+    """
+    n = len(theta)
+    angle = base
+    for i in range(n):
+        angle += rod[5, i]
+        theta[i] = angle
+    high = angle
+    if _height(theta, rod) <= distance:
+        return 0.0
+    s, c = sincos(high)
+    if mu * s + c < -1e-9:  # the plate would bend it further towards -x
+        return math.nan
+    low, above = high, 0.0
+    below, force = 1.0, 0.0
+    while below > 0.0:
+        high, above = low, below
+        low -= 0.05
+        if low <= 0.0:
+            low = 1e-9
+        theta[n - 1] = low
+        force = _pressed(theta, rod, base, mu)
+        below = _height(theta, rod) - distance
+        if below > 0.0 and low == 1e-9:
+            return math.nan
+    for _ in range(60):
+        middle = low + (high - low) * 0.5
+        if above - below > 0.0 and above < 1.0:
+            middle = low - below * (high - low) / (above - below)
+        theta[n - 1] = middle
+        force = _pressed(theta, rod, base, mu)
+        miss = _height(theta, rod) - distance
+        if abs(miss) < 1e-14 or high - low < 1e-13:
+            break
+        if miss > 0.0:
+            high, above = middle, miss
+            below *= 0.5
+        else:
+            low, below = middle, miss
+            above *= 0.5
+    return force if abs(_height(theta, rod) - distance) < 1e-9 * distance else math.nan
