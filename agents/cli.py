@@ -34,7 +34,7 @@ def list_() -> None:
     """Show all environments."""
     table = Table()
     for column in ("id", "task", "seconds", "actions", "observation", "references"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=column == "id")
     for name, *_ in gymnosoma.envs.CATALOGUE:
         env_id = full_id(name)
         task, spec = task_of(env_id), gymnasium.spec(env_id)
