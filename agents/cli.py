@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -195,11 +196,22 @@ def figures(figure: tuple[Literal[2, 3, 4, 5], ...] = (2, 3, 4, 5), folder: Path
         print(path)
 
 
-def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None) -> None:
-    """Measure the speed against peers (ElegansBot, MuJoCo) where these are installed, on one core.
+def speed(
+    animal: tuple[Literal["worm", "lamprey", "whisker_chain", "whisker_rod"], ...] = (
+        "worm",
+        "lamprey",
+        "whisker_chain",
+        "whisker_rod",
+    ),
+    seconds: float = 10.0,
+    repeats: int = 5,
+    json_file: Path | None = None,
+) -> None:
+    """Measure the speed on one core: alone, in lanes, and of peers (ElegansBot, MuJoCo) that are installed.
 
     Args:
-        seconds: Simulated time after which errors are compared.
+        animal: Which.
+        seconds: Simulated time after which the worm's errors are compared.
         repeats: Times that everything is measured, in turn; medians are shown.
         json_file: Also write the figures there.
     """
@@ -209,11 +221,14 @@ def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
 
     if not seconds > 0 or repeats < 1:
         raise ValueError(f"seconds must be greater than 0 and repeats at least 1, got {seconds!r} and {repeats!r}")
-    parts = {
-        "Simulation: one worm's wall time": lambda: measured.bodies(seconds, repeats),
-        "Environments: steps a second": lambda: measured.environments(repeats),
-        "Environments: time of a call": lambda: measured.overhead(repeats),
-    }
+    parts: dict[str, Callable[[], list[measured.Row]]] = {}
+    for name in animal:
+        parts[f"Simulation: {name}"] = (
+            partial(measured.bodies, seconds, repeats) if name == "worm" else partial(measured.models, name, repeats)
+        )
+    parts["Environments: steps a second"] = partial(measured.environments, animal, repeats)
+    if "worm" in animal:
+        parts["Environments: time of a call"] = partial(measured.overhead, repeats)
     rows = []
     for title, part in tqdm(parts.items(), leave=False):
         rows.append((title, part()))
