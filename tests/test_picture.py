@@ -346,6 +346,82 @@ def test_steering_bends_to_the_side_of_the_key():
         assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
 
 
+@pytest.mark.parametrize("env_id", IDS)
+def test_person_steers_every_animal(env_id, dummy):
+    game = Game(env_id, **SMALL)
+    for _ in range(2):
+        game.turn()
+    assert game.running and game._env.bodies.rows["time"][0] == pytest.approx(2 / game.steering.rate)
+    game.close()
+
+
+def test_person_turns_the_base(dummy):
+    game = Game("gymnosoma/WhiskerLocalize-v0", **SMALL)
+    steering, row = game.steering, game._env.bodies.rows[0]
+    for names, angle, distance in ((["up", "right", "w"], 1, 1), (["down", "s"], -1, -1)):
+        before, told = row["link_angle"][0], steering.told["place"]
+        for name in names:
+            key(name)
+        for _ in range(10):
+            game.turn()
+        for name in names:
+            key(name, down=False)
+        assert np.sign(row["link_angle"][0] - before) == angle
+        assert np.sign(game.task.answer(game._env.bodies.memory, "place")[0] - told) == distance
+    assert steering.speed > 2.0
+    for _ in range(3):
+        game.turn()
+    assert abs(row["base_rate"]) < 1e-9
+    game.close()
+
+
+def test_person_declares_a_touch(dummy):
+    game = Game("gymnosoma/WhiskerDetect-v0", **SMALL)
+    game.turn()
+    assert np.isinf(game._env.bodies.memory["declared"][0])
+    key("w")
+    for _ in range(60):
+        game.turn()
+    assert np.isfinite(game._env.bodies.memory["declared"][0])
+    game.close()
+
+
+def test_person_moves_the_plate(dummy):
+    game = Game("gymnosoma/WhiskerRegulate-v0", **SMALL)
+    row = game._env.bodies.rows[0]
+    for name in ("right", "up", "l"):
+        key(name)
+    for _ in range(20):
+        game.turn()
+    assert row["plate_velocity"][0] == pytest.approx(game.steering.speed) and game.steering.speed > 0.16
+    assert row["plate_distance"] / row["length"] == pytest.approx(game.steering.distance)
+    assert row["memory_length"] == 5e-6 and game.running
+    game.close()
+
+
+@pytest.mark.parametrize(("name", "way"), [("up", 1), ("down", -1)])
+def test_person_moves_the_swinging_plate(dummy, name, way):
+    game = Game("gymnosoma/WhiskerSweep-v0", **SMALL)
+    key(name)
+    for _ in range(5):
+        game.turn()
+    assert game._env.bodies.memory["own"][0] == pytest.approx(way * 5 * 0.014 / 100)
+    game.close()
+
+
+def test_person_names_a_texture(dummy):
+    game = Game("gymnosoma/WhiskerTexture-v0", **SMALL)
+    memory = game._env.bodies.memory
+    memory["texture"] = 2.0
+    for _ in range(50):
+        game.turn()
+    assert not game._ending
+    key("3")
+    game.turn()
+    assert memory["named"][0] == 2.0 and game._ending == "the goal is reached"
+    game.close()
+
+
 def test_only_pictures_know_pygame():
     files = (path.relative_to(ROOT / "envs").as_posix() for path in (ROOT / "envs").rglob("*.py"))
     knowing = {file for file in files if "import pygame" in (ROOT / "envs" / file).read_text()}
