@@ -226,7 +226,7 @@ def models(animal: str, repeats: int) -> list[Row]:
     for what, pace in paces.items():
         ratio = None if peer is None else float(np.median(pace / paces[peer[0]]))
         step = steps.get(what)
-        note = "" if step is None else f"{np.median(step / pace) * 1e6:.3g} us a step of {step * 1e3:g} ms, each"
+        note = "" if step is None else f"{np.median(step / pace) * 1e6:.3g} us for {step * 1e3:g} ms"
         rows.append(Row(what, float(np.median(pace)), PACE, ratio, note))
     return [*rows, QUOTED[animal]] if animal in QUOTED else rows
 

@@ -1,5 +1,6 @@
 """Pictures: every id, with and without a display, and the commands that show them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers import vector as wrappers
 
-from gymnosoma.agents import worm
+from gymnosoma.agents import cli, worm
 from gymnosoma.agents.evaluate import find_policy
 from gymnosoma.agents.play import Game
 from gymnosoma.agents.render import Film, render
@@ -242,6 +243,37 @@ def test_command_saves(kind, tmp_path):
         assert imageio.immeta(path)["duration"] == 50
 
 
+def test_reset_options_and_rate_of_a_film():
+    env_id, options = "gymnosoma/WhiskerRegulate-v0", {"memory_length": 1e-5, "distance": 0.98}
+    policies = find_policy(env_id, "paper"), find_policy(env_id, "baseline")
+    film = Film(env_id, *policies, seconds=4e-3, **SMALL, options=options, rate=2500.0)
+    assert sum(1 for _ in film) == 10
+    for actor in (film._actor, film._ghost):
+        rows = actor.trail.rows
+        assert (rows["memory_length"] == 1e-5).all()
+        assert rows["plate_distance"][0] == pytest.approx(0.98 * rows["length"][0])
+        assert np.diff(rows["time"]) == pytest.approx(1 / 2500)
+    film.close()
+
+
+def test_commands_take_reset_options(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "figures.json"
+    options = ["--option", "peg_place=0.5", "--option", "peg_bearing=0.5"]
+    arguments = ["evaluate", "WhiskerTap-v0", "--policy", "half_sine", "--episodes", "2", "--json-file", str(file)]
+    scores = []
+    for more in ([], options):  # a peg out of the half sine's reach is never pushed
+        monkeypatch.setattr(sys, "argv", ["gymnosoma", *arguments, *more])
+        cli.main()
+        scores.append(json.loads(file.read_text())[0]["return_mean"])
+    assert scores[0] != scores[1] == 0.0
+    still = tmp_path / "tap.png"
+    monkeypatch.setattr(
+        sys, "argv", ["gymnosoma", "render", "WhiskerTap-v0", *options, "--seconds", "0.1", "--save", str(still)]
+    )
+    cli.main()
+    assert imageio.imread(still).shape == (540, 960, 3) and "25 moments" in capsys.readouterr().out
+
+
 def test_ghost_starts_where_the_policy_does():
     film = Film(SWIM, find_policy(SWIM, "best_sine"), find_policy(SWIM, "baseline"), seed=3, seconds=0.5, **SMALL)
     alone = Film(SWIM, find_policy(SWIM, "best_sine"), seed=3, seconds=0.5, **SMALL)
@@ -273,6 +305,14 @@ def test_film_is_an_episode_long():
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "321x180"], "size must be even"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "big"], "size must be WIDTHxHEIGHT"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--seconds", "-1"], "seconds must be finite"),
+        (
+            ["render", "WormSwim-v0", "--save", "film.mp4", "--option", "mass"],
+            "option must be NAME=VALUE with a number",
+        ),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--option", "=1"], "option must be NAME=VALUE with a number"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--option", "weight=1"], "weight is not known; allowed are"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--rate", "3"], "rate must"),
+        (["evaluate", "WormReach-v0", "--option", "target_distance=far"], "option must be NAME=VALUE with a number"),
     ],
 )
 def test_commands_say_what_is_wrong(arguments, message, tmp_path):
@@ -464,4 +504,5 @@ def test_canvas_measures():
     left, right = outline(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), 0.5)
     assert (left[:, 1] == 0.5).all() and (right[:, 1] == -0.5).all()
     assert quantity(2e-4, "m") == "200 µm" and quantity(0.0, "N") == "0 N" and quantity(1.5e-12, "N") == "1.5 pN"
+    assert quantity(2.14e-4, "N", 2) == "210 µN" and quantity(-9.996e-4, "N") == "-1000 µN"
     assert [rounded(v) for v in (0.9, 1.0, 4.9, 70.0)] == [0.5, 1.0, 2.0, 50.0]
