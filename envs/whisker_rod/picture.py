@@ -164,9 +164,8 @@ def _tip(canvas: Canvas, task: _RodTask, trail: Trail) -> None:
     view = canvas.panel(area, middle - half, middle + half)
     _plate(view, task, trail, 0.1e-3)
     view.polyline(_smooth(task.animal.sense(rows[-1:], "centreline")[0]), HAIR, 3.0)
-    track = np.stack(
-        [rows["tip"][::-1, 0], row["plate_distance"] - (0.0015 + 0.0003 * np.arange(len(rows))) * length], 1
-    )
+    below = row["plate_distance"] - (0.0015 + 0.0003 * np.arange(len(rows))) * length
+    track = np.stack([rows["tip"][::-1, 0], below], 1)
     view.polyline(track, c.RULE, 1.0)
     for at, slip in zip(track, _slipping(rows)[::-1], strict=True):
         view.disc(at, 1.5, SLIP if slip else STICK)
