@@ -199,12 +199,17 @@ def show(results: dict[str, Any]) -> None:
                 cells.append("")
                 continue
             low, high = entry["interval"]
-            scaled = "" if entry["normalised"] is None else f"\n[bold]{entry['normalised']:.2f}[/]"
+            scaled = "" if entry["normalised"] is None else f"\n[bold]{_two(entry['normalised'])}[/]"
             failed = f"\n{entry['failed']:.0%} failed" if entry["failed"] else ""
             cells.append(f"{entry['mean']:.3g} [{low:.3g}, {high:.3g}]".replace("[", r"\[", 1) + scaled + failed)
         unit = "" if result["unit"] == "1" else f", {result['unit']}"
         table.add_row(env_id.split("/")[1], result["score"].replace("is_", "") + unit, *cells, end_section=True)
     Console(width=130).print(table)
+
+
+def _two(value: float) -> str:
+    """Two decimals, without the sign of a zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
@@ -226,7 +231,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         for k, entry in enumerate(entries):
             if entry["normalised"] is not None:
                 plot.annotate(
-                    f"{entry['normalised']:.2f}", (k, max(means[k], 0)), (0, 3), textcoords="offset points", ha="center"
+                    _two(entry["normalised"]), (k, max(means[k], 0)), (0, 3), textcoords="offset points", ha="center"
                 )
         unit = "" if result["unit"] == "1" else f" [{result['unit']}]"
         plot.set(title=env_id.split("/")[1], ylabel=result["score"].replace("is_", "") + unit)

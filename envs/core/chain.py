@@ -93,6 +93,13 @@ def self_crossing(angle, scratch, crossed):
                 break
 
 
+def headings(joint_angle: NDArray[np.float64], heading: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angles of the rods (B, n) from the joints' (B, n - 1) and the mean heading (B,), all in rad."""
+    angle = np.zeros((len(joint_angle), joint_angle.shape[1] + 1))
+    angle[:, 1:] = np.cumsum(joint_angle, 1)
+    return angle + (heading - angle.mean(1))[:, None]
+
+
 @kernel
 def _rotate(angle, vectors, out):
     for b in range(len(angle)):

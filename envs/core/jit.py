@@ -27,7 +27,7 @@ import numpy as np
 from numba import prange
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["asinh", "batch_kernel", "exp", "kernel", "log", "prange", "sincos"]
+__all__ = ["asinh", "batch_kernel", "exp", "kernel", "log", "prange", "sincos", "sincos_small"]
 
 
 def _cache_folder() -> str | None:
@@ -97,22 +97,8 @@ def batch_kernel(function: Callable[..., Any]) -> tuple[Any, Any]:
 
 
 @kernel
-def sincos(x):
-    """Sine and cosine by Cody-Waite reduction and the polynomials of fdlibm, free of branches.
-
-    Parameters
-    ----------
-    x : float, rad
-        Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
-
-    Returns
-    -------
-    sin, cos : float
-    """
-    # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer in two vectorisable operations.
-    n = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
-    # pi/2 in three parts of 33 bits: their products with n are exact up to n = 2**20.
-    r = ((x - n * 1.57079632673412561417) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21
+def sincos_small(r):
+    """Sine and cosine of an angle up to pi/4 in magnitude (rad), by the polynomials of fdlibm."""
     z = r * r
     s = r + r * z * (
         -1.66666666666666324348e-01
@@ -145,6 +131,27 @@ def sincos(x):
             )
         )
     )
+    return s, c
+
+
+@kernel
+def sincos(x):
+    """Sine and cosine of any angle, by Cody-Waite reduction, free of branches.
+
+    Parameters
+    ----------
+    x : float, rad
+        Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
+
+    Returns
+    -------
+    sin, cos : float
+    """
+    # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer in two vectorisable operations.
+    n = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
+    # pi/2 in three parts of 33 bits: their products with n are exact up to n = 2**20.
+    r = ((x - n * 1.57079632673412561417) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21
+    s, c = sincos_small(r)
     quadrant = n - 4.0 * ((n * 0.25 + 6755399441055744.0) - 6755399441055744.0)  # -2 .. 2
     swap = (quadrant == 1.0) | (quadrant == -1.0)
     sin = c if swap else s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,6 +28,56 @@ class Animal(Protocol):
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance rows with the drive held."""
+
+
+def read_start(
+    start: Mapping[str, ArrayLike] | None,
+    shapes: Mapping[str, tuple[int, ...]],
+    count: int,
+    parameters: Sequence[str],
+    check: Callable[[str, ArrayLike], None],
+) -> dict[str, NDArray[np.float64]]:
+    """Check the initial values that an animal's ``reset`` is given, and spread them over rows.
+
+    Parameters
+    ----------
+    start : mapping, optional
+        Name to value, for all rows or with a leading axis of ``count``.
+    shapes : mapping
+        Name to shape of one row's value.
+    count : int
+        Rows.
+    parameters : sequence of str
+        Names of physical parameters, each one number per row.
+    check : callable
+        Raises ValueError unless the value of a parameter, given with its name, is possible.
+
+    Returns
+    -------
+    dict
+        Name to array (count, ...).
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, a wrong shape, or a value that is not finite or not possible.
+    """
+    known = {**shapes, **{name: () for name in parameters}}
+    given = {}
+    for name, value in (start or {}).items():
+        if name not in known:
+            raise ValueError(f"start: {name!r} is not known; allowed are {', '.join(known)}")
+        if name in parameters:
+            check(name, value)
+        shape = (count, *known[name])
+        array = np.asarray(value, float)
+        try:
+            given[name] = np.broadcast_to(array, shape)
+        except ValueError:
+            raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
+        if not np.isfinite(array).all():
+            raise ValueError(f"start: {name} must be finite, got {value!r}")
+    return given
 
 
 class Controller(Protocol):

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.chain import headings
 from ..core.lanes import Stepper
+from ..core.simulate import read_start
 from .body import BENT, BODY, BROKEN, EULER, IMPLICIT, LIMIT, PARAMETERS, RUNGE_KUTTA, body_fields, body_work
 from .nerves import CORD, REFERENCE, cord_fields, cord_work, neuron_outputs, reference_work
 from .params import Cord, LampreyParams, check_parameter, table
@@ -182,35 +184,20 @@ class Lamprey:
             "link_rate": (n,),
             "centre_velocity": (2,),
             "current": (2,),
-            **{name: () for name in PARAMETERS},
         }
         if self.cord is not None:
             nerves = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain")
             shapes |= {"kick": (), **{name: self.state[name].shape for name in nerves}}
-        given = {}
-        for name, value in (start or {}).items():
-            if name not in shapes:
-                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join(shapes)}")
-            if name in PARAMETERS:
-                check_parameter(name, value)
-            shape = (count, *shapes[name])
-            array = np.asarray(value, float)
-            try:
-                given[name] = np.broadcast_to(array, shape)
-            except ValueError:
-                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
-            if not np.isfinite(array).all():
-                raise ValueError(f"start: {name} must be finite, got {value!r}")
-            if name.endswith("_gain") and name not in PARAMETERS and not ((array >= 0) & (array <= 1)).all():
-                raise ValueError(f"start: {name} must be within [0, 1], got {value!r}")
+        given = read_start(start, shapes, count, PARAMETERS, check_parameter)
+        for name in ("segment_gain", "cell_gain"):
+            if name in given and not ((given[name] >= 0) & (given[name] <= 1)).all():
+                raise ValueError(f"start: {name} must be within [0, 1], got {(start or {})[name]!r}")
         fresh = self.rows(count)
         if "link_angle" in given:
             fresh["link_angle"] = given["link_angle"]
         elif "joint_angle" in given or "heading" in given:
-            angle = np.zeros((count, n))
-            angle[:, 1:] = np.cumsum(given.get("joint_angle", np.zeros((count, n - 1))), 1)
-            angle += (np.broadcast_to(given.get("heading", 0.0), (count,)) - angle.mean(1))[:, None]
-            fresh["link_angle"] = angle
+            bend = given.get("joint_angle", np.zeros((count, n - 1)))
+            fresh["link_angle"] = headings(bend, given.get("heading", np.zeros(count)))
         if self.cord is not None:
             kick = given.get("kick", np.full(count, 0.1))
             fresh["excitation"][:, 0, 0] = np.maximum(kick, 0.0)[:, None]

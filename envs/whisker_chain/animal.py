@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.lanes import LANES, Stepper
+from ..core.simulate import read_start
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
 from .params import WhiskerParams, check_parameter
 
@@ -175,20 +176,7 @@ class Whisker:
             "peg_radius": (self.pegs,),
             "peg_velocity": (self.pegs, 2),
         }
-        given = {}
-        for name, value in (start or {}).items():
-            if name not in shapes and name not in self.parameters:
-                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *self.parameters])}")
-            if name in self.parameters:
-                check_parameter(name, value)
-            shape = (count, *shapes.get(name, ()))
-            array = np.asarray(value, float)
-            try:
-                given[name] = np.broadcast_to(array, shape)
-            except ValueError:
-                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
-            if not np.isfinite(array).all():
-                raise ValueError(f"start: {name} must be finite, got {value!r}")
+        given = read_start(start, shapes, count, self.parameters, check_parameter)
         if "base_angle" in given and "link_angle" in given:
             raise ValueError("start: base_angle is the first link_angle; give one of them")
         if "base_rate" in given and "link_rate" in given:

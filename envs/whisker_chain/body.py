@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..core.jit import batch_kernel, kernel, prange, sincos
+from ..core.jit import batch_kernel, kernel, prange, sincos, sincos_small
 from ..core.lanes import gather, scatter
 
 UNSOLVED, BROKEN = 1.0, 2.0
@@ -139,44 +139,6 @@ def work_dtype(n: int, pegs: int, directions: int) -> np.dtype:
             ("kept", "f8", (state_dtype(n, pegs).itemsize // 8,)),  # state before an event
         ]
     )
-
-
-@kernel
-def _half_turn(h):
-    """Sine and cosine of an angle below pi/4, by the polynomials of fdlibm."""
-    z = h * h
-    s = h + h * z * (
-        -1.66666666666666324348e-01
-        + z
-        * (
-            8.33333333332248946124e-03
-            + z
-            * (
-                -1.98412698298579493134e-04
-                + z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10))
-            )
-        )
-    )
-    c = (
-        1.0
-        - 0.5 * z
-        + z
-        * z
-        * (
-            4.16666666666666019037e-02
-            + z
-            * (
-                -1.38888888888741095749e-03
-                + z
-                * (
-                    2.48015872894767294178e-05
-                    + z
-                    * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))
-                )
-            )
-        )
-    )
-    return s, c
 
 
 @kernel
@@ -308,7 +270,7 @@ def _turn(x, k):
         uy[e] = k.move[1, e]
     for i in range(n):
         for e in range(lanes):
-            sh, ch = _half_turn(0.5 * delta[i, e])
+            sh, ch = sincos_small(0.5 * delta[i, e])
             s = k.s0[i, e] * ch + k.c0[i, e] * sh
             c = k.c0[i, e] * ch - k.s0[i, e] * sh
             k.s[i, e] = s

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
+from ..core.simulate import read_start
 from .body import (
     BROKEN,
     BURIED,
@@ -174,22 +175,10 @@ class WhiskerRod:
             "segment_rate": (n,),
             "friction_state": (),
         }
-        given = {}
-        for name, value in (start or {}).items():
-            if name not in shapes and name not in PARAMETERS:
-                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *PARAMETERS])}")
-            if name in PARAMETERS:
-                check_parameter(name, value)
-            shape = (count, *shapes.get(name, ()))
-            array = np.asarray(value, float)
-            try:
-                given[name] = np.broadcast_to(array, shape)
-            except ValueError:
-                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
-            if not np.isfinite(array).all():
-                raise ValueError(f"start: {name} must be finite, got {value!r}")
-            if name in ("plate_distance", "friction_state") and not (array > 0).all():
-                raise ValueError(f"start: {name} must be greater than 0, got {value!r}")
+        given = read_start(start, shapes, count, PARAMETERS, check_parameter)
+        for name in ("plate_distance", "friction_state"):
+            if name in given and not (given[name] > 0).all():
+                raise ValueError(f"start: {name} must be greater than 0, got {(start or {})[name]!r}")
         fresh = self.rows(count)
         t = table()
         for name in PARAMETERS:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.chain import chain_crosses, chain_points
+from ..core.chain import chain_crosses, chain_points, headings
 from ..core.lanes import Stepper
+from ..core.simulate import read_start
 from .body import (
     BROKEN,
     FOLDED,
@@ -136,28 +137,13 @@ class Worm:
             "rod_rate": (n,),
             "centre_velocity": (2,),
         }
-        given = {}
-        for name, value in (start or {}).items():
-            if name not in shapes and name not in PARAMETERS:
-                raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *PARAMETERS])}")
-            if name in PARAMETERS:
-                check_parameter(name, value)
-            shape = (count, *shapes.get(name, ()))
-            array = np.asarray(value, float)
-            try:
-                given[name] = np.broadcast_to(array, shape)
-            except ValueError:
-                raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
-            if not np.isfinite(array).all():
-                raise ValueError(f"start: {name} must be finite, got {value!r}")
+        given = read_start(start, shapes, count, PARAMETERS, check_parameter)
         fresh = self.rows(count)
         if "rod_angle" in given:
             fresh["rod_angle"] = given["rod_angle"]
         elif "joint_angle" in given or "heading" in given:
-            angle = np.zeros((count, n))
-            angle[:, 1:] = np.cumsum(given.get("joint_angle", np.zeros((count, n - 1))), 1)
-            angle += (np.broadcast_to(given.get("heading", 0.0), (count,)) - angle.mean(1))[:, None]
-            fresh["rod_angle"] = angle
+            bend = given.get("joint_angle", np.zeros((count, n - 1)))
+            fresh["rod_angle"] = headings(bend, given.get("heading", np.zeros(count)))
         for name in ("centre", "rod_rate", "centre_velocity", *PARAMETERS):
             if name in given:
                 fresh[name] = given[name]
