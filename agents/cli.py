@@ -6,7 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +28,11 @@ from .evaluate import find_policy, full_id, references, show, summary, task_of
 
 Id = Annotated[
     str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional
+]
+Options = Annotated[
+    tuple[str, ...],
+    tyro.conf.arg(metavar="NAME=VALUE", help="Reset option or physical parameter in SI, a number; may be repeated."),
+    tyro.conf.UseAppendAction,
 ]
 
 
@@ -96,6 +102,7 @@ def evaluate(
     episodes: int = 64,
     seed: int = 0,
     scheme: str | None = None,
+    option: Options = (),
     json_file: Path | None = None,
 ) -> None:
     """Measure policies on the same episodes.
@@ -106,10 +113,11 @@ def evaluate(
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
+        option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
         json_file: Also write the figures there.
     """
     env_id = full_id(env_id)
-    rows = _measure(env_id, policy, episodes, seed, **({} if scheme is None else {"scheme": scheme}))
+    rows = _measure(env_id, policy, episodes, seed, _options(option), **({} if scheme is None else {"scheme": scheme}))
     if json_file is not None:
         json_file.write_text(json.dumps(rows, indent=2) + "\n")
     show(rows)
@@ -123,6 +131,8 @@ def render(
     seconds: float | None = None,
     seed: int = 0,
     ghost: str = "baseline",
+    option: Options = (),
+    rate: float | None = None,
     size: str = "960x540",
 ) -> None:
     """Show one episode in a window, or save it as a film or a still.
@@ -136,13 +146,17 @@ def render(
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.
         ghost: Another policy, drawn translucent beside it, or none.
+        option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
+        rate: Of the control in Hz, and so of the frames, instead of the task's: what is quick is seen at a high one.
         size: Of a frame, in pixels.
     """
     from . import render as film
 
     started = time.monotonic()
     shadow = None if ghost == "none" else ghost
-    played = film.render(full_id(env_id), policy, save, seconds, seed, shadow, *_size(size))
+    played = film.render(
+        full_id(env_id), policy, save, seconds, seed, shadow, *_size(size), options=_options(option), rate=rate
+    )
     if save is not None:
         print(f"Wrote {save}: {played} moments, {played / (time.monotonic() - started):.0f} a second.")
 
@@ -167,7 +181,27 @@ def _size(size: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **env: Any) -> list[dict[str, Any]]:
+def _options(given: Sequence[str]) -> dict[str, float]:
+    options: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            options[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ValueError(f"option must be NAME=VALUE with a number, such as texture=1, got {text!r}")
+    return options
+
+
+def _measure(
+    env_id: str,
+    policies: Sequence[str],
+    episodes: int,
+    seed: int,
+    options: Mapping[str, float] | None = None,
+    **env: Any,
+) -> list[dict[str, Any]]:
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes!r}")
     found = [find_policy(env_id, name) for name in policies]
@@ -178,7 +212,7 @@ def _measure(env_id: str, policies: Sequence[str], episodes: int, seed: int, **e
             bar.update(len(rows) * episodes + ended - bar.n)
 
         for policy in found:
-            rows.append(summary(env_id, policy, measure(env_id, policy, episodes, seed, watch, **env)))
+            rows.append(summary(env_id, policy, measure(env_id, policy, episodes, seed, watch, options, **env)))
     return rows
 
 
@@ -195,11 +229,22 @@ def figures(figure: tuple[Literal[2, 3, 4, 5], ...] = (2, 3, 4, 5), folder: Path
         print(path)
 
 
-def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None) -> None:
-    """Measure the speed against peers (ElegansBot, MuJoCo) where these are installed, on one core.
+def speed(
+    animal: tuple[Literal["worm", "lamprey", "whisker_chain", "whisker_rod"], ...] = (
+        "worm",
+        "lamprey",
+        "whisker_chain",
+        "whisker_rod",
+    ),
+    seconds: float = 10.0,
+    repeats: int = 5,
+    json_file: Path | None = None,
+) -> None:
+    """Measure the speed on one core: alone, in lanes, and of peers (ElegansBot, MuJoCo) that are installed.
 
     Args:
-        seconds: Simulated time after which errors are compared.
+        animal: Which.
+        seconds: Simulated time after which the worm's errors are compared.
         repeats: Times that everything is measured, in turn; medians are shown.
         json_file: Also write the figures there.
     """
@@ -209,11 +254,14 @@ def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
 
     if not seconds > 0 or repeats < 1:
         raise ValueError(f"seconds must be greater than 0 and repeats at least 1, got {seconds!r} and {repeats!r}")
-    parts = {
-        "Simulation: one worm's wall time": lambda: measured.bodies(seconds, repeats),
-        "Environments: steps a second": lambda: measured.environments(repeats),
-        "Environments: time of a call": lambda: measured.overhead(repeats),
-    }
+    parts: dict[str, Callable[[], list[measured.Row]]] = {}
+    for name in animal:
+        parts[f"Simulation: {name}"] = (
+            partial(measured.bodies, seconds, repeats) if name == "worm" else partial(measured.models, name, repeats)
+        )
+    parts["Environments: steps a second"] = partial(measured.environments, animal, repeats)
+    if "worm" in animal:
+        parts["Environments: time of a call"] = partial(measured.overhead, repeats)
     rows = []
     for title, part in tqdm(parts.items(), leave=False):
         rows.append((title, part()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -136,12 +136,13 @@ def evaluate(
     episodes: int = 64,
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
+    options: Mapping[str, float] | None = None,
     **env: Any,
 ) -> Episodes:
-    """Play a policy: one episode in each of ``episodes`` rows, row i seeded ``seed + i``."""
+    """Play a policy: one episode in each of ``episodes`` rows, row i seeded ``seed + i``, with reset ``options``."""
     envs = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
     try:
-        return rollout(envs, policy.make(envs), seed=seed, watch=watch)
+        return rollout(envs, policy.make(envs), seed=seed, options=dict(options or {}), watch=watch)
     finally:
         envs.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,14 +28,13 @@ GIF_RATE = 25.0
 class _Actor:
     """A policy in an environment of its own, for one episode."""
 
-    def __init__(self, env_id: str, policy: Policy, seed: int, width: int, height: int) -> None:
-        frame: dict[str, Any] = {"render_mode": "rgb_array", "width": width, "height": height}
-        made: Any = gymnasium.make_vec(env_id, num_envs=1, **frame, **policy.env)
+    def __init__(self, env_id: str, policy: Policy, seed: int, options: Mapping[str, float], **env: Any) -> None:
+        made: Any = gymnasium.make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
         self.envs = made
         self.view: View = self.envs.bodies.view
         self.trail = self.view.trails[0]
         self._agent = policy.make(self.envs)
-        self._observations, _ = self.envs.reset(seed=seed)
+        self._observations, _ = self.envs.reset(seed=seed, options=dict(options))
         self._first = np.ones(1, np.bool_)
         self.done = False
 
@@ -63,6 +62,10 @@ class Film:
         Of simulated time; the whole episode by default.
     width, height : int
         Of a frame, in pixels.
+    options : mapping, optional
+        Of the reset.
+    rate : float, Hz, optional
+        Of the control, and of the moments, instead of the task's.
     """
 
     def __init__(
@@ -74,15 +77,18 @@ class Film:
         seconds: float | None = None,
         width: int = 960,
         height: int = 540,
+        options: Mapping[str, float] | None = None,
+        rate: float | None = None,
     ) -> None:
         if seconds is not None and not (np.isfinite(seconds) and seconds > 0):
             raise ValueError(f"seconds must be finite and greater than 0, got {seconds!r}")
-        self._actor = _Actor(env_id, policy, seed, width, height)
-        self._ghost = None if ghost is None else _Actor(env_id, ghost, seed, width, height)
+        env: dict[str, Any] = {"width": width, "height": height} | ({} if rate is None else {"rate": rate})
+        self._actor = _Actor(env_id, policy, seed, options or {}, **env)
+        self._ghost = None if ghost is None else _Actor(env_id, ghost, seed, options or {}, **env)
         if ghost is not None and self._ghost is not None:
             self._actor.trail.name, self._ghost.trail.name = policy.name, ghost.name
-        rate, limit = self._actor.view.task.rate, gymnasium.spec(env_id).max_episode_steps
-        steps = np.inf if seconds is None else max(1, round(seconds * rate))
+        limit = gymnasium.spec(env_id).max_episode_steps
+        steps = np.inf if seconds is None else max(1, round(seconds * self._actor.view.task.rate))
         self.count = int(min(steps, np.inf if limit is None else limit))
         self.fps = self._actor.view.fps
 
@@ -120,6 +126,8 @@ def render(
     ghost: str | None = "baseline",
     width: int = 960,
     height: int = 540,
+    options: Mapping[str, float] | None = None,
+    rate: float | None = None,
 ) -> int:
     """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
 
@@ -136,6 +144,10 @@ def render(
         Policy drawn translucent beside ``policy``, unless it is the same.
     width, height : int
         In pixels.
+    options : mapping, optional
+        Of the reset.
+    rate : float, Hz, optional
+        Of the control, and of the moments, instead of the task's.
 
     Returns
     -------
@@ -154,7 +166,7 @@ def render(
     if save is not None and save.suffix == ".mp4" and (width % 2 or height % 2):
         raise ValueError(f"size must be even for .mp4, got {width}x{height}")
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
-    film = Film(env_id, find_policy(env_id, policy, seed), shadow, seed, seconds, width, height)
+    film = Film(env_id, find_policy(env_id, policy, seed), shadow, seed, seconds, width, height, options, rate)
     stopped: list[int] = []
 
     def stop(number: int, frame: Any) -> None:

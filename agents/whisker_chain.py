@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from gymnosoma.envs.core.simulate import Controller
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.linear import modes
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.tasks import ACCELERATION
+from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE
 
 Signals = Mapping[str, NDArray[np.float64]]
 
@@ -315,6 +315,60 @@ class Ramp(_Held):
         # Meet the planned rate at the period's end, and a little of what is missing in angle.
         reached = seen["angle"] + 0.5 * (seen["speed"] + speed) / self.rate
         return self.towards(seen, speed + 20.0 * (kept["from"] + angle - reached), ACCELERATION)[:, None]
+
+
+class Steering:
+    """The base in the hands of a person, five times slower than life; see `agents.play`.
+
+    What a task wants to be told moves within its range: the place of a peg by W and S and its bearing by A and
+    D, or by W and S the verdict, which is positive once there was a touch.
+    """
+
+    rate = 250.0
+    limit = 1000.0
+    """Angular acceleration of the base, rad/s^2."""
+    span = 0.4
+    """Time in which an answer goes through its range, s."""
+
+    def __init__(self, task: Any) -> None:
+        self.speed, self.turn = 2.0, 0
+        self.parameters: dict[str, float] = {}
+        self._ranges = task.answers
+        self._pairs = dict(zip(task.answers, (("w", "s"), ("a", "d")), strict=False))
+        # A verdict starts as no, a place in the middle.
+        self.told = {
+            name: low if name == "verdict" else 0.5 * (low + high) for name, (low, high) in task.answers.items()
+        }
+        self.keys = (
+            ("up, down", "turn the base"),
+            ("right, left", "turn faster, slower"),
+            *((f"{more}, {less}".upper(), f"{name}: more, less") for name, (more, less) in self._pairs.items()),
+        )
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        self.turn = ("up" in held) - ("down" in held)
+        self.speed *= np.exp(5.0 * dt * (("right" in held) - ("left" in held)))
+        self.speed = float(np.clip(self.speed, 0.2, RATE))
+        for name, (more, less) in self._pairs.items():
+            low, high = self._ranges[name]
+            step = (high - low) * dt / self.span * ((more in held) - (less in held))
+            self.told[name] = float(np.clip(self.told[name] + step, low, high))
+
+    def press(self, key: str) -> None:
+        """Nothing happens at once."""
+
+    def state(self) -> str:
+        """Drive in words."""
+        told = "".join(f", {name} {value:+.2f}" for name, value in self.told.items())
+        return f"{np.rad2deg(self.turn * self.speed):+.0f} of {np.rad2deg(self.speed):.0f} deg/s{told}"
+
+    def drive(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Angular acceleration of the base (rad/s^2), then answers, (B, nu)."""
+        off = self.turn * self.speed - signals["speed"]
+        drive = np.tile([0.0, *self.told.values()], (len(t), 1))
+        drive[:, :1] = np.clip(off * self.rate, -self.limit, self.limit)
+        return drive
 
 
 def _detector(signal: str, threshold: float) -> Callable[[Any], Controller]:

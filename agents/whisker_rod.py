@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import gymnasium
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import gymnosoma.envs  # noqa: F401 (registers the ids)
 from gymnosoma.envs.core.simulate import Controller
 from gymnosoma.envs.core.table import read_table
-from gymnosoma.envs.whisker_rod.tasks import CENTRE, TEXTURES
+from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCES, SPEEDS, TEXTURES, Sweep, Texture
 
 LEVELS = ((0.02, 0.47, 0.76, 1.02, 1.94, 2.32), (0.05, 0.075, 0.1, 0.13, 0.16, 0.2))
 """Level of the second mode, log10 (nN m)^2, that a steady speed in m/s gives at L = 22 um, 0.985 lengths."""
@@ -129,6 +129,61 @@ class SteadySpeed:
         """Speed in m/s and distance in lengths (B, 2)."""
         speed = self.factor * np.interp(signals["goal"][:, 0], *LEVELS)
         return np.stack([speed, np.full(len(t), self.distance)], 1)
+
+
+class Steering:
+    """The plate in the hands of a person, ten times slower than life; see `agents.play`."""
+
+    rate = 500.0
+    pace = 0.2
+    """Time in which a key takes speed or distance through its range, s."""
+
+    def __init__(self, task: Any) -> None:
+        self._columns = task.action_size
+        self._sweep, self._texture = isinstance(task, Sweep), isinstance(task, Texture)
+        self.speed, self.distance, self.change = task.start_speed, CENTRE, 0.0
+        self._named: int | None = None
+        self.parameters: dict[str, float] = {}
+        keys = [("up, down", "plate away, nearer")]
+        if not self._sweep:
+            keys.append(("right, left", "plate faster, slower"))
+        keys.append(("1 .. 4", "name the texture: L = 5 .. 50 um") if self._texture else ("L", "another texture"))
+        self.keys = tuple(keys)
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        share = dt / self.pace
+        self.change = ((DISTANCES[1] - DISTANCES[0]) * share) * (("up" in held) - ("down" in held))
+        self.distance = float(np.clip(self.distance + self.change, *DISTANCES))
+        faster = (("right" in held) - ("left" in held)) * share
+        self.speed = float(np.clip(self.speed + (SPEEDS[1] - SPEEDS[0]) * faster, *SPEEDS))
+        self._named = next((k for k in range(len(TEXTURES)) if str(k + 1) in held), None)
+
+    def press(self, key: str) -> None:
+        """Lay another texture on the plate, unless it is to be told."""
+        if key == "l" and not self._texture:
+            now = self.parameters.get("memory_length", TEXTURES[-1])
+            self.parameters = {"memory_length": TEXTURES[(TEXTURES.index(now) + 1) % len(TEXTURES)]}
+
+    def state(self) -> str:
+        """Drive in words."""
+        length = self.parameters.get("memory_length")
+        texture = "" if length is None else f", L = {1e6 * length:g} um"
+        if self._sweep:
+            return f"distance {self.rate * self.change:+.3f} lengths/s{texture}"
+        return f"{self.speed:.2f} m/s, {self.distance:.4f} lengths{texture}"
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Change of the distance (B, 1), or speed in m/s, distance in lengths, and what is told (B, columns)."""
+        if self._sweep:
+            return np.full((len(t), 1), self.change)
+        drive = np.full((len(t), self._columns), -1.0)
+        drive[:, :2] = self.speed, self.distance
+        if self._named is not None and self._texture:
+            drive[:, [2, 3 + self._named]] = 1.0
+        return drive
 
 
 def train_classifier(episodes: int = 2000, seed: int = 1_000_000) -> dict[str, NDArray[np.float64]]:

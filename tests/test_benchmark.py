@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from gymnosoma.agents import cli
+from gymnosoma.agents import cli, speed
 from gymnosoma.agents.benchmark import _normalise, interval, search
 from gymnosoma.agents.evaluate import evaluate, find_policy
-from gymnosoma.envs import tolerance
+from gymnosoma.envs import CATALOGUE, tolerance
 
 SWIM = "gymnosoma/WormSwim-v0"
 
@@ -63,12 +63,28 @@ def test_intervals_hold_the_mean():
     assert interval(np.ones(5)) == (1.0, 1.0)
 
 
-def test_speed_is_reported(tmp_path, monkeypatch, capsys):
-    call(monkeypatch, "speed", "--seconds", 0.5, "--repeats", 1, "--json-file", tmp_path / "speed.json")
-    figures = json.loads((tmp_path / "speed.json").read_text())
-    assert len(figures) >= 3
+@pytest.mark.parametrize(
+    ("animal", "peer"),
+    [("worm", "ElegansBot"), ("whisker_chain", "trep"), ("whisker_rod", "Radau")],
+)
+def test_speed_is_reported(animal, peer, tmp_path, monkeypatch, capsys):
+    file = tmp_path / "speed.json"
+    call(monkeypatch, "speed", "--animal", animal, "--seconds", 0.1, "--repeats", 1, "--json-file", file)
+    figures = json.loads(file.read_text())
+    assert list(figures)[:2] == [f"Simulation: {animal}", "Environments: steps a second"]
+    assert all(row["value"] > 0 for rows in list(figures.values())[:2] for row in rows)
     assert all(np.isfinite(row["value"]) for rows in figures.values() for row in rows)
-    assert "ElegansBot" in capsys.readouterr().out
+    assert peer in capsys.readouterr().out
+
+
+def test_all_animals_are_timed():
+    animals = {task.partition(".")[0] for _, task, *_ in CATALOGUE}
+    assert {"worm", *speed.CASES} == animals == set(speed.ENVIRONMENTS)
+
+
+def test_lamprey_is_timed_with_and_without_its_cord():
+    rows = speed.models("lamprey", 1)
+    assert len(rows) == 8 and all(row.value > 1.0 for row in rows)
 
 
 def test_tolerance():

@@ -1,5 +1,6 @@
 """Pictures: every id, with and without a display, and the commands that show them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers import vector as wrappers
 
-from gymnosoma.agents import worm
+from gymnosoma.agents import cli, worm
 from gymnosoma.agents.evaluate import find_policy
 from gymnosoma.agents.play import Game
 from gymnosoma.agents.render import Film, render
@@ -242,6 +243,37 @@ def test_command_saves(kind, tmp_path):
         assert imageio.immeta(path)["duration"] == 50
 
 
+def test_reset_options_and_rate_of_a_film():
+    env_id, options = "gymnosoma/WhiskerRegulate-v0", {"memory_length": 1e-5, "distance": 0.98}
+    policies = find_policy(env_id, "paper"), find_policy(env_id, "baseline")
+    film = Film(env_id, *policies, seconds=4e-3, **SMALL, options=options, rate=2500.0)
+    assert sum(1 for _ in film) == 10
+    for actor in (film._actor, film._ghost):
+        rows = actor.trail.rows
+        assert (rows["memory_length"] == 1e-5).all()
+        assert rows["plate_distance"][0] == pytest.approx(0.98 * rows["length"][0])
+        assert np.diff(rows["time"]) == pytest.approx(1 / 2500)
+    film.close()
+
+
+def test_commands_take_reset_options(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "figures.json"
+    options = ["--option", "peg_place=0.5", "--option", "peg_bearing=0.5"]
+    arguments = ["evaluate", "WhiskerTap-v0", "--policy", "half_sine", "--episodes", "2", "--json-file", str(file)]
+    scores = []
+    for more in ([], options):  # a peg out of the half sine's reach is never pushed
+        monkeypatch.setattr(sys, "argv", ["gymnosoma", *arguments, *more])
+        cli.main()
+        scores.append(json.loads(file.read_text())[0]["return_mean"])
+    assert scores[0] != scores[1] == 0.0
+    still = tmp_path / "tap.png"
+    monkeypatch.setattr(
+        sys, "argv", ["gymnosoma", "render", "WhiskerTap-v0", *options, "--seconds", "0.1", "--save", str(still)]
+    )
+    cli.main()
+    assert imageio.imread(still).shape == (540, 960, 3) and "25 moments" in capsys.readouterr().out
+
+
 def test_ghost_starts_where_the_policy_does():
     film = Film(SWIM, find_policy(SWIM, "best_sine"), find_policy(SWIM, "baseline"), seed=3, seconds=0.5, **SMALL)
     alone = Film(SWIM, find_policy(SWIM, "best_sine"), seed=3, seconds=0.5, **SMALL)
@@ -273,6 +305,14 @@ def test_film_is_an_episode_long():
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "321x180"], "size must be even"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "big"], "size must be WIDTHxHEIGHT"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--seconds", "-1"], "seconds must be finite"),
+        (
+            ["render", "WormSwim-v0", "--save", "film.mp4", "--option", "mass"],
+            "option must be NAME=VALUE with a number",
+        ),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--option", "=1"], "option must be NAME=VALUE with a number"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--option", "weight=1"], "weight is not known; allowed are"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--rate", "3"], "rate must"),
+        (["evaluate", "WormReach-v0", "--option", "target_distance=far"], "option must be NAME=VALUE with a number"),
     ],
 )
 def test_commands_say_what_is_wrong(arguments, message, tmp_path):
@@ -346,6 +386,82 @@ def test_steering_bends_to_the_side_of_the_key():
         assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
 
 
+@pytest.mark.parametrize("env_id", IDS)
+def test_person_steers_every_animal(env_id, dummy):
+    game = Game(env_id, **SMALL)
+    for _ in range(2):
+        game.turn()
+    assert game.running and game._env.bodies.rows["time"][0] == pytest.approx(2 / game.steering.rate)
+    game.close()
+
+
+def test_person_turns_the_base(dummy):
+    game = Game("gymnosoma/WhiskerLocalize-v0", **SMALL)
+    steering, row = game.steering, game._env.bodies.rows[0]
+    for names, angle, distance in ((["up", "right", "w"], 1, 1), (["down", "s"], -1, -1)):
+        before, told = row["link_angle"][0], steering.told["place"]
+        for name in names:
+            key(name)
+        for _ in range(10):
+            game.turn()
+        for name in names:
+            key(name, down=False)
+        assert np.sign(row["link_angle"][0] - before) == angle
+        assert np.sign(game.task.answer(game._env.bodies.memory, "place")[0] - told) == distance
+    assert steering.speed > 2.0
+    for _ in range(3):
+        game.turn()
+    assert abs(row["base_rate"]) < 1e-9
+    game.close()
+
+
+def test_person_declares_a_touch(dummy):
+    game = Game("gymnosoma/WhiskerDetect-v0", **SMALL)
+    game.turn()
+    assert np.isinf(game._env.bodies.memory["declared"][0])
+    key("w")
+    for _ in range(60):
+        game.turn()
+    assert np.isfinite(game._env.bodies.memory["declared"][0])
+    game.close()
+
+
+def test_person_moves_the_plate(dummy):
+    game = Game("gymnosoma/WhiskerRegulate-v0", **SMALL)
+    row = game._env.bodies.rows[0]
+    for name in ("right", "up", "l"):
+        key(name)
+    for _ in range(20):
+        game.turn()
+    assert row["plate_velocity"][0] == pytest.approx(game.steering.speed) and game.steering.speed > 0.16
+    assert row["plate_distance"] / row["length"] == pytest.approx(game.steering.distance)
+    assert row["memory_length"] == 5e-6 and game.running
+    game.close()
+
+
+@pytest.mark.parametrize(("name", "way"), [("up", 1), ("down", -1)])
+def test_person_moves_the_swinging_plate(dummy, name, way):
+    game = Game("gymnosoma/WhiskerSweep-v0", **SMALL)
+    key(name)
+    for _ in range(5):
+        game.turn()
+    assert game._env.bodies.memory["own"][0] == pytest.approx(way * 5 * 0.014 / 100)
+    game.close()
+
+
+def test_person_names_a_texture(dummy):
+    game = Game("gymnosoma/WhiskerTexture-v0", **SMALL)
+    memory = game._env.bodies.memory
+    memory["texture"] = 2.0
+    for _ in range(50):
+        game.turn()
+    assert not game._ending
+    key("3")
+    game.turn()
+    assert memory["named"][0] == 2.0 and game._ending == "the goal is reached"
+    game.close()
+
+
 def test_only_pictures_know_pygame():
     files = (path.relative_to(ROOT / "envs").as_posix() for path in (ROOT / "envs").rglob("*.py"))
     knowing = {file for file in files if "import pygame" in (ROOT / "envs" / file).read_text()}
@@ -388,4 +504,5 @@ def test_canvas_measures():
     left, right = outline(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), 0.5)
     assert (left[:, 1] == 0.5).all() and (right[:, 1] == -0.5).all()
     assert quantity(2e-4, "m") == "200 µm" and quantity(0.0, "N") == "0 N" and quantity(1.5e-12, "N") == "1.5 pN"
+    assert quantity(2.14e-4, "N", 2) == "210 µN" and quantity(-9.996e-4, "N") == "-1000 µN"
     assert [rounded(v) for v in (0.9, 1.0, 4.9, 70.0)] == [0.5, 1.0, 2.0, 50.0]

@@ -96,7 +96,7 @@ class Bodies:
         option = self.task.options.get(name)
         if option is None:
             if name not in self.task.animal.parameters:
-                known = ", ".join([*self.task.options, *self.task.animal.parameters])
+                known = ", ".join(dict.fromkeys([*self.task.options, *self.task.animal.parameters]))
                 raise ValueError(f"{label} is not known; allowed are {known}")
             option = Option(0.0, np.inf, "SI")
         try:

@@ -60,7 +60,8 @@ def sequential(values: ArrayLike, limit: float, colour: Colour = INK) -> NDArray
 def quantity(value: float, unit: str, digits: int = 3) -> str:
     """Write a value in SI with the prefix that suits it, such as ``quantity(2e-4, "m")``: 200 µm."""
     power = 0 if value == 0 else int(np.clip(np.floor(np.log10(abs(value)) / 3 + 1e-9), -5, 3))
-    return f"{value / 1000.0**power:.{digits}g} {'fpnµm kMG'[power + 5].strip()}{unit}"
+    scaled = float(f"{value / 1000.0**power:.{digits}g}")
+    return f"{scaled:g} {'fpnµm kMG'[power + 5].strip()}{unit}"
 
 
 def rounded(value: float) -> float:

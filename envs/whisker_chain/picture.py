@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import CubicSpline, make_interp_spline
 
 from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
@@ -95,14 +95,15 @@ def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
     return f"{error:.2f}°", "off the goal, on average"
 
 
-def _outline(task: _WhiskerTask, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Outline (M, 2) m of the hair at its true width."""
+def _outline(task: _WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
+    """Outline (M, 2) m of the hair at its true width: a curve, or the straight links that pegs touch."""
     nodes = task.animal.nodes(rows)[0]
     places = np.linspace(0.0, 1.0, len(nodes))
     along = np.linspace(0.0, 1.0, 8 * len(nodes))
     params = task.animal.params
     radius = params.base_radius + (params.tip_radius - params.base_radius) * along
-    left, right = c.outline(CubicSpline(places, nodes)(along), radius)
+    curve = CubicSpline(places, nodes) if smooth else make_interp_spline(places, nodes, 1)
+    left, right = c.outline(curve(along), radius)
     return np.concatenate([left, right[::-1]])
 
 
@@ -149,7 +150,7 @@ def _close_up(canvas: Canvas, task: _WhiskerTask, trail: Trail, ghost: Trail | N
     panel = canvas.view(area, at, CLOSE * float(rows["length"][-1]))
     panel.grid(1e-3, c.mix(c.CARD, c.RULE, 0.7))
     for other in [trail] if ghost is None else [ghost, trail]:
-        panel.polygon(_outline(task, other.rows[-1:]), HAIR if other is trail else (*GHOST, 110))
+        panel.polygon(_outline(task, other.rows[-1:], smooth=False), HAIR if other is trail else (*GHOST, 110))
     _pegs(panel, task, trail, named=False)
     panel.scale_bar()
     name = "at the peg" if len(touched) else "at the tip"

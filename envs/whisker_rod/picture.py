@@ -61,7 +61,7 @@ def draw(canvas: Canvas, task: _RodTask, trail: Trail, ghost: Trail | None = Non
     canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
     canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
     speed = trail.memory["speed"][-1]
-    canvas.label(f"plate {c.quantity(speed, 'm/s')}", (24, 70), c.MUTED, 12, back=c.PLATE)
+    canvas.label(f"plate {c.quantity(speed, 'm/s')}", (24, canvas.height - 44.0), c.MUTED, 12, back=c.PLATE)
     for k, (name, colour) in enumerate((("stick", STICK), ("slip", SLIP))):
         canvas.disc((28.0 + 62.0 * k, canvas.height - 24.0), 4.0, colour)
         canvas.label(name, (38.0 + 62.0 * k, canvas.height - 24.0), c.MUTED, 11)
@@ -164,8 +164,11 @@ def _tip(canvas: Canvas, task: _RodTask, trail: Trail) -> None:
     view = canvas.panel(area, middle - half, middle + half)
     _plate(view, task, trail, 0.1e-3)
     view.polyline(_smooth(task.animal.sense(rows[-1:], "centreline")[0]), HAIR, 3.0)
-    for age, (slip, x) in enumerate(zip(_slipping(rows)[::-1], rows["tip"][::-1, 0], strict=True)):
-        view.disc((x, row["plate_distance"] - (0.0015 + 0.0003 * age) * length), 1.5, SLIP if slip else STICK)
+    below = row["plate_distance"] - (0.0015 + 0.0003 * np.arange(len(rows))) * length
+    track = np.stack([rows["tip"][::-1, 0], below], 1)
+    view.polyline(track, c.RULE, 1.0)
+    for at, slip in zip(track, _slipping(rows)[::-1], strict=True):
+        view.disc(at, 1.5, SLIP if slip else STICK)
     view.disc(row["tip"], 4.0, SLIP if _slipping(rows[-1:])[0] else STICK)
     force = row["tip_force"]
     view.arrow(row["tip"], 6e-3 * length * force / 1e-6, c.COLD, 2.0)
