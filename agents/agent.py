@@ -66,11 +66,14 @@ class Random:
     """
 
     def __init__(self, size: int, seed: int = 0) -> None:
-        self._size, self._rng = size, np.random.default_rng(seed)
+        self._size, self._seed = size, seed
+        self._rngs: list[np.random.Generator] = []
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
-        return self._rng.uniform(-1.0, 1.0, (len(first), self._size)).astype(np.float32)
+        """Actions; those of a row do not depend on how many rows there are."""
+        if len(self._rngs) != len(first):
+            self._rngs = [np.random.default_rng((self._seed, i)) for i in range(len(first))]
+        return np.array([rng.uniform(-1.0, 1.0, self._size) for rng in self._rngs], np.float32)
 
 
 class Trained:

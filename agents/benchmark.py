@@ -68,7 +68,7 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
         ]
         seeds = [seed + k for _ in vectors for k in range(episodes)]
         result = rollout(envs, _Each(agents), seed=seeds)
-        values = result.score(score.name) * [reason is None for reason in result.failures]
+        values = result.score(score.name)
         return -values.reshape(-1, episodes).mean(1)
 
     found = differential_evolution(

@@ -40,9 +40,12 @@ class Bridge(VecEnv):
     def reset(self) -> VecEnvObs:
         """Reset all rows with the seeds given to ``seed``."""
         seeds: Any = None if all(s is None for s in self._seeds) else self._seeds
-        observations, infos = self.envs.reset(seed=seeds)
+        if any(self._options) and not all(options == self._options[0] for options in self._options):
+            raise ValueError(f"options must be the same for all rows, got {self._options!r}")
+        observations, infos = self.envs.reset(seed=seeds, options=self._options[0] or None)
         self.reset_infos = [_row(infos, i) for i in range(self.num_envs)]
         self._reset_seeds()
+        self._reset_options()
         return observations
 
     def step_async(self, actions: np.ndarray) -> None:

@@ -125,6 +125,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Configuration of a run folder."""
     try:
         config = json.loads((folder / "config.json").read_text())
+        if not (isinstance(config, dict) and isinstance(config.get("env"), dict)):
+            raise ValueError("it must hold id, algorithm and env")
         return {key: config[key] for key in ("id", "algorithm", "env")} | config
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"run folder {str(folder)!r} has no usable config.json: {error}") from None

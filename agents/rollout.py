@@ -35,8 +35,10 @@ class Episodes:
     info: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def score(self, name: str) -> NDArray[np.float64]:
-        """Final values (B,) of an info key, or the returns for ``"return"``."""
-        return self.returns if name == "return" else np.asarray(self.info[name], float)
+        """Final values (B,) of an info key, 0 for an episode that failed; or the returns for ``"return"``."""
+        if name == "return":
+            return self.returns
+        return np.where([reason is None for reason in self.failures], np.asarray(self.info[name], float), 0.0)
 
 
 def rollout(

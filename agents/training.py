@@ -155,6 +155,8 @@ def train(
     for name, value in (("steps", steps), ("num_envs", num_envs), ("checkpoint", checkpoint), ("threads", threads)):
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed!r}")
     last = folder / "checkpoint.zip"
     if resume:
         config = read_config(folder)
@@ -162,16 +164,19 @@ def train(
             raise ValueError(f"folder {str(folder)!r} holds a run of {config['id']}, not of {env_id}")
         if not last.is_file():
             raise ValueError(f"folder {str(folder)!r} has no checkpoint.zip to resume from")
-        config["steps"] = steps or config["steps"]
+        for name, given in {"algorithm": algorithm, "num_envs": num_envs}.items():
+            if given is not None and given != config[name]:
+                raise ValueError(f"{name} must be {config[name]!r}, as the run in {str(folder)!r} began, got {given!r}")
+        goal = steps or config["steps"]
+        config["steps"] = max(goal, config["steps"])
     else:
         if (folder / "config.json").exists():
             raise ValueError(f"folder {str(folder)!r} already holds a run: give --resume to continue it, or --folder")
         config = recipe(env_id, algorithm)
         config |= {"id": env_id, "seed": seed, "steps": steps or config["steps"]}
         config |= {"num_envs": num_envs or config["num_envs"], "versions": _versions()}
+        goal = config["steps"]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-
     torch.set_num_threads(threads)
     score = task_of(env_id, **config["env"]).score
     envs: Any = gymnasium.make_vec(env_id, config["num_envs"], autoreset_mode="SameStep", **config["env"])
@@ -198,11 +203,13 @@ def train(
             **settings,
         )
         (folder / "curve.csv").write_text(",".join(CURVE) + "\n")
+        save(model, last)  # so that a run can be resumed from its first moment
         spent = 0.0
-    keeper = _Keeper(folder, config["steps"], checkpoint, score, spent)
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    keeper = _Keeper(folder, goal, checkpoint, score, spent)
     finished = True
     try:
-        left = config["steps"] - model.num_timesteps
+        left = goal - model.num_timesteps
         if left > 0:
             model.learn(left, callback=keeper, reset_num_timesteps=False, tb_log_name=config["algorithm"])
     except KeyboardInterrupt:
@@ -231,9 +238,11 @@ def _trim(curve: Path, steps: int) -> float:
 
 def draw_curve(folder: Path, score: Any) -> None:
     """Draw ``curve.csv`` as ``curve.png``."""
-    data = dict(zip(CURVE, np.loadtxt(folder / "curve.csv", delimiter=",", skiprows=1, ndmin=2).T, strict=False))
-    if not data:
+    with (folder / "curve.csv").open(newline="") as file:
+        rows = [[float(row[name]) for name in CURVE] for row in csv.DictReader(file)]
+    if not rows:  # no episode has ended yet
         return
+    data = dict(zip(CURVE, np.array(rows).T, strict=True))
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     unit = "" if score.unit == "1" else f" [{score.unit}]"

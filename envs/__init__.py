@@ -28,7 +28,7 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WormMedium-v0", "worm.tasks:Medium", 400, 150.0, {"history": 4}),
     ("WormReach-v0", "worm.tasks:Reach", 600, 60.0, {}),
     ("WormEscape-v0", "worm.tasks:Escape", 480, 3.0, {}),
-    ("WormFollow-v0", "worm.tasks:Follow", 600, 550.0, {}),
+    ("WormFollow-v0", "worm.tasks:Follow", 601, 550.0, {}),
     ("LampreySprint-v0", "lamprey.tasks:Sprint", 250, 800.0, {}),
     ("LampreyEconomy-v0", "lamprey.tasks:Economy", 250, 250.0, {}),
     ("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 1000.0, {}),

@@ -17,6 +17,7 @@ from stable_baselines3 import PPO
 from gymnosoma.agents import Constant, Controlled, Random, cli, rollout
 from gymnosoma.agents.bridge import Bridge
 from gymnosoma.agents.evaluate import evaluate, find_policy, full_id, references
+from gymnosoma.agents.training import train
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 
@@ -189,6 +190,8 @@ def test_a_trained_policy_can_be_evaluated(run):
         (("train", "WormSwim-v0", "--folder", "none", "--resume"), "has no usable config.json"),
         (("train", "WormCrawl-v0", "--folder", "run", "--resume"), "holds a run of gymnosoma/WormSwim-v0"),
         (("train", "WormSwim-v0", "--steps", "0"), "steps must be at least 1, got 0"),
+        (("train", "WormSwim-v0", "--seed", "-1"), "seed must be at least 0, got -1"),
+        (("train", "WormSwim-v0", "--folder", "run", "--resume", "--algorithm", "sac"), "algorithm must be 'ppo'"),
         (("train", "WormSwim-v0", "--folder", "cut", "--resume"), "checkpoint 'cut/checkpoint.zip' cannot be loaded"),
     ],
 )
@@ -205,6 +208,12 @@ def test_errors_are_one_clear_line(run, monkeypatch, arguments, message):
     line = str(stopped.value.code)
     assert line.startswith("error: ") and "\n" not in line
     assert re.search(message, line), line
+
+
+def test_a_run_too_short_for_an_episode_ends_well(tmp_path):
+    train(SWIM, tmp_path / "run", steps=1, num_envs=1)
+    assert (tmp_path / "run" / "policy.zip").is_file()
+    assert train(SWIM, tmp_path / "run", resume=True)
 
 
 def start(folder, *arguments):

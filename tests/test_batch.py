@@ -118,6 +118,9 @@ def test_options_per_row_and_reset_mask():
     _, info = envs.reset(options={"reset_mask": mask, "sigma": [0.1, 0.2]})
     assert info["_sigma"].tolist() == mask.tolist()
     assert info["sigma"].tolist() == [0.1, 0.0, 0.0, 0.2]
+    fresh = gymnasium.make_vec("gymnosoma/WormMedium-v0", num_envs=4, autoreset_mode="Disabled")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        fresh.reset(options={"reset_mask": mask})
     for bad in (np.zeros(4, bool), np.ones(3, bool), [True] * 4, np.ones(4)):
         with pytest.raises(ValueError, match="reset_mask"):
             envs.reset(options={"reset_mask": bad})
@@ -129,6 +132,7 @@ def test_options_per_row_and_reset_mask():
         ({"num_envs": 0}, "num_envs must be"),
         ({"autoreset_mode": "Sometimes"}, "autoreset_mode must be one of NextStep, SameStep, Disabled"),
         ({"threads": 0}, "threads must be"),
+        ({"max_episode_steps": 0}, "max_episode_steps must be"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):

@@ -1,5 +1,6 @@
 """One battery over every id."""
 
+import copy
 import pickle
 
 import gymnasium
@@ -91,14 +92,30 @@ def test_a_saved_state_repeats_the_future(env_id):
     assert np.array_equal(opening, again)
 
 
+def test_a_deep_copy_lives_on_by_itself(env_id):
+    env = gymnasium.make(env_id).unwrapped
+    env.reset(seed=5)
+    actions = np.random.default_rng(0).uniform(-1, 1, (10, *env.action_space.shape))
+    env.step(actions[0])
+    twin = copy.deepcopy(env)
+    first, second = ([e.step(action)[0] for action in actions[1:5]] for e in (env, twin))
+    assert np.array_equal(first, second)
+    assert env.unwrapped.bodies.rows["time"] == twin.bodies.rows["time"] > 0
+
+
 def test_the_state_of_another_env_is_refused(env_id):
     env = gymnasium.make(env_id).unwrapped
     env.reset(seed=0)
     saved = env.save()
     with pytest.raises(ValueError, match="snapshot: rows"):
-        env.restore({"rows": saved["rows"][:0]})
+        env.restore(saved | {"rows": saved["rows"][:0]})
     with pytest.raises(ValueError, match="snapshot: memory"):
         env.restore(saved | {"memory": np.zeros(1)})
+    other = next(name for name in IDS if name != env_id)
+    with pytest.raises(ValueError, match="snapshot must be one of"):
+        gymnasium.make(other).unwrapped.restore(saved)
+    with pytest.raises(ValueError, match="snapshot must be one of"):
+        env.restore(None)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +128,8 @@ def test_the_state_of_another_env_is_refused(env_id):
         ({"rate": 7.3}, "rate must divide"),
         ({"history": 0}, "history must be .* 0"),
         ({"randomize": {"colour": (0, 1)}}, "randomize: colour is not known; allowed are"),
+        ({"randomize": 5}, "randomize must map names to .low, high."),
+        ({"randomize": {"colour": 5}}, "randomize: colour must be .low, high."),
         ({"render_mode": "ansi"}, "render_mode"),
     ],
 )
@@ -136,7 +155,9 @@ def test_wrong_actions_are_named(env_id):
         (np.full(size, np.inf), "action must be finite"),
         (np.zeros(size + 1), "action must have shape"),
         (0.5, "action must have shape"),
-        (["left"] * size, "action must be an array of numbers"),
+        (["left"] * size, "action must be an array of real numbers"),
+        (np.full(size, 0.5j), "action must be an array of real numbers"),
+        ([[0.0], [0.0, 0.0]], "action must be an array of real numbers"),
     ):
         with pytest.raises(ValueError, match=message):
             env.step(bad)
@@ -148,8 +169,9 @@ def test_wrong_options_are_named(env_id):
     env, name = gymnasium.make(env_id), parameter(env_id)
     for options, message in (
         ({"colour": 1}, "options: colour is not known; allowed are"),
-        ({name: -1.0}, f"options: {name} must be within"),
+        ({name: -1.0}, f"options: {name} must be"),
         ({name: np.nan}, f"options: {name} must be within"),
+        (5, "options must map names to values"),
         ({name: [1.0, 2.0]}, f"options: {name} must have shape"),
     ):
         with pytest.raises(ValueError, match=message):

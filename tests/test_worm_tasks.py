@@ -91,6 +91,29 @@ def test_the_recorded_escape_passes_all_stages():
     assert (result.info["run"] > 1.5e-3).all()
 
 
+def test_circling_is_no_escape():
+    """Once turned, only distance counts: a worm that curls up at its place earns nothing more."""
+    env_id = "gymnosoma/WormEscape-v0"
+    envs = gymnasium.make_vec(env_id, num_envs=1)
+    envs.reset(seed=0)
+    envs.bodies.memory["stage"] = 2.0
+    envs.bodies.memory["turn_centre"] = envs.bodies.rows["centre"]
+    for _ in range(400):
+        *_, infos = envs.step(np.ones((1, 24)))
+    assert infos["run"][0] < 0.5e-3
+
+
+def test_the_medium_decides_the_friction():
+    env = gymnasium.make("gymnosoma/WormMedium-v0")
+    with pytest.raises(ValueError, match="options: friction_parallel follows from sigma"):
+        env.reset(options={"friction_parallel": 1.0})
+
+
+def test_a_path_needs_whole_steps_per_frame():
+    with pytest.raises(ValueError, match="dt must divide 1/32 s"):
+        gymnasium.make("gymnosoma/WormFollow-v0", dt=5e-3, rate=40.0)
+
+
 @pytest.mark.parametrize(("turn", "frames"), [("omega_turn", 600), ("delta_turn", 300)])
 def test_a_recorded_path_is_followed_to_its_end(turn, frames):
     env_id = "gymnosoma/WormFollow-v0"

@@ -68,13 +68,20 @@ class Bodies:
         steps = 1.0 / (self.task.rate * animal.dt)
         self.steps = round(steps)
         if self.steps < 1 or abs(steps - self.steps) > 1e-6 * self.steps:
-            raise ValueError(f"rate must divide 1/dt = {1 / animal.dt:g} Hz, got {self.task.rate!r}")
+            raise ValueError(
+                f"rate must divide 1/dt (rate {self.task.rate:g} Hz, dt {animal.dt:g} s): a control period must be a "
+                f"whole number of time steps, got {steps:g}"
+            )
         if not (isinstance(history, int | np.integer) and history >= 1):
             raise ValueError(f"history must be an integer of at least 1, got {history!r}")
         if not (isinstance(count, int | np.integer) and count >= 1):
             raise ValueError(f"num_envs must be an integer of at least 1, got {count!r}")
         self.randomize = {}
+        if not isinstance(randomize, Mapping | None):
+            raise ValueError(f"randomize must map names to (low, high), got {randomize!r}")
         for name, bounds in (randomize or {}).items():
+            if np.shape(bounds) != (2,):
+                raise ValueError(f"randomize: {name} must be (low, high), got {bounds!r}")
             low, high = self._value(f"randomize: {name}", name, bounds, 2)
             if np.shape(low) or not low <= high:
                 raise ValueError(f"randomize: {name} must be (low, high) of a scalar, got {bounds!r}")
@@ -98,7 +105,7 @@ class Bodies:
             if name not in self.task.animal.parameters:
                 known = ", ".join(dict.fromkeys([*self.task.options, *self.task.animal.parameters]))
                 raise ValueError(f"{label} is not known; allowed are {known}")
-            option = Option(0.0, np.inf, "SI")
+            option = Option(-np.inf, np.inf, "SI")
         try:
             array = np.asarray(value, float)
             spread = np.broadcast_to(array, (count, *option.shape))
@@ -108,10 +115,17 @@ class Bodies:
             ) from None
         if not (np.isfinite(array).all() and (array >= option.low).all() and (array <= option.high).all()):
             raise ValueError(f"{label} must be within [{option.low:g}, {option.high:g}] {option.unit}, got {value!r}")
+        if name in self.task.animal.parameters:
+            try:
+                self.task.animal.check_parameter(name, array)
+            except ValueError as error:
+                raise ValueError(f"{label.partition(':')[0]}: {error}") from None
         return spread
 
     def options(self, given: Mapping[str, Any] | None, count: int) -> dict[str, NDArray[np.float64]]:
         """Check the options of a reset of ``count`` rows."""
+        if not isinstance(given, Mapping | None):
+            raise ValueError(f"options must map names to values, got {given!r}")
         return {name: self._value(f"options: {name}", name, value, count) for name, value in (given or {}).items()}
 
     def reset(self, ids: NDArray[np.int64], given: Mapping[str, NDArray[np.float64]]) -> None:
@@ -126,17 +140,18 @@ class Bodies:
             self.view.begin(ids)
             self.view.note(self.rows, self.memory, ids)
 
-    def check(self, actions: ArrayLike) -> NDArray[np.float64]:
-        """Actions (B, n) as finite float64 within [-1, 1]."""
+    def check(self, actions: ArrayLike, alone: bool = False) -> NDArray[np.float64]:
+        """Actions (B, n), or (n,) of an animal alone, as finite float64 (B, n) within [-1, 1]."""
         shape = (len(self.rows), self.task.action_size)
         try:
             array = np.asarray(actions)
             if array.dtype != np.float32:
-                array = array.astype(np.float64)
+                array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
         except (ValueError, TypeError):
-            raise ValueError(f"action must be an array of numbers, got {actions!r}") from None
-        if array.shape != shape:
-            raise ValueError(f"action must have shape {shape}, got {array.shape}")
+            raise ValueError(f"action must be an array of real numbers, got {actions!r}") from None
+        if array.shape != shape[alone:]:
+            raise ValueError(f"action must have shape {shape[alone:]}, got {array.shape}")
+        array = array.reshape(shape)
         clipped = np.empty(shape)
         if not admit(array, clipped):
             raise ValueError(f"action must be finite, got {array[~np.isfinite(array).all(1)][0]}")
@@ -171,6 +186,7 @@ class Bodies:
     def save(self) -> Snapshot:
         """Copy everything that the future depends on."""
         return {
+            "task": self._identity(),
             "rows": self.rows.copy(),
             "memory": self.memory.copy(),
             "frames": self.frames.copy(),
@@ -179,20 +195,31 @@ class Bodies:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot of the same task with as many rows."""
+        if not isinstance(snapshot, Mapping) or snapshot.get("task") != self._identity():
+            found = snapshot.get("task") if isinstance(snapshot, Mapping) else snapshot
+            raise ValueError(f"snapshot must be one of {self._identity()}, as save() gives it, got one of {found!r}")
         for name in ("rows", "memory", "frames"):
             own, other = getattr(self, name), snapshot.get(name)
             if not (isinstance(other, np.ndarray) and other.dtype == own.dtype and other.shape == own.shape):
                 raise ValueError(
                     f"snapshot: {name} must be an array of shape {own.shape} of this task's records, as save() gives it"
                 )
+        if len(snapshot["generators"]) not in (0, len(self.rows)):
+            raise ValueError(f"snapshot: generators must be {len(self.rows)}, got {len(snapshot['generators'])}")
         for name in ("rows", "memory", "frames"):
             getattr(self, name)[...] = snapshot[name]
-        self.rngs = self.rngs or [np.random.default_rng() for _ in self.rows]
+        self.rngs = [np.random.default_rng() for _ in snapshot["generators"]]
         for rng, state in zip(self.rngs, snapshot["generators"], strict=True):
             rng.bit_generator.state = copy.deepcopy(state)
         if self.view is not None:
             self.view.begin(self.ids)
             self.view.note(self.rows, self.memory, self.ids)
+
+    def _identity(self) -> str:
+        """Task, action level, scheme and time step: what a snapshot must agree in."""
+        task = self.task
+        level, scheme = getattr(task, "actions", None), getattr(task.animal, "scheme", None)
+        return f"{type(task).__module__}:{type(task).__name__}, {level}, {scheme}, dt {task.animal.dt:g} s"
 
     def show(self) -> None:
         """Bring the window up to date, if there is one."""
@@ -305,7 +332,7 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
         bodies = self.bodies
-        reward, ending = bodies.step(bodies.check(np.expand_dims(action, 0)), bodies.ids)
+        reward, ending = bodies.step(bodies.check(action, alone=True), bodies.ids)
         status = bodies.rows["status"]
         ending = status if status[0] != 0.0 else ending
         self._ended = bool(ending[0] != 0.0)
@@ -337,8 +364,9 @@ class BodyEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
         self.bodies.restore(snapshot)
-        self._np_random = self.bodies.rngs[0]
-        self._ended = snapshot["ended"]
+        if self.bodies.rngs:
+            self._np_random = self.bodies.rngs[0]
+        self._ended = bool(snapshot["ended"])
 
 
 class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
@@ -395,6 +423,8 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._limit = np.inf if max_episode_steps is None else float(max_episode_steps)
+        if not self._limit >= 1:
+            raise ValueError(f"max_episode_steps must be at least 1, got {max_episode_steps!r}")
         self._elapsed = np.zeros(num_envs)
         self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
         self._over = False
@@ -442,6 +472,10 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
             raise ValueError(
                 f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {mask!r}"
             )
+        elif not self.bodies.rngs:
+            raise ResetNeeded("no episode has begun: the first reset() takes no reset_mask")
+        else:
+            mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
         given = self.bodies.options(options, len(ids))
         self._seed(seed, ids)

@@ -162,6 +162,7 @@ class Stepper:
         threads: int = 1,
         lanes: int = LANES,
     ) -> None:
+        self._made_of = state, work, batch, threads, lanes
         self._batch = batch
         self._blocks = {}
         self._lanes = lanes
@@ -172,6 +173,10 @@ class Stepper:
         self._threads = threads
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
+        # The blocks are scratch space, and views of one another, which a copy of each would not be.
+        return Stepper(*self._made_of)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place; other rows are not touched."""

@@ -20,6 +20,10 @@ class Animal(Protocol):
     failures: Mapping[float, str]
     signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
 
+    @property
+    def check_parameter(self) -> Callable[[str, ArrayLike], None]:
+        """Raises ValueError unless a physical parameter, named first, can have a value."""
+
     def rows(self, count: int) -> NDArray[Any]:
         """Make rows of state."""
 

@@ -75,6 +75,7 @@ class Lamprey:
     """
 
     parameters = PARAMETERS
+    check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {BENT: f"a joint was bent beyond {LIMIT:g} rad", BROKEN: "the state is not finite"}
 
     def __init__(

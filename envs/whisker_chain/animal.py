@@ -73,6 +73,7 @@ class Whisker:
     """
 
     drive_size = 3
+    check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {
         UNSOLVED: "the equations of a step were not solved",
         BROKEN: "the state is not finite",

@@ -80,6 +80,7 @@ class WhiskerRod:
 
     parameters = PARAMETERS
     drive_size = 3
+    check_parameter = staticmethod(check_parameter)
     failures = {  # noqa: RUF012 (read only)
         FLIPPED: "the tip lies along the plate: it is no longer the tip alone that touches",
         BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",

@@ -67,6 +67,7 @@ class Worm:
     """
 
     parameters: tuple[str, ...] = PARAMETERS
+    check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
     def __init__(

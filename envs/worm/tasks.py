@@ -178,7 +178,7 @@ class _Forward(_WormTask):
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Speed along the goal in body lengths a second, less the cost of power."""
         way = np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
-        return self.rate * (way / rows["length"] - self.cost * rows["work"] / rows["stiffness"])
+        return self.rate * (way / rows["length"] - self.cost * rows["work"] / self.animal.params.stiffness)
 
     def info(self, rows, memory):
         distance = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
@@ -361,11 +361,14 @@ class Medium(_Forward):
 
     def begin(self, rows, memory, ids, rngs, options, forward):
         super().begin(rows, memory, ids, rngs, options, forward)
+        for name in ("friction_perpendicular", "friction_parallel"):
+            if name in options:
+                raise ValueError(f"options: {name} follows from sigma in this task; give sigma")
         drawn = np.array([rng.uniform(0.0, 1.0) for rng in rngs])
         memory["sigma"] = options.get("sigma", drawn)
         perpendicular, parallel = friction(memory["sigma"])
-        rows["friction_perpendicular"][ids] = options.get("friction_perpendicular", perpendicular)
-        rows["friction_parallel"][ids] = options.get("friction_parallel", parallel)
+        rows["friction_perpendicular"][ids] = perpendicular
+        rows["friction_parallel"][ids] = parallel
 
     def goal(self, heading, rows, memory):
         seen = {"sigma": memory["sigma"]} if self._observed else {}
@@ -464,7 +467,7 @@ class Reach(_WormTask):
         """Approach of the head in body lengths a second, less power and haste; 10 more when it arrives."""
         distance = self._distance(rows, memory)
         approach = (memory["distance"] - distance) / rows["length"]
-        effort = self.cost * rows["work"] / rows["stiffness"]
+        effort = self.cost * rows["work"] / self.animal.params.stiffness
         return self.rate * (approach - effort) - 0.05 + np.where(distance <= self.radius, 10.0, 0.0)
 
     def terminated(self, rows, memory):
@@ -483,8 +486,8 @@ class Escape(_WormTask):
 
     The omega turn of a real worm as a task: agar with a hundredth of its friction, 32 Hz, 15 s. Stage 0
     ends when the centre of mass is 0.5 mm behind its farthest point along the start direction; stage 1 when
-    the mean direction of the body has swung by 120 degrees; stage 2 counts the way forwards. The reference
-    is the last 15 s of the recorded escape.
+    the mean direction of the body has swung by 120 degrees; stage 2 counts the distance of the centre of
+    mass from where that was. The reference is the last 15 s of the recorded escape.
 
     ## Action Space
 
@@ -552,6 +555,7 @@ class Escape(_WormTask):
         ("stage", "f8"),
         ("reversed", "f8"),
         ("turned", "f8"),
+        ("turn_centre", "f8", (2,)),
         ("run", "f8"),
     )
 
@@ -590,11 +594,12 @@ class Escape(_WormTask):
         memory["high"] = np.where(stage == 0, heading, np.maximum(memory["high"], heading))
         turned = np.minimum(np.maximum(heading - memory["low"], memory["high"] - heading), self.turn)
         memory["turned"] = np.where(stage == 1, np.maximum(memory["turned"], turned), memory["turned"])
-        step = into_frame(heading + np.pi, rows["centre"] - memory["from"])[:, 0]
-        memory["run"] += np.where(stage == 2, step, 0.0)
+        away = rows["centre"] - memory["turn_centre"]
+        memory["run"] = np.where(stage == 2, np.sqrt(np.sum(away * away, 1)), 0.0)
+        memory["turn_centre"] = np.where((stage < 2)[:, None], rows["centre"], memory["turn_centre"])
         done = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
         memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
-        return self._progress(rows, memory) - before - self.cost * rows["work"] / rows["stiffness"]
+        return self._progress(rows, memory) - before - self.cost * rows["work"] / self.animal.params.stiffness
 
     def _progress(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Body lengths reversed, turns in units of 120 degrees, and body lengths run."""
@@ -647,9 +652,9 @@ class Follow(_WormTask):
 
     ## Episode End
 
-    Success: the path is complete. Failure: more than a body length away, a joint folds back to 180 degrees,
-    or the state is not finite. A body lying on itself is only reported (``info["crossed"]``). Truncated
-    after 600 steps.
+    Success (``info["is_success"]``): the path is complete, after 600 frames (delta turn: 300). Failure: more
+    than a body length away, a joint folds back to 180 degrees, or the state is not finite. A body lying on
+    itself is only reported (``info["crossed"]``).
 
     ## Arguments
 
@@ -681,6 +686,9 @@ class Follow(_WormTask):
             raise ValueError(f"turn must be one of {', '.join(RECORDED)}, got {turn!r}")
         super().__init__(**arguments)
         self._recorded = _recorded(self.animal, turn)
+        self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
+        if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
+            raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
         self.path = self._walk(self._recorded.angles)
 
     def _walk(self, angles: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -690,7 +698,7 @@ class Follow(_WormTask):
         worm.reset(rows, ids, {"joint_angle": angles[0]})
         path = np.zeros((len(angles) + 1, 2))
         for k, frame in enumerate(angles):
-            worm.advance(rows, ids, frame[None], round(1.0 / (FRAME_RATE * worm.dt)))
+            worm.advance(rows, ids, frame[None], self._steps)
             path[k + 1] = rows["centre"][0]
         return path
 
@@ -721,13 +729,21 @@ class Follow(_WormTask):
         """1 within 0.02 mm of the path's present point, 0.1 at 0.22 mm."""
         return tolerance(self._error(rows, memory), 0.0, 0.02e-3, 0.2e-3)
 
+    def _complete(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        return rows["time"] * FRAME_RATE > len(self.path) - 1.5
+
     def terminated(self, rows, memory):
-        complete = rows["time"] * FRAME_RATE > len(self.path) - 1.5
-        return np.where(self._error(rows, memory) > rows["length"], LOST, np.where(complete, COMPLETE, 0.0))
+        lost = self._error(rows, memory) > rows["length"]
+        return np.where(lost, LOST, np.where(self._complete(rows), COMPLETE, 0.0))
 
     def info(self, rows, memory):
         error = self._error(rows, memory)
-        return super().info(rows, memory) | {"error": error, "crossed": self.animal.crosses(rows)}
+        success = self._complete(rows) & (error <= rows["length"])
+        return super().info(rows, memory) | {
+            "error": error,
+            "is_success": success,
+            "crossed": self.animal.crosses(rows),
+        }
 
 
 def _recorded(worm: Worm, name: str, last: int = 0) -> KymogramPlayback:
