@@ -17,7 +17,7 @@ from scipy.stats import bootstrap
 import gymnosoma
 
 from .agent import Agent, Controlled
-from .evaluate import Policy, evaluate, find_policy, searches, shipped, task_of
+from .evaluate import Policy, evaluate, find_policy, full_id, searches, shipped, task_of
 from .rollout import rollout
 
 CONSTANT = "best constant"
@@ -178,6 +178,7 @@ def rerun(path: Path, watch: Callable[[str], None] = lambda text: None) -> dict[
     try:
         settings = json.loads(path.read_text())["settings"]
         arguments = {name: settings[name] for name in ("ids", "policies", "episodes", "seed")}
+        arguments["ids"] = [full_id(name) for name in arguments["ids"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{str(path)!r} holds no benchmark: {type(error).__name__}: {error}") from None
     return benchmark(**arguments, watch=watch)

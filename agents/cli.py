@@ -37,16 +37,17 @@ Options = Annotated[
 
 
 def list_() -> None:
-    """Show all environments."""
+    """Show all environments: how long, how many actions and observations, reference controllers, what is asked."""
     table = Table()
-    for column in ("id", "task", "seconds", "actions", "observation", "references"):
-        table.add_column(column, no_wrap=column == "id")
+    for column in ("id", "seconds", "acts", "sees", "references", "task"):
+        table.add_column(column, no_wrap=column not in ("references", "task"))
     for name, *_ in gymnosoma.envs.CATALOGUE:
         env_id = full_id(name)
         task, spec = task_of(env_id), gymnasium.spec(env_id)
         first = (type(task).__doc__ or "").strip().splitlines()[0]
         seconds = f"{(spec.max_episode_steps or 0) / task.rate:g} at {task.rate:g} Hz"
-        table.add_row(name, first, seconds, str(task.action_size), str(task.layout.size), ", ".join(references(env_id)))
+        sizes = str(task.action_size), str(task.layout.size)
+        table.add_row(name, seconds, *sizes, ", ".join(references(env_id)), first)
     Console().print(table)
 
 
@@ -81,6 +82,8 @@ def train(
     """
     from . import training
 
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
     env_id = full_id(env_id)
     if folder is None:
         chosen = training.recipe(env_id, algorithm)["algorithm"]
@@ -117,6 +120,7 @@ def evaluate(
         json_file: Also write the figures there.
     """
     env_id = full_id(env_id)
+    _writable(json_file)
     rows = _measure(env_id, policy, episodes, seed, _options(option), **({} if scheme is None else {"scheme": scheme}))
     if json_file is not None:
         json_file.write_text(json.dumps(rows, indent=2) + "\n")
@@ -204,6 +208,10 @@ def _measure(
 ) -> list[dict[str, Any]]:
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes!r}")
+    if not policies:
+        raise ValueError("policy must name at least one, such as baseline or random")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed!r}")
     found = [find_policy(env_id, name) for name in policies]
     rows: list[dict[str, Any]] = []
     with tqdm(total=len(found) * episodes, unit="episode", leave=False) as bar:
@@ -248,6 +256,7 @@ def speed(
         repeats: Times that everything is measured, in turn; medians are shown.
         json_file: Also write the figures there.
     """
+    _writable(json_file)
     from dataclasses import asdict
 
     from . import speed as measured
@@ -298,7 +307,13 @@ def benchmark(
 
     if episodes < 2:
         raise ValueError(f"episodes must be at least 2, got {episodes!r}")
+    if rerun is not None and ids:
+        raise ValueError(f"ids must not be given with --rerun, which repeats those of {str(rerun)!r}; got {ids!r}")
     names = [full_id(name) for name in ids] or [full_id(name) for name, *_ in gymnosoma.envs.CATALOGUE]
+    for env_id in names:
+        for name in policy:
+            if name not in (measured.CONSTANT, "trained"):
+                find_policy(env_id, name)  # a wrong name is told before the work, not after
     with Console(stderr=True).status("") as status:
         results = (
             measured.benchmark(names, policy, episodes, seed, status.update)
@@ -310,6 +325,12 @@ def benchmark(
     measured.draw(results, folder / "benchmark.png")
     measured.show(results)
     print(f"Figures and picture are in {folder}.")
+
+
+def _writable(path: Path | None) -> None:
+    """Refuse a file that could not be written, before the work whose results it is to hold."""
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"json_file must lie in a folder that exists, got {str(path)!r}")
 
 
 def main() -> None:

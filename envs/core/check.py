@@ -19,8 +19,8 @@ def check_vector_env(
 ) -> int:
     """Check a vector environment step by step against scalar twins: spaces, values, resets, infos.
 
-    Works for any Gymnasium vector environment whose row i, seeded ``seed + i``, should do exactly what a
-    scalar environment seeded so does. Everything is compared exactly.
+    Works for any Gymnasium vector environment with array spaces whose row i, seeded ``seed + i``, should do
+    exactly what a scalar environment seeded so does. Everything is compared exactly.
 
     Parameters
     ----------
@@ -44,12 +44,13 @@ def check_vector_env(
         Saying what differs, in which row, at which step.
     """
     mode = envs.metadata.get("autoreset_mode")
-    assert isinstance(mode, AutoresetMode), f"metadata['autoreset_mode'] must be an AutoresetMode, is {mode!r}"
+    _check(isinstance(mode, AutoresetMode), f"metadata['autoreset_mode'] must be an AutoresetMode, is {mode!r}")
     twins = [twin() for _ in range(envs.num_envs)]
     for name in ("observation_space", "action_space"):
         single, own = getattr(envs, f"single_{name}"), getattr(twins[0], name)
-        assert single == own, f"single_{name} {single} differs from the scalar {own}"
-        assert getattr(envs, name).shape == (envs.num_envs, *own.shape), f"{name} is not {envs.num_envs} times {own}"
+        _check(own.shape is not None, f"{name} must hold arrays, is {own}")
+        _check(single == own, f"single_{name} {single} differs from the scalar {own}")
+        _check(getattr(envs, name).shape == (envs.num_envs, *own.shape), f"{name} is not {envs.num_envs} times {own}")
     envs.action_space.seed(seed)
     observations, infos = envs.reset(seed=seed)
     for i, env in enumerate(twins):
@@ -69,7 +70,7 @@ def check_vector_env(
         actions = envs.action_space.sample() if policy is None else policy(observations)
         observations, rewards, terminated, truncated, infos = envs.step(actions)
         _same(rewards.shape, (envs.num_envs,), "shape of the rewards")
-        assert envs.observation_space.contains(observations), f"observations at step {k} leave their space"
+        _check(envs.observation_space.contains(observations), f"observations at step {k} leave their space")
         for i, env in enumerate(twins):
             where = f"row {i} at step {k}"
             if mode is AutoresetMode.NEXT_STEP and done[i]:
@@ -95,14 +96,19 @@ def check_vector_env(
     return episodes
 
 
+def _check(right: Any, what: str) -> None:
+    if not right:  # not an assert statement, which python -O drops
+        raise AssertionError(what)
+
+
 def _same(value: Any, expected: Any, what: str) -> None:
-    assert np.array_equal(value, expected), f"{what}: {value} differs from the scalar's {expected}"
+    _check(np.array_equal(value, expected), f"{what}: {value} differs from the scalar's {expected}")
 
 
 def _same_info(infos: dict[str, Any], info: dict[str, Any], row: int, what: str) -> None:
     for key, expected in info.items():
-        assert key in infos and infos[f"_{key}"][row], f"{what}: {key!r} is missing"
+        _check(key in infos and infos[f"_{key}"][row], f"{what}: {key!r} is missing")
         _same(infos[key][row], expected, f"{what}, {key!r}")
     for key in infos:
         if not key.startswith("_") and key not in info and key not in ("final_obs", "final_info"):
-            assert not infos[f"_{key}"][row], f"{what}: {key!r} is not in the scalar's"
+            _check(not infos[f"_{key}"][row], f"{what}: {key!r} is not in the scalar's")
