@@ -14,6 +14,7 @@ are settled here and nowhere else:
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import tempfile
 import types
@@ -22,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba import prange
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["batch_kernel", "kernel", "prange", "sincos"]
+__all__ = ["asinh", "batch_kernel", "exp", "kernel", "log", "prange", "sincos"]
 
 
 def _cache_folder() -> str | None:
@@ -47,6 +49,20 @@ def _cache_folder() -> str | None:
 
 
 _FOLDER = _cache_folder()
+
+
+def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
+    """Name of a record type in machine code, made of its layout.
+
+    numba's own name is a number counted up within a process. Two layouts compiled in two processes may
+    get the same one, and a third process, which loads both from the cache, calls the one's kernels on
+    the other's data.
+    """
+    digest = hashlib.sha256(str(record).encode()).digest()
+    return type(record).__name__, (int.from_bytes(digest[:7]),)
+
+
+setattr(numba.types.Record, "mangling_args", property(_record_symbol))  # noqa: B010 (mypy)
 
 
 def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
@@ -136,3 +152,94 @@ def sincos(x):
     sin = -sin if (quadrant < 0.0) | (quadrant == 2.0) else sin
     cos = -cos if (quadrant > 0.0) | (quadrant == -2.0) else cos
     return sin, cos
+
+
+@kernel
+def exp(x):
+    """Exponential by Cody-Waite reduction and its series to the 13th power, free of branches.
+
+    Parameters
+    ----------
+    x : float
+        Limited to -708 .. 709, so that the result is neither subnormal nor infinite.
+
+    Returns
+    -------
+    float
+        Relative error below 2e-16.
+    """
+    y = -708.0 if x < -708.0 else (709.0 if x > 709.0 else x)
+    # The sum with 1.5 * 2**52 holds the nearest integer n in its lowest bits: they become the exponent of 2**n.
+    t = y * 1.4426950408889634 + 6755399441055744.0
+    n = t - 6755399441055744.0
+    r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    power = np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
+    tail = 1 / 5040 + r * (
+        1 / 40320
+        + r * (1 / 362880 + r * (1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))))
+    )
+    return power * (
+        1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))))))
+    )
+
+
+@kernel
+def log(x):
+    """Natural logarithm by the reduction and the polynomial of fdlibm, free of branches.
+
+    Parameters
+    ----------
+    x : float
+        Positive and normal (at least 2.3e-308); anything else gives nonsense.
+
+    Returns
+    -------
+    float
+        Relative error below 3e-16.
+    """
+    # Bits of x over sqrt(1/2): the exponent k then leaves a mantissa in sqrt(1/2) .. sqrt(2).
+    bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
+    # k in the lowest bits of 1.5 * 2**52 converts it to a float without an integer conversion.
+    k = np.int64((bits >> 52) + 0x4338000000000000).view(np.float64) - 6755399441055744.0
+    f = np.int64((bits & 0xFFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD).view(np.float64) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    r = z * (
+        6.666666666666735130e-01
+        + z
+        * (
+            3.999999999940941908e-01
+            + z
+            * (
+                2.857142874366239149e-01
+                + z
+                * (
+                    2.222219843214978396e-01
+                    + z * (1.818357216161805012e-01 + z * (1.531383769920937332e-01 + z * 1.479819860511658591e-01))
+                )
+            )
+        )
+    )
+    h = 0.5 * f * f
+    return k * 6.93147180369123816490e-01 - ((h - (s * (h + r) + k * 1.90821492927058770002e-10)) - f)
+
+
+@kernel
+def asinh(x):
+    """Inverse hyperbolic sine, free of branches.
+
+    Parameters
+    ----------
+    x : float
+        Below 1e150 in magnitude, so that its square is finite.
+
+    Returns
+    -------
+    float
+        Relative error below 5e-16.
+    """
+    y = abs(x)
+    t = y + y * y / (1.0 + math.sqrt(1.0 + y * y))
+    u = 1.0 + t
+    result = log(u) + (t - (u - 1.0)) / u  # the second term restores what rounding 1 + t lost
+    return -result if x < 0.0 else result

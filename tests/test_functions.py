@@ -1,0 +1,45 @@
+"""Elementary functions of the kernels against the C library's extended precision."""
+
+import numpy as np
+import pytest
+
+from gymnosoma.envs.core import jit
+from gymnosoma.envs.core.jit import kernel
+
+
+@kernel
+def every_log(x, out):
+    for i in range(len(x)):
+        out[i] = jit.log(x[i])
+
+
+@kernel
+def every_asinh(x, out):
+    for i in range(len(x)):
+        out[i] = jit.asinh(x[i])
+
+
+RNG = np.random.default_rng(0)
+WIDE = 10 ** RNG.uniform(-300, 300, 100_000)
+SIGNED = RNG.choice([-1.0, 1.0], 200_000) * 10 ** RNG.uniform(-300, 149, 200_000)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="no extended precision here")
+@pytest.mark.parametrize(
+    ("function", "exact", "x", "error"),
+    [
+        (every_log, np.log, WIDE, 3e-16),  # measured 1.5e-16
+        (every_log, np.log, 1.0 + RNG.uniform(-0.5, 1.0, 100_000), 3e-16),
+        (every_asinh, np.arcsinh, SIGNED, 5e-16),  # measured 3.2e-16
+        (every_asinh, np.arcsinh, RNG.uniform(-10.0, 10.0, 100_000), 5e-16),
+    ],
+)
+def test_relative_error(function, exact, x, error):
+    out = np.empty_like(x)
+    function(x, out)
+    expected = exact(x.astype(np.longdouble))
+    assert np.abs((out - expected) / expected).max() < error
+
+
+def test_exact_points():
+    assert jit.log(1.0) == 0.0 and jit.asinh(0.0) == 0.0
