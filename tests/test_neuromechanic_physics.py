@@ -9,7 +9,6 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.jit import kernel
 from gymnosoma.envs.neuromechanic import Module, Neuromechanic, load
 from gymnosoma.envs.neuromechanic import muscles as hill
-from gymnosoma.envs.neuromechanic import table as kinds
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 
 ONE = np.zeros(1, np.int64)
@@ -183,10 +182,10 @@ def test_energy_of_an_undamped_tree_stays():
 
 
 def test_curves_at_tabulated_points():
-    assert hill.force_length(kinds.DE_GROOTE, 0.95) == pytest.approx(0.9786, abs=5e-5)  # settled from Neuromechanic
-    assert hill.force_length(kinds.DE_GROOTE, 1.0) == pytest.approx(1.0, abs=2e-2)
-    assert hill.force_length(kinds.THELEN, 1.0) == 1.0
-    for curves in (kinds.DE_GROOTE, kinds.THELEN):
+    assert hill.force_length(hill.DE_GROOTE, 0.95) == pytest.approx(0.9786, abs=5e-5)  # settled from Neuromechanic
+    assert hill.force_length(hill.DE_GROOTE, 1.0) == pytest.approx(1.0, abs=2e-2)
+    assert hill.force_length(hill.THELEN, 1.0) == 1.0
+    for curves in (hill.DE_GROOTE, hill.THELEN):
         assert hill.passive_force(curves, 1.6) == pytest.approx(1.0)
         assert hill.force_velocity(curves, 0.0)[0] == pytest.approx(1.0, abs=2e-3)
         assert hill.force_velocity(curves, -1.0)[0] == pytest.approx(0.0, abs=1e-2)
@@ -201,15 +200,15 @@ def test_curves_at_tabulated_points():
         assert hill.tendon_force(hill.tendon_length(f)) == pytest.approx(f, abs=1e-14)
 
 
-@pytest.mark.parametrize("kind", [kinds.SMOOTH, kinds.SWITCHED, kinds.ZAJAC])
+@pytest.mark.parametrize("kind", [hill.SMOOTH, hill.SWITCHED, hill.ZAJAC])
 def test_activation_follows_excitation(kind):
     for e in (0.0, 0.3, 1.0):
-        assert hill.activation_rate(kind, 0.015, 0.06, e, e) == pytest.approx(0.0, abs=1e-15) or kind == kinds.ZAJAC
+        assert hill.activation_rate(kind, 0.015, 0.06, e, e) == pytest.approx(0.0, abs=1e-15) or kind == hill.ZAJAC
     assert hill.activation_rate(kind, 0.015, 0.06, 1.0, 0.2) > 0 > hill.activation_rate(kind, 0.015, 0.06, 0.0, 0.5)
     # Far from each other the smooth blend is the switch.
-    if kind == kinds.SMOOTH:
+    if kind == hill.SMOOTH:
         for e, a in ((1.0, 0.1), (0.0, 0.9)):
-            switched = hill.activation_rate(kinds.SWITCHED, 0.015, 0.06, e, a)
+            switched = hill.activation_rate(hill.SWITCHED, 0.015, 0.06, e, a)
             assert hill.activation_rate(kind, 0.015, 0.06, e, a) == pytest.approx(switched, rel=1e-6)
 
 

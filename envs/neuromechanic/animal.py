@@ -136,7 +136,8 @@ class Neuromechanic:
         start : mapping, optional
             Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n``, ``activation``,
             ``fibre_length`` (by default such that it rests), ``input``, ``wrench``, and the parameters ``strength``,
-            ``mass`` and ``damping``, which are factors on the model's. Delayed signals start as if they had always been what they are.
+            ``mass`` and ``damping``, which are factors on the model's. Delayed signals start as if they had
+            always been what they are.
 
         Raises
         ------
@@ -220,7 +221,8 @@ class Neuromechanic:
         dict
             ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length`` (m,),
             ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction`` (c,),
-            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``centre`` (3,), ``neuron`` (k,); SI.
+            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``centre`` (3,), ``neuron`` (k,),
+            ``delayed`` (d,), the present of delayed signals; SI.
         """
         self.rate(row)
         work, counts = self._work[0], self.model.counts
@@ -228,7 +230,7 @@ class Neuromechanic:
         shapes: dict[str, tuple[int, ...]] = {"M": (n, n), "arm": (m, n), "J": (c, n), "neuron": (counts["neurons"],)}
         shapes |= dict.fromkeys(("bias", "tau", "qdd", "turn", "origin", "body_inertia"), (n,))
         shapes |= dict.fromkeys(("length", "rate", "fibre", "force", "excitation", "slope"), (m,))
-        shapes |= dict.fromkeys(("drift", "reaction"), (c,))
+        shapes |= dict.fromkeys(("drift", "reaction"), (c,)) | {"delayed": (counts["delays"],)}
         result = {name: work[name][tuple(map(slice, shape))].copy() for name, shape in shapes.items()}
         moments = result.pop("body_inertia").sum(0)
         return result | {"centre": moments[1:4] / moments[0]}

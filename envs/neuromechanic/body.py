@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.jit import batch_kernel, kernel, prange
-from .muscles import activation_rate, contract
-from .nerves import neurons, remember, signal
+from .muscles import PROPORTIONAL, activation_rate, contract
+from .nerves import CONSTANT, neurons, remember, signal
 from .paths import paths
 from .skeleton import (
     bias_force,
@@ -26,7 +26,6 @@ from .skeleton import (
     solve,
     turn_force,
 )
-from .table import CONSTANT, PROPORTIONAL
 
 SINGULAR, BROKEN, FAST = 1.0, 2.0, 3.0
 """Status codes: masses or constraints are singular; the state is not finite; a joint moves absurdly fast."""
@@ -337,10 +336,11 @@ def evaluate(ts, ks, xs, z, rate, fill, module):
     # Neurons that listen to each other with a delay settle after one pass for each link of the chain.
     for _ in range(t.neurons + 1 if fill else 1):
         solved = state_rate(t, k, x, z, x.time, 0.0, module)
-        if fill:
-            for j in range(t.depth):
-                for d in range(t.delays):
-                    x.ring[j * t.delays + d] = signal(t, k, x, z, x.time, t.delayed[d, 0], t.delayed[d, 1])
+        for d in range(t.delays):
+            k.delayed[d] = signal(t, k, x, z, x.time, t.delayed[d, 0], t.delayed[d, 1])
+            if fill:
+                for j in range(t.depth):
+                    x.ring[j * t.delays + d] = k.delayed[d]
     for i in range(t.size):
         rate[i] = k.dz[i] if solved else np.nan
     if fill:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from . import table as kinds
+from . import muscles, nerves, skeleton
 from .table import pack
 
 SCHEMA = 1
@@ -23,12 +23,12 @@ _CURVES = ("de_groote", "thelen")
 _ACTIVATIONS = ("smooth", "switched", "zajac")
 _SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
 _MUSCLE_SIGNALS = {
-    "length": kinds.LENGTH,
-    "velocity": kinds.LENGTH_RATE,
-    "fibre_length": kinds.FIBRE_LENGTH,
-    "fibre_velocity": kinds.FIBRE_VELOCITY,
-    "force": kinds.FORCE,
-    "activation": kinds.ACTIVATION,
+    "length": nerves.LENGTH,
+    "velocity": nerves.LENGTH_RATE,
+    "fibre_length": nerves.FIBRE_LENGTH,
+    "fibre_velocity": nerves.FIBRE_VELOCITY,
+    "force": nerves.FORCE,
+    "activation": nerves.ACTIVATION,
 }
 
 
@@ -330,7 +330,7 @@ class _Builder:
             joint = keys.table("joint")
             kind = joint.choice("type", ("revolute", "prismatic"))
             rows["parent"].append(-1 if parents[name] == "ground" else self.bodies.index(parents[name]))
-            rows["joint"].append(kinds.REVOLUTE if kind == "revolute" else kinds.PRISMATIC)
+            rows["joint"].append(skeleton.REVOLUTE if kind == "revolute" else skeleton.PRISMATIC)
             rows["axis"].append(joint.direction("axis"))
             rows["at"].append(joint.vector("at", (3,), (0.0, 0.0, 0.0)))
             for key in ("damping", "stiffness"):
@@ -350,7 +350,7 @@ class _Builder:
             inertia = np.concatenate([inertia, np.zeros(6 - len(inertia))])
             xx, yy, zz, xy, xz, yz = inertia
             moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            if moments[0] < -1e-12 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+            if moments[0] < -1e-6 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
                 raise ValueError(
                     f"{inertial.path}.inertia must be moments about the centre of mass, none negative nor greater than "
                     f"the sum of the others, got {inertia.tolist()}"
@@ -369,7 +369,7 @@ class _Builder:
         spans = zip(*(rows.pop(k) for k in ("start", "low", "high")), rows["joint"], strict=True)
         whole = {"parent", "joint"}
         self.put(**{k: np.array(v, np.int64 if k in whole else np.float64) for k, v in rows.items()})
-        return tuple(Joint(start, low, high, kind == kinds.REVOLUTE) for start, low, high, kind in spans)
+        return tuple(Joint(start, low, high, kind == skeleton.REVOLUTE) for start, low, high, kind in spans)
 
     def read_cylinders(self, tables: dict[str, _Keys]) -> None:
         self.cylinders = tuple(tables)
@@ -425,7 +425,7 @@ class _Builder:
         kind, *rest = str(value).split(".")
         if kind == "joint" and len(rest) == 2 and rest[1] in ("position", "velocity"):
             index = self.name(rest[0], path, "body", self.bodies)
-            return (kinds.POSITION if rest[1] == "position" else kinds.VELOCITY), index
+            return (nerves.POSITION if rest[1] == "position" else nerves.VELOCITY), index
         if kind == "muscle" and len(rest) == 2 and rest[1] in _MUSCLE_SIGNALS:
             index = self.name(rest[0], path, "muscle", self.muscles)
             if rest[1] == "activation" and self.t["activation"][index] < 0:
@@ -434,18 +434,18 @@ class _Builder:
         if kind == "muscle":
             raise ValueError(f"{path}: a muscle has {', '.join(_MUSCLE_SIGNALS)}, got {value!r}")
         if kind == "neuron" and len(rest) == 1:
-            return kinds.NEURON, self.name(rest[0], path, "neuron", self.neurons)
+            return nerves.NEURON, self.name(rest[0], path, "neuron", self.neurons)
         if kind == "spline" and len(rest) == 1:
-            return kinds.SPLINE, self.name(rest[0], path, "spline", self.splines)
+            return nerves.SPLINE, self.name(rest[0], path, "spline", self.splines)
         if kind == "input" and len(rest) == 1 and rest[0]:
             if rest[0] not in self.inputs:
                 self.inputs.append(rest[0])
-            return kinds.INPUT, self.inputs.index(rest[0])
+            return nerves.INPUT, self.inputs.index(rest[0])
         if kind == "module" and len(rest) == 2:
             self.name(rest[0], path, "module", list(self.modules))
             outputs = self.modules[rest[0]].outputs
             if rest[1].isdigit() and int(rest[1]) < outputs:
-                return kinds.MODULE, int(rest[1])
+                return nerves.MODULE, int(rest[1])
             raise ValueError(f"{path}: module {rest[0]!r} has {outputs} outputs, counted from 0, got {value!r}")
         raise ValueError(f"{path} must be one of {forms}, got {value!r}")
 
@@ -541,15 +541,15 @@ class _Builder:
             source = keys.values["excitation"]
             if _is_number(source):
                 value = keys.number("excitation", low=0.0, high=1.0)
-                excitations.append((kinds.CONSTANT, 0))
+                excitations.append((nerves.CONSTANT, 0))
                 values.append(value)
             else:
                 excitations.append(self.signal(source, f"{keys.path}.excitation"))
                 values.append(0.0)
         self.put(excitation=np.array(excitations, np.int64).reshape(-1, 2), excitation_value=np.array(values, float))
-        stateless = self.t["muscle"] == kinds.PROPORTIONAL
+        stateless = self.t["muscle"] == muscles.PROPORTIONAL
         for keys, (kind_, index), free in zip(tables.values(), excitations, stateless, strict=True):
-            if free and kind_ == kinds.FORCE and stateless[index]:
+            if free and kind_ == nerves.FORCE and stateless[index]:
                 raise ValueError(f"{keys.path}.excitation must not be the force of a proportional muscle")
 
     def read_path(self, keys: _Keys) -> list[tuple[int, NDArray[np.float64], int]]:
@@ -618,9 +618,9 @@ class _Builder:
                     if (kind, index) not in self.delayed:
                         self.delayed.append((kind, index))
                     column = self.delayed.index((kind, index))
-                elif kind == kinds.NEURON:
+                elif kind == nerves.NEURON:
                     heard[name].append(self.neurons[index])
-                elif kind == kinds.FORCE and self.t["muscle"][index] == kinds.PROPORTIONAL:
+                elif kind == nerves.FORCE and self.t["muscle"][index] == muscles.PROPORTIONAL:
                     raise ValueError(
                         f"{synapse.path}.delay must be greater than 0: the force of a proportional muscle follows its "
                         "excitation at once"

@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 
 from ..core.jit import asinh, exp, kernel, log
-from .table import (
-    COMPLIANT_TENDON,
-    DE_GROOTE,
-    RIGID_TENDON,
-    SHORT_RANGE,
-    SMOOTH,
-    SWITCHED,
-)
+
+RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
+DE_GROOTE, THELEN = 0, 1
+SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
 
 TENDON_RATE = math.log(6.0) / 0.049
 """Makes the tendon carry the maximal force at a strain of 4.9%."""
@@ -208,7 +204,8 @@ def resting_fibre(t, m, length, a):
         fibre = 0.5 * (low + high)
         c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6))
         f = tendon_force((length - fibre * c) / t.slack_length[m])
-        g = max(a, LEAST) * force_length(t.curves[m], fibre / optimal) + passive_force(t.curves[m], fibre / optimal)
+        active = max(a, LEAST) * force_length(t.curves[m], fibre / optimal) * force_velocity(t.curves[m], 0.0)[0]
+        g = active + passive_force(t.curves[m], fibre / optimal)
         if f > g * c:
             low = fibre
         else:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from ..core.jit import exp, kernel
-from .table import (
-    ACTIVATION,
+
+LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
+(
+    CONSTANT,
+    POSITION,
+    VELOCITY,
+    LENGTH,
+    LENGTH_RATE,
     FIBRE_LENGTH,
     FIBRE_VELOCITY,
     FORCE,
-    HEAVISIDE,
-    INPUT,
-    LENGTH,
-    LENGTH_RATE,
-    LINEAR,
-    MODULE,
+    ACTIVATION,
     NEURON,
-    POSITION,
-    SATURATE,
-    SIGMOID,
     SPLINE,
-    TANH,
-    VELOCITY,
-)
+    INPUT,
+    MODULE,
+) = range(13)
+"""Kinds of signals: what synapses, excitations and motors read."""
 
 
 @kernel

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from ..core.jit import kernel, sincos
-from .table import REVOLUTE
+
+REVOLUTE, PRISMATIC = 0, 1
 
 
 @kernel

@@ -12,28 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-REVOLUTE, PRISMATIC = 0, 1
-RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
-DE_GROOTE, THELEN = 0, 1
-SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
-LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
-(
-    CONSTANT,
-    POSITION,
-    VELOCITY,
-    LENGTH,
-    LENGTH_RATE,
-    FIBRE_LENGTH,
-    FIBRE_VELOCITY,
-    FORCE,
-    ACTIVATION,
-    NEURON,
-    SPLINE,
-    INPUT,
-    MODULE,
-) = range(13)
-"""Kinds of signals: what synapses, excitations and motors read."""
-
 PARAMETERS = ("strength", "mass", "damping")
 """Factors, one per row, on the muscles' maximal forces, on all masses and inertias, and on the joints' damping."""
 
@@ -159,6 +137,7 @@ def pack(
             ("schur", "f8", (c, c)),
             ("reaction", "f8", (c,)),
             ("dz", "f8", (z,)),
+            ("delayed", "f8", (c,)),
             ("start", "f8", (z,)),
             ("stage", "f8", (z,)),
             ("total", "f8", (z,)),
