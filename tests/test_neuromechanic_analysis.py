@@ -47,7 +47,7 @@ def test_the_quadratic_program_is_scipys(seed):
 
 
 def test_the_limbs_least_stress_is_scipys():
-    model = hindlimb(gimballed=True)
+    model = hindlimb()
     animal = Neuromechanic(model)
     q = animal.rows(1)["q"][0]
     force = np.array([0.0, 8.5, 0.0])
@@ -178,7 +178,7 @@ def test_delay_at_which_feedback_becomes_unstable():
 
 
 def test_the_shortcut_is_exact_and_asks_for_rigid_tendons():
-    animal = Neuromechanic(hindlimb(gimballed=True))
+    animal = Neuromechanic(hindlimb())
     q = animal.rows(1)["q"][0]
     found = shortcut(animal, {"q": q})
     pattern = np.random.default_rng(0).uniform(size=31)

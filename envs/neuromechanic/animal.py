@@ -101,6 +101,8 @@ class Neuromechanic:
         self.drive_size = len(self.model.inputs)
         self._module = self.model.module or nothing
         self._work = np.zeros(threads, records["work"])
+        self._rows: NDArray[Any] | None = None
+        self._states: NDArray[Any] | None = None
         names = ("q", "v", "activation", "excitation", "input", "wrench", "reaction")
         renamed = {"muscle_force": "force", "neurons": "neuron", "module_state": "n"}
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
@@ -180,8 +182,9 @@ class Neuromechanic:
         """
         rows["input"][ids if len(ids) < len(rows) else slice(None)] = drive
         move = rows_threaded if len(self._work) > 1 and len(ids) > 1 else rows_serial
-        states = rows.view(self._kernel_state)
-        move(self.table, self._work, states, ids, steps, self.dt, _SCHEMES[self.scheme], self._module)
+        if rows is not self._rows:  # a view costs as much as several steps
+            self._rows, self._states = rows, rows.view(self._kernel_state)
+        move(self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], self._module)
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
