@@ -213,6 +213,7 @@ def speed(seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
         "Simulation: one worm's wall time": lambda: measured.bodies(seconds, repeats),
         "Environments: steps a second": lambda: measured.environments(repeats),
         "Environments: time of a call": lambda: measured.overhead(repeats),
+        "Hindlimb: time steps a second": lambda: measured.limbs(repeats),
     }
     rows = []
     for title, part in tqdm(parts.items(), leave=False):
