@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.jit import kernel
-from gymnosoma.envs.neuromechanic import Module, Neuromechanic, load
+from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, load
 from gymnosoma.envs.neuromechanic import muscles as hill
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 
@@ -466,14 +465,6 @@ def test_a_delay_is_a_delay(scheme):
         assert np.array_equal(run["neurons"][1:, j], angle[100 - delay : 100 - delay + 500])
 
 
-@kernel
-def centre_of_mass(time, q, v, n, momentum, inputs, dn, out):
-    """Integrate linear and angular momentum (Eq. 11), and tell the integrals."""
-    for i in range(6):
-        dn[i] = momentum[i]
-        out[i] = n[i]
-
-
 def test_a_control_module_integrates_momentum():
     """A free body in the plane: the integral of linear momentum is mass times way."""
     slide = {"type": "prismatic", "at": [0, 0, 0]}
@@ -491,12 +482,27 @@ def test_a_control_module_integrates_momentum():
         },
         "neuron": {"way": {"synapse": [{"from": "module.com.3"}]}},
     }
-    animal = Neuromechanic(model, scheme="rk4", modules={"com": Module(6, 6, centre_of_mass)})
+    animal = Neuromechanic(model, scheme="rk4", modules={"com": COM})
     run = simulate(animal, np.zeros(0), 0.5, every=0.1, start={"v": [1.0, 2.0, 3.0]})
     way = 2.0 * (run["centre"] - run["centre"][0])
     assert np.abs(run["module_state"][:, 3:] - way).max() < 1e-10
     # Nothing turns a free body: its angular momentum about the centre of mass stays 0.02 * 3.
     assert np.abs(run["module_state"][:, 2] - 0.06 * run.time).max() < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("modules", "message"),
+    [
+        ({"a": COM, "b": COM}, "modules must hold at most one control module, got a, b"),
+        ({"com": Module(-1, 0, None)}, "modules: states and outputs must be at least 0"),
+        ({"com": COM}, "module 'com' has 12 outputs, counted from 0, got 'module.com.12'"),
+        ({}, "module 'com' is not known"),
+    ],
+)
+def test_wrong_modules_are_named(modules, message):
+    model = pendulum() | {"neuron": {"n": {"synapse": [{"from": "module.com.12"}]}}}
+    with pytest.raises(ValueError, match=message):
+        load(model, modules)
 
 
 def test_pinned_ends_stay_and_carry_the_weight():

@@ -2,5 +2,9 @@
 
 from .animal import Neuromechanic
 from .model import Model, Module, load
+from .modules import centre_of_mass
 
-__all__ = ["Model", "Module", "Neuromechanic", "load"]
+COM = Module(6, 12, centre_of_mass)
+"""Control module of the centre of mass; its outputs are its integrals of momentum, then the momentum."""
+
+__all__ = ["COM", "Model", "Module", "Neuromechanic", "load"]
