@@ -19,7 +19,7 @@ from gymnosoma.envs.neuromechanic.analysis import (
     shortcut,
     stable,
 )
-from gymnosoma.envs.neuromechanic.hindlimb import hindlimb
+from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, hindlimb
 
 ONE = np.zeros(1, np.int64)
 
@@ -50,7 +50,7 @@ def test_the_limbs_least_stress_is_scipys():
     model = hindlimb()
     animal = Neuromechanic(model)
     q = animal.rows(1)["q"][0]
-    force = np.array([0.0, 8.5, 0.0])
+    force = PAW_FORCE
     found = equilibrate(animal, q, reaction=force)
     row = posture(animal, q)
     k, most = animal.mechanics(row), animal.model.arrays["max_force"]

@@ -263,6 +263,11 @@ class _Builder:
             k: self.tables(k) for k in ("body", "cylinder", "muscle", "neuron", "spline", "motor", "pin", "wrench")
         }
         top.close()
+        if len(self.modules) > 1:
+            raise ValueError(f"modules must hold at most one control module, got {', '.join(self.modules)}")
+        module = next(iter(self.modules.values()), Module(0, 0, None))
+        if min(module.states, module.outputs) < 0:
+            raise ValueError(f"modules: states and outputs must be at least 0, got {module[:2]}")
         self.muscles, self.neurons, self.splines = (tuple(tables[k]) for k in ("muscle", "neuron", "spline"))
         joints = self.read_bodies(tables["body"])
         self.read_cylinders(tables["cylinder"])
@@ -272,11 +277,6 @@ class _Builder:
         self.read_motors(tables["motor"])
         self.read_pins(tables["pin"])
         wrench = self.read_wrenches(tables["wrench"])
-        if len(self.modules) > 1:
-            raise ValueError(f"modules must hold at most one control module, got {', '.join(self.modules)}")
-        module = next(iter(self.modules.values()), Module(0, 0, None))
-        if min(module.states, module.outputs) < 0:
-            raise ValueError(f"modules: states and outputs must be at least 0, got {module[:2]}")
         self.put(delayed=np.array(self.delayed, np.int64).reshape(-1, 2))
         counts = {"bodies": len(self.bodies), "muscles": len(self.muscles), "neurons": len(self.neurons)}
         counts |= {name: int(np.sum(self.t[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
