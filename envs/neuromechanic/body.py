@@ -115,7 +115,7 @@ def forces(t, k, x, z, time, fraction, module):
         else:
             j = active + t.activation[m]
             k.dz[j] = activation_rate(t.activation_kind[m], t.rise_time[m], t.fall_time[m], e, z[j])
-        for i in range(n):
+        for i in range(k.arm.shape[1]):
             k.tau[i] += k.arm[m, i] * k.force[m]
     for i in range(t.motors):
         b, kind, index = t.motor[i]
@@ -215,7 +215,7 @@ def semi_implicit(t, k, x, dt, module):
             for i in range(n):
                 r = s * k.arm[m, i]
                 if r != 0.0:
-                    for j in range(n):
+                    for j in range(k.arm.shape[1]):
                         k.M[i, j] += r * k.arm[m, j]
     if not accelerate(t, k):
         return False

@@ -80,13 +80,16 @@ def paths(t, k, q, v):
         fit = t.fit[m]
         length = 0.0
         if fit >= 0:
+            # Whole padded columns: their length is a constant, so they become vector instructions.
+            for i in range(len(arm)):
+                arm[i] = t.fit_a[fit, i]
+            for j in range(n):
+                d = q[j] - t.fit_at[fit, j]
+                for i in range(len(arm)):
+                    arm[i] += d * t.fit_B[fit, j, i]
             length = t.fit_mean[fit]
             for i in range(n):
-                s = 0.0
-                for j in range(n):
-                    s += t.fit_B[fit, i, j] * (q[j] - t.fit_at[fit, j])
-                arm[i] = t.fit_a[fit, i] + s
-                length -= (t.fit_a[fit, i] + 0.5 * s) * (q[i] - t.fit_at[fit, i])
+                length -= 0.5 * (t.fit_a[fit, i] + arm[i]) * (q[i] - t.fit_at[fit, i])
         else:
             for i in range(n):
                 arm[i] = 0.0
