@@ -128,6 +128,11 @@ def constraints(t, k):
 
     A pin keeps the distance of two points along a direction of the world at zero. Drift off it decays at the pin's
     rate (Baumgarte), critically damped; with rate 0 it is the paper's bare acceleration constraint.
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `forces`; ``k.J`` (c, n) and ``k.drift`` (c,) m/s^2 are written.
     """
     for c in range(t.pins):
         row = k.J[c]
@@ -149,7 +154,18 @@ def constraints(t, k):
 
 @kernel
 def accelerate(t, k):
-    """Solve M qdd = tau + J' lambda, J qdd = drift for ``k.qdd`` and ``k.reaction``; Eq. 7. False if singular."""
+    """Solve M qdd = tau + J' lambda, J qdd = drift; Eq. 7, by the Schur complement of M.
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        ``k.M`` and ``k.tau`` are read; ``k.qdd`` (n,) rad/s^2 or m/s^2 and ``k.reaction`` (c,) N are written.
+
+    Returns
+    -------
+    bool
+        False if the masses or the pins are singular.
+    """
     n, pins = t.bodies, t.pins
     if not cholesky(k.M, k.L, n):
         return False
@@ -184,7 +200,23 @@ def accelerate(t, k):
 
 @kernel
 def state_rate(t, k, x, z, time, fraction, module):
-    """Rate of the state vector, Eq. 3, written to ``k.dz``; False where the accelerations do not exist."""
+    """Rate of the state vector, Eq. 3.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space (``k.dz`` is written), and of state
+    z : (N,) float
+        Joint positions (rad or m) and velocities, module states, activations, fibre lengths (m).
+    time : float, s
+    fraction : float
+        Part of the step that has passed, at which delayed signals are read.
+    module : kernel
+
+    Returns
+    -------
+    bool
+        False where the accelerations do not exist.
+    """
     n = t.bodies
     forces(t, k, x, z, time, fraction, module)
     if not accelerate(t, k):
@@ -201,7 +233,18 @@ def semi_implicit(t, k, x, dt, module):
 
     A light segment with a fast muscle relaxes within microseconds. The term dt dF/dldot r r' in the mass matrix makes
     that part of the muscles' force implicit, and with it the step stable. Fibre lengths of compliant tendons take a
-    linearly implicit step, as they relax within milliseconds.
+    linearly implicit step, as they relax within milliseconds. The scheme is ours.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state (changed)
+    dt : float, s
+    module : kernel
+
+    Returns
+    -------
+    bool
+        False where the accelerations do not exist.
     """
     z, n = x.z, t.bodies
     forces(t, k, x, z, x.time, 0.0, module)
@@ -237,7 +280,21 @@ def semi_implicit(t, k, x, dt, module):
 
 @kernel
 def runge_kutta(t, k, x, dt, module):
-    """Take one step of the classical fourth-order Runge-Kutta method; delayed signals are linear between steps."""
+    """Take one step of the classical fourth-order Runge-Kutta method, section 2.2.1.
+
+    Delayed signals are linear between steps.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state (changed)
+    dt : float, s
+    module : kernel
+
+    Returns
+    -------
+    bool
+        False where the accelerations do not exist.
+    """
     z = x.z
     for i in range(t.size):
         k.start[i] = z[i]
@@ -285,7 +342,17 @@ def healthy(t, z):
 
 @kernel
 def run(t, k, x, steps, dt, scheme, module):
-    """Take ``steps`` steps. A row that fails keeps the last valid state vector, and gets a status."""
+    """Take some steps. A row that fails keeps the last valid state vector, and gets a status.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state (changed)
+    steps : int
+    dt : float, s
+    scheme : int
+        SEMI_IMPLICIT or RK4.
+    module : kernel
+    """
     for _ in range(steps):
         for i in range(t.size):
             k.start[i] = x.z[i]

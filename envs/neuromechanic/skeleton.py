@@ -75,7 +75,15 @@ def kinematics(t, k, q):
 
 @kernel
 def inertias(t, k):
-    """Inertia of each body about the world's origin: mass, first moment, and xx, yy, zz, xy, xz, yz."""
+    """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10).
+
+    Mass (kg), its first moment (kg m), and the second moments xx, yy, zz, xy, xz, yz (kg m^2).
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `kinematics`.
+    """
     for i in range(t.bodies):
         R, o, c, J, B = k.turn[i], k.origin[i], t.centre[i], t.inertia[i], k.body_inertia[i]
         m = t.mass[i]
@@ -120,7 +128,13 @@ def times(B, v):
 
 @kernel
 def mass_matrix(t, k):
-    """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2; M of Eq. 4."""
+    """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2; M of Eq. 4.
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `inertias`.
+    """
     n = t.bodies
     for i in range(n):
         for j in range(10):
@@ -192,7 +206,15 @@ def bias_force(t, k, v):
 
 @kernel
 def momentum(t, k):
-    """Sum up ``k.momentum``: angular about the centre of mass, linear, centre of mass (m), its velocity (m/s)."""
+    """Momentum of the animal, ``k.momentum`` (12,); L qd of Eq. 11.
+
+    Angular about the centre of mass (kg m^2/s), linear (kg m/s), centre of mass (m), its velocity (m/s).
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `bias_force`.
+    """
     m = x = y = z = l0 = l1 = l2 = p0 = p1 = p2 = 0.0
     for i in range(t.bodies):
         B = k.body_inertia[i]
@@ -222,7 +244,10 @@ def place(k, body, r):
 
 @kernel
 def push(t, k, body, x, y, z, f0, f1, f2, row):
-    """Add to ``row`` (n,) the generalised force of a force (f0, f1, f2) at (x, y, z) on a body; J' W of Eq. 5."""
+    """Add to ``row`` (n,) the generalised force of a force (f0, f1, f2) at (x, y, z) on a body; J' W of Eq. 5.
+
+    Newton and metres in the world; with a unit force it is a row of the point's Jacobian.
+    """
     m0, m1, m2 = y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0
     j = body
     while j >= 0:

@@ -102,7 +102,7 @@ class HindlimbHold(_Driven):
 
     options: Mapping[str, Option] = {"push": Option(0.0, 50.0, "N")}
     endings: Mapping[float, str] = {FALLEN: "the limb has left its posture"}
-    score = Score("held", "s")
+    score = Score("return")
     seconds = 5
     """Pushes that are drawn at a reset, one for each second."""
     last = 0.05
