@@ -31,7 +31,7 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WormReach-v0", "worm.tasks:Reach", 600, 60.0, {}),
     ("WormEscape-v0", "worm.tasks:Escape", 480, 3.0, {}),
     ("WormFollow-v0", "worm.tasks:Follow", 600, 550.0, {}),
-    ("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 485.0, {}),
+    ("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 482.0, {}),
 )
 
 
