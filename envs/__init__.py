@@ -11,6 +11,8 @@ if __name__ != "gymnosoma.envs":
         "the compiled kernels would be mixed up in numba's cache."
     )
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -19,7 +21,7 @@ from .core.check import check_vector_env
 from .core.simulate import Trajectory, simulate
 from .core.task import tolerance
 
-__all__ = ["CATALOGUE", "Trajectory", "check_vector_env", "simulate", "tolerance"]
+__all__ = ["CATALOGUE", "Trajectory", "check_vector_env", "register_model", "simulate", "tolerance"]
 
 CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     # id, task, time limit in steps, reward that counts as solved, arguments
@@ -42,14 +44,37 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8, {}),
     ("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0, {}),
     ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0, {}),
+    ("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 482.0, {}),
 )
 
-for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
+
+def _register(env_id: str, task: str, limit: int, threshold: float | None, arguments: dict[str, Any]) -> None:
     gymnasium.register(
-        f"gymnosoma/{_name}",
+        env_id,
         entry_point="gymnosoma.envs.core.batch:BodyEnv",
         vector_entry_point="gymnosoma.envs.core.batch:BodyVectorEnv",
-        max_episode_steps=_limit,
-        reward_threshold=_threshold,
-        kwargs={"task": _task, **_arguments},
+        max_episode_steps=limit,
+        reward_threshold=threshold,
+        kwargs={"task": task, **arguments},
     )
+
+
+def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: int = 200, **arguments: Any) -> None:
+    """Register an environment for a musculoskeletal model of your own.
+
+    Parameters
+    ----------
+    env_id : str
+        Such as ``"gymnosoma/MyArm-v0"``; ids that begin so can be trained and measured like all others.
+    model : path of a TOML file, or mapping
+        See `gymnosoma.envs.neuromechanic.load`.
+    steps : int
+        Time limit.
+    **arguments
+        Of the task `gymnosoma.envs.neuromechanic.tasks.Pose`, such as ``joint=`` and ``goal=``.
+    """
+    _register(env_id, "neuromechanic.tasks:Pose", steps, None, {"model": model, **arguments})
+
+
+for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
+    _register(f"gymnosoma/{_name}", _task, _limit, _threshold, _arguments)

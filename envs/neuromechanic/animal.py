@@ -1,0 +1,310 @@
+"""Any model as an animal: rows of state that can be started, advanced and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+
+from ..core.simulate import Trajectory, read_start
+from .body import (
+    BROKEN,
+    FAST,
+    RK4,
+    SEMI_IMPLICIT,
+    SINGULAR,
+    evaluate,
+    nothing,
+    rows_serial,
+    rows_threaded,
+)
+from .model import Model, Module, load
+from .muscles import rest_fibres
+from .table import PARAMETERS
+
+_SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
+
+
+class Neuromechanic:
+    """A musculoskeletal model with its nervous system; Bunderson et al. (2012).
+
+    Its drive are the model's inputs, in the order of ``model.inputs``. Signals, by name, each with a leading axis of
+    rows:
+
+    ===================  ============  ==========  =================================================================
+    name                 shape         unit        meaning
+    ===================  ============  ==========  =================================================================
+    ``q``, ``v``         (n,)          rad, rad/s  joints (m, m/s where they slide)
+    ``activation``       (a,)          1           of the muscles that are not proportional
+    ``excitation``       (m,)          1
+    ``muscle_force``     (m,)          N
+    ``muscle_length``    (m,)          m           of the paths
+    ``neurons``          (k,)                      outputs
+    ``module_state``     (s,)                      of control modules
+    ``reaction``         (c,)          N           of the pins, along their directions
+    ``input``            (u,)                      the drive in force
+    ``wrench``           (w, 6)        N, N m      external forces and moments
+    ``centre``           (3,)          m           centre of mass
+    ``energy``           ()            J           kinetic, of gravity and of joint springs
+    ===================  ============  ==========  =================================================================
+
+    Excitations, forces, neurons and reactions are those at the beginning of the last step.
+
+    Parameters
+    ----------
+    model : Model, path or mapping
+        What `load` makes or takes.
+    dt : float, s
+        Time step.
+    scheme : {"semi_implicit", "rk4"}
+        Semi-implicit Euler with implicit damping of joints and muscles, or the paper's fourth-order Runge-Kutta.
+    threads : int
+        Threads that advance many rows. Results do not depend on it.
+    modules : mapping, optional
+        Control modules by name, where ``model`` is still to be loaded.
+
+    Raises
+    ------
+    ValueError
+        For a wrong model, an unknown scheme, a time step that does not divide a delay, or a number out of range.
+    """
+
+    parameters: tuple[str, ...] = PARAMETERS
+
+    @staticmethod
+    def check_parameter(name: str, value: ArrayLike) -> None:
+        """Raise ValueError unless a factor, named first, is finite and at least 0."""
+        array = np.asarray(value, float)
+        if not (np.isfinite(array).all() and (array >= 0).all()):
+            raise ValueError(f"{name} must be finite and at least 0, got {value!r}")
+
+    failures: Mapping[float, str] = {
+        SINGULAR: "masses or pins are singular",
+        BROKEN: "the state is not finite",
+        FAST: "a joint moves too fast",
+    }
+
+    def __init__(
+        self,
+        model: Model | str | Path | Mapping[str, Any],
+        dt: float = 1e-3,
+        scheme: str = "semi_implicit",
+        threads: int = 1,
+        modules: Mapping[str, Module] | None = None,
+    ) -> None:
+        if scheme not in _SCHEMES:
+            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
+        if not (np.isfinite(dt) and dt > 0):
+            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        self.model = model if isinstance(model, Model) else load(model, modules)
+        self.dt, self.scheme = float(dt), scheme
+        self.table, records = self.model.records(self.dt)
+        self.state, self._kernel_state = records["row"], records["state"]
+        self.drive_size = len(self.model.inputs)
+        self._module = self.model.module or nothing
+        self._work = np.zeros(threads, records["work"])
+        self._rows: NDArray[Any] | None = None
+        self._states: NDArray[Any] | None = None
+        names = ("q", "v", "activation", "excitation", "input", "wrench", "reaction")
+        renamed = {"muscle_force": "force", "neurons": "neuron", "module_state": "n"}
+        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+            name: lambda rows, field=field: rows[field]
+            for name, field in [*zip(names, names, strict=True), *renamed.items()]
+        } | {
+            "muscle_length": lambda rows: self._each(rows, "length"),
+            "centre": lambda rows: self._each(rows, "centre"),
+            "energy": self.energy,
+        }
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Make ``count`` rows of state, in the model's start posture, at rest."""
+        rows = np.zeros(count, self.state)
+        self.reset(rows, np.arange(count))
+        return rows
+
+    def _begin(self, rows: NDArray[Any]) -> None:
+        rate = np.empty(self.model.counts["size"])
+        for i in range(len(rows)):
+            row = rows[i : i + 1]
+            states = row.view(self._kernel_state)
+            evaluate(self.table, self._work[:1], states, self.vector(row), rate, True, self._module)
+
+    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
+        """Start ``rows[ids]`` anew, at rest in the model's start posture unless told otherwise.
+
+        Parameters
+        ----------
+        rows : (B,) records
+            Changed in place.
+        ids : (A,) int
+        start : mapping, optional
+            Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n``, ``activation``,
+            ``fibre_length`` (by default such that it rests), ``input``, ``wrench``, and the parameters ``strength``,
+            ``mass`` and ``damping``, which are factors on the model's. Delayed signals start as if they had
+            always been what they are.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a wrong shape, or a value that is not possible.
+        """
+        count = len(ids)
+        fresh = np.zeros(count, self.state)
+        fresh["q"] = [joint.start for joint in self.model.joints]
+        fresh["wrench"] = self.model.wrench
+        shapes = {n: fresh[n].shape[1:] for n in ("q", "v", "n", "activation", "fibre_length", "input", "wrench")}
+        given = read_start(start, shapes, count, PARAMETERS, self.check_parameter)
+        for name in PARAMETERS:
+            fresh[name] = 1.0
+        for name, array in given.items():
+            fresh[name] = array
+        if self.model.counts["fibres"] and "fibre_length" not in given:
+            for i in range(count):
+                length = self.mechanics(fresh[i : i + 1])["length"]
+                rest_fibres(self.table, length, fresh["activation"][i], fresh["fibre_length"][i])
+        self._begin(fresh)
+        rows[ids] = fresh
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
+        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, u) held.
+
+        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
+        """
+        rows["input"][ids if len(ids) < len(rows) else slice(None)] = drive
+        move = rows_threaded if len(self._work) > 1 and len(ids) > 1 else rows_serial
+        # A view costs as much as several steps; one that a deep copy has cut off from its rows has no base.
+        if rows is not self._rows or self._states is None or self._states.base is None:
+            self._rows, self._states = rows, rows.view(self._kernel_state)
+        move(self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], self._module)
+
+    def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
+
+        Parameters
+        ----------
+        row : (1,) record
+        z : (N,) float, optional
+
+        Returns
+        -------
+        (N,) float
+        """
+        z = self.vector(row) if z is None else np.ascontiguousarray(z, float)
+        rate = np.empty(len(z))
+        evaluate(self.table, self._work[:1], row.view(self._kernel_state), z, rate, False, self._module)
+        return rate
+
+    def vector(self, row: NDArray[Any]) -> NDArray[np.float64]:
+        """State vector z = [q, v, n, a, l] of a row (1,), as a copy."""
+        return np.concatenate([row[name][0] for name in ("q", "v", "n", "activation", "fibre_length")])
+
+    def with_vector(self, row: NDArray[Any], z: NDArray[np.float64]) -> NDArray[Any]:
+        """Copy of a row (1,) with another state vector."""
+        copy, at = row.copy(), 0
+        for name in ("q", "v", "n", "activation", "fibre_length"):
+            size = copy[name].shape[1]
+            copy[name] = z[at : at + size]
+            at += size
+        return copy
+
+    def mechanics(self, row: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+        """What the derivative of a row (1,) computes on its way.
+
+        Returns
+        -------
+        dict
+            ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length`` (m,),
+            ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction`` (c,),
+            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``centre`` (3,), ``neuron`` (k,),
+            ``delayed`` (d,), the present of delayed signals; SI.
+        """
+        self.rate(row)
+        work, counts = self._work[0], self.model.counts
+        n, m, c = (counts[name] for name in ("bodies", "muscles", "pins"))
+        shapes: dict[str, tuple[int, ...]] = {"M": (n, n), "arm": (m, n), "J": (c, n), "neuron": (counts["neurons"],)}
+        shapes |= dict.fromkeys(("bias", "tau", "qdd", "turn", "origin", "body_inertia"), (n,))
+        shapes |= dict.fromkeys(("length", "rate", "fibre", "force", "excitation", "slope"), (m,))
+        shapes |= dict.fromkeys(("drift", "reaction"), (c,)) | {"delayed": (counts["delays"],)}
+        result = {name: work[name][tuple(map(slice, shape))].copy() for name, shape in shapes.items()}
+        moments = result.pop("body_inertia").sum(0)
+        return result | {"centre": moments[1:4] / moments[0]}
+
+    def integrate(
+        self,
+        duration: float,
+        every: float,
+        method: str = "rk45",
+        start: Mapping[str, ArrayLike] | None = None,
+        drive: ArrayLike | None = None,
+        tolerance: float = 1e-8,
+    ) -> Trajectory:
+        """Simulate with an adaptive Runge-Kutta method of order 4(5) or 8, and the drive held.
+
+        Parameters
+        ----------
+        duration, every : float, s
+            Interval between recordings.
+        method : {"rk45", "dop853"}
+        start : mapping, optional
+            As for `reset`.
+        drive : (u,) float, optional
+        tolerance : float
+            Relative error of a step, and a thousandth of it as absolute error.
+
+        Raises
+        ------
+        ValueError
+            If the model has delays, which need fixed steps, or the method is not known.
+        """
+        if method not in ("rk45", "dop853"):
+            raise ValueError(f"method must be one of rk45, dop853, got {method!r}")
+        if self.model.counts["delays"]:
+            raise ValueError(f"method {method!r} cannot simulate delays: use simulate(), whose steps are fixed")
+        row, count = self.rows(1), round(duration / every)
+        if drive is not None:
+            start = {**(start or {}), "input": drive}
+        self.reset(row, np.zeros(1, np.int64), start)
+        time = every * np.arange(count + 1)
+
+        def rate(t: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
+            row["time"] = t
+            return self.rate(row, z)
+
+        scheme = {"rk45": "RK45", "dop853": "DOP853"}[method]
+        span = (0.0, time[-1])
+        solved = solve_ivp(rate, span, self.vector(row), scheme, time, rtol=tolerance, atol=1e-3 * tolerance)
+        record: dict[str, list[Any]] = {name: [] for name in self.signals}
+        for t, z in zip(solved.t, solved.y.T, strict=True):
+            moment = self.with_vector(row, z)
+            moment["time"] = t
+            self._begin(moment)
+            for name, sense in self.signals.items():
+                record[name].append(np.copy(sense(moment)[0]))
+        failure = None if solved.success else str(solved.message)
+        return Trajectory(solved.t, {name: np.array(values) for name, values in record.items()}, failure)
+
+    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Signal ``name`` of the class table for all rows."""
+        if name not in self.signals:
+            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
+        return self.signals[name](rows)
+
+    def _each(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        return np.array([self.mechanics(rows[i : i + 1])[name] for i in range(len(rows))])
+
+    def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Kinetic energy and the potentials of gravity and joint springs, (B,) J."""
+        arrays, result = self.model.arrays, np.zeros(len(rows))
+        mass = np.sum(arrays["mass"])
+        for i, row in enumerate(rows):
+            k = self.mechanics(rows[i : i + 1])
+            spring = 0.5 * np.sum(arrays["stiffness"] * (row["q"] - arrays["rest"]) ** 2)
+            fall = -row["mass"] * mass * (k["centre"] @ arrays["gravity"])
+            result[i] = 0.5 * row["v"] @ k["M"] @ row["v"] + fall + spring
+        return result

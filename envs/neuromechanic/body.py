@@ -1,0 +1,416 @@
+"""One derivative for everything, the constraints, and the fixed-step integrators; Bunderson et al. (2012).
+
+The state vector z = [q, v, n, a, l] of Eq. 3 holds joint positions and velocities, states of control module,
+activations and fibre lengths. ``state_rate`` is used by Runge-Kutta steps, adaptive integration, equilibration,
+linearisation and tests alike; ``semi_implicit`` shares all of it but the solution for the accelerations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.jit import batch_kernel, kernel, prange
+from .muscles import PROPORTIONAL, activation_rate, contract
+from .nerves import CONSTANT, neurons, remember, signal
+from .paths import paths
+from .skeleton import (
+    bias_force,
+    cholesky,
+    inertias,
+    kinematics,
+    mass_matrix,
+    momentum,
+    place,
+    point_motion,
+    push,
+    solve,
+    turn_force,
+)
+
+SINGULAR, BROKEN, FAST = 1.0, 2.0, 3.0
+"""Status codes: masses or constraints are singular; the state is not finite; a joint moves absurdly fast."""
+
+FASTEST = 1e4
+"""Joint speed (rad/s or m/s) at which a simulation counts as broken down."""
+
+SEMI_IMPLICIT, RK4 = 0, 1
+
+
+@kernel
+def nothing(time, q, v, n, momentum, inputs, dn, out):
+    """Control module without states and outputs."""
+
+
+@kernel
+def forces(t, k, x, z, time, fraction, module):
+    """Mass matrix, generalised forces, muscles, neurons, and the rates of all states but q and v.
+
+    In the order of the paper's Fig. 1, except that muscle forces come before neurons: they follow from activation and
+    fibre length, which are states, so nothing has to be taken from the step before.
+
+    Parameters
+    ----------
+    t : record of the model
+    k : record of scratch space
+        Written: ``k.M``, ``k.tau`` = V + T_E + T_M without constraints (Eqs 4, 5), and the rest of ``k.dz``.
+    x : record of state
+        Inputs, wrenches, delayed signals and parameters.
+    z : (N,) float
+    time : float, s
+    fraction : float
+        Part of the step that has passed.
+    module : kernel
+        The control module.
+    """
+    n = t.bodies
+    q, v = z[:n], z[n : 2 * n]
+    kinematics(t, k, q)
+    inertias(t, k)
+    mass_matrix(t, k)
+    bias_force(t, k, v)
+    mass, damping, strength = x.mass, x.damping, x.strength
+    for i in range(n):
+        for j in range(n):
+            k.M[i, j] *= mass
+        k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
+    for w in range(t.wrenches):
+        b = t.wrench_body[w]
+        px, py, pz = place(k, b, t.wrench_at[w])
+        f0, f1, f2, m0, m1, m2 = x.wrench[w]
+        if t.wrench_local[w] and b >= 0:
+            R = k.turn[b]
+            f0, f1, f2 = (
+                R[0, 0] * f0 + R[0, 1] * f1 + R[0, 2] * f2,
+                R[1, 0] * f0 + R[1, 1] * f1 + R[1, 2] * f2,
+                R[2, 0] * f0 + R[2, 1] * f1 + R[2, 2] * f2,
+            )
+            m0, m1, m2 = (
+                R[0, 0] * m0 + R[0, 1] * m1 + R[0, 2] * m2,
+                R[1, 0] * m0 + R[1, 1] * m1 + R[1, 2] * m2,
+                R[2, 0] * m0 + R[2, 1] * m1 + R[2, 2] * m2,
+            )
+        push(t, k, b, px, py, pz, f0, f1, f2, k.tau)
+        turn_force(t, k, b, m0, m1, m2, k.tau)
+    states = t.states
+    active, fibre = 2 * n + states, 2 * n + states + t.active
+    paths(t, k, q, v)
+    for m in range(t.muscles):
+        if t.muscle[m] != PROPORTIONAL:
+            a = z[active + t.activation[m]]
+            length = z[fibre + t.fibre[m]] if t.fibre[m] >= 0 else 0.0
+            contract(t, k, m, a, length, strength)
+            if t.fibre[m] >= 0:
+                k.dz[fibre + t.fibre[m]] = k.fibre_rate[m]
+    if t.outputs + t.states > 0:
+        momentum(t, k)
+        module(time, q, v, z[2 * n : active], k.momentum, x.input, k.dz[2 * n : active], k.output)
+    neurons(t, k, x, z, time, fraction)
+    for m in range(t.muscles):
+        kind, index = t.excitation[m]
+        e = t.excitation_value[m] if kind == CONSTANT else signal(t, k, x, z, time, kind, index)
+        e = min(max(e, 0.0), 1.0)
+        k.excitation[m] = e
+        if t.muscle[m] == PROPORTIONAL:
+            contract(t, k, m, e, 0.0, strength)
+        else:
+            j = active + t.activation[m]
+            k.dz[j] = activation_rate(t.activation_kind[m], t.rise_time[m], t.fall_time[m], e, z[j])
+        for i in range(k.arm.shape[1]):
+            k.tau[i] += k.arm[m, i] * k.force[m]
+    for i in range(t.motors):
+        b, kind, index = t.motor[i]
+        k.tau[b] += t.motor_gain[i] * signal(t, k, x, z, time, kind, index)
+
+
+@kernel
+def constraints(t, k):
+    """Jacobian ``k.J`` and right-hand side ``k.drift`` of the pins: J qdd = drift; Eq. 6.
+
+    A pin keeps the distance of two points along a direction of the world at zero. Drift off it decays at the pin's
+    rate (Baumgarte), critically damped; with rate 0 it is the paper's bare acceleration constraint.
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `forces`; ``k.J`` (c, n) and ``k.drift`` (c,) m/s^2 are written.
+    """
+    for c in range(t.pins):
+        row = k.J[c]
+        for i in range(t.bodies):
+            row[i] = 0.0
+        d0, d1, d2 = t.pin_axis[c]
+        body, other = t.pin_body[c]
+        x, y, z = place(k, body, t.pin_at[c, 0])
+        x1, y1, z1 = place(k, other, t.pin_at[c, 1])
+        push(t, k, body, x, y, z, d0, d1, d2, row)
+        push(t, k, other, x1, y1, z1, -d0, -d1, -d2, row)
+        v0, v1, v2, a0, a1, a2 = point_motion(k, body, x, y, z)
+        w0, w1, w2, b0, b1, b2 = point_motion(k, other, x1, y1, z1)
+        gap = d0 * (x - x1) + d1 * (y - y1) + d2 * (z - z1)
+        speed = d0 * (v0 - w0) + d1 * (v1 - w1) + d2 * (v2 - w2)
+        rate = t.pin_rate[c]
+        k.drift[c] = -(d0 * (a0 - b0) + d1 * (a1 - b1) + d2 * (a2 - b2)) - rate * (2.0 * speed + rate * gap)
+
+
+@kernel
+def accelerate(t, k):
+    """Solve M qdd = tau + J' lambda, J qdd = drift; Eq. 7, by the Schur complement of M.
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        ``k.M`` and ``k.tau`` are read; ``k.qdd`` (n,) rad/s^2 or m/s^2 and ``k.reaction`` (c,) N are written.
+
+    Returns
+    -------
+    bool
+        False if the masses or the pins are singular.
+    """
+    n, pins = t.bodies, t.pins
+    if not cholesky(k.M, k.L, n):
+        return False
+    for i in range(n):
+        k.qdd[i] = k.tau[i]
+    solve(k.L, k.qdd, n)
+    if pins == 0:
+        return True
+    constraints(t, k)
+    for c in range(pins):
+        for i in range(n):
+            k.MJ[c, i] = k.J[c, i]
+        solve(k.L, k.MJ[c], n)
+        s = k.drift[c]
+        for i in range(n):
+            s -= k.J[c, i] * k.qdd[i]
+        k.reaction[c] = s
+    for c in range(pins):
+        for d in range(pins):
+            s = 0.0
+            for i in range(n):
+                s += k.J[c, i] * k.MJ[d, i]
+            k.schur[c, d] = s
+    if not cholesky(k.schur, k.schur, pins):
+        return False
+    solve(k.schur, k.reaction, pins)
+    for c in range(pins):
+        for i in range(n):
+            k.qdd[i] += k.MJ[c, i] * k.reaction[c]
+    return True
+
+
+@kernel
+def state_rate(t, k, x, z, time, fraction, module):
+    """Rate of the state vector, Eq. 3.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space (``k.dz`` is written), and of state
+    z : (N,) float
+        Joint positions (rad or m) and velocities, module states, activations, fibre lengths (m).
+    time : float, s
+    fraction : float
+        Part of the step that has passed, at which delayed signals are read.
+    module : kernel
+
+    Returns
+    -------
+    bool
+        False where the accelerations do not exist.
+    """
+    n = t.bodies
+    forces(t, k, x, z, time, fraction, module)
+    if not accelerate(t, k):
+        return False
+    for i in range(n):
+        k.dz[i] = z[n + i]
+        k.dz[n + i] = k.qdd[i]
+    return True
+
+
+@kernel
+def semi_implicit(t, k, x, dt, module):
+    """Take one step of the semi-implicit Euler method with implicit damping of joints and muscles.
+
+    A light segment with a fast muscle relaxes within microseconds. The term dt dF/dldot r r' in the mass matrix makes
+    that part of the muscles' force implicit, and with it the step stable. Fibre lengths of compliant tendons take a
+    linearly implicit step, as they relax within milliseconds. The scheme is ours.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state (changed)
+    dt : float, s
+    module : kernel
+
+    Returns
+    -------
+    bool
+        False where the accelerations do not exist.
+    """
+    z, n = x.z, t.bodies
+    forces(t, k, x, z, x.time, 0.0, module)
+    remember(t, k, x, z)
+    note(t, k, x)
+    for i in range(n):
+        k.M[i, i] += dt * x.damping * t.damping[i]
+    for m in range(t.muscles):
+        s = dt * k.slope[m]
+        if s > 0.0:
+            for i in range(n):
+                r = s * k.arm[m, i]
+                if r != 0.0:
+                    for j in range(k.arm.shape[1]):
+                        k.M[i, j] += r * k.arm[m, j]
+    if not accelerate(t, k):
+        return False
+    fibre = t.size - t.fibres
+    for m in range(t.muscles):
+        if t.fibre[m] >= 0:
+            j = fibre + t.fibre[m]
+            rate, length = k.dz[j], z[j]
+            h = 1e-6 * t.optimal_length[m]
+            contract(t, k, m, z[2 * n + t.states + t.activation[m]], length + h, x.strength)
+            k.dz[j] = rate / (1.0 - dt * min((k.fibre_rate[m] - rate) / h, 0.0))
+    for i in range(n):
+        z[n + i] += dt * k.qdd[i]
+        z[i] += dt * z[n + i]
+    for i in range(2 * n, t.size):
+        z[i] += dt * k.dz[i]
+    return True
+
+
+@kernel
+def runge_kutta(t, k, x, dt, module):
+    """Take one step of the classical fourth-order Runge-Kutta method, section 2.2.1.
+
+    Delayed signals are linear between steps.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state (changed)
+    dt : float, s
+    module : kernel
+
+    Returns
+    -------
+    bool
+        False where the accelerations do not exist.
+    """
+    z = x.z
+    for i in range(t.size):
+        k.start[i] = z[i]
+        k.total[i] = 0.0
+    for stage in range(4):
+        fraction = 0.0 if stage == 0 else (1.0 if stage == 3 else 0.5)
+        for i in range(t.size):
+            k.stage[i] = k.start[i] + (dt * fraction * k.dz[i] if stage > 0 else 0.0)
+        if not state_rate(t, k, x, k.stage, x.time + dt * fraction, fraction, module):
+            return False
+        if stage == 0:
+            remember(t, k, x, z)
+            note(t, k, x)
+        weight = dt / 3.0 if stage in (1, 2) else dt / 6.0
+        for i in range(t.size):
+            k.total[i] += weight * k.dz[i]
+    for i in range(t.size):
+        z[i] = k.start[i] + k.total[i]
+    return True
+
+
+@kernel
+def note(t, k, x):
+    """Keep what was evaluated for those who read the row."""
+    for m in range(t.muscles):
+        x.force[m] = k.force[m]
+        x.excitation[m] = k.excitation[m]
+    for j in range(t.neurons):
+        x.neuron[j] = k.neuron[j]
+
+
+@kernel
+def healthy(t, z):
+    """Tell whether a state vector is finite, and the joints not absurdly fast; a status."""
+    zero = 0.0
+    for i in range(t.size):
+        zero += z[i] * 0.0
+    if zero != 0.0:
+        return BROKEN
+    for i in range(t.bodies, 2 * t.bodies):
+        if abs(z[i]) > FASTEST:
+            return FAST
+    return 0.0
+
+
+@kernel
+def run(t, k, x, steps, dt, scheme, module):
+    """Take some steps. A row that fails keeps the last valid state vector, and gets a status.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state (changed)
+    steps : int
+    dt : float, s
+    scheme : int
+        SEMI_IMPLICIT or RK4.
+    module : kernel
+    """
+    for _ in range(steps):
+        for i in range(t.size):
+            k.start[i] = x.z[i]
+        solved = runge_kutta(t, k, x, dt, module) if scheme == RK4 else semi_implicit(t, k, x, dt, module)
+        status = healthy(t, x.z)
+        if not solved:
+            zero = x.mass * 0.0
+            for i in range(t.bodies):
+                zero += k.tau[i] * 0.0
+            status = SINGULAR if zero == 0.0 else BROKEN
+        if status != 0.0:
+            for i in range(t.size):
+                x.z[i] = k.start[i]
+            x.status = status
+            return
+        for c in range(t.pins):
+            x.reaction[c] = k.reaction[c]
+        x.step += 1.0
+        x.time = x.step * dt
+
+
+def _rows(ts, ks, xs, ids, steps, dt, scheme, module):
+    threads = len(ks)
+    for i in prange(threads):
+        for j in range(i * len(ids) // threads, (i + 1) * len(ids) // threads):
+            run(ts[0], ks[i], xs[ids[j]], steps, dt, scheme, module)
+
+
+rows_serial, rows_threaded = batch_kernel(_rows)
+
+
+@kernel
+def evaluate(ts, ks, xs, z, rate, fill, module):
+    """Evaluate the derivative at the state vector ``z``, in the surroundings of a row.
+
+    Parameters
+    ----------
+    ts, ks, xs : (1,) records
+        Of the model, of scratch space (written), and of state.
+    z : (N,) float
+    rate : (N,) float
+        Written; NaN where it does not exist.
+    fill : bool
+        Fill the past of delayed signals with the present, and note forces and neurons in the row.
+    module : kernel
+    """
+    t, k, x = ts[0], ks[0], xs[0]
+    # Neurons that listen to each other with a delay settle after one pass for each link of the chain.
+    for _ in range(t.neurons + 1 if fill else 1):
+        solved = state_rate(t, k, x, z, x.time, 0.0, module)
+        for d in range(t.delays):
+            k.delayed[d] = signal(t, k, x, z, x.time, t.delayed[d, 0], t.delayed[d, 1])
+            if fill:
+                for j in range(t.depth):
+                    x.ring[j * t.delays + d] = k.delayed[d]
+    for i in range(t.size):
+        rate[i] = k.dz[i] if solved else np.nan
+    if fill:
+        note(t, k, x)
+        for c in range(t.pins):
+            x.reaction[c] = k.reaction[c] if solved else 0.0

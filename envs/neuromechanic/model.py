@@ -1,0 +1,689 @@
+"""Models as data: bodies, muscles, neurons, pins and wrenches from a TOML file or a dict, checked key by key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from . import muscles, nerves, skeleton
+from .table import pack
+
+SCHEMA = 1
+"""Version of the schema."""
+
+_MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
+_CURVES = ("de_groote", "thelen")
+_ACTIVATIONS = ("smooth", "switched", "zajac")
+_SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
+_MUSCLE_SIGNALS = {
+    "length": nerves.LENGTH,
+    "velocity": nerves.LENGTH_RATE,
+    "fibre_length": nerves.FIBRE_LENGTH,
+    "fibre_velocity": nerves.FIBRE_VELOCITY,
+    "force": nerves.FORCE,
+    "activation": nerves.ACTIVATION,
+}
+
+
+class Module(NamedTuple):
+    """A control module: a kernel with states of its own, Eq. 10.
+
+    Parameters
+    ----------
+    states, outputs : int
+        Numbers of states and of outputs; output i is the signal ``module.NAME.i``.
+    kernel : kernel
+        Called as ``kernel(time, q, v, n, momentum, inputs, dn, out)``; writes the rates ``dn`` of its states ``n``, and
+        its outputs ``out``. ``momentum`` (12,): angular about the centre of mass, linear, centre of mass, its velocity.
+    """
+
+    states: int
+    outputs: int
+    kernel: Any
+
+
+class Joint(NamedTuple):
+    """What tasks and pictures must know of a joint: its start, range and unit."""
+
+    start: float
+    low: float
+    high: float
+    revolute: bool
+
+
+class _Keys:
+    """A table of the model that notes which of its keys were read, and names them in errors."""
+
+    def __init__(self, path: str, values: Any) -> None:
+        if not isinstance(values, Mapping):
+            raise ValueError(f"{path} must be a table, got {values!r}")
+        self.path, self.values = path, values
+        self.read: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.read.append(key)
+        if key in self.values:
+            return self.values[key]
+        if default is None:
+            raise ValueError(f"{self.path}.{key} is missing")
+        return default
+
+    def table(self, key: str, default: Mapping[str, Any] | None = None) -> _Keys:
+        return _Keys(f"{self.path}.{key}", self.get(key, default))
+
+    def number(self, key: str, default: float | None = None, low: float = -np.inf, high: float = np.inf) -> float:
+        value = self.get(key, default)
+        if not (_is_number(value) and low <= value <= high):
+            raise ValueError(f"{self.path}.{key} must be a number {_within(low, high)}, got {value!r}")
+        return float(value)
+
+    def positive(self, key: str, default: float | None = None) -> float:
+        value = self.get(key, default)
+        if not (_is_number(value) and value > 0):
+            raise ValueError(f"{self.path}.{key} must be a number greater than 0, got {value!r}")
+        return float(value)
+
+    def vector(self, key: str, sizes: Sequence[int], default: Sequence[float] | None = None) -> NDArray[np.float64]:
+        value = self.get(key, default)
+        if not (
+            isinstance(value, Sequence | np.ndarray)
+            and not isinstance(value, str)
+            and len(value) in sizes
+            and all(_is_number(part) for part in value)
+        ):
+            count = " or ".join(str(size) for size in sizes)
+            raise ValueError(f"{self.path}.{key} must be a list of {count} numbers, got {value!r}")
+        return np.asarray(value, float)
+
+    def direction(self, key: str, default: Sequence[float] | None = None) -> NDArray[np.float64]:
+        value = self.vector(key, (3,), default)
+        size = float(np.linalg.norm(value))
+        if not size > 0:
+            raise ValueError(f"{self.path}.{key} must not be zero, got {value.tolist()}")
+        return value / size
+
+    def choice(self, key: str, allowed: Iterable[str], default: str | None = None) -> str:
+        value, allowed = self.get(key, default), list(allowed)
+        if value not in allowed:
+            raise ValueError(f"{self.path}.{key} must be one of {', '.join(allowed)}, got {value!r}")
+        return value
+
+    def close(self) -> None:
+        """Refuse keys that nobody has read."""
+        for key in self.values:
+            if key not in self.read:
+                raise ValueError(f"{self.path}.{key} is not known; allowed are {', '.join(dict.fromkeys(self.read))}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _within(low: float, high: float) -> str:
+    if high < np.inf:
+        return f"from {low:g} to {high:g}"
+    return f"of at least {low:g}" if low > -np.inf else "that is finite"
+
+
+def _sorted(kind: str, after: Mapping[str, Sequence[str]], key: str) -> list[str]:
+    """Names in an order in which each stands after those it needs; a cycle is an error."""
+    order: list[str] = []
+    way: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in way:
+            cycle = " -> ".join([*way[way.index(name) :], name])
+            raise ValueError(f"{kind}.{name}.{key} makes a cycle: {cycle}")
+        if name not in order:
+            way.append(name)
+            for other in after[name]:
+                visit(other)
+            way.pop()
+            order.append(name)
+
+    for name in after:
+        visit(name)
+    return order
+
+
+@dataclass(frozen=True)
+class Model:
+    """A checked model; `load` makes it.
+
+    Parameters
+    ----------
+    bodies, muscles, neurons, inputs, wrenches, pins : tuple of str
+        Names, in the order of the state vector and of the signals.
+    joints : tuple of Joint
+        One per body.
+    module : kernel or None
+    arrays : dict
+        Constants by name, see `table.pack`.
+    counts : dict
+    delays : (S,) float, s
+        Of each synapse.
+    wrench : (W, 6) float, N and N m
+        Constant part of each wrench.
+    """
+
+    bodies: tuple[str, ...]
+    muscles: tuple[str, ...]
+    neurons: tuple[str, ...]
+    inputs: tuple[str, ...]
+    wrenches: tuple[str, ...]
+    pins: tuple[str, ...]
+    joints: tuple[Joint, ...]
+    module: Any
+    delays: NDArray[np.float64]
+    wrench: NDArray[np.float64]
+    arrays: dict[str, NDArray[Any]]
+    counts: dict[str, int]
+
+    def records(self, dt: float) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
+        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`."""
+        synapse, steps = self.arrays["synapse"].copy(), self.delays / dt
+        for j, delay in enumerate(self.delays):
+            if abs(steps[j] - round(steps[j])) > 1e-6 * steps[j] or (delay > 0 and round(steps[j]) < 1):
+                raise ValueError(f"delay must be a whole number of time steps of {dt:g} s, got {delay:g} s")
+        synapse[:, 3] = np.rint(steps)
+        depth = int(synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
+        return pack(self.arrays | {"synapse": synapse}, self.counts | {"depth": depth})
+
+
+def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
+    """Read and check a model.
+
+    Parameters
+    ----------
+    source : path of a TOML file, or mapping
+        With the tables ``body``, ``muscle``, ``cylinder``, ``neuron``, ``spline``, ``motor``, ``pin`` and ``wrench``;
+        a mapping has the same keys.
+    modules : mapping, optional
+        A control module by its name; it is code, so no file can name one.
+
+    Raises
+    ------
+    ValueError
+        If something is wrong; the message names the key, the value and what is allowed.
+    """
+    if isinstance(source, Mapping):
+        description: Mapping[str, Any] = source
+    else:
+        try:
+            description = tomllib.loads(Path(source).read_text())
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"model {str(source)!r} cannot be read: {error}") from None
+    return _Builder(description, dict(modules or {})).model()
+
+
+class _Builder:
+    """Reads the tables of a description one after the other."""
+
+    def __init__(self, description: Mapping[str, Any], modules: dict[str, Module]) -> None:
+        self.top = _Keys("model", description)
+        self.modules = modules
+        self.inputs: list[str] = []
+        self.delayed: list[tuple[int, int]] = []
+        self.t: dict[str, Any] = {}
+
+    def tables(self, kind: str) -> dict[str, _Keys]:
+        found = self.top.get(kind, {})
+        if not isinstance(found, Mapping):
+            raise ValueError(f"{kind} must be a table of tables, got {found!r}")
+        return {name: _Keys(f"{kind}.{name}", values) for name, values in found.items()}
+
+    def put(self, **arrays: Any) -> None:
+        self.t |= arrays
+
+    def name(self, value: Any, path: str, kind: str, known: Sequence[str], also: Sequence[str] = ()) -> int:
+        """Index of a name; -1 for the ground."""
+        if value in also:
+            return -1
+        if value not in known:
+            raise ValueError(f"{path}: {kind} {value!r} is not known; known are {', '.join([*also, *known])}")
+        return list(known).index(value)
+
+    def model(self) -> Model:
+        top = self.top
+        version = top.get("schema", 0)
+        if version != SCHEMA:
+            raise ValueError(f"model.schema must be {SCHEMA}, got {version!r}")
+        self.put(gravity=top.vector("gravity", (3,), (0.0, 0.0, 0.0)))
+        tables = {
+            k: self.tables(k) for k in ("body", "cylinder", "muscle", "neuron", "spline", "motor", "pin", "wrench")
+        }
+        top.close()
+        if len(self.modules) > 1:
+            raise ValueError(f"modules must hold at most one control module, got {', '.join(self.modules)}")
+        module = next(iter(self.modules.values()), Module(0, 0, None))
+        if min(module.states, module.outputs) < 0:
+            raise ValueError(f"modules: states and outputs must be at least 0, got {module[:2]}")
+        self.muscles, self.neurons, self.splines = (tuple(tables[k]) for k in ("muscle", "neuron", "spline"))
+        joints = self.read_bodies(tables["body"])
+        self.read_cylinders(tables["cylinder"])
+        self.read_splines(tables["spline"])
+        self.read_muscles(tables["muscle"])
+        delays = self.read_neurons(tables["neuron"])
+        self.read_motors(tables["motor"])
+        self.read_pins(tables["pin"])
+        wrench = self.read_wrenches(tables["wrench"])
+        self.put(delayed=np.array(self.delayed, np.int64).reshape(-1, 2))
+        counts = {"bodies": len(self.bodies), "muscles": len(self.muscles), "neurons": len(self.neurons)}
+        counts |= {name: int(np.sum(self.t[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
+        counts |= {"inputs": len(self.inputs), "wrenches": len(wrench), "pins": len(self.t["pin_rate"])}
+        counts |= {"delays": len(self.delayed), "motors": len(self.t["motor"]), "fits": len(self.t["fit_mean"])}
+        counts |= {"states": module.states, "outputs": module.outputs}
+        counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
+        return Model(
+            self.bodies,
+            self.muscles,
+            self.neurons,
+            tuple(self.inputs),
+            tuple(tables["wrench"]),
+            tuple(tables["pin"]),
+            joints,
+            module.kernel,
+            delays,
+            wrench,
+            self.t,
+            counts,
+        )
+
+    def read_bodies(self, tables: dict[str, _Keys]) -> tuple[Joint, ...]:
+        if not tables:
+            raise ValueError("model.body must hold at least one body")
+        parents = {name: keys.get("parent", "ground") for name, keys in tables.items()}
+        for name, parent in parents.items():
+            self.name(parent, f"body.{name}.parent", "body", list(tables), ["ground"])
+        needed = {name: [] if parent == "ground" else [parent] for name, parent in parents.items()}
+        self.bodies = tuple(_sorted("body", needed, "parent"))
+        rows: dict[str, list[Any]] = {
+            k: []
+            for k in [
+                "parent",
+                "joint",
+                "axis",
+                "at",
+                "mass",
+                "centre",
+                "inertia",
+                "damping",
+                "stiffness",
+                "rest",
+                "start",
+                "low",
+                "high",
+            ]
+        }
+        for name in self.bodies:
+            keys = tables[name]
+            joint = keys.table("joint")
+            kind = joint.choice("type", ("revolute", "prismatic"))
+            rows["parent"].append(-1 if parents[name] == "ground" else self.bodies.index(parents[name]))
+            rows["joint"].append(skeleton.REVOLUTE if kind == "revolute" else skeleton.PRISMATIC)
+            rows["axis"].append(joint.direction("axis"))
+            rows["at"].append(joint.vector("at", (3,), (0.0, 0.0, 0.0)))
+            for key in ("damping", "stiffness"):
+                rows[key].append(joint.number(key, 0.0, low=0.0))
+            rows["start"].append(joint.number("start", 0.0))
+            rows["rest"].append(joint.number("rest", 0.0))
+            wide = np.pi if kind == "revolute" else 10.0
+            low, high = joint.vector("range", (2,), (-wide, wide))
+            if not low < high:
+                raise ValueError(f"{joint.path}.range must be [low, high], got {[low, high]}")
+            rows["low"].append(low)
+            rows["high"].append(high)
+            joint.close()
+            inertial = keys.table("inertial", {"mass": 0.0})
+            mass = inertial.number("mass", low=0.0)
+            inertia = inertial.vector("inertia", (3, 6), (0.0, 0.0, 0.0))
+            inertia = np.concatenate([inertia, np.zeros(6 - len(inertia))])
+            xx, yy, zz, xy, xz, yz = inertia
+            moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            if moments[0] < -1e-6 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
+                raise ValueError(
+                    f"{inertial.path}.inertia must be moments about the centre of mass, none negative nor greater than "
+                    f"the sum of the others, got {inertia.tolist()}"
+                )
+            rows["mass"].append(mass)
+            rows["centre"].append(inertial.vector("centre", (3,), (0.0, 0.0, 0.0)))
+            rows["inertia"].append(inertia)
+            inertial.close()
+            keys.close()
+        moved = np.array(rows["mass"])
+        for i in range(len(moved) - 1, -1, -1):
+            if moved[i] == 0.0:
+                raise ValueError(f"body.{self.bodies[i]}.inertial.mass must be greater than 0: nothing moves with it")
+            if rows["parent"][i] >= 0:
+                moved[rows["parent"][i]] += moved[i]
+        spans = zip(*(rows.pop(k) for k in ("start", "low", "high")), rows["joint"], strict=True)
+        whole = {"parent", "joint"}
+        self.put(**{k: np.array(v, np.int64 if k in whole else np.float64) for k, v in rows.items()})
+        return tuple(Joint(start, low, high, kind == skeleton.REVOLUTE) for start, low, high, kind in spans)
+
+    def read_cylinders(self, tables: dict[str, _Keys]) -> None:
+        self.cylinders = tuple(tables)
+        body, at, frame, radius = [], [], [], []
+        for keys in tables.values():
+            body.append(self.name(keys.get("body"), f"{keys.path}.body", "body", self.bodies, ["ground"]))
+            at.append(keys.vector("at", (3,)))
+            axis, side = keys.direction("axis"), keys.direction("side")
+            side = side - (side @ axis) * axis
+            if np.linalg.norm(side) < 1e-6:
+                raise ValueError(f"{keys.path}.side must not be parallel to the axis, got {keys.values['side']!r}")
+            side /= np.linalg.norm(side)
+            frame.append([side, np.cross(axis, side), axis])
+            radius.append(keys.positive("radius"))
+            keys.close()
+        self.put(
+            cylinder_body=np.array(body, np.int64),
+            cylinder_at=np.array(at, float).reshape(-1, 3),
+            cylinder_frame=np.array(frame, float).reshape(-1, 3, 3),
+            cylinder_radius=np.array(radius, float),
+        )
+
+    def read_splines(self, tables: dict[str, _Keys]) -> None:
+        start, times, cubics = [0], [], []
+        for keys in tables.values():
+            lists = []
+            for key in ("times", "values"):
+                value = keys.get(key)
+                if not (
+                    isinstance(value, list | tuple | np.ndarray) and len(value) > 1 and all(map(_is_number, value))
+                ):
+                    raise ValueError(f"{keys.path}.{key} must be a list of at least 2 numbers, got {value!r}")
+                lists.append(np.asarray(value, float))
+            if len(lists[0]) != len(lists[1]) or not (np.diff(lists[0]) > 0).all():
+                raise ValueError(f"{keys.path}.times must ascend, one for each of the values, got {lists[0].tolist()}")
+            keys.close()
+            cubic = CubicSpline(*lists, bc_type="natural")
+            times += lists[0].tolist()
+            cubics += [*cubic.c.T, np.array([0.0, 0.0, 0.0, lists[1][-1]])]
+            start.append(len(times))
+        self.put(
+            spline_start=np.array(start, np.int64),
+            spline_time=np.array(times, float),
+            spline_cubic=np.array(cubics, float).reshape(-1, 4),
+        )
+
+    def signal(self, value: Any, path: str) -> tuple[int, int]:
+        """Kind and index of a signal by its name."""
+        forms = (
+            "joint.BODY.position, joint.BODY.velocity, muscle.NAME.QUANTITY, neuron.NAME, spline.NAME, input.NAME, "
+            "module.NAME.OUTPUT"
+        )
+        kind, *rest = str(value).split(".")
+        if kind == "joint" and len(rest) == 2 and rest[1] in ("position", "velocity"):
+            index = self.name(rest[0], path, "body", self.bodies)
+            return (nerves.POSITION if rest[1] == "position" else nerves.VELOCITY), index
+        if kind == "muscle" and len(rest) == 2 and rest[1] in _MUSCLE_SIGNALS:
+            index = self.name(rest[0], path, "muscle", self.muscles)
+            if rest[1] == "activation" and self.t["activation"][index] < 0:
+                raise ValueError(f"{path}: muscle {rest[0]!r} is proportional and has no activation")
+            return _MUSCLE_SIGNALS[rest[1]], index
+        if kind == "muscle":
+            raise ValueError(f"{path}: a muscle has {', '.join(_MUSCLE_SIGNALS)}, got {value!r}")
+        if kind == "neuron" and len(rest) == 1:
+            return nerves.NEURON, self.name(rest[0], path, "neuron", self.neurons)
+        if kind == "spline" and len(rest) == 1:
+            return nerves.SPLINE, self.name(rest[0], path, "spline", self.splines)
+        if kind == "input" and len(rest) == 1 and rest[0]:
+            if rest[0] not in self.inputs:
+                self.inputs.append(rest[0])
+            return nerves.INPUT, self.inputs.index(rest[0])
+        if kind == "module" and len(rest) == 2:
+            self.name(rest[0], path, "module", list(self.modules))
+            outputs = self.modules[rest[0]].outputs
+            if rest[1].isdigit() and int(rest[1]) < outputs:
+                return nerves.MODULE, int(rest[1])
+            raise ValueError(f"{path}: module {rest[0]!r} has {outputs} outputs, counted from 0, got {value!r}")
+        raise ValueError(f"{path} must be one of {forms}, got {value!r}")
+
+    def point(self, value: Any, path: str) -> tuple[int, NDArray[np.float64]]:
+        """Body and position of a point [body, x, y, z]."""
+        if not (isinstance(value, list | tuple) and len(value) == 4 and all(map(_is_number, value[1:]))):
+            raise ValueError(f"{path} must be [body, x, y, z], got {value!r}")
+        return self.name(value[0], path, "body", self.bodies, ["ground"]), np.array(value[1:], float)
+
+    def read_muscles(self, tables: dict[str, _Keys]) -> None:
+        columns: dict[str, list[Any]] = {
+            k: []
+            for k in [
+                "muscle",
+                "curves",
+                "max_force",
+                "optimal_length",
+                "slack_length",
+                "cos_pennation",
+                "max_velocity",
+                "force_length",
+                "short_stiffness",
+                "short_viscosity",
+                "reference_length",
+                "activation",
+                "activation_kind",
+                "rise_time",
+                "fall_time",
+                "fibre",
+                "fit",
+            ]
+        }
+        body, at, cylinder, start = [], [], [], [0]
+        fits: list[tuple[float, Any, Any, Any]] = []
+        active = fibres = 0
+        for keys in tables.values():
+            if ("path" in keys) == ("length" in keys):
+                raise ValueError(f"{keys.path} must have either path or length, got {', '.join(keys.values)}")
+            if "path" in keys:
+                columns["fit"].append(-1)
+                points = self.read_path(keys)
+                body += [p[0] for p in points]
+                at += [p[1] for p in points]
+                cylinder += [p[2] for p in points]
+            else:
+                columns["fit"].append(len(fits))
+                fits.append(self.read_fit(keys.table("length")))
+            start.append(len(body))
+            keys.get("excitation")  # read later, when neurons and inputs are known
+            model = keys.table("model")
+            kind = model.choice("type", _MUSCLES)
+            new: dict[str, Any] = dict.fromkeys(columns, 0.0)
+            new |= {"muscle": _MUSCLES.index(kind), "activation": -1, "fibre": -1, "curves": 0, "activation_kind": 0}
+            new |= {"cos_pennation": 1.0, "optimal_length": 1.0, "max_force": model.positive("max_force")}
+            if kind != "proportional":
+                new["optimal_length"] = model.positive("optimal_length")
+                new["cos_pennation"] = np.cos(model.number("pennation", 0.0, 0.0, 1.4))
+                act = model.table("activation", {"type": "smooth"})
+                new["activation_kind"] = _ACTIVATIONS.index(act.choice("type", _ACTIVATIONS, "smooth"))
+                new["rise_time"], new["fall_time"] = act.positive("rise", 0.015), act.positive("fall", 0.06)
+                act.close()
+                new["activation"], active = active, active + 1
+            if kind in ("rigid_tendon", "compliant_tendon"):
+                new["slack_length"] = model.positive("slack_length")
+                new["max_velocity"] = model.positive("max_velocity", 10.0)
+                new["curves"] = _CURVES.index(model.choice("curves", _CURVES, "de_groote"))
+            if kind == "compliant_tendon":
+                new["fibre"], fibres = fibres, fibres + 1
+            if kind == "short_range":
+                new["short_stiffness"] = model.number("stiffness", low=0.0)
+                new["short_viscosity"] = model.number("viscosity", 0.0, low=0.0)
+                new["force_length"] = model.number("force_length", 1.0, low=0.0)
+                new["reference_length"] = model.number("reference_length")
+            model.close()
+            keys.close()
+            for key in columns.keys() - {"fit"}:
+                columns[key].append(new[key])
+        whole = {"muscle", "curves", "activation", "activation_kind", "fibre", "fit"}
+        self.put(**{k: np.array(v, np.int64 if k in whole else np.float64) for k, v in columns.items()})
+        n = len(self.bodies)
+        self.put(
+            path_start=np.array(start, np.int64),
+            point_body=np.array(body, np.int64),
+            point_at=np.array(at, float).reshape(-1, 3),
+            point_cylinder=np.array(cylinder, np.int64),
+            fit_mean=np.array([f[0] for f in fits], float),
+            fit_at=np.array([f[1] for f in fits], float).reshape(-1, n),
+            fit_a=np.array([f[2] for f in fits], float).reshape(-1, n),
+            fit_B=np.array([f[3] for f in fits], float).reshape(-1, n, n),
+        )
+        excitations, values = [], []
+        for keys in tables.values():
+            source = keys.values["excitation"]
+            if _is_number(source):
+                value = keys.number("excitation", low=0.0, high=1.0)
+                excitations.append((nerves.CONSTANT, 0))
+                values.append(value)
+            else:
+                excitations.append(self.signal(source, f"{keys.path}.excitation"))
+                values.append(0.0)
+        self.put(excitation=np.array(excitations, np.int64).reshape(-1, 2), excitation_value=np.array(values, float))
+        stateless = self.t["muscle"] == muscles.PROPORTIONAL
+        for keys, (kind_, index), free in zip(tables.values(), excitations, stateless, strict=True):
+            if free and kind_ == nerves.FORCE and stateless[index]:
+                raise ValueError(f"{keys.path}.excitation must not be the force of a proportional muscle")
+
+    def read_path(self, keys: _Keys) -> list[tuple[int, NDArray[np.float64], int]]:
+        points = keys.get("path")
+        if not (isinstance(points, list | tuple) and len(points) > 1):
+            raise ValueError(f"{keys.path}.path must be a list of at least 2 points, got {points!r}")
+        result = []
+        for i, value in enumerate(points):
+            path = f"{keys.path}.path[{i}]"
+            if isinstance(value, Mapping):
+                entry = _Keys(path, value)
+                which = self.name(entry.get("cylinder"), f"{path}.cylinder", "cylinder", self.cylinders)
+                entry.close()
+                neighbours = [points[j] if 0 <= j < len(points) else {} for j in (i - 1, i + 1)]
+                if any(isinstance(other, Mapping) for other in neighbours):
+                    raise ValueError(f"{path} must stand between two points, got {value!r}")
+                result.append((-1, np.zeros(3), which))
+            else:
+                result.append((*self.point(value, path), -1))
+        return result
+
+    def read_fit(self, fit: _Keys) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        n = len(self.bodies)
+        mean, a = fit.positive("mean"), fit.vector("a", (n,))
+        at, pairs = fit.vector("at", (n,), [0.0] * n), fit.get("B", [])
+        B = np.zeros((n, n))
+        for entry in pairs:
+            if not (
+                isinstance(entry, list | tuple)
+                and len(entry) == 3
+                and all(map(_is_number, entry))
+                and all(int(i) == i and 0 <= i < n for i in entry[:2])
+            ):
+                raise ValueError(f"{fit.path}.B must be a list of [i, j, value] with i, j below {n}, got {entry!r}")
+            i, j = int(entry[0]), int(entry[1])
+            B[i, j] = B[j, i] = entry[2]
+        fit.close()
+        return mean, at, a, B
+
+    def read_neurons(self, tables: dict[str, _Keys]) -> NDArray[np.float64]:
+        shape, low, high, start = [], [], [], [0]
+        synapses: list[tuple[int, int, int, int]] = []
+        gains, offsets, delays = [], [], []
+        heard: dict[str, list[str]] = {}
+        for name, keys in tables.items():
+            form = keys.table("shape", {"type": "linear"})
+            shape.append(_SHAPES.index(form.choice("type", _SHAPES)))
+            bounded = _SHAPES[shape[-1]] in ("heaviside", "saturate")
+            low.append(form.number("low", 0.0) if bounded else 0.0)
+            high.append(form.number("high", 1.0) if bounded else 0.0)
+            if bounded and not low[-1] < high[-1]:
+                raise ValueError(f"{form.path}.low must be less than high, got {low[-1]:g} and {high[-1]:g}")
+            form.close()
+            heard[name] = []
+            entries = keys.get("synapse", [])
+            if not isinstance(entries, list | tuple):
+                raise ValueError(f"{keys.path}.synapse must be a list of tables, got {entries!r}")
+            for i, values in enumerate(entries):
+                synapse = _Keys(f"{keys.path}.synapse[{i}]", values)
+                kind, index = self.signal(synapse.get("from"), f"{synapse.path}.from")
+                gains.append(synapse.number("gain", 1.0))
+                offsets.append(synapse.number("offset", 0.0))
+                delays.append(synapse.number("delay", 0.0, low=0.0))
+                column = -1
+                if delays[-1] > 0.0:
+                    if (kind, index) not in self.delayed:
+                        self.delayed.append((kind, index))
+                    column = self.delayed.index((kind, index))
+                elif kind == nerves.NEURON:
+                    heard[name].append(self.neurons[index])
+                elif kind == nerves.FORCE and self.t["muscle"][index] == muscles.PROPORTIONAL:
+                    raise ValueError(
+                        f"{synapse.path}.delay must be greater than 0: the force of a proportional muscle follows its "
+                        "excitation at once"
+                    )
+                synapses.append((kind, index, column, 0))
+                synapse.close()
+            keys.close()
+            start.append(len(synapses))
+        order = _sorted("neuron", heard, "synapse without delay")
+        self.put(
+            order=np.array([self.neurons.index(name) for name in order], np.int64),
+            shape=np.array(shape, np.int64),
+            low=np.array(low, float),
+            high=np.array(high, float),
+            synapse_start=np.array(start, np.int64),
+            synapse=np.array(synapses, np.int64).reshape(-1, 4),
+            gain=np.array(gains, float),
+            offset=np.array(offsets, float),
+        )
+        return np.array(delays, float)
+
+    def read_motors(self, tables: dict[str, _Keys]) -> None:
+        motor, gain = [], []
+        for keys in tables.values():
+            body = self.name(keys.get("joint"), f"{keys.path}.joint", "body", self.bodies)
+            motor.append((body, *self.signal(keys.get("from"), f"{keys.path}.from")))
+            gain.append(keys.number("gain", 1.0))
+            keys.close()
+        self.put(motor=np.array(motor, np.int64).reshape(-1, 3), motor_gain=np.array(gain, float))
+
+    def read_pins(self, tables: dict[str, _Keys]) -> None:
+        body, at, axes, rate = [], [], [], []
+        for keys in tables.values():
+            moving, there = self.point(keys.get("point"), f"{keys.path}.point")
+            other, here = self.point(keys.get("to"), f"{keys.path}.to")
+            decay = keys.number("rate", 20.0, low=0.0)
+            directions = keys.get("axes", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+            if not isinstance(directions, list | tuple) or not directions:
+                raise ValueError(f"{keys.path}.axes must be a list of directions, got {directions!r}")
+            for i, axis in enumerate(directions):
+                axes.append(_Keys(f"{keys.path}.axes", {f"[{i}]": axis}).direction(f"[{i}]"))
+                body.append((moving, other))
+                at.append((there, here))
+                rate.append(decay)
+            keys.close()
+        self.put(
+            pin_body=np.array(body, np.int64).reshape(-1, 2),
+            pin_at=np.array(at, float).reshape(-1, 2, 3),
+            pin_axis=np.array(axes, float).reshape(-1, 3),
+            pin_rate=np.array(rate, float),
+        )
+
+    def read_wrenches(self, tables: dict[str, _Keys]) -> NDArray[np.float64]:
+        body, at, local, values = [], [], [], []
+        for keys in tables.values():
+            body.append(self.name(keys.get("body"), f"{keys.path}.body", "body", self.bodies))
+            at.append(keys.vector("at", (3,), (0.0, 0.0, 0.0)))
+            local.append(keys.choice("frame", ("world", "body"), "world") == "body")
+            values.append(np.concatenate([keys.vector(key, (3,), (0.0, 0.0, 0.0)) for key in ("force", "moment")]))
+            keys.close()
+        self.put(
+            wrench_body=np.array(body, np.int64),
+            wrench_at=np.array(at, float).reshape(-1, 3),
+            wrench_local=np.array(local, np.int64),
+        )
+        return np.array(values, float).reshape(-1, 6)

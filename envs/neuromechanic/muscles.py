@@ -1,0 +1,232 @@
+"""Hill muscles: curves, activation, and force from the state; Bunderson et al. (2012), Eqs 12 and 13."""
+
+from __future__ import annotations
+
+import math
+
+from ..core.jit import asinh, exp, kernel, log
+
+RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
+DE_GROOTE, THELEN = 0, 1
+SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
+
+TENDON_RATE = math.log(6.0) / 0.049
+"""Makes the tendon carry the maximal force at a strain of 4.9%."""
+
+LEAST = 0.01
+"""Least activation of a muscle with a compliant tendon, whose fibre velocity is a force divided by it."""
+
+
+@kernel
+def force_length(curves, length):
+    """Active force-length curve: three Gaussians, De Groote et al. (2016), or one, Thelen (2003), Eq. 3.
+
+    Parameters
+    ----------
+    curves : int
+        DE_GROOTE or THELEN, here and below.
+    length : float
+        Fibre length over optimal length.
+    """
+    if curves != DE_GROOTE:
+        return exp(-((length - 1.0) ** 2) / 0.45)
+    return (
+        0.81507 * exp(-0.5 * ((length - 1.05503) / (0.16238 + 0.0633 * length)) ** 2)
+        + 0.433 * exp(-0.5 * ((length - 0.71678) / (-0.02995 + 0.20036 * length)) ** 2)
+        + 0.1 * exp(-0.5 * ((length - 1.0) / 0.35355) ** 2)
+    )
+
+
+@kernel
+def passive_force(curves, length):
+    """Passive curve, 1 at a fibre strain of 0.6; shape 4 in De Groote et al. (2016), 5 in Thelen (2003)."""
+    shape = 4.0 if curves == DE_GROOTE else 5.0
+    return (exp(shape * (length - 1.0) / 0.6) - 1.0) / (exp(shape) - 1.0) if length > 0.0 else 0.0
+
+
+@kernel
+def force_velocity(curves, v):
+    """Force-velocity curve and its slope.
+
+    De Groote et al. (2016), or the hyperbolas of Thelen (2003), Eq. 6 at full activation, with force 1.4 at most.
+
+    Parameters
+    ----------
+    curves : int
+    v : float
+        Velocity over maximal velocity; shortening is negative.
+    """
+    if curves == DE_GROOTE:
+        x = -8.149 * v - 0.374
+        return -0.32111 * asinh(x) + 0.88253, 0.32111 * 8.149 / math.sqrt(1.0 + x * x)
+    if v <= -1.0:
+        return 0.0, 0.0
+    if v <= 0.0:
+        d = 1.0 - 4.0 * v
+        return (1.0 + v) / d, 5.0 / (d * d)
+    # Same slope as the other hyperbola where they meet.
+    c = 0.4 / 5.0
+    return 1.0 + 0.4 * v / (v + c), 0.4 * c / (v + c) ** 2
+
+
+@kernel
+def velocity_of(curves, f):
+    """Velocity over maximal velocity at which `force_velocity` is ``f``."""
+    if curves == DE_GROOTE:
+        x = (f - 0.88253) / -0.32111
+        e = exp(x)
+        return (0.5 * (e - 1.0 / e) + 0.374) / -8.149
+    if f <= 0.0:
+        return -1.0
+    if f <= 1.0:
+        return (f - 1.0) / (1.0 + 4.0 * f)
+    g = min(f, 1.39)
+    return 0.4 / 5.0 * (g - 1.0) / (1.4 - g)
+
+
+@kernel
+def tendon_force(length):
+    """Tendon force over maximal force at ``length``, in slack lengths; form of De Groote et al. (2016), Eq. 2."""
+    return 0.2 * (exp(TENDON_RATE * (length - 1.0)) - 1.0)
+
+
+@kernel
+def tendon_length(f):
+    """Length over slack length at which `tendon_force` is ``f``."""
+    return 1.0 + log(max(1.0 + 5.0 * f, 1e-12)) / TENDON_RATE
+
+
+@kernel
+def activation_rate(kind, rise, fall, e, a):
+    """Rate of activation (1/s), Eq. 12.
+
+    Parameters
+    ----------
+    kind : int
+        SMOOTH blend of the two time constants, De Groote et al. (2016), Eq. 1, over a tenth of the range of
+        ``e - a``; SWITCHED, Thelen (2003), Eq. 1; or ZAJAC (1989), Eq. 13.
+    rise, fall : float, s
+    e, a : float, 0 to 1
+        Excitation and activation.
+    """
+    if kind == SMOOTH:
+        f = 0.5 - 1.0 / (exp(20.0 * (e - a)) + 1.0)
+        s = 0.5 + 1.5 * a
+        return (e - a) * ((f + 0.5) / (rise * s) + s * (0.5 - f) / fall)
+    if kind == SWITCHED:
+        s = 0.5 + 1.5 * a
+        return (e - a) / (rise * s) if e > a else (e - a) * s / fall
+    b = rise / fall
+    return (e - (b + (1.0 - b) * e) * a) / rise
+
+
+@kernel
+def pennate(t, m, along):
+    """Fibre length (m) and cosine of the pennation, from the fibre's projection on the tendon; constant thickness."""
+    c = t.cos_pennation[m]
+    h = t.optimal_length[m] * math.sqrt(max(1.0 - c * c, 0.0))
+    along = max(along, 1e-6)
+    fibre = math.sqrt(along * along + h * h)
+    return fibre, along / fibre
+
+
+@kernel
+def contract(t, k, m, a, fibre, strength):
+    """Fibre length, its rate, force and slope dF/d(rate of the path) of muscle ``m``, from the state alone.
+
+    F = Fmax (a fl fv + fp) cos(alpha) with a rigid tendon, the tendon's force with a compliant one, and
+    F = Fmax a (fl + kappa dl/lopt + beta ldot/lopt) cos(alpha) for short-range stiffness (illustrations 1 and 2).
+
+    Parameters
+    ----------
+    t : record of the model
+    k : record of scratch space
+        ``k.length`` and ``k.rate`` are read; ``k.fibre``, ``k.fibre_rate``, ``k.force`` and ``k.slope`` written.
+    m : int
+    a : float
+        Activation, or the excitation of a proportional muscle, Eq. 13.
+    fibre : float, m
+        Fibre length, where that is a state.
+    strength : float
+        Factor on the maximal force.
+    """
+    kind, curves, optimal = t.muscle[m], t.curves[m], t.optimal_length[m]
+    most = strength * t.max_force[m]
+    if kind == RIGID_TENDON:
+        fibre, c = pennate(t, m, k.length[m] - t.slack_length[m])
+        speed = t.max_velocity[m] * optimal
+        rate = k.rate[m] * c
+        f, slope = force_velocity(curves, rate / speed)
+        active = a * force_length(curves, fibre / optimal)
+        k.fibre[m], k.fibre_rate[m] = fibre, rate
+        k.force[m] = most * (active * f + passive_force(curves, fibre / optimal)) * c
+        k.slope[m] = most * active * slope * c * c / speed
+    elif kind == COMPLIANT_TENDON:
+        h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
+        c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6)) if fibre > h else 1e-3
+        f = tendon_force((k.length[m] - fibre * c) / t.slack_length[m])
+        g = (f / c - passive_force(curves, fibre / optimal)) / (max(a, LEAST) * force_length(curves, fibre / optimal))
+        k.fibre[m] = fibre
+        # Beyond these forces the curve's ends would give fibres velocities that nothing resolves.
+        k.fibre_rate[m] = t.max_velocity[m] * optimal * velocity_of(curves, min(max(g, 0.0), 1.8))
+        k.force[m] = most * max(f, 0.0)
+        k.slope[m] = 0.0
+    elif kind == SHORT_RANGE:
+        c = t.cos_pennation[m]
+        stretch, rate = k.length[m] - t.reference_length[m], k.rate[m]
+        k.fibre[m], k.fibre_rate[m] = optimal + stretch, rate
+        per = most * a * c / optimal
+        k.force[m] = per * (optimal * t.force_length[m] + t.short_stiffness[m] * stretch + t.short_viscosity[m] * rate)
+        k.slope[m] = per * t.short_viscosity[m]
+    else:
+        k.fibre[m], k.fibre_rate[m] = k.length[m], k.rate[m]
+        k.force[m] = most * min(max(a, 0.0), 1.0)
+        k.slope[m] = 0.0
+
+
+@kernel
+def resting_fibre(t, m, length, a):
+    """Fibre length (m) at which muscle ``m`` with a compliant tendon and its tendon carry the same force; Eq. 20.
+
+    Parameters
+    ----------
+    t : record of the model
+    m : int
+    length : float, m
+        Of the path.
+    a : float
+        Activation.
+    """
+    optimal = t.optimal_length[m]
+    h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
+    low, high = max(0.2 * optimal, 1.01 * h), math.sqrt(length * length + h * h)
+    for _ in range(60):
+        fibre = 0.5 * (low + high)
+        c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6))
+        f = tendon_force((length - fibre * c) / t.slack_length[m])
+        active = max(a, LEAST) * force_length(t.curves[m], fibre / optimal) * force_velocity(t.curves[m], 0.0)[0]
+        g = active + passive_force(t.curves[m], fibre / optimal)
+        if f > g * c:
+            low = fibre
+        else:
+            high = fibre
+    return 0.5 * (low + high)
+
+
+@kernel
+def rest_fibres(ts, lengths, activations, fibres):
+    """Fill ``fibres`` (f,) with the lengths of `resting_fibre`.
+
+    Parameters
+    ----------
+    ts : (1,) record of the model
+    lengths : (m,) float, m
+        Of all paths.
+    activations : (a,) float
+    fibres : (f,) float, m
+        Written.
+    """
+    t = ts[0]
+    for m in range(t.muscles):
+        if t.fibre[m] >= 0:
+            fibres[t.fibre[m]] = resting_fibre(t, m, lengths[m], activations[t.activation[m]])

@@ -1,0 +1,211 @@
+"""Pictures of musculoskeletal models: bodies as sticks, muscles coloured by activation, their course over time."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import canvas as c
+from ..core.canvas import Canvas, Panel
+from ..core.view import Trail
+from .animal import Neuromechanic
+from .hindlimb import PAW_FORCE
+from .skeleton import REVOLUTE
+from .tasks import HindlimbHold, Pose
+
+BONE: c.Colour = (214, 206, 188)
+EDGE: c.Colour = (140, 130, 110)
+SLACK: c.Colour = (228, 196, 186)
+GHOST: c.Colour = (110, 116, 126)
+
+STRIP, SECONDS = 130.0, 5.0
+"""Of the activations: height in pt, duration in s."""
+
+CROSSES = 1e-4
+"""Moment arm, m, from which on a muscle counts as crossing a joint."""
+
+
+def draw(canvas: Canvas, task: HindlimbHold | Pose, trail: Trail, ghost: Trail | None = None) -> None:
+    """Draw a model from the side: x to the right, y up.
+
+    Muscles with a path are drawn along it. Those whose length is fitted have no known path: they are drawn
+    schematically, past each joint that they cross at the distance of their moment arm.
+
+    Parameters
+    ----------
+    canvas : Canvas
+    task : HindlimbHold or Pose
+    trail : Trail
+    ghost : Trail, optional
+        Another animal with the same task, drawn translucent.
+    """
+    animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
+    start = _sticks(animal, animal.mechanics(animal.rows(1)))
+    reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
+    area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
+    # The view stays: the ground is a body of the model, too.
+    view = canvas.view(area, np.concatenate([s[:, :2] for _, s in start]), 1.2 * reach, 0.3 * reach)
+    view.grid(c.rounded(0.25 * reach))
+    for other in reversed(both):
+        _figure(view, animal, other.rows[-1:], reach, other is ghost)
+    headline, caption = goal(task, view, trail, reach)
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    for other, y in zip(both, (74.0, 92.0), strict=False):
+        canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)
+    view.scale_bar()
+    _strip(canvas, task, trail)
+
+
+def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, NDArray[np.float64]]]:
+    """Straight pieces (2, 3) m of the bodies, each with its body: from joint to joint, or to the far end."""
+    arrays, sticks = animal.model.arrays, []
+    parents = arrays["parent"]
+    for i, parent in enumerate(parents):
+        if parent >= 0:
+            sticks.append((int(parent), np.array([k["origin"][parent], k["origin"][i]])))
+        if i not in parents:
+            points = [2.0 * arrays["centre"][i], *arrays["point_at"][arrays["point_body"] == i]]
+            points += list(arrays["wrench_at"][arrays["wrench_body"] == i])
+            points += [
+                at[side]
+                for at, b in zip(arrays["pin_at"], arrays["pin_body"], strict=True)
+                for side in (0, 1)
+                if b[side] == i
+            ]
+            far = max(points, key=lambda point: float(np.linalg.norm(point)))
+            sticks.append((i, np.array([k["origin"][i], k["origin"][i] + k["turn"][i] @ far])))
+    return [(i, stick) for i, stick in sticks if np.linalg.norm(stick[1] - stick[0]) > 1e-9]
+
+
+def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) -> list[NDArray[np.float64]]:
+    """Points (N, 2) m through which each muscle is drawn."""
+    arrays, courses = animal.model.arrays, []
+    sticks = dict(_sticks(animal, k))
+    for m, fit in enumerate(arrays["fit"]):
+        if fit < 0:
+            points = []
+            for j in range(arrays["path_start"][m], arrays["path_start"][m + 1]):
+                body, at = arrays["point_body"][j], arrays["point_at"][j]
+                if arrays["point_cylinder"][j] >= 0:
+                    cylinder = arrays["point_cylinder"][j]
+                    body = arrays["cylinder_body"][cylinder]
+                    side = arrays["cylinder_frame"][cylinder, 0] * arrays["cylinder_radius"][cylinder]
+                    at = arrays["cylinder_at"][cylinder] + side
+                points.append(at if body < 0 else k["origin"][body] + k["turn"][body] @ at)
+            courses.append(np.array(points)[:, :2])
+            continue
+        points = []
+        before = np.array([0.0, -1.0])
+        for i, stick in sorted(sticks.items()):
+            # Joints that turn in the picture's plane, at the beginning of this stick.
+            chain = [j for j in range(i + 1) if np.linalg.norm(k["origin"][j] - stick[0]) < 0.25 * reach and j <= i]
+            arm = sum(
+                k["arm"][m, j] * (k["turn"][j] @ arrays["axis"][j])[2]
+                for j in chain
+                if arrays["joint"][j] == REVOLUTE and j > max([b for b in sticks if b < i], default=-1)
+            )
+            along = (stick[1] - stick[0])[:2]
+            ahead = along / max(float(np.hypot(*along)), 1e-12)
+            if abs(arm) > CROSSES:
+                across = np.array([-ahead[1] - before[1], ahead[0] + before[0]])
+                across /= max(float(np.hypot(*across)), 1e-12)
+                joint = stick[0][:2]
+                if not points:
+                    points.append(joint - 0.22 * reach * before + 0.5 * arm * across)
+                points += [joint + arm * across, joint + 0.45 * along + 0.3 * arm * across]
+            before = ahead
+        courses.append(np.array(points).reshape(-1, 2))
+    return courses
+
+
+def _figure(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float, ghost: bool) -> None:
+    k = animal.mechanics(row)
+    sticks = _sticks(animal, k)
+    thick = 0.045 * reach / view.point
+    for _, stick in sticks:
+        if ghost:
+            view.polyline(stick[:, :2], (*GHOST, 110), thick)
+            continue
+        view.polyline(stick[:, :2], EDGE, thick + 2.0)
+        view.polyline(stick[:, :2], BONE, thick)
+    if ghost:
+        return
+    activation = _activation(animal, row)[0]
+    courses = _courses(animal, k, reach)
+    for m in np.argsort(activation):
+        if len(courses[m]) > 1:
+            view.polyline(courses[m], c.mix(SLACK, c.WARM, float(activation[m])), 1.25 + 3.5 * float(activation[m]))
+    for origin in k["origin"]:
+        view.disc(origin[:2], 0.3 * thick + 1.5, EDGE)
+
+
+def _activation(animal: Neuromechanic, rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Activation of every muscle (B, m); the excitation of proportional ones."""
+    own = animal.model.arrays["activation"] >= 0
+    result = rows["excitation"].copy()
+    result[:, own] = rows["activation"]
+    return result
+
+
+@singledispatch
+def goal(task: Any, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
+    """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    return "", ""
+
+
+@goal.register
+def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
+    row = trail.rows[-1:]
+    sticks = _sticks(task.animal, task.animal.mechanics(row))
+    paw, ankle = sticks[-1][1][1, :2], sticks[-1][1][0, :2]
+    scale = 0.4 * reach / float(np.linalg.norm(PAW_FORCE))
+    view.arrow(paw, scale * PAW_FORCE[:2], c.GOAL, 4.0)
+    view.arrow(paw, scale * row["reaction"][0, :2], c.INK, 2.0)
+    view.label("ground on paw", paw + scale * PAW_FORCE[:2], c.MUTED, 11, offset=(8, 0), back=c.PLATE)
+    push = row["wrench"][0, 0, :2]
+    if push.any():
+        view.arrow(ankle - scale * push, scale * push, c.COLD, 3.0)
+        view.label("push", ankle - scale * push, c.COLD, 11, (0.5, 1.0), (0, -6), c.PLATE)
+    told = task.info(row, trail.memory[-1:])
+    return (
+        f"{np.rad2deg(told['posture_error'][0]):.1f}°",
+        f"from the posture (rms), {told['force_error'][0]:.2f} N from the wanted force",
+    )
+
+
+@goal.register
+def _(task: Pose, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
+    row = trail.rows[-1:].copy()
+    error = task.info(row, trail.memory[-1:])["error"][0]
+    revolute = task.animal.model.joints[task.joint].revolute
+    row["q"][0, task.joint] = trail.memory["goal"][-1]
+    for body, stick in _sticks(task.animal, task.animal.mechanics(row)):
+        if body == task.joint:
+            view.polyline(stick[:, :2], c.GOAL, 2.0)
+    away = f"{np.rad2deg(error):.1f}°" if revolute else c.quantity(float(error), "m")
+    return away, f"of {task.animal.model.bodies[task.joint]} from the goal"
+
+
+def _strip(canvas: Canvas, task: HindlimbHold | Pose, trail: Trail) -> None:
+    top, left, right = canvas.height - STRIP, 112.0, 24.0
+    shown = round(SECONDS * task.rate)
+    activation = _activation(task.animal, trail.rows[-shown:])
+    canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
+    area = (left, top + 10, canvas.width - left - right, STRIP - 22)
+    canvas.box(area, c.CARD)
+    panel = canvas.panel(area, (0, 0), (shown, 1))
+    if activation.shape[1]:
+        panel.raster(c.sequential(activation.T, 1.0, c.WARM), (0, 0), (len(activation), 1))
+    muscles = task.animal.model.muscles
+    canvas.label("activation", (left - 12, top + 0.5 * STRIP - 8), c.INK, 12, (1.0, 0.5))
+    canvas.label(
+        f"{len(muscles)} muscles, last {SECONDS:g} s", (left - 12, top + 0.5 * STRIP + 9), c.MUTED, 9, (1.0, 0.5)
+    )
+    if 0 < len(muscles) <= 8:
+        for m, name in enumerate(muscles):
+            y = area[1] + area[3] * (m + 0.5) / len(muscles)
+            canvas.label(name, (left + 6, y), c.INK, 10, back=c.PLATE)

@@ -1,0 +1,48 @@
+"""Hit-and-run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.jit import kernel
+
+
+@kernel
+def walk(x, directions, low, high, thin, rng, samples):
+    """Hit-and-run: from ``x``, to a uniform point on a line in a random direction, again and again.
+
+    Smith (1984), Operations Research 32:1296.
+
+    Parameters
+    ----------
+    x : (n,) float
+        Interior point; overwritten.
+    directions : (n, k) float
+        Basis of the directions allowed.
+    low, high : (n,) float
+    thin : int
+        Moves from one sample to the next.
+    rng : numpy Generator
+    samples : (N, n) float
+        Written.
+    """
+    n, k = directions.shape
+    for s in range(len(samples)):
+        for _ in range(thin):
+            way = samples[s]
+            for i in range(n):
+                way[i] = 0.0
+            for j in range(k):
+                g = rng.standard_normal()
+                for i in range(n):
+                    way[i] += g * directions[i, j]
+            first, last = -np.inf, np.inf
+            for i in range(n):
+                if way[i] != 0.0:
+                    a, b = (low[i] - x[i]) / way[i], (high[i] - x[i]) / way[i]
+                    first, last = max(first, min(a, b)), min(last, max(a, b))
+            step = first + (last - first) * rng.random()
+            for i in range(n):
+                x[i] += step * way[i]
+        for i in range(n):
+            samples[s, i] = x[i]

@@ -1,0 +1,317 @@
+"""Rigid bodies: kinematics, mass matrix, bias forces and Jacobians of a tree, all in the world's frame.
+
+Spatial vectors are (angular, linear) and refer to the world's origin, so they add up along the tree without being
+transformed. Composite rigid bodies and recursive Newton-Euler, Featherstone (2008), chapters 5 and 6.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.jit import kernel, sincos
+
+REVOLUTE, PRISMATIC = 0, 1
+
+
+@kernel
+def kinematics(t, k, q):
+    """Place the bodies: rotations ``k.turn``, origins ``k.origin`` (m), motion subspaces ``k.S``.
+
+    Parameters
+    ----------
+    t : record of the model
+    k : record of scratch space
+        Written.
+    q : (n,) float, rad or m
+        Joint positions; body i turns about, or moves along, its axis through its origin.
+    """
+    for i in range(t.bodies):
+        p = t.parent[i]
+        R = k.turn[i]
+        a0, a1, a2 = t.axis[i, 0], t.axis[i, 1], t.axis[i, 2]
+        x, y, z = t.at[i, 0], t.at[i, 1], t.at[i, 2]
+        if p >= 0:
+            P, o = k.turn[p], k.origin[p]
+            b0 = P[0, 0] * a0 + P[0, 1] * a1 + P[0, 2] * a2
+            b1 = P[1, 0] * a0 + P[1, 1] * a1 + P[1, 2] * a2
+            b2 = P[2, 0] * a0 + P[2, 1] * a1 + P[2, 2] * a2
+            o0 = o[0] + P[0, 0] * x + P[0, 1] * y + P[0, 2] * z
+            o1 = o[1] + P[1, 0] * x + P[1, 1] * y + P[1, 2] * z
+            o2 = o[2] + P[2, 0] * x + P[2, 1] * y + P[2, 2] * z
+        else:
+            b0, b1, b2 = a0, a1, a2
+            o0, o1, o2 = x, y, z
+        S = k.S[i]
+        if t.joint[i] == REVOLUTE:
+            s, c = sincos(q[i])
+            d = 1.0 - c
+            e00, e01, e02 = c + d * a0 * a0, d * a0 * a1 - s * a2, d * a0 * a2 + s * a1
+            e10, e11, e12 = d * a0 * a1 + s * a2, c + d * a1 * a1, d * a1 * a2 - s * a0
+            e20, e21, e22 = d * a0 * a2 - s * a1, d * a1 * a2 + s * a0, c + d * a2 * a2
+            if p >= 0:
+                P = k.turn[p]
+                for r in range(3):
+                    P0, P1, P2 = P[r, 0], P[r, 1], P[r, 2]
+                    R[r, 0] = P0 * e00 + P1 * e10 + P2 * e20
+                    R[r, 1] = P0 * e01 + P1 * e11 + P2 * e21
+                    R[r, 2] = P0 * e02 + P1 * e12 + P2 * e22
+            else:
+                R[0, 0], R[0, 1], R[0, 2] = e00, e01, e02
+                R[1, 0], R[1, 1], R[1, 2] = e10, e11, e12
+                R[2, 0], R[2, 1], R[2, 2] = e20, e21, e22
+            S[0], S[1], S[2] = b0, b1, b2
+            S[3], S[4], S[5] = o1 * b2 - o2 * b1, o2 * b0 - o0 * b2, o0 * b1 - o1 * b0
+        else:
+            o0 += q[i] * b0
+            o1 += q[i] * b1
+            o2 += q[i] * b2
+            for r in range(3):
+                for c_ in range(3):
+                    R[r, c_] = k.turn[p, r, c_] if p >= 0 else (1.0 if r == c_ else 0.0)
+            S[0] = S[1] = S[2] = 0.0
+            S[3], S[4], S[5] = b0, b1, b2
+        k.origin[i, 0], k.origin[i, 1], k.origin[i, 2] = o0, o1, o2
+
+
+@kernel
+def inertias(t, k):
+    """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10).
+
+    Mass (kg), its first moment (kg m), and the second moments xx, yy, zz, xy, xz, yz (kg m^2).
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `kinematics`.
+    """
+    for i in range(t.bodies):
+        R, o, c, J, B = k.turn[i], k.origin[i], t.centre[i], t.inertia[i], k.body_inertia[i]
+        m = t.mass[i]
+        if m == 0.0:
+            for j in range(10):
+                B[j] = 0.0
+            continue
+        x = o[0] + R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
+        y = o[1] + R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]
+        z = o[2] + R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
+        B[0], B[1], B[2], B[3] = m, m * x, m * y, m * z
+        # Rows of R J, then those of R J R'.
+        a0 = R[0, 0] * J[0] + R[0, 1] * J[3] + R[0, 2] * J[4]
+        a1 = R[0, 0] * J[3] + R[0, 1] * J[1] + R[0, 2] * J[5]
+        a2 = R[0, 0] * J[4] + R[0, 1] * J[5] + R[0, 2] * J[2]
+        b0 = R[1, 0] * J[0] + R[1, 1] * J[3] + R[1, 2] * J[4]
+        b1 = R[1, 0] * J[3] + R[1, 1] * J[1] + R[1, 2] * J[5]
+        b2 = R[1, 0] * J[4] + R[1, 1] * J[5] + R[1, 2] * J[2]
+        c0 = R[2, 0] * J[0] + R[2, 1] * J[3] + R[2, 2] * J[4]
+        c1 = R[2, 0] * J[3] + R[2, 1] * J[1] + R[2, 2] * J[5]
+        c2 = R[2, 0] * J[4] + R[2, 1] * J[5] + R[2, 2] * J[2]
+        B[4] = a0 * R[0, 0] + a1 * R[0, 1] + a2 * R[0, 2] + m * (y * y + z * z)
+        B[5] = b0 * R[1, 0] + b1 * R[1, 1] + b2 * R[1, 2] + m * (x * x + z * z)
+        B[6] = c0 * R[2, 0] + c1 * R[2, 1] + c2 * R[2, 2] + m * (x * x + y * y)
+        B[7] = a0 * R[1, 0] + a1 * R[1, 1] + a2 * R[1, 2] - m * x * y
+        B[8] = a0 * R[2, 0] + a1 * R[2, 1] + a2 * R[2, 2] - m * x * z
+        B[9] = b0 * R[2, 0] + b1 * R[2, 1] + b2 * R[2, 2] - m * y * z
+
+
+@kernel
+def times(B, v):
+    """Momentum (angular about the origin, linear) of an inertia (10,) that moves with ``v`` (6,)."""
+    return (
+        B[4] * v[0] + B[7] * v[1] + B[8] * v[2] + B[2] * v[5] - B[3] * v[4],
+        B[7] * v[0] + B[5] * v[1] + B[9] * v[2] + B[3] * v[3] - B[1] * v[5],
+        B[8] * v[0] + B[9] * v[1] + B[6] * v[2] + B[1] * v[4] - B[2] * v[3],
+        B[0] * v[3] + v[1] * B[3] - v[2] * B[2],
+        B[0] * v[4] + v[2] * B[1] - v[0] * B[3],
+        B[0] * v[5] + v[0] * B[2] - v[1] * B[1],
+    )
+
+
+@kernel
+def mass_matrix(t, k):
+    """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2; M of Eq. 4.
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `inertias`.
+    """
+    n = t.bodies
+    for i in range(n):
+        for j in range(10):
+            k.inertia[i, j] = k.body_inertia[i, j]
+        for j in range(n):
+            k.M[i, j] = 0.0
+    for i in range(n - 1, -1, -1):
+        p = t.parent[i]
+        if p >= 0:
+            for j in range(10):
+                k.inertia[p, j] += k.inertia[i, j]
+        f0, f1, f2, f3, f4, f5 = times(k.inertia[i], k.S[i])
+        j = i
+        while j >= 0:
+            S = k.S[j]
+            m = S[0] * f0 + S[1] * f1 + S[2] * f2 + S[3] * f3 + S[4] * f4 + S[5] * f5
+            k.M[i, j] = k.M[j, i] = m
+            j = t.parent[j]
+
+
+@kernel
+def bias_force(t, k, v):
+    """Generalised force ``k.bias`` that velocities and gravity ask for: M qdd + bias = tau; -(V + G) of Eqs 4, 5.
+
+    Recursive Newton-Euler without joint accelerations, Featherstone (2008), table 5.1. Velocities ``k.V`` and
+    accelerations ``k.A`` of the bodies are left for Jacobians; gravity is an acceleration of the ground in ``k.f``
+    only.
+
+    Parameters
+    ----------
+    t : record of the model
+    k : record of scratch space
+        Written.
+    v : (n,) float, rad/s or m/s
+    """
+    n = t.bodies
+    for i in range(n):
+        p = t.parent[i]
+        V, A, S = k.V[i], k.A[i], k.S[i]
+        for j in range(6):
+            V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * v[i]
+            A[j] = k.A[p, j] if p >= 0 else 0.0
+        A[0] += (V[1] * S[2] - V[2] * S[1]) * v[i]
+        A[1] += (V[2] * S[0] - V[0] * S[2]) * v[i]
+        A[2] += (V[0] * S[1] - V[1] * S[0]) * v[i]
+        A[3] += (V[1] * S[5] - V[2] * S[4] + V[4] * S[2] - V[5] * S[1]) * v[i]
+        A[4] += (V[2] * S[3] - V[0] * S[5] + V[5] * S[0] - V[3] * S[2]) * v[i]
+        A[5] += (V[0] * S[4] - V[1] * S[3] + V[3] * S[1] - V[4] * S[0]) * v[i]
+        B, f = k.body_inertia[i], k.f[i]
+        if B[0] == 0.0:
+            f[0] = f[1] = f[2] = f[3] = f[4] = f[5] = 0.0
+            continue
+        p0, p1, p2, p3, p4, p5 = times(B, V)
+        f[0], f[1], f[2], f[3], f[4], f[5] = times(B, A)
+        g = t.gravity
+        f[0] += V[1] * p2 - V[2] * p1 + V[4] * p5 - V[5] * p4 - (B[2] * g[2] - B[3] * g[1])
+        f[1] += V[2] * p0 - V[0] * p2 + V[5] * p3 - V[3] * p5 - (B[3] * g[0] - B[1] * g[2])
+        f[2] += V[0] * p1 - V[1] * p0 + V[3] * p4 - V[4] * p3 - (B[1] * g[1] - B[2] * g[0])
+        f[3] += V[1] * p5 - V[2] * p4 - B[0] * g[0]
+        f[4] += V[2] * p3 - V[0] * p5 - B[0] * g[1]
+        f[5] += V[0] * p4 - V[1] * p3 - B[0] * g[2]
+    for i in range(n - 1, -1, -1):
+        S, f, p = k.S[i], k.f[i], t.parent[i]
+        k.bias[i] = S[0] * f[0] + S[1] * f[1] + S[2] * f[2] + S[3] * f[3] + S[4] * f[4] + S[5] * f[5]
+        if p >= 0:
+            for j in range(6):
+                k.f[p, j] += f[j]
+
+
+@kernel
+def momentum(t, k):
+    """Momentum of the animal, ``k.momentum`` (12,); L qd of Eq. 11.
+
+    Angular about the centre of mass (kg m^2/s), linear (kg m/s), centre of mass (m), its velocity (m/s).
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `bias_force`.
+    """
+    m = x = y = z = l0 = l1 = l2 = p0 = p1 = p2 = 0.0
+    for i in range(t.bodies):
+        B = k.body_inertia[i]
+        a0, a1, a2, a3, a4, a5 = times(B, k.V[i])
+        m, x, y, z = m + B[0], x + B[1], y + B[2], z + B[3]
+        l0, l1, l2, p0, p1, p2 = l0 + a0, l1 + a1, l2 + a2, p0 + a3, p1 + a4, p2 + a5
+    x, y, z = x / m, y / m, z / m
+    h = k.momentum
+    h[0], h[1], h[2] = l0 - (y * p2 - z * p1), l1 - (z * p0 - x * p2), l2 - (x * p1 - y * p0)
+    h[3], h[4], h[5] = p0, p1, p2
+    h[6], h[7], h[8] = x, y, z
+    h[9], h[10], h[11] = p0 / m, p1 / m, p2 / m
+
+
+@kernel
+def place(k, body, r):
+    """Position in the world (m) of the point ``r`` (3,) of a body; -1 is the ground."""
+    if body < 0:
+        return r[0], r[1], r[2]
+    R, o = k.turn[body], k.origin[body]
+    return (
+        o[0] + R[0, 0] * r[0] + R[0, 1] * r[1] + R[0, 2] * r[2],
+        o[1] + R[1, 0] * r[0] + R[1, 1] * r[1] + R[1, 2] * r[2],
+        o[2] + R[2, 0] * r[0] + R[2, 1] * r[1] + R[2, 2] * r[2],
+    )
+
+
+@kernel
+def push(t, k, body, x, y, z, f0, f1, f2, row):
+    """Add to ``row`` (n,) the generalised force of a force (f0, f1, f2) at (x, y, z) on a body; J' W of Eq. 5.
+
+    Newton and metres in the world; with a unit force it is a row of the point's Jacobian.
+    """
+    m0, m1, m2 = y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0
+    j = body
+    while j >= 0:
+        S = k.S[j]
+        row[j] += S[0] * m0 + S[1] * m1 + S[2] * m2 + S[3] * f0 + S[4] * f1 + S[5] * f2
+        j = t.parent[j]
+
+
+@kernel
+def turn_force(t, k, body, m0, m1, m2, row):
+    """Add to ``row`` (n,) the generalised force of a moment on a body."""
+    j = body
+    while j >= 0:
+        S = k.S[j]
+        row[j] += S[0] * m0 + S[1] * m1 + S[2] * m2
+        j = t.parent[j]
+
+
+@kernel
+def point_motion(k, body, x, y, z):
+    """Velocity (m/s) and acceleration (m/s^2), joints not accelerating, of the point of a body at (x, y, z)."""
+    if body < 0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    V, A = k.V[body], k.A[body]
+    v0 = V[3] + V[1] * z - V[2] * y
+    v1 = V[4] + V[2] * x - V[0] * z
+    v2 = V[5] + V[0] * y - V[1] * x
+    return (
+        v0,
+        v1,
+        v2,
+        A[3] + A[1] * z - A[2] * y + V[1] * v2 - V[2] * v1,
+        A[4] + A[2] * x - A[0] * z + V[2] * v0 - V[0] * v2,
+        A[5] + A[0] * y - A[1] * x + V[0] * v1 - V[1] * v0,
+    )
+
+
+@kernel
+def cholesky(A, L, n):
+    """Factor a symmetric matrix, the first n rows of ``A``, into L L'; False where it is not positive definite."""
+    for i in range(n):
+        for j in range(i + 1):
+            s = A[i, j]
+            for c in range(j):
+                s -= L[i, c] * L[j, c]
+            if i == j:
+                if not s > 0.0:
+                    return False
+                L[i, i] = math.sqrt(s)
+            else:
+                L[i, j] = s / L[j, j]
+    return True
+
+
+@kernel
+def solve(L, b, n):
+    """Solve L L' x = b in place; n unknowns."""
+    for i in range(n):
+        s = b[i]
+        for c in range(i):
+            s -= L[i, c] * b[c]
+        b[i] = s / L[i, i]
+    for i in range(n - 1, -1, -1):
+        s = b[i]
+        for c in range(i + 1, n):
+            s -= L[c, i] * b[c]
+        b[i] = s / L[i, i]

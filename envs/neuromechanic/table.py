@@ -1,0 +1,174 @@
+"""Records of a model, of its state and of scratch space.
+
+Their arrays are padded to powers of two, and the loops run to the counts. So models of about the same size
+share one compilation, which is cached on disk, and still all addresses but one are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PARAMETERS = ("strength", "mass", "damping")
+"""Factors, one per row, on the muscles' maximal forces, on all masses and inertias, and on the joints' damping."""
+
+_COUNTS = [
+    "bodies",
+    "muscles",
+    "active",
+    "fibres",
+    "neurons",
+    "inputs",
+    "wrenches",
+    "pins",
+    "delays",
+    "depth",
+    "motors",
+    "fits",
+    "states",
+    "outputs",
+    "size",
+]
+
+
+def _power(least: int, *counts: int) -> int:
+    """Power of two of at least ``least`` and all ``counts``."""
+    return 1 << (max(least, *counts) - 1).bit_length()
+
+
+def pack(
+    arrays: Mapping[str, NDArray[Any]], counts: Mapping[str, int]
+) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
+    """Pack the arrays of a model into the record that the kernels read, and make the records of state and work.
+
+    Bodies stand after their parents; index -1 is the ground. A signal is a kind and an index. ``*_start`` delimit the
+    points of a muscle's path, the synapses of a neuron and the pieces of a spline.
+
+    Parameters
+    ----------
+    arrays : mapping
+        Constants by name, as `model` makes them.
+    counts : mapping
+        Numbers of bodies, muscles and so on.
+
+    Returns
+    -------
+    table : (1,) record
+    records : dict
+        ``row``, of an animal by the names that people use; ``state``, the same memory for the kernels; ``work``.
+
+    Notes
+    -----
+    A row: ``time`` s; ``step`` since reset; ``status``; the state vector of Eq. 3, z, which is ``q`` (rad or m) and
+    ``v`` of the joints, ``n`` of the control module, ``activation``, ``fibre_length`` (m) of compliant tendons;
+    ``input``, the drive; external ``wrench`` (force, moment); ``ring``, the past of delayed signals; as of the last
+    evaluation ``excitation``, ``force`` (N), ``neuron`` outputs and ``reaction`` (N) of the pins; the parameters.
+    """
+    b = _power(8, counts["bodies"])
+    lengths = [len(a) for k, a in arrays.items() if k not in ("point_body", "point_at", "point_cylinder")]
+    most = max(n for n in lengths)
+    c = _power(8, most - 1, -(-len(arrays["point_body"]) // 4), *(counts[k] for k in ("states", "outputs")))
+    past = counts["depth"] * counts["delays"]
+    ring = _power(256, past) if past else 1
+    fields: list[tuple[Any, ...]] = [(name, "i8") for name in _COUNTS]
+    for name, array in arrays.items():
+        if name == "gravity":
+            shape: tuple[int, ...] = (3,)
+        else:
+            first = 4 * c if name.startswith("point") else (c + 1 if name.endswith("_start") else c)
+            by_body = {"fit_at": (b,), "fit_a": (b,), "fit_B": (b, b)}
+            shape = (first, *by_body.get(name, array.shape[1:]))
+        fields.append((name, "i8" if array.dtype.kind == "i" else "f8", shape))
+    table = np.zeros(1, np.dtype(fields))
+    for name in _COUNTS:
+        table[name] = counts[name]
+    for name, array in arrays.items():
+        table[name][0][tuple(slice(0, n) for n in array.shape)] = array
+    z = 2 * b + 3 * c
+    kernel = np.dtype(
+        [
+            ("time", "f8"),
+            ("step", "f8"),
+            ("status", "f8"),
+            ("z", "f8", (z,)),
+            ("input", "f8", (c,)),
+            ("wrench", "f8", (c, 6)),
+            ("ring", "f8", (ring,)),
+            ("excitation", "f8", (c,)),
+            ("force", "f8", (c,)),
+            ("neuron", "f8", (c,)),
+            ("reaction", "f8", (c,)),
+            *[(name, "f8") for name in PARAMETERS],
+        ]
+    )
+    work = np.dtype(
+        [
+            ("turn", "f8", (b, 3, 3)),
+            ("origin", "f8", (b, 3)),
+            ("S", "f8", (b, 6)),
+            ("V", "f8", (b, 6)),
+            ("A", "f8", (b, 6)),
+            ("f", "f8", (b, 6)),
+            ("body_inertia", "f8", (b, 10)),
+            ("inertia", "f8", (b, 10)),
+            ("M", "f8", (b, b)),
+            ("L", "f8", (b, b)),
+            ("bias", "f8", (b,)),
+            ("tau", "f8", (b,)),
+            ("qdd", "f8", (b,)),
+            ("momentum", "f8", (12,)),
+            ("meet", "f8", (4, 3)),
+            ("arm", "f8", (c, b)),
+            ("length", "f8", (c,)),
+            ("rate", "f8", (c,)),
+            ("fibre", "f8", (c,)),
+            ("fibre_rate", "f8", (c,)),
+            ("slope", "f8", (c,)),
+            ("force", "f8", (c,)),
+            ("neuron", "f8", (c,)),
+            ("output", "f8", (c,)),
+            ("excitation", "f8", (c,)),
+            ("J", "f8", (c, b)),
+            ("drift", "f8", (c,)),
+            ("MJ", "f8", (c, b)),
+            ("schur", "f8", (c, c)),
+            ("reaction", "f8", (c,)),
+            ("dz", "f8", (z,)),
+            ("delayed", "f8", (c,)),
+            ("start", "f8", (z,)),
+            ("stage", "f8", (z,)),
+            ("total", "f8", (z,)),
+        ]
+    )
+    n, at = counts["bodies"], kernel.fields["z"][1]  # type: ignore[index]
+    shapes = {"q": n, "v": n, "n": counts["states"], "activation": counts["active"], "fibre_length": counts["fibres"]}
+    places: dict[str, tuple[Any, int]] = {}
+    for name in ("time", "step", "status"):
+        places[name] = "f8", kernel.fields[name][1]  # type: ignore[index]
+    for name, size in shapes.items():
+        places[name] = ("f8", (size,)), at
+        at += 8 * size
+    sizes = {
+        "input": (counts["inputs"],),
+        "wrench": (counts["wrenches"], 6),
+        "ring": (counts["depth"], counts["delays"]),
+        "excitation": (counts["muscles"],),
+        "force": (counts["muscles"],),
+        "neuron": (counts["neurons"],),
+        "reaction": (counts["pins"],),
+        **dict.fromkeys(PARAMETERS, ()),
+    }
+    for name, shape in sizes.items():
+        places[name] = ("f8", shape), kernel.fields[name][1]  # type: ignore[index]
+    row = np.dtype(
+        {
+            "names": list(places),
+            "formats": [form for form, _ in places.values()],
+            "offsets": [offset for _, offset in places.values()],
+            "itemsize": kernel.itemsize,
+        }
+    )
+    return table, {"row": row, "state": kernel, "work": work}

@@ -1,0 +1,603 @@
+"""The platform against MuJoCo, closed forms and its own invariants, and bad models with their errors."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, load
+from gymnosoma.envs.neuromechanic import muscles as hill
+from gymnosoma.envs.neuromechanic.hindlimb import asset
+
+ONE = np.zeros(1, np.int64)
+G = 9.81
+
+
+def pendulum(**joint):
+    return {
+        "schema": 1,
+        "gravity": [0, -G, 0],
+        "body": {
+            "rod": {
+                "joint": {"type": "revolute", "axis": [0, 0, 1], **joint},
+                "inertial": {"mass": 2.0, "centre": [0, -0.5, 0], "inertia": [0.1, 0.0, 0.1]},
+            }
+        },
+    }
+
+
+def tree(seed, n=7):
+    """Random tree of revolute and prismatic joints in space, with springs and damping."""
+    rng = np.random.default_rng(seed)
+    body = {}
+    for i in range(n):
+        R = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        moments = rng.uniform(0.5, 1.0, 3) * 0.01
+        J = R @ np.diag(moments) @ R.T
+        body[f"b{i}"] = {
+            "joint": {
+                "type": "prismatic" if rng.random() < 0.25 else "revolute",
+                "axis": rng.standard_normal(3).tolist(),
+                "at": (0.3 * rng.standard_normal(3)).tolist(),
+                "damping": float(rng.uniform(0, 0.2)),
+                "stiffness": float(rng.uniform(0, 2.0)),
+                "rest": float(rng.uniform(-0.5, 0.5)),
+            },
+            "inertial": {
+                "mass": float(rng.uniform(0.5, 2.0)),
+                "centre": (0.2 * rng.standard_normal(3)).tolist(),
+                "inertia": [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]],
+            },
+        }
+        if i:
+            body[f"b{i}"]["parent"] = f"b{rng.integers(i)}"
+    return {"schema": 1, "gravity": [1.0, -9.0, 2.0], "body": body}
+
+
+def in_mujoco(mujoco, model):
+    """The same bodies in MuJoCo."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.compiler.balanceinertia = False
+    spec.option.gravity = model["gravity"]
+    made = {"ground": spec.worldbody}
+    for name, body in model["body"].items():
+        joint, inertial = body["joint"], body["inertial"]
+        made[name] = made[body.get("parent", "ground")].add_body(name=name, pos=joint["at"])
+        made[name].add_joint(
+            type=mujoco.mjtJoint.mjJNT_HINGE if joint["type"] == "revolute" else mujoco.mjtJoint.mjJNT_SLIDE,
+            axis=joint["axis"],
+            damping=joint["damping"],
+            stiffness=joint["stiffness"],
+            springref=joint["rest"],
+        )
+        made[name].mass, made[name].ipos = inertial["mass"], inertial["centre"]
+        made[name].fullinertia, made[name].explicitinertial = inertial["inertia"], True
+    compiled = spec.compile()
+    return compiled, mujoco.MjData(compiled)
+
+
+def order_in(compiled, mujoco, animal):
+    """Positions of our joints among MuJoCo's, which stand depth first."""
+    names = [mujoco.mj_id2name(compiled, mujoco.mjtObj.mjOBJ_BODY, i + 1) for i in range(compiled.nv)]
+    return [names.index(name) for name in animal.model.bodies]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mass_matrix_and_bias_are_mujocos(seed):
+    mujoco = pytest.importorskip("mujoco")
+    model = tree(seed)
+    animal = Neuromechanic(model)
+    compiled, data = in_mujoco(mujoco, model)
+    order = order_in(compiled, mujoco, animal)
+    rng = np.random.default_rng(seed + 100)
+    q, v = rng.standard_normal((2, 7))
+    data.qpos[order], data.qvel[order] = q, v
+    mujoco.mj_forward(compiled, data)
+    full = np.zeros((7, 7))
+    mujoco.mj_fullM(compiled, data, full)
+    row = animal.rows(1)
+    animal.reset(row, ONE, {"q": q, "v": v})
+    k = animal.mechanics(row)
+    # Measured: 2e-14 of entries of order 10.
+    assert np.abs(k["M"] - full[np.ix_(order, order)]).max() < 1e-12
+    assert np.abs(k["bias"] - data.qfrc_bias[order]).max() < 1e-12
+    assert np.abs(k["qdd"] - data.qacc[order]).max() < 1e-10 * np.abs(k["qdd"]).max()
+
+
+def test_a_free_trajectory_is_mujocos():
+    """Runge-Kutta steps of 1 ms over 1 s, in both programs."""
+    mujoco = pytest.importorskip("mujoco")
+    model = tree(1)
+    animal = Neuromechanic(model, dt=1e-3, scheme="rk4")
+    compiled, data = in_mujoco(mujoco, model)
+    compiled.opt.timestep, compiled.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_RK4
+    order = order_in(compiled, mujoco, animal)
+    start = 0.3 * np.random.default_rng(0).standard_normal(7)
+    data.qpos[order] = start
+    run = simulate(animal, np.zeros(0), 1.0, every=0.5, start={"q": start})
+    mujoco.mj_step(compiled, data, 1000)
+    assert np.abs(run["q"][-1] - data.qpos[order]).max() < 1e-9  # measured: 2e-12
+
+
+def test_a_wrench_at_a_point_is_mujocos():
+    mujoco = pytest.importorskip("mujoco")
+    model = tree(2)
+    wrench = {"body": "b6", "at": [0.1, -0.2, 0.3], "force": [1.0, 2.0, -3.0], "moment": [0.3, -0.1, 0.2]}
+    animal = Neuromechanic(model | {"wrench": {"w": wrench}})
+    without = Neuromechanic(model)
+    compiled, data = in_mujoco(mujoco, model)
+    order = order_in(compiled, mujoco, animal)
+    q = np.random.default_rng(3).standard_normal(7)
+    data.qpos[order] = q
+    mujoco.mj_forward(compiled, data)
+    body = compiled.body("b6").id
+    point = data.xpos[body] + data.xmat[body].reshape(3, 3) @ wrench["at"]
+    force = np.zeros(7)
+    mujoco.mj_applyFT(compiled, data, wrench["force"], wrench["moment"], point, body, force)
+    taus = []
+    for one in (animal, without):
+        row = one.rows(1)
+        one.reset(row, ONE, {"q": q})
+        taus.append(one.mechanics(row)["tau"])
+    assert np.abs(taus[0] - taus[1] - force[order]).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", ["rk45", "dop853", "rk4"])
+def test_a_pendulum_swings_as_elliptic_functions_say(method):
+    from scipy.special import ellipj, ellipk
+
+    inertia, start = 0.1 + 2.0 * 0.25, 1.5
+    omega, m = np.sqrt(2.0 * G * 0.5 / inertia), np.sin(start / 2) ** 2
+    if method == "rk4":
+        run = simulate(Neuromechanic(pendulum(), scheme="rk4"), np.zeros(0), 2.0, every=0.1, start={"q": [start]})
+    else:
+        run = Neuromechanic(pendulum()).integrate(2.0, 0.1, method, {"q": [start]}, tolerance=1e-11)
+    sn = ellipj(ellipk(m) - omega * run.time, m)[0]
+    assert np.abs(run["q"][:, 0] - 2 * np.arcsin(np.sqrt(m) * sn)).max() < 3e-9  # measured: 5e-10 at most
+
+
+def test_orders_of_the_fixed_step_schemes():
+    def end(scheme, dt):
+        animal = Neuromechanic(pendulum(damping=0.2), dt=dt, scheme=scheme)
+        return simulate(animal, np.zeros(0), 1.0, every=1.0, start={"q": [1.0]})["q"][-1, 0]
+
+    exact = Neuromechanic(pendulum(damping=0.2)).integrate(1.0, 1.0, "dop853", {"q": [1.0]}, tolerance=1e-12)
+    for scheme, order in (("semi_implicit", 1), ("rk4", 4)):
+        errors = [abs(end(scheme, dt) - exact["q"][-1, 0]) for dt in (0.02, 0.01)]
+        assert abs(np.log2(errors[0] / errors[1]) - order) < 0.15
+
+
+def test_energy_of_an_undamped_tree_stays():
+    model = tree(4)
+    for body in model["body"].values():
+        body["joint"]["damping"] = 0.0
+    run = Neuromechanic(model).integrate(1.0, 0.1, "dop853", {"v": np.ones(7)}, tolerance=1e-10)
+    assert np.ptp(run["energy"]) < 1e-6 * np.abs(run["energy"]).max()  # measured: 3e-9
+
+
+# Muscles
+
+
+def test_curves_at_tabulated_points():
+    assert hill.force_length(hill.DE_GROOTE, 0.95) == pytest.approx(0.9786, abs=5e-5)  # settled from Neuromechanic
+    assert hill.force_length(hill.DE_GROOTE, 1.0) == pytest.approx(1.0, abs=2e-2)
+    assert hill.force_length(hill.THELEN, 1.0) == 1.0
+    for curves in (hill.DE_GROOTE, hill.THELEN):
+        assert hill.passive_force(curves, 1.6) == pytest.approx(1.0)
+        assert hill.force_velocity(curves, 0.0)[0] == pytest.approx(1.0, abs=2e-3)
+        assert hill.force_velocity(curves, -1.0)[0] == pytest.approx(0.0, abs=1e-2)
+        for v in np.linspace(-0.9, 0.5, 9):
+            f, slope = hill.force_velocity(curves, v)
+            assert hill.velocity_of(curves, f) == pytest.approx(v, abs=1e-12)
+            h = 1e-6
+            ahead, behind = (hill.force_velocity(curves, v + s)[0] for s in (h, -h))
+            assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
+    assert hill.tendon_force(1.049) == pytest.approx(1.0)
+    for f in (0.0, 0.3, 1.2):
+        assert hill.tendon_force(hill.tendon_length(f)) == pytest.approx(f, abs=1e-14)
+
+
+@pytest.mark.parametrize("kind", [hill.SMOOTH, hill.SWITCHED, hill.ZAJAC])
+def test_activation_follows_excitation(kind):
+    for e in (0.0, 0.3, 1.0):
+        assert hill.activation_rate(kind, 0.015, 0.06, e, e) == pytest.approx(0.0, abs=1e-15) or kind == hill.ZAJAC
+    assert hill.activation_rate(kind, 0.015, 0.06, 1.0, 0.2) > 0 > hill.activation_rate(kind, 0.015, 0.06, 0.0, 0.5)
+    # Far from each other the smooth blend is the switch.
+    if kind == hill.SMOOTH:
+        for e, a in ((1.0, 0.1), (0.0, 0.9)):
+            switched = hill.activation_rate(hill.SWITCHED, 0.015, 0.06, e, a)
+            assert hill.activation_rate(kind, 0.015, 0.06, e, a) == pytest.approx(switched, rel=1e-6)
+
+
+def wrapped(path, **more):
+    model = pendulum(start=0.4)
+    model["cylinder"] = {
+        "pulley": {"body": "ground", "at": [0, 0, 0], "axis": [0, 0, 1], "side": [1, 0, 0], "radius": 0.05}
+    }
+    model["muscle"] = {"m": {"model": {"type": "proportional", "max_force": 10.0}, "path": path, "excitation": 0.5}}
+    return model | more
+
+
+PATHS = {
+    "straight": [["ground", 0.1, 0.2, 0.0], ["rod", 0.05, -0.3, 0.1]],
+    "via": [["ground", 0.1, 0.2, 0.0], ["ground", 0.1, 0.05, 0.0], ["rod", 0.08, -0.1, 0.0], ["rod", 0.05, -0.3, 0.1]],
+    "cylinder": [["ground", 0.0, 0.2, 0.0], {"cylinder": "pulley"}, ["rod", 0.0, -0.3, 0.1]],
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_moment_arms_are_gradients_of_the_length(name):
+    animal = Neuromechanic(wrapped(PATHS[name]))
+    row, h = animal.rows(1), 1e-6
+    for q in np.linspace(-1.0, 1.0, 7):
+        lengths = []
+        for s in (h, -h, 0.0):
+            animal.reset(row, ONE, {"q": [q + s], "v": [0.7]})
+            k = animal.mechanics(row)
+            lengths.append(k["length"][0])
+        assert k["arm"][0, 0] == pytest.approx((lengths[1] - lengths[0]) / (2 * h), abs=1e-9)
+        assert k["rate"][0] == pytest.approx(-0.7 * k["arm"][0, 0], abs=1e-15)
+
+
+def test_a_cylinder_is_a_pulley():
+    """On a pulley about the joint's axis the moment arm is its radius, and the arc joins two tangents."""
+    model = wrapped([["ground", 0.0, 0.2, 0.0], {"cylinder": "pulley"}, ["rod", 0.0, -0.3, 0.0]])
+    animal = Neuromechanic(model)
+    row = animal.rows(1)
+    for q in (-0.3, 0.0, 0.3):
+        animal.reset(row, ONE, {"q": [q]})
+        k = animal.mechanics(row)
+        arc = np.pi - np.arccos(0.05 / 0.2) - np.arccos(0.05 / 0.3) - q
+        assert k["length"][0] == pytest.approx(np.sqrt(0.2**2 - 0.05**2) + np.sqrt(0.3**2 - 0.05**2) + 0.05 * arc)
+        assert k["arm"][0, 0] == pytest.approx(0.05)
+
+
+def hanging(kind, **more):
+    """A mass on a vertical muscle."""
+    muscle = {"type": kind, "max_force": 100.0, "optimal_length": 0.1, "slack_length": 0.2, "pennation": 0.2} | more
+    return {
+        "schema": 1,
+        "gravity": [0, -G, 0],
+        "body": {
+            "weight": {
+                "joint": {"type": "prismatic", "axis": [0, 1, 0], "at": [0, -0.31, 0]},
+                "inertial": {"mass": 3.0},
+            }
+        },
+        "muscle": {"m": {"model": muscle, "path": [["ground", 0, 0, 0], ["weight", 0, 0, 0]], "excitation": "input.m"}},
+    }
+
+
+@pytest.mark.parametrize("kind", ["rigid_tendon", "compliant_tendon"])
+@pytest.mark.parametrize("curves", ["de_groote", "thelen"])
+def test_a_weight_comes_to_rest_where_the_muscle_carries_it(kind, curves):
+    animal = Neuromechanic(hanging(kind, curves=curves), dt=1e-3)
+    run = simulate(animal, np.array([0.3]), 20.0, every=1.0, start={"activation": [0.3]})
+    assert run["muscle_force"][-1, 0] == pytest.approx(3.0 * G, rel=1e-3)
+    assert abs(run["v"][-1, 0]) < 1e-4
+
+
+def test_a_stiff_tendon_is_a_rigid_one():
+    """With a tendon a twentieth as long the two models differ by its few per cent of stretch only."""
+    paths = {}
+    for kind in ("rigid_tendon", "compliant_tendon"):
+        model = hanging(kind, slack_length=0.01)
+        model["body"]["weight"]["joint"]["at"] = [0, -0.12, 0]
+        animal = Neuromechanic(model, dt=2e-4)
+        paths[kind] = simulate(animal, np.array([0.3]), 0.5, every=0.05, start={"activation": [0.3]})["q"][:, 0]
+    gap = np.abs(paths["rigid_tendon"] - paths["compliant_tendon"]).max()
+    assert gap < 0.049 * 0.01 * 2  # measured: 0.6 mm, the tendon stretches by up to 0.5 mm
+
+
+def test_light_segments_need_implicit_muscle_damping():
+    """A hand of 10 g with a strong muscle relaxes at 1e4 /s: 2 ms steps follow, where explicit ones would explode."""
+    model = pendulum(start=0.3, stiffness=20.0)
+    model["body"]["rod"]["inertial"] = {"mass": 0.01, "centre": [0, -0.05, 0], "inertia": [1e-5, 0, 1e-5]}
+    muscle = {"type": "rigid_tendon", "max_force": 600.0, "optimal_length": 0.1, "slack_length": 0.2}
+    for name, side in (("flexor", 0.03), ("extensor", -0.03)):
+        path = [["ground", side, 0.25, 0.0], ["rod", side, -0.05, 0.0]]
+        model.setdefault("muscle", {})[name] = {"model": muscle, "path": path, "excitation": 0.3}
+    fast = Neuromechanic(model, dt=2e-3)
+    start = {"activation": [0.3, 0.3]}
+    row = fast.rows(1)
+    fast.reset(row, ONE, start)
+    k = fast.mechanics(row)
+    rate = np.sum(k["slope"] * k["arm"][:, 0] ** 2) / k["M"][0, 0]
+    assert rate * fast.dt > 10
+    rough = simulate(fast, np.zeros(0), 0.2, every=0.02, start=start)
+    fine = simulate(Neuromechanic(model, dt=1e-5), np.zeros(0), 0.2, every=0.02, start=start)
+    assert np.abs(rough["q"] - fine["q"]).max() < 0.01  # measured: 0.002
+
+
+# Models as data
+
+ARM = asset("arm")
+
+
+def test_a_file_and_a_dict_are_the_same(tmp_path):
+    import tomllib
+    from importlib import resources
+
+    path = resources.files("gymnosoma.assets").joinpath("neuromechanic/arm.toml")
+    text = path.read_text()
+    copied = tmp_path / "arm.toml"
+    copied.write_text(text)
+    assert len([line for line in text.splitlines() if line.strip()]) == 26
+    one, two = load(copied), load(tomllib.loads(text))
+    assert one.bodies == two.bodies == ("upper", "fore")
+    assert one.inputs == ("triceps", "biceps")
+    assert all(np.array_equal(one.arrays[name], two.arrays[name]) for name in one.arrays)
+
+
+def without(model, *path):
+    for key in path[:-1]:
+        model = model[key]
+    del model[path[-1]]
+
+
+def edit(*path, value):
+    def change(model):
+        at = model
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] = value
+
+    return change
+
+
+LOOP = {
+    "a": {"synapse": [{"from": "neuron.b"}]},
+    "b": {"synapse": [{"from": "neuron.a"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (edit("body", "upper", "parent", value="fore"), r"body.\w+.parent makes a cycle: \w+ -> \w+ -> \w+"),
+        (edit("body", "fore", "parent", value="uper"), "body.fore.parent: body 'uper' is not known; known are ground"),
+        (edit("body", "fore", "inertial", "mass", value=-1.0), "body.fore.inertial.mass must be .* got -1.0"),
+        (
+            edit("body", "fore", "inertial", value={"mass": 0}),
+            "body.fore.inertial.mass must be greater than 0: nothing",
+        ),
+        (
+            edit("body", "fore", "inertial", "inertia", value=[1, 0.1, 0.1]),
+            "body.fore.inertial.inertia must be moments",
+        ),
+        (edit("body", "fore", "joint", "axis", value=[0, 0, 0]), "body.fore.joint.axis must not be zero"),
+        (edit("body", "fore", "joint", "axis", value=[0, 1]), "body.fore.joint.axis must be a list of 3 numbers"),
+        (
+            edit("body", "fore", "joint", "type", value="ball"),
+            "body.fore.joint.type must be one of revolute, prismatic",
+        ),
+        (edit("body", "fore", "joint", "damping", value=float("nan")), "body.fore.joint.damping must be a number"),
+        (edit("body", "fore", "jiont", value={}), "body.fore.jiont is not known; allowed are parent, joint, inertial"),
+        (lambda model: without(model, "body", "fore", "joint"), "body.fore.joint is missing"),
+        (edit("gravty", value=[0, 0, 0]), "model.gravty is not known; allowed are schema, gravity"),
+        (edit("schema", value=2), "model.schema must be 1, got 2"),
+        (lambda model: model["neuron"].update(LOOP), r"neuron.\w.synapse without delay makes a cycle: \w -> \w -> \w"),
+        (
+            edit("neuron", "reflex", "synapse", 0, "from", value="muscle.biceps.size"),
+            r"synapse\[0\].from: a muscle has",
+        ),
+        (edit("neuron", "reflex", "synapse", 0, "from", value="muscle.b.length"), "muscle 'b' is not known; known are"),
+        (edit("neuron", "reflex", "synapse", 0, "from", value="thought"), r"synapse\[0\].from must be one of joint"),
+        (edit("neuron", "reflex", "synapse", 0, "delay", value=-0.1), r"synapse\[0\].delay must be .* -0.1"),
+        (edit("neuron", "reflex", "shape", "low", value=2.0), "neuron.reflex.shape.low must be less than high"),
+        (
+            edit("muscle", "biceps", "path", value=[["ground", 0, 0, 0]]),
+            "muscle.biceps.path must be a list of at least 2",
+        ),
+        (edit("muscle", "biceps", "path", 1, value=["hand", 0, 0, 0]), r"muscle.biceps.path\[1\]: body 'hand'"),
+        (edit("muscle", "biceps", "model", "max_force", value=0.0), "muscle.biceps.model.max_force must be .* 0.0"),
+        (
+            edit("muscle", "biceps", "model", "type", value="hill"),
+            "muscle.biceps.model.type must be one of rigid_tendon",
+        ),
+        (edit("muscle", "biceps", "excitation", value=1.5), "muscle.biceps.excitation must be .* 1.5"),
+        (edit("muscle", "biceps", "length", value={}), "muscle.biceps must have either path or length"),
+        (edit("body", value={}), "model.body must hold at least one body"),
+    ],
+)
+def test_bad_models_are_named(change, message):
+    model = copy.deepcopy(ARM)
+    if isinstance(model, dict):
+        change(model)
+    with pytest.raises(ValueError, match=message):
+        load(model)
+
+
+def test_a_delay_must_fit_the_time_step():
+    with pytest.raises(ValueError, match=r"delay must be a whole number of time steps of 0.007 s, got 0.03 s"):
+        Neuromechanic(ARM, dt=7e-3)
+    with pytest.raises(ValueError, match="cannot simulate delays"):
+        Neuromechanic(ARM).integrate(0.1, 0.1)
+
+
+@pytest.mark.parametrize("text", ["schema = ", "no file"])
+def test_unreadable_files_are_named(tmp_path, text):
+    path = tmp_path / "model.toml"
+    if text != "no file":
+        path.write_text(text)
+    with pytest.raises(ValueError, match=r"model.toml' cannot be read"):
+        load(path)
+
+
+# Neurons, modules, pins
+
+
+def test_shapes_splines_and_offsets():
+    """Each shaping function of Eq. 9 on a spline of time, once its synapse's gain and offset have acted."""
+    times, values = [0.0, 0.1, 0.2, 0.3], [0.0, 1.0, -1.0, 0.5]
+    shapes = {
+        "linear": ({"type": "linear"}, lambda s: s),
+        "sigmoid": ({"type": "sigmoid"}, lambda s: 1 / (1 + np.exp(-s))),
+        "tanh": ({"type": "tanh"}, np.tanh),
+        "step": ({"type": "heaviside", "low": -2.0, "high": 3.0}, lambda s: np.where(s >= 0, 3.0, -2.0)),
+        "clip": ({"type": "saturate", "low": -0.5, "high": 0.7}, lambda s: np.clip(s, -0.5, 0.7)),
+    }
+    model = pendulum() | {"spline": {"s": {"times": times, "values": values}}}
+    synapse = {"from": "spline.s", "gain": 2.0, "offset": 0.1}
+    model["neuron"] = {name: {"shape": shape, "synapse": [synapse]} for name, (shape, _) in shapes.items()}
+    animal = Neuromechanic(model)
+    run = simulate(animal, np.zeros(0), 0.4, every=0.01)
+    from scipy.interpolate import CubicSpline
+
+    seen = run.time[1:] - animal.dt  # neurons are recorded as of the beginning of the last step
+    s = 2.0 * (CubicSpline(times, values, bc_type="natural")(np.minimum(seen, 0.3)) - 0.1)
+    for j, (_, function) in enumerate(shapes.values()):
+        assert np.abs(run["neurons"][1:, j] - function(s)).max() < 1e-12
+
+
+@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4"])
+def test_a_delay_is_a_delay(scheme):
+    model = pendulum(start=1.0)
+    model["neuron"] = {
+        "past": {"synapse": [{"from": "joint.rod.position", "delay": 0.05}]},
+        "older": {"synapse": [{"from": "neuron.past", "delay": 0.02}]},
+    }
+    run = simulate(Neuromechanic(model, scheme=scheme), np.zeros(0), 0.5, every=1e-3)
+    angle = np.concatenate([np.full(100, 1.0), run["q"][:, 0]])
+    for j, delay in ((0, 50), (1, 70)):
+        assert np.array_equal(run["neurons"][1:, j], angle[100 - delay : 100 - delay + 500])
+
+
+def test_a_control_module_integrates_momentum():
+    """A free body in the plane: the integral of linear momentum is mass times way."""
+    slide = {"type": "prismatic", "at": [0, 0, 0]}
+    model = {
+        "schema": 1,
+        "gravity": [0, -G, 0],
+        "body": {
+            "x": {"joint": slide | {"axis": [1, 0, 0]}},
+            "y": {"parent": "x", "joint": slide | {"axis": [0, 1, 0]}},
+            "turn": {
+                "parent": "y",
+                "joint": {"type": "revolute", "axis": [0, 0, 1]},
+                "inertial": {"mass": 2.0, "centre": [0.1, 0, 0], "inertia": [0.01, 0.01, 0.02]},
+            },
+        },
+        "neuron": {"way": {"synapse": [{"from": "module.com.3"}]}},
+    }
+    animal = Neuromechanic(model, scheme="rk4", modules={"com": COM})
+    run = simulate(animal, np.zeros(0), 0.5, every=0.1, start={"v": [1.0, 2.0, 3.0]})
+    way = 2.0 * (run["centre"] - run["centre"][0])
+    assert np.abs(run["module_state"][:, 3:] - way).max() < 1e-10
+    # Nothing turns a free body: its angular momentum about the centre of mass stays 0.02 * 3.
+    assert np.abs(run["module_state"][:, 2] - 0.06 * run.time).max() < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("modules", "message"),
+    [
+        ({"a": COM, "b": COM}, "modules must hold at most one control module, got a, b"),
+        ({"com": Module(-1, 0, None)}, "modules: states and outputs must be at least 0"),
+        ({"com": COM}, "module 'com' has 12 outputs, counted from 0, got 'module.com.12'"),
+        ({}, "module 'com' is not known"),
+    ],
+)
+def test_wrong_modules_are_named(modules, message):
+    model = pendulum() | {"neuron": {"n": {"synapse": [{"from": "module.com.12"}]}}}
+    with pytest.raises(ValueError, match=message):
+        load(model, modules)
+
+
+def test_pinned_ends_stay_and_carry_the_weight():
+    """Two rods that hang from two points, a closed chain: the pins carry half of the weight each."""
+    rod = {"mass": 1.0, "centre": [0, -0.25, 0], "inertia": [0.02, 0.0, 0.02]}
+    joint = {"type": "revolute", "axis": [0, 0, 1]}
+    a = np.arccos(0.3 / 0.5)
+    model = {
+        "schema": 1,
+        "gravity": [0, -G, 0],
+        "body": {
+            "one": {"joint": joint | {"at": [-0.3, 0, 0], "start": np.pi / 2 - a}, "inertial": rod},
+            "two": {"parent": "one", "joint": joint | {"at": [0, -0.5, 0], "start": 2 * a}, "inertial": rod},
+        },
+        "pin": {"end": {"point": ["two", 0, -0.5, 0], "to": ["ground", 0.3, 0, 0], "axes": [[1, 0, 0], [0, 1, 0]]}},
+    }
+    animal = Neuromechanic(model)
+    row = animal.rows(1)
+    assert animal.mechanics(row)["reaction"][1] == pytest.approx(G)  # by symmetry
+    run = simulate(animal, np.zeros(0), 1.0, every=0.1)
+    assert np.abs(run["q"] - run["q"][0]).max() < 1e-9
+
+
+def test_pins_do_no_work_and_do_not_drift():
+    """A four-bar swings: energy stays while its pin holds."""
+    joint = {"type": "revolute", "axis": [0, 0, 1]}
+    rod = {"mass": 1.0, "centre": [0, -0.25, 0], "inertia": [0.02, 0.0, 0.02]}
+    model = {
+        "schema": 1,
+        "gravity": [0, -G, 0],
+        "body": {
+            "a": {"joint": joint, "inertial": rod},
+            "b": {"parent": "a", "joint": joint | {"at": [0, -0.5, 0], "start": np.pi / 2}, "inertial": rod},
+            "c": {"parent": "b", "joint": joint | {"at": [0, -0.5, 0], "start": np.pi / 2}, "inertial": rod},
+        },
+        "pin": {"p": {"point": ["c", 0, -0.5, 0], "to": ["ground", 0.5, 0, 0], "axes": [[1, 0, 0], [0, 1, 0]]}},
+    }
+    # The rates 1, -1, 1 move the rods a and c side by side.
+    run = Neuromechanic(model).integrate(2.0, 0.1, "dop853", {"v": [1.0, -1.0, 1.0]}, tolerance=1e-10)
+    assert np.ptp(run["energy"]) < 1e-7
+    assert np.abs(run["q"][:, 0] + run["q"][:, 1] - np.pi / 2).max() < 1e-7
+    assert np.ptp(run["q"][:, 0]) > 0.2
+
+
+# Rows
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_do_not_depend_on_each_other(threads):
+    animal = Neuromechanic(ARM, threads=threads)
+    rows, ids = animal.rows(7), np.arange(7)
+    starts = np.random.default_rng(0).uniform(-0.5, 0.5, (7, 2))
+    animal.reset(rows, ids, {"q": starts, "strength": np.linspace(0.8, 1.2, 7)})
+    animal.advance(rows, ids, np.full((7, 2), 0.2), 300)
+    alone, one = Neuromechanic(ARM), Neuromechanic(ARM).rows(1)
+    for i in range(7):
+        alone.reset(one, ONE, {"q": starts[i], "strength": np.linspace(0.8, 1.2, 7)[i]})
+        alone.advance(one, ONE, np.full((1, 2), 0.2), 300)
+        assert all(np.array_equal(one[name][0], rows[name][i]) for name in rows.dtype.names)
+
+
+def test_a_broken_state_is_told_and_left_out():
+    animal = Neuromechanic(pendulum())
+    rows, ids = animal.rows(4), np.arange(4)
+    rows["mass"][1:] = np.nan, 0.0, 1.0
+    rows["v"][3] = 2e4
+    animal.advance(rows, ids, np.zeros((4, 0)), 10)
+    told = [animal.failures.get(status) for status in rows["status"]]
+    assert told == [None, "the state is not finite", "masses or pins are singular", "a joint moves too fast"]
+    assert np.isfinite(rows["q"]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scheme": "euler"}, "scheme must be one of semi_implicit, rk4, got 'euler'"),
+        ({"dt": 0.0}, "dt must be .* 0.0"),
+        ({"threads": 0}, "threads must be .* 0"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Neuromechanic(ARM, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ({"angle": 0.0}, "start: 'angle' is not known; allowed are q, v"),
+        ({"q": [0.0, 1.0, 2.0]}, "start: q must have shape"),
+        ({"q": np.nan}, "start: q must be finite"),
+        ({"mass": -1.0}, "start: mass must be finite and at least 0"),
+    ],
+)
+def test_wrong_starts_are_named(start, message):
+    animal = Neuromechanic(ARM)
+    with pytest.raises(ValueError, match=message):
+        animal.reset(animal.rows(1), ONE, start)
