@@ -238,11 +238,12 @@ def figures(figure: tuple[Literal[2, 3, 4, 5], ...] = (2, 3, 4, 5), folder: Path
 
 
 def speed(
-    animal: tuple[Literal["worm", "lamprey", "whisker_chain", "whisker_rod"], ...] = (
+    animal: tuple[Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic"], ...] = (
         "worm",
         "lamprey",
         "whisker_chain",
         "whisker_rod",
+        "neuromechanic",
     ),
     seconds: float = 10.0,
     repeats: int = 5,
@@ -259,15 +260,19 @@ def speed(
     _writable(json_file)
     from dataclasses import asdict
 
+    from . import limbs
     from . import speed as measured
 
     if not seconds > 0 or repeats < 1:
         raise ValueError(f"seconds must be greater than 0 and repeats at least 1, got {seconds!r} and {repeats!r}")
     parts: dict[str, Callable[[], list[measured.Row]]] = {}
     for name in animal:
-        parts[f"Simulation: {name}"] = (
-            partial(measured.bodies, seconds, repeats) if name == "worm" else partial(measured.models, name, repeats)
-        )
+        if name == "worm":
+            parts[f"Simulation: {name}"] = partial(measured.bodies, seconds, repeats)
+        elif name == "neuromechanic":
+            parts["Simulation: the cat's hindlimb"] = partial(limbs.limbs, repeats)
+        else:
+            parts[f"Simulation: {name}"] = partial(measured.models, name, repeats)
     parts["Environments: steps a second"] = partial(measured.environments, animal, repeats)
     if "worm" in animal:
         parts["Environments: time of a call"] = partial(measured.overhead, repeats)
