@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from gymnosoma.agents import cli, speed
+from gymnosoma.agents import cli, limbs, speed
 from gymnosoma.agents.benchmark import _normalise, interval, search
 from gymnosoma.agents.evaluate import evaluate, find_policy
 from gymnosoma.envs import CATALOGUE, tolerance
@@ -79,7 +79,13 @@ def test_speed_is_reported(animal, peer, tmp_path, monkeypatch, capsys):
 
 def test_all_animals_are_timed():
     animals = {task.partition(".")[0] for _, task, *_ in CATALOGUE}
-    assert {"worm", *speed.CASES} == animals == set(speed.ENVIRONMENTS)
+    assert {"worm", *speed.CASES, "neuromechanic"} == animals == set(speed.ENVIRONMENTS)
+
+
+def test_hindlimb_is_timed():
+    rows = limbs.limbs(1)
+    assert all(row.value > 0 for row in rows)
+    assert sum("muscles" in row.what for row in rows) == 2
 
 
 def test_lamprey_is_timed_with_and_without_its_cord():
