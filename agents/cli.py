@@ -37,17 +37,15 @@ Options = Annotated[
 
 
 def list_() -> None:
-    """Show all environments: how long, how many actions and observations, reference controllers, what is asked."""
-    table = Table()
-    for column in ("id", "seconds", "acts", "sees", "references", "task"):
-        table.add_column(column, no_wrap=column not in ("references", "task"))
+    """Show all environments: what is asked, for how long, what actions may mean, reference controllers."""
+    table = Table(box=None, show_header=False, padding=(0, 1, 1, 0))
     for name, *_ in gymnosoma.envs.CATALOGUE:
         env_id = full_id(name)
         task, spec = task_of(env_id), gymnasium.spec(env_id)
         first = (type(task).__doc__ or "").strip().splitlines()[0]
-        seconds = f"{(spec.max_episode_steps or 0) / task.rate:g} at {task.rate:g} Hz"
-        sizes = str(task.action_size), str(task.layout.size)
-        table.add_row(name, seconds, *sizes, ", ".join(references(env_id)), first)
+        seconds = f"{(spec.max_episode_steps or 0) / task.rate:.4g} s at {task.rate:g} Hz"
+        sizes = f"{task.layout.size} observations, {task.action_size} actions ({', '.join(task.levels)})"
+        table.add_row(f"[bold]{name}", f"{first}\n[dim]{seconds}; {sizes}; references: {', '.join(references(env_id))}")
     Console().print(table)
 
 

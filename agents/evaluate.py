@@ -111,7 +111,7 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
 
 
 def _play(controller: Callable[[Any], Any], task: Task) -> Agent:
-    if getattr(task, "actions", None) == "residual":
+    if task.actions == "residual":
         return Constant(np.zeros(task.action_size, np.float32))
     return Controlled(controller(task), task)
 

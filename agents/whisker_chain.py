@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
@@ -17,7 +18,7 @@ from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE
 Signals = Mapping[str, NDArray[np.float64]]
 
 
-class _Held:
+class _Held(ABC):
     """Controller with memory per row, which ``first`` clears; its drive starts with the base's acceleration."""
 
     memory: Mapping[str, float] = {}
@@ -35,11 +36,11 @@ class _Held:
         self._memory = kept
         return self._decide(t, {name: value[:, 0] for name, value in signals.items()}, kept)
 
+    @abstractmethod
     def _decide(
         self, t: NDArray[np.float64], seen: Signals, kept: dict[str, NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """Drive (B, nu) from signals (B,) each; ``kept`` may be changed."""
-        raise NotImplementedError
 
     def towards(self, seen: Signals, rate: NDArray[np.float64] | float, limit: float) -> NDArray[np.float64]:
         """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""

@@ -218,7 +218,7 @@ class Bodies:
     def _identity(self) -> str:
         """Task, action level, scheme and time step: what a snapshot must agree in."""
         task = self.task
-        level, scheme = getattr(task, "actions", None), getattr(task.animal, "scheme", None)
+        level, scheme = task.actions, getattr(task.animal, "scheme", None)
         return f"{type(task).__module__}:{type(task).__name__}, {level}, {scheme}, dt {task.animal.dt:g} s"
 
     def show(self) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,23 +105,48 @@ class Score:
     factor: float = 1.0
 
 
-class Task(Protocol):
+class Task(ABC):
     """What ``core/batch.py`` asks of a task; ``envs/worm/tasks.py`` holds examples.
 
     A task is NumPy over rows and holds nothing itself: what it must remember of a row is a record of
     ``memory``. Results for a row must not depend on how many rows there are: elementwise operations and
     sums along the last axis are safe, matrix products are not.
+
+    Parameters
+    ----------
+    actions : str, optional
+        One of ``levels``, the first by default.
+    rate : float, Hz, optional
+        Of the control, instead of the task's.
+
+    Raises
+    ------
+    ValueError
+        For another action level, or a rate that is not finite and greater than 0.
     """
 
-    animal: Animal
+    levels: tuple[str, ...]
+    """What actions may mean, the default first."""
     rate: float
+    animal: Animal
     action_size: int
     layout: Layout
     memory: np.dtype[Any]
-    options: Mapping[str, Option]
-    endings: Mapping[float, str]
-    score: Score
+    options: Mapping[str, Option] = {}
+    endings: Mapping[float, str] = {}
+    """Failures: status that ``terminated`` gives, and why the episode is over."""
+    score = Score("return")
 
+    def __init__(self, actions: str | None = None, rate: float | None = None) -> None:
+        self.actions = self.levels[0] if actions is None else actions
+        if self.actions not in self.levels:
+            raise ValueError(f"actions must be one of {', '.join(self.levels)}, got {actions!r}")
+        if rate is not None:
+            if not (np.isfinite(rate) and rate > 0):
+                raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
+            self.rate = rate
+
+    @abstractmethod
     def reset(
         self,
         rows: NDArray[Any],
@@ -131,23 +157,33 @@ class Task(Protocol):
     ) -> None:
         """Start an episode in ``rows[ids]``; ``rngs`` and each of ``options`` have an entry per id."""
 
+    @abstractmethod
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Drive in SI (B, nu) from actions (B, action_size) in [-1, 1]; called before the physics."""
 
+    @abstractmethod
+    def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Action (B, action_size) whose command comes closest to a drive in SI (B, nu)."""
+
+    @abstractmethod
     def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
         """Observations (B, d)."""
 
+    @abstractmethod
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Rewards (B,); called once after the physics of each period, so it may note progress in memory."""
 
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Ending (B,) of each row: 0 while it goes on; a key of ``endings`` if it failed; else success."""
-
+    @abstractmethod
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Physical quantities in SI, each with a leading axis of B, none a view of its arguments."""
 
-    def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action (B, action_size) whose command comes closest to a drive in SI (B, nu)."""
+    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Ending (B,) of each row: 0 while it goes on, a key of ``endings`` for a failure, else success."""
+        return np.zeros(len(rows))
+
+    def physical(self, options: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """Those of the reset's options that are parameters of the animal."""
+        return {name: options[name] for name in self.animal.parameters if name in options}
 
 
 def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class Lamprey:
         For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of the links.
     """
 
-    parameters = PARAMETERS
+    parameters: tuple[str, ...] = PARAMETERS
     check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {BENT: f"a joint was bent beyond {LIMIT:g} rad", BROKEN: "the state is not finite"}
 
@@ -124,7 +124,7 @@ class Lamprey:
             self._constants = (self.params.links(), self.cord.record())
         self._steps = steps
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads)
-        self.signals = {
+        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "centre": lambda rows: rows["centre"],
             "centre_velocity": lambda rows: rows["centre_velocity"],
             "link_angle": lambda rows: rows["link_angle"],

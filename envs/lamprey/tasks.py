@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.chain import into_frame
-from ..core.task import Field, Layout, Option, Score, tolerance
+from ..core.task import Field, Layout, Option, Score, Task, tolerance
 from .animal import Lamprey
 from .params import Cord, table
 
@@ -17,19 +17,16 @@ BRAINSTEM_LOW, BRAINSTEM_HIGH = np.array([0.0, -0.3, 0.0]), np.array([0.7, 0.3, 
 """Tonic level, asymmetry and head extra at actions of -1 and 1; beyond a level of 0.7 the rhythm breaks."""
 
 
-class _LampreyTask:
+class _LampreyTask(Task):
     """Actions and observations that all tasks of the lamprey share; subclasses add goal, reward, endings."""
 
+    animal: Lamprey
     levels: tuple[str, ...] = ("motoneuron", "brainstem", "residual")
-    """Action levels, the default first."""
     tonic = 0.4
     """Level of the cord to which ``actions="residual"`` adds."""
     rate = 50.0
-    options: Mapping[str, Option] = {}
-    endings: Mapping[float, str] = {}
     fields: Mapping[str, Field] = {}
     records: tuple[tuple[Any, ...], ...] = ()
-    score: Score
 
     def __init__(
         self,
@@ -40,17 +37,10 @@ class _LampreyTask:
         ends: str = "exist",
         threads: int = 1,
     ) -> None:
-        actions = self.levels[0] if actions is None else actions
-        if actions not in self.levels:
-            raise ValueError(f"actions must be one of {', '.join(self.levels)}, got {actions!r}")
-        if rate is not None:
-            if not (np.isfinite(rate) and rate > 0):
-                raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
-            self.rate = rate
-        self.actions = actions
-        self.animal = Lamprey(drive=actions, dt=dt, scheme=scheme, cord=Cord(ends=ends), threads=threads)
+        super().__init__(actions, rate)
+        self.animal = Lamprey(drive=self.actions, dt=dt, scheme=scheme, cord=Cord(ends=ends), threads=threads)
         joints = self.animal.links - 1
-        self.action_size = 3 if actions == "brainstem" else 2 * joints
+        self.action_size = 3 if self.actions == "brainstem" else 2 * joints
         self._length = float(np.sum(self.animal.params.length))
         self._share = np.asarray(self.animal.params.mass) / np.sum(self.animal.params.mass)
         self._place = np.arange(joints) / (joints - 1)
@@ -148,10 +138,6 @@ class _LampreyTask:
     def goal(self, heading: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Values of the task's own ``fields``, with the body pointing along ``heading`` (B,)."""
         return {}
-
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Nothing ends an episode but a failure of the body."""
-        return np.zeros(len(rows))
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), centre of mass (m), and the positive work of the muscles in the period (J)."""

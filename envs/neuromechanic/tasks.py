@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.task import Field, Layout, Option, Score, tolerance
+from ..core.task import Field, Layout, Option, Score, Task, tolerance
 from .analysis import central_pattern
 from .animal import Neuromechanic
 from .hindlimb import PAW_FORCE, POSTURE, hindlimb
@@ -18,23 +18,12 @@ FALLEN, BEYOND = 10.0, 11.0
 """Endings: the limb has left its posture; a joint has left its range."""
 
 
-class _Driven:
+class _Driven(Task):
     """Actions that all tasks share: the model's inputs, each between ``low`` and ``high``."""
 
+    animal: Neuromechanic
     rate = 100.0
     low, high = 0.0, 1.0
-    options: Mapping[str, Option] = {}
-    endings: Mapping[float, str] = {}
-    score: Score
-
-    def __init__(self, actions: str, levels: Sequence[str], rate: float | None) -> None:
-        if actions not in levels:
-            raise ValueError(f"actions must be one of {', '.join(levels)}, got {actions!r}")
-        if rate is not None:
-            if not (np.isfinite(rate) and rate > 0):
-                raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
-            self.rate = rate
-        self.actions = actions
 
     def _drive(self, actions: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.low + 0.5 * (actions + 1.0) * (self.high - self.low)
@@ -100,9 +89,9 @@ class HindlimbHold(_Driven):
     * v0: first version
     """
 
+    levels = ("excitation", "residual")
     options: Mapping[str, Option] = {"push": Option(0.0, 50.0, "N")}
     endings: Mapping[float, str] = {FALLEN: "the limb has left its posture"}
-    score = Score("return")
     seconds = 5
     """Pushes that are drawn at a reset, one for each second."""
     last = 0.05
@@ -112,14 +101,14 @@ class HindlimbHold(_Driven):
 
     def __init__(
         self,
-        actions: str = "excitation",
+        actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float | None = None,
         rate: float | None = None,
         stiffness: float = 6.0,
         threads: int = 1,
     ) -> None:
-        super().__init__(actions, ("excitation", "residual"), rate)
+        super().__init__(actions, rate)
         if not (np.isfinite(stiffness) and stiffness > 0):
             raise ValueError(f"stiffness must be finite and greater than 0, got {stiffness!r}")
         model = hindlimb(stiffness)
@@ -151,8 +140,7 @@ class HindlimbHold(_Driven):
         count = len(ids)
         draws = np.array([rng.uniform(-1.0, 1.0, self.action_size) for rng in rngs])
         activation = np.clip(self.pattern + 0.02 * draws, 0.0, 1.0)
-        physical = {name: options[name] for name in self.animal.parameters if name in options}
-        self.animal.reset(rows, ids, {"activation": activation, "input": activation, **physical})
+        self.animal.reset(rows, ids, {"activation": activation, "input": activation, **self.physical(options)})
         pushes = np.array([rng.standard_normal((self.seconds, 3)) for rng in rngs])
         chance = np.array([rng.random((self.seconds, 2)) for rng in rngs])
         pushes /= np.sqrt(np.sum(pushes**2, -1, keepdims=True))
@@ -257,6 +245,7 @@ class Pose(_Driven):
     * v0: first version
     """
 
+    levels = ("inputs",)
     rate = 50.0
     endings: Mapping[float, str] = {BEYOND: "a joint has left its range"}
     score = Score("error", "rad")
@@ -267,14 +256,14 @@ class Pose(_Driven):
         joint: str | None = None,
         goal: tuple[float, float] | None = None,
         inputs: tuple[float, float] = (0.0, 1.0),
-        actions: str = "inputs",
+        actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float = 1e-3,
         rate: float | None = None,
         threads: int = 1,
         modules: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(actions, ("inputs",), rate)
+        super().__init__(actions, rate)
         self.animal = Neuromechanic(model, dt, scheme, threads, modules)
         bodies, joints = self.animal.model.bodies, self.animal.model.joints
         if joint is not None and joint not in bodies:
@@ -317,8 +306,7 @@ class Pose(_Driven):
         draws = np.array([rng.uniform(-0.05, 0.05, n) for rng in rngs])
         goal = np.array([rng.uniform(*self.goal) for rng in rngs])
         start = np.array([joint.start for joint in self.animal.model.joints])
-        physical = {name: options[name] for name in self.animal.parameters if name in options}
-        self.animal.reset(rows, ids, {"q": start + draws, "input": self.low, **physical})
+        self.animal.reset(rows, ids, {"q": start + draws, "input": self.low, **self.physical(options)})
         memory["goal"][ids] = options.get("goal", goal)
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:

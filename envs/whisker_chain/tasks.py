@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.noise import normal, uniform
-from ..core.task import Field, Layout, Option, Score, tolerance
+from ..core.task import Field, Layout, Option, Task, tolerance
 from .animal import FAR, Whisker, wrench_mean
 from .params import WhiskerParams
 
@@ -25,25 +25,24 @@ WHISK = {"amplitude": (0.0, 0.35), "set point": (-0.35, 0.35), "frequency": (2.0
 """Ranges of a whisk: rad, rad, Hz."""
 
 
-class _WhiskerTask:
+class _WhiskerTask(Task):
     """Actions and observations that all tasks of the vibrissa share; subclasses add scene, answer, reward."""
 
+    animal: Whisker
+    levels = ("trajectory", "whisk")
     rate = 250.0
     duration: float
     """Length of an episode, s."""
     start = -0.35
     """Base angle at the start, rad."""
-    options: Mapping[str, Option] = {}
-    endings: Mapping[float, str] = {}
     fields: Mapping[str, Field] = {}
     answers: Mapping[str, tuple[float, float]] = {}
     """What the action tells beside the motion: name to the values of -1 and 1."""
     records: tuple[tuple[Any, ...], ...] = ()
-    score = Score("return")
 
     def __init__(
         self,
-        actions: str = "trajectory",
+        actions: str | None = None,
         scheme: str = "complementarity",
         dt: float = 1e-4,
         rate: float | None = None,
@@ -51,15 +50,12 @@ class _WhiskerTask:
         friction: float = 0.0,
         threads: int = 1,
     ) -> None:
-        if actions not in ("trajectory", "whisk"):
-            raise ValueError(f"actions must be one of trajectory, whisk, got {actions!r}")
-        for name, value in (("rate", rate), ("noise", noise)):
-            if value is not None and not (np.isfinite(value) and value >= 0 and (value > 0 or name == "noise")):
-                raise ValueError(f"{name} must be finite and greater than 0, got {value!r}")
-        self.rate = self.rate if rate is None else rate
-        self.actions, self.noise = actions, noise
+        super().__init__(actions, rate)
+        if not (np.isfinite(noise) and noise >= 0):
+            raise ValueError(f"noise must be finite and at least 0, got {noise!r}")
+        self.noise = noise
         self.animal = Whisker(WhiskerParams(friction=friction), dt, scheme, threads=threads)
-        motion = {"acceleration": (-ACCELERATION, ACCELERATION)} if actions == "trajectory" else WHISK
+        motion = {"acceleration": (-ACCELERATION, ACCELERATION)} if self.actions == "trajectory" else WHISK
         ranges = np.array([*motion.values(), *self.answers.values()])
         self._middle, self._half = ranges.mean(1), 0.5 * np.diff(ranges)[:, 0]
         self.action_size = len(ranges)
@@ -72,7 +68,7 @@ class _WhiskerTask:
                 "speed": Field(1, "rad/s", 10.0),
                 "clock": Field(1, "s", 1.0),
                 "action": Field(self.action_size, "1", 1.0),
-                **({"phase": Field(2, "1", 1.0)} if actions == "whisk" else {}),
+                **({"phase": Field(2, "1", 1.0)} if self.actions == "whisk" else {}),
                 **self.fields,
             }
         )
@@ -98,9 +94,8 @@ class _WhiskerTask:
         fresh = np.zeros(len(ids), self.memory)
         fresh["noise"] = [rng.integers(0, 2**63) for rng in rngs]
         fresh["whisk"][:, 1] = self.start
-        physical = {name: options[name] for name in self.animal.parameters if name in options}
         scene = self.scene(fresh, rngs, options, options.get("length", self.animal.params.length))
-        self.animal.reset(rows, ids, {"base_angle": self.start, **scene, **physical})
+        self.animal.reset(rows, ids, {"base_angle": self.start, **scene, **self.physical(options)})
         memory[ids] = fresh
 
     def scene(
@@ -178,14 +173,6 @@ class _WhiskerTask:
     def goal(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Values of the task's own ``fields``."""
         return {}
-
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Reward (B,) of the period."""
-        raise NotImplementedError
-
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Never: episodes end by the clock."""
-        return np.zeros(len(rows))
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), base angle (rad), mean wrench (N m, N) and push of the peg (N s) in the period."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -78,10 +78,10 @@ class WhiskerRod:
         For a ``dt`` or ``threads`` that is not positive.
     """
 
-    parameters = PARAMETERS
+    parameters: tuple[str, ...] = PARAMETERS
     drive_size = 3
     check_parameter = staticmethod(check_parameter)
-    failures = {  # noqa: RUF012 (read only)
+    failures: Mapping[float, str] = {
         FLIPPED: "the tip lies along the plate: it is no longer the tip alone that touches",
         BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",
         WILD: "a segment turns too fast for the time step",
@@ -107,7 +107,7 @@ class WhiskerRod:
         self._stepper = Stepper(self.state, work_dtype(n), MIDPOINT, threads)
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
-        self.signals = {
+        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "segment_angle": lambda rows: rows["segment_angle"],
             "segment_rate": lambda rows: rows["segment_rate"],
             "arc": lambda rows: _sums(self.rods(rows)[:, 0]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.task import Field, Layout, Option, Score, tolerance
+from ..core.task import Field, Layout, Option, Score, Task, tolerance
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
 from .params import Relief, WhiskerRodParams, table
@@ -29,12 +29,13 @@ CENTRE = 0.985
 """Middle of the distances, lengths."""
 
 
-class _RodTask:
+class _RodTask(Task):
     """Observations and the moving plate, which all tasks of the whisker share."""
 
+    animal: WhiskerRod
+    levels = ("plate",)
     rate = 500.0
     action_size = 2
-    endings: Mapping[float, str] = {}
     fields: Mapping[str, Field] = {}
     records: tuple[tuple[Any, ...], ...] = ()
     options: Mapping[str, Option] = {
@@ -42,7 +43,6 @@ class _RodTask:
         "curvature_tip": Option(-100.0, 0.0, "rad/m"),
         "distance": Option(0.978, 1.0, "lengths"),
     }
-    score = Score("return")
     start_speed = 0.1
     """Of the plate when an episode begins, m/s."""
     start_distance = (0.98, 0.99)
@@ -50,7 +50,7 @@ class _RodTask:
 
     def __init__(
         self,
-        actions: str = "plate",
+        actions: str | None = None,
         scheme: str = "midpoint",
         dt: float | None = None,
         rate: float | None = None,
@@ -58,16 +58,11 @@ class _RodTask:
         relief_slope: float = 0.0,
         threads: int = 1,
     ) -> None:
-        for name, value, known in (("actions", actions, "plate"), ("scheme", scheme, "midpoint")):
-            if value != known:
-                raise ValueError(f"{name} must be one of {known}, got {value!r}")
-        if rate is not None:
-            if not (np.isfinite(rate) and rate > 0):
-                raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
-            self.rate = rate
+        super().__init__(actions, rate)
+        if scheme != "midpoint":
+            raise ValueError(f"scheme must be one of midpoint, got {scheme!r}")
         if not (np.isfinite(relief_slope) and 0 <= relief_slope <= 0.5):
             raise ValueError(f"relief_slope must be within 0 and 0.5, got {relief_slope!r}")
-        self.actions = actions
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
         self.animal = WhiskerRod(WhiskerRodParams(n_segments=n_segments), dt, relief, threads)
         self.layout = Layout(
@@ -95,7 +90,7 @@ class _RodTask:
     ) -> None:
         """Start in equilibrium on the plate, at a random distance of it."""
         draws = np.array([rng.uniform(0.0, 1.0, 4) for rng in rngs])
-        physical = {name: options[name] for name in self.animal.parameters if name in options}
+        physical = self.physical(options)
         length = physical.get("length", self.animal.params.length)
         low, high = self.start_distance
         distance = options.get("distance", low + (high - low) * draws[:, 0])
@@ -153,10 +148,6 @@ class _RodTask:
     def goal(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Values of the task's own ``fields``."""
         return {}
-
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Go on; the animal itself reports a geometry that it cannot describe."""
-        return np.zeros(len(rows))
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), mean base wrench (N m, N, N), and the plate's speed (m/s) and distance (m)."""

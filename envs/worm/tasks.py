@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..core.chain import into_frame
 from ..core.simulate import Controller
-from ..core.task import Field, Layout, Option, Score, tolerance
+from ..core.task import Field, Layout, Option, Score, Task, tolerance
 from .animal import Worm
 from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram, load_kymogram
 from .params import WormParams, friction
@@ -22,42 +22,36 @@ MODES = 6
 """Spatial cosine modes of the action level ``modes``."""
 
 
-class _WormTask:
+class _WormTask(Task):
     """Actions and observations that all tasks of the worm share; subclasses add goal, reward, endings."""
 
+    animal: Worm
+    levels = ("angles", "modes", "residual")
     sigma = 1.0
     scale = 1.0
     rate = 20.0
     bend = 0.9
     """Largest commanded joint angle, rad."""
     time_step = 5e-3
-    options: Mapping[str, Option] = {}
     endings: Mapping[float, str] = {CROSSED: "the body crossed itself"}
     fields: Mapping[str, Field] = {}
     records: tuple[tuple[Any, ...], ...] = ()
-    score: Score
 
     def __init__(
         self,
-        actions: str = "angles",
+        actions: str | None = None,
         scheme: str = "midpoint",
         dt: float | None = None,
         rate: float | None = None,
         n_rods: int = 25,
         threads: int = 1,
     ) -> None:
-        if actions not in ("angles", "modes", "residual"):
-            raise ValueError(f"actions must be one of angles, modes, residual, got {actions!r}")
-        if rate is not None:
-            if not (np.isfinite(rate) and rate > 0):
-                raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
-            self.rate = rate
+        super().__init__(actions, rate)
         if dt is None and scheme == "midpoint":
             dt = self.time_step
-        self.actions = actions
         self.animal = Worm(WormParams.in_medium(self.sigma, self.scale, n_rods), dt, scheme, threads)
         joints = self.animal.drive_size
-        self.action_size = MODES if actions == "modes" else joints
+        self.action_size = MODES if self.actions == "modes" else joints
         place = np.arange(joints) / (joints - 1)
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
         self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
@@ -84,7 +78,7 @@ class _WormTask:
         draws = np.array([rng.uniform(-1.0, 1.0, MODES + 1) for rng in rngs])
         bend = 0.05 * np.sum(draws[:, :MODES, None] * self._modes, 1)
         heading = np.pi * draws[:, MODES]
-        physical = {name: options[name] for name in self.animal.parameters if name in options}
+        physical = self.physical(options)
         self.animal.reset(rows, ids, {"joint_angle": self.posture() + bend, "heading": heading, **physical})
         fresh = np.zeros(len(ids), self.memory)
         fresh["from"] = rows["centre"][ids]
