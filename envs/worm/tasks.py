@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ..core.chain import into_frame
 from ..core.simulate import Controller
 from ..core.task import Field, Layout, Option, Score, Task, tolerance
+from .analysis import Phase, classify, phases
 from .animal import Worm
 from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram, load_kymogram
 from .params import WormParams, friction
@@ -683,18 +685,24 @@ class Follow(_WormTask):
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
         if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
             raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
-        self.path = self._walk(self._recorded.angles)
+        self.path, self._bends = self._walk(self._recorded.angles)
 
-    def _walk(self, angles: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Path (N + 1, 2) m of the centre of mass under a kymogram, starting at the origin along -x."""
+    @cached_property
+    def phases(self) -> list[Phase]:
+        """Phases of the behaviour, in frames, of a worm under the whole kymogram."""
+        return phases(classify(self._bends).label)
+
+    def _walk(self, angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Path (N + 1, 2) m of the centre of mass under a kymogram, from the origin along -x; joint angles (N, 24)."""
         worm, ids = self.animal, np.zeros(1, np.int64)
         rows = worm.rows(1)
         worm.reset(rows, ids, {"joint_angle": angles[0]})
-        path = np.zeros((len(angles) + 1, 2))
+        path, bends = np.zeros((len(angles) + 1, 2)), np.zeros(angles.shape)
         for k, frame in enumerate(angles):
             worm.advance(rows, ids, frame[None], self._steps)
             path[k + 1] = rows["centre"][0]
-        return path
+            bends[k] = np.diff(rows["rod_angle"][0])
+        return path, bends
 
     def reference(self) -> Controller:
         return self._recorded
