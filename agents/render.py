@@ -13,6 +13,7 @@ import numpy as np
 import pygame
 from tqdm import tqdm
 
+from gymnosoma.envs.core.arguments import number
 from gymnosoma.envs.core.canvas import Canvas
 from gymnosoma.envs.core.view import View, Window
 
@@ -80,8 +81,8 @@ class Film:
         options: Mapping[str, float] | None = None,
         rate: float | None = None,
     ) -> None:
-        if seconds is not None and not (np.isfinite(seconds) and seconds > 0):
-            raise ValueError(f"seconds must be finite and greater than 0, got {seconds!r}")
+        if seconds is not None:
+            number("seconds", seconds, above=0)
         env: dict[str, Any] = {"width": width, "height": height} | ({} if rate is None else {"rate": rate})
         self._actor = _Actor(env_id, policy, seed, options or {}, **env)
         self._ghost = None if ghost is None else _Actor(env_id, ghost, seed, options or {}, **env)

@@ -460,7 +460,7 @@ def test_bad_arguments_are_refused(arguments):
         (lambda: WhiskerParams(link_mass=(1e-7, 1e-8)), "link_mass must have at least 3"),
         (lambda: WhiskerParams(joint_stiffness=(1.0,) * 5), "joint_stiffness must have 13 entries"),
         (lambda: WhiskerParams(length=0.0), "length must be finite and greater than 0"),
-        (lambda: WhiskerParams(restitution=1.5), "restitution must be at most 1"),
+        (lambda: WhiskerParams(restitution=1.5), "restitution must be finite and at least 0 and at most 1, got"),
         (lambda: WhiskerParams(link_centroid=(5e-3,) * 13), "link_centroid must be less than a link"),
         (lambda: WhiskerParams.tapered(n_links=2), "n_links must be an integer of at least 3"),
         (lambda: WhiskerParams.tapered(density=np.nan), "density must be finite"),

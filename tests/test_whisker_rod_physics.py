@@ -449,7 +449,7 @@ def test_the_tip_follows_a_slow_grating():
         ({"segment_angle": np.zeros(4)}, "start: segment_angle must have shape"),
         ({"base_angle": np.nan}, "start: base_angle must be finite"),
         ({"density": 0.0}, "density must be finite and greater than 0"),
-        ({"reference_friction": 9.0}, "reference_friction must be within 0 and 2"),
+        ({"reference_friction": 9.0}, "reference_friction must be finite and at least 0 and at most 2, got 9.0"),
     ],
 )
 def test_wrong_starts_are_named(start, message):
@@ -462,12 +462,15 @@ def test_wrong_starts_are_named(start, message):
     [
         (lambda: WhiskerRodParams(n_segments=2), "n_segments must be"),
         (lambda: WhiskerRodParams(length=-1.0), "length must be finite and greater than 0"),
-        (lambda: WhiskerRodParams(curvature_tip=1e9), "curvature_tip must be within"),
+        (
+            lambda: WhiskerRodParams(curvature_tip=1e9),
+            "curvature_tip must be finite and at least -1000 and at most 1000",
+        ),
         (lambda: WhiskerRod(dt=0.0), "dt must be finite and greater than 0"),
-        (lambda: WhiskerRod(threads=0), "threads must be at least 1"),
+        (lambda: WhiskerRod(threads=0), "threads must be an integer of at least 1"),
         (lambda: Relief(0.0, np.zeros(1)), "period must be"),
         (lambda: Relief(1.0, np.zeros(2)), "height must be"),
-        (lambda: Relief.random(-1.0, 0.1), "grain must be greater than 0"),
+        (lambda: Relief.random(-1.0, 0.1), "grain must be finite and greater than 0, got -1.0"),
         (lambda: WhiskerRod().sense(WhiskerRod().rows(1), "colour"), "signal 'colour' is not known"),
     ],
 )

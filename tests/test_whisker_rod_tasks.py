@@ -157,7 +157,7 @@ def test_rough_paper_shakes_the_whisker():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"relief_slope": -1.0}, "relief_slope must be within 0 and 0.5"),
+        ({"relief_slope": -1.0}, "relief_slope must be finite and at least 0 and at most 0.5"),
         ({"n_segments": 1}, "n_segments must be"),
         ({"actions": "torque"}, "actions must be one of plate, got 'torque'"),
     ],

@@ -327,7 +327,7 @@ def test_impossible_parameters(change, message):
         ({"scheme": "euler"}, "scheme must be one of midpoint, published, got 'euler'"),
         ({"dt": 0.0}, "dt"),
         ({"dt": np.nan}, "dt"),
-        ({"threads": 0}, "threads must be at least 1"),
+        ({"threads": 0}, "threads must be an integer of at least 1"),
     ],
 )
 def test_impossible_worms(change, message):

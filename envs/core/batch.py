@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import whole
 from .rows import admit, conclude
 from .task import LIMIT, Option, Task
 
@@ -72,10 +73,8 @@ class Bodies:
                 f"rate must divide 1/dt (rate {self.task.rate:g} Hz, dt {animal.dt:g} s): a control period must be a "
                 f"whole number of time steps, got {steps:g}"
             )
-        if not (isinstance(history, int | np.integer) and history >= 1):
-            raise ValueError(f"history must be an integer of at least 1, got {history!r}")
-        if not (isinstance(count, int | np.integer) and count >= 1):
-            raise ValueError(f"num_envs must be an integer of at least 1, got {count!r}")
+        whole("history", history)
+        whole("num_envs", count)
         self.randomize = {}
         if not isinstance(randomize, Mapping | None):
             raise ValueError(f"randomize must map names to (low, high), got {randomize!r}")
@@ -462,8 +461,10 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         -------
         observations, info
         """
-        options = dict(options or {})
-        mask = options.pop("reset_mask", None)
+        mask = None
+        if isinstance(options, Mapping):
+            options = dict(options)
+            mask = options.pop("reset_mask", None)
         if mask is None:
             mask = self._everyone
         elif not (
@@ -493,9 +494,9 @@ class BodyVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         elif isinstance(seed, int | np.integer):
             seeds = [int(seed) + i for i in range(count)]
         else:
-            seeds = list(seed)
+            seeds = list(seed) if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str) else []
         if len(seeds) != count:
-            raise ValueError(f"seed must be an int or {count} of them, got {len(seeds)}")
+            raise ValueError(f"seed must be an int or {count} of them, got {seed!r}")
         if not self.bodies.rngs:
             self.bodies.rngs, self._seeds = map(list, zip(*(seeding.np_random(s) for s in seeds), strict=True))
         else:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import choice, number
 from .simulate import Animal
 
 LIMIT = 10.0
@@ -139,12 +140,9 @@ class Task(ABC):
 
     def __init__(self, actions: str | None = None, rate: float | None = None) -> None:
         self.actions = self.levels[0] if actions is None else actions
-        if self.actions not in self.levels:
-            raise ValueError(f"actions must be one of {', '.join(self.levels)}, got {actions!r}")
+        choice("actions", self.actions, self.levels)
         if rate is not None:
-            if not (np.isfinite(rate) and rate > 0):
-                raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
-            self.rate = rate
+            self.rate = number("rate", rate, above=0)
 
     @abstractmethod
     def reset(

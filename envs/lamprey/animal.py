@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import choice, number, whole
 from ..core.chain import headings
 from ..core.lanes import Stepper
 from ..core.simulate import read_start
@@ -88,21 +89,17 @@ class Lamprey:
         cord: Cord | None = None,
         threads: int = 1,
     ) -> None:
-        if scheme not in _SCHEMES:
-            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
-        if drive not in DRIVES:
-            raise ValueError(f"drive must be one of {', '.join(DRIVES)}, got {drive!r}")
+        choice("scheme", scheme, _SCHEMES)
+        choice("drive", drive, DRIVES)
         code, default, count = _SCHEMES[scheme]
         self.params = LampreyParams() if params is None else params
-        self.dt = default if dt is None else float(dt)
-        if not (np.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
+        self.dt = default if dt is None else number("dt", dt, above=0)
         self.substeps = count if substeps is None else substeps
+        whole("substeps", self.substeps)
         joint = scheme == "reference" and drive != "motoneuron"
-        if not (isinstance(self.substeps, int | np.integer) and 1 <= self.substeps <= (1 if joint else np.inf)):
-            raise ValueError(f"substeps must be {'1' if joint else 'an integer of at least 1'}, got {substeps!r}")
-        if threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        if joint and self.substeps > 1:
+            raise ValueError(f"substeps must be 1, got {substeps!r}")
+        whole("threads", threads)
         self.scheme, self.drive = scheme, drive
         n = self.links = len(self.params.length)
         activities = 2 * (n - 1)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import choice, numbers, whole
 from ..core.table import read_table
 from .body import PARAMETERS, links_dtype
 from .nerves import ADAPTING, CELLS, cord_dtype
@@ -130,10 +131,8 @@ class Cord:
     head_segments: int = int(table()["head_segments"])
 
     def __post_init__(self) -> None:
-        if self.ends not in ("exist", "clamp"):
-            raise ValueError(f"ends must be one of exist, clamp, got {self.ends!r}")
-        if not (isinstance(self.segments, int | np.integer) and self.segments >= 1):
-            raise ValueError(f"segments must be an integer of at least 1, got {self.segments!r}")
+        choice("ends", self.ends, ("exist", "clamp"))
+        whole("segments", self.segments)
         if not (isinstance(self.head_segments, int | np.integer) and 0 <= self.head_segments <= self.segments):
             raise ValueError(
                 f"head_segments must be an integer within [0, {self.segments}], got {self.head_segments!r}"
@@ -177,6 +176,4 @@ class Cord:
 
 def check_parameter(name: str, value: ArrayLike) -> None:
     """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    array = np.asarray(value, float)
-    if not (np.isfinite(array).all() and (array >= 0).all()):
-        raise ValueError(f"{name} must be finite and at least 0, got {value!r}")
+    numbers(name, value, least=0)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
+from ..core.arguments import choice, number, numbers, whole
 from ..core.simulate import Trajectory, read_start
 from .body import (
     BROKEN,
@@ -78,9 +79,7 @@ class Neuromechanic:
     @staticmethod
     def check_parameter(name: str, value: ArrayLike) -> None:
         """Raise ValueError unless a factor, named first, is finite and at least 0."""
-        array = np.asarray(value, float)
-        if not (np.isfinite(array).all() and (array >= 0).all()):
-            raise ValueError(f"{name} must be finite and at least 0, got {value!r}")
+        numbers(name, value, least=0)
 
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
@@ -96,12 +95,9 @@ class Neuromechanic:
         threads: int = 1,
         modules: Mapping[str, Module] | None = None,
     ) -> None:
-        if scheme not in _SCHEMES:
-            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
-        if not (np.isfinite(dt) and dt > 0):
-            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
-        if threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        choice("scheme", scheme, _SCHEMES)
+        number("dt", dt, above=0)
+        whole("threads", threads)
         self.model = model if isinstance(model, Model) else load(model, modules)
         self.dt, self.scheme = float(dt), scheme
         self.table, records = self.model.records(self.dt)
@@ -262,8 +258,7 @@ class Neuromechanic:
         ValueError
             If the model has delays, which need fixed steps, or the method is not known.
         """
-        if method not in ("rk45", "dop853"):
-            raise ValueError(f"method must be one of rk45, dop853, got {method!r}")
+        choice("method", method, ("rk45", "dop853"))
         if self.model.counts["delays"]:
             raise ValueError(f"method {method!r} cannot simulate delays: use simulate(), whose steps are fixed")
         row, count = self.rows(1), round(duration / every)

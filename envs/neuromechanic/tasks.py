@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arguments import choice, number
 from ..core.task import Field, Layout, Option, Score, Task, tolerance
 from .analysis import central_pattern
 from .animal import Neuromechanic
@@ -109,8 +110,7 @@ class HindlimbHold(_Driven):
         threads: int = 1,
     ) -> None:
         super().__init__(actions, rate)
-        if not (np.isfinite(stiffness) and stiffness > 0):
-            raise ValueError(f"stiffness must be finite and greater than 0, got {stiffness!r}")
+        number("stiffness", stiffness, above=0)
         model = hindlimb(stiffness)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         default = 1e-3 if scheme == "semi_implicit" else 2e-5
@@ -266,8 +266,7 @@ class Pose(_Driven):
         super().__init__(actions, rate)
         self.animal = Neuromechanic(model, dt, scheme, threads, modules)
         bodies, joints = self.animal.model.bodies, self.animal.model.joints
-        if joint is not None and joint not in bodies:
-            raise ValueError(f"joint must be one of {', '.join(bodies)}, got {joint!r}")
+        choice("joint", bodies[-1] if joint is None else joint, bodies)
         self.joint = len(bodies) - 1 if joint is None else bodies.index(joint)
         self._range = np.array([[one.low, one.high] for one in joints]).T
         low, high = self._range[:, self.joint]

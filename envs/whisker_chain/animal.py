@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import choice, number, whole
 from ..core.lanes import LANES, Stepper
 from ..core.simulate import read_start
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
@@ -87,13 +88,10 @@ class Whisker:
         pegs: int = 1,
         threads: int = 1,
     ) -> None:
-        if scheme not in _SCHEMES:
-            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
-        if not (np.isfinite(dt) and dt > 0):
-            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
-        for name, count in (("pegs", pegs), ("threads", threads)):
-            if not (isinstance(count, int | np.integer) and count >= 1):
-                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+        choice("scheme", scheme, _SCHEMES)
+        number("dt", dt, above=0)
+        whole("pegs", pegs)
+        whole("threads", threads)
         self.params = p = WhiskerParams() if params is None else params
         self.dt, self.scheme, self.pegs = float(dt), scheme, pegs
         self.parameters = PARAMETERS if p.friction > 0 else tuple(x for x in PARAMETERS if x != "friction")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.arguments import numbers, whole
 from ..core.beam import cone_centroid, cone_volume, second_moment
 from ..core.table import read_table
 
@@ -118,8 +119,7 @@ class WhiskerParams:
             than at that of the solid.
         friction, restitution : float
         """
-        if not (isinstance(n_links, int | np.integer) and n_links >= 3):
-            raise ValueError(f"n_links must be an integer of at least 3, got {n_links!r}")
+        whole("n_links", n_links, 3)
         given = {"length": length, "base_radius": base_radius, "tip_radius": tip_radius, "density": density}
         for name, value in (given | {"modulus": modulus, "damping_ratio": damping_ratio}).items():
             check_parameter(name, value)
@@ -148,9 +148,6 @@ class WhiskerParams:
 
 def check_parameter(name: str, value: ArrayLike) -> None:
     """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    array = np.asarray(value, float)
     zero_allowed = name in ("joint_damping", "damping", "damping_ratio", "friction", "restitution")
-    if not (np.isfinite(array).all() and ((array >= 0) if zero_allowed else (array > 0)).all()):
-        raise ValueError(f"{name} must be finite and {'at least' if zero_allowed else 'greater than'} 0, got {value!r}")
-    if name == "restitution" and (array > 1).any():
-        raise ValueError(f"restitution must be at most 1, got {value!r}")
+    most = 1 if name == "restitution" else None
+    numbers(name, value, above=None if zero_allowed else 0, least=0 if zero_allowed else None, most=most)

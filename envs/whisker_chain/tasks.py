@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arguments import number
 from ..core.noise import normal, uniform
 from ..core.task import Field, Layout, Option, Task, tolerance
 from .animal import FAR, Whisker, wrench_mean
@@ -51,9 +52,7 @@ class _WhiskerTask(Task):
         threads: int = 1,
     ) -> None:
         super().__init__(actions, rate)
-        if not (np.isfinite(noise) and noise >= 0):
-            raise ValueError(f"noise must be finite and at least 0, got {noise!r}")
-        self.noise = noise
+        self.noise = number("noise", noise, least=0)
         self.animal = Whisker(WhiskerParams(friction=friction), dt, scheme, threads=threads)
         motion = {"acceleration": (-ACCELERATION, ACCELERATION)} if self.actions == "trajectory" else WHISK
         ranges = np.array([*motion.values(), *self.answers.values()])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import number, whole
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
 from ..core.simulate import read_start
 from .body import (
@@ -97,11 +98,8 @@ class WhiskerRod:
     ) -> None:
         self.params = WhiskerRodParams() if params is None else params
         self.relief = Relief.flat() if relief is None else relief
-        self.dt = (10e-6 if relief is None else 5e-6) if dt is None else float(dt)
-        if not (np.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
-        if threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        self.dt = (10e-6 if relief is None else 5e-6) if dt is None else number("dt", dt, above=0)
+        whole("threads", threads)
         n = self.params.n_segments
         self.state = state_dtype(n)
         self._stepper = Stepper(self.state, work_dtype(n), MIDPOINT, threads)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
+from ..core.arguments import number, numbers, whole
 from ..core.table import read_table
 
 REFERENCE_FRICTION = 0.37
@@ -73,8 +74,7 @@ class WhiskerRodParams:
     relief: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.n_segments, int | np.integer) and self.n_segments >= 3):
-            raise ValueError(f"n_segments must be an integer of at least 3, got {self.n_segments!r}")
+        whole("n_segments", self.n_segments, 3)
         for field in fields(self)[1:]:
             check_parameter(field.name, getattr(self, field.name))
 
@@ -93,18 +93,13 @@ _POSITIVE = (
 
 def check_parameter(name: str, value: ArrayLike) -> None:
     """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    array = np.asarray(value, float)
     if name in _POSITIVE:
-        possible, allowed = array > 0, "finite and greater than 0"
+        numbers(name, value, above=0)
     elif name.startswith("curvature"):
-        possible, allowed = np.abs(array) < 1e3, "within -1000 and 1000 rad/m"
-    elif name == "reference_friction":
-        # exp(mu_*/a) enters the law; with b > a the friction of a long stick exceeds mu_* by less than that.
-        possible, allowed = (array >= 0) & (array <= 2), "within 0 and 2"
+        numbers(name, value, least=-1000, most=1000)
     else:
-        possible, allowed = array >= 0, "finite and at least 0"
-    if not (np.isfinite(array) & possible).all():
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        # exp(mu_*/a) enters the law; with b > a the friction of a long stick exceeds mu_* by less than that.
+        numbers(name, value, least=0, most=2 if name == "reference_friction" else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +117,10 @@ class Relief:
     height: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        height = np.asarray(self.height, float)
-        if not (np.isfinite(self.period) and self.period > 0):
-            raise ValueError(f"period must be finite and greater than 0, got {self.period!r}")
-        if height.ndim != 1 or len(height) in (0, 2) or not np.isfinite(height).all():
-            raise ValueError(f"height must be a finite array (K,) of one number or at least three, got {self.height!r}")
+        height = numbers("height", self.height)
+        number("period", self.period, above=0)
+        if height.ndim != 1 or len(height) in (0, 2):
+            raise ValueError(f"height must be an array (K,) of one number or at least three, got {self.height!r}")
         object.__setattr__(self, "height", height)
 
     @classmethod
@@ -175,8 +169,7 @@ class Relief:
         period : float, m, optional
             Length after which the profile repeats; 100 grains by default.
         """
-        if not (np.isfinite(grain) and grain > 0 and np.isfinite(slope) and slope >= 0):
-            raise ValueError(f"grain must be greater than 0 and slope at least 0, got {grain!r} and {slope!r}")
+        grain, slope = number("grain", grain, above=0), number("slope", slope, least=0)
         period = 100 * grain if period is None else period
         count = int(np.ceil(16 * period / grain))
         wave = np.arange(count // 2 + 1) * grain / period

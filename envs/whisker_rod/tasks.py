@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arguments import choice, number
 from ..core.task import Field, Layout, Option, Score, Task, tolerance
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
@@ -59,10 +60,8 @@ class _RodTask(Task):
         threads: int = 1,
     ) -> None:
         super().__init__(actions, rate)
-        if scheme != "midpoint":
-            raise ValueError(f"scheme must be one of midpoint, got {scheme!r}")
-        if not (np.isfinite(relief_slope) and 0 <= relief_slope <= 0.5):
-            raise ValueError(f"relief_slope must be within 0 and 0.5, got {relief_slope!r}")
+        choice("scheme", scheme, ("midpoint",))
+        number("relief_slope", relief_slope, least=0, most=0.5)
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
         self.animal = WhiskerRod(WhiskerRodParams(n_segments=n_segments), dt, relief, threads)
         self.layout = Layout(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import choice, number, whole
 from ..core.chain import chain_crosses, chain_points, headings
 from ..core.lanes import Stepper
 from ..core.simulate import read_start
@@ -73,15 +74,11 @@ class Worm:
     def __init__(
         self, params: WormParams | None = None, dt: float | None = None, scheme: str = "midpoint", threads: int = 1
     ) -> None:
-        if scheme not in _SCHEMES:
-            raise ValueError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
+        choice("scheme", scheme, _SCHEMES)
         kernels, work, default = _SCHEMES[scheme]
         self.params = WormParams() if params is None else params
-        self.dt = default if dt is None else float(dt)
-        if not (np.isfinite(self.dt) and self.dt > 0):
-            raise ValueError(f"dt must be finite and greater than 0, got {dt!r}")
-        if threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        self.dt = default if dt is None else number("dt", dt, above=0)
+        whole("threads", threads)
         self.scheme = scheme
         self.drive_size = self.params.n_rods - 1
         self.state = state_dtype(self.params.n_rods)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import number, numbers, whole
 from .params import table
 
 FRAME_RATE = 32.0
@@ -84,15 +85,12 @@ class SineKymogram:
         ramp: float | None = None,
         n_joints: int = 24,
     ) -> None:
-        for name, value in (("amplitude", amplitude), ("wavenumber", wavenumber), ("period", period), ("bias", bias)):
-            if not np.isfinite(value):
-                raise ValueError(f"{name} must be finite, got {value!r}")
+        self.amplitude, self.wavenumber = number("amplitude", amplitude), number("wavenumber", wavenumber)
+        self.period, self.bias = number("period", period), number("bias", bias)
         if period == 0:
             raise ValueError(f"period must not be 0, got {period!r}")
-        if ramp is not None and not (np.isfinite(ramp) and ramp >= 0):
-            raise ValueError(f"ramp must be finite and at least 0, got {ramp!r}")
-        self.amplitude, self.wavenumber, self.period, self.bias = amplitude, wavenumber, period, bias
-        self.ramp = abs(period) if ramp is None else ramp
+        self.ramp = abs(self.period) if ramp is None else number("ramp", ramp, least=0)
+        whole("n_joints", n_joints, 2)
         self._phase = 2 * np.pi * wavenumber * np.arange(n_joints) / (n_joints - 1)
 
     @classmethod
@@ -131,15 +129,13 @@ class KymogramPlayback:
     """
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:
-        if not (np.isfinite(rate) and rate > 0):
-            raise ValueError(f"rate must be finite and greater than 0, got {rate!r}")
+        self.rate = number("rate", rate, above=0)
         if isinstance(source, str | Path):
             self.angles = load_kymogram(source)
         else:
-            self.angles = np.asarray(source, float)
-            if self.angles.ndim != 2 or not self.angles.size or not np.isfinite(self.angles).all():
-                raise ValueError(f"source must be a matrix of finite angles, got shape {self.angles.shape}")
-        self.rate = rate
+            self.angles = numbers("source", source)
+            if self.angles.ndim != 2 or not self.angles.size:
+                raise ValueError(f"source must be a matrix of angles, got shape {self.angles.shape}")
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """Control angles (n_joints,) rad at time ``t`` s."""

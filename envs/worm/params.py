@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import number, numbers, whole
 from ..core.table import read_table
 
 
@@ -64,8 +65,7 @@ class WormParams:
     damping: float = 1.75e-10 / 5.6
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.n_rods, int | np.integer) and self.n_rods >= 3):
-            raise ValueError(f"n_rods must be an integer of at least 3, got {self.n_rods!r}")
+        whole("n_rods", self.n_rods, 3)
         for field in fields(self)[1:]:
             check_parameter(field.name, getattr(self, field.name))
 
@@ -82,8 +82,7 @@ class WormParams:
         n_rods : int, optional
             Rods of the chain; the paper's 25.
         """
-        if not (np.isfinite(sigma) and np.isfinite(scale) and scale >= 0):
-            raise ValueError(f"sigma must be finite and scale at least 0, got {sigma!r} and {scale!r}")
+        sigma, scale = number("sigma", sigma), number("scale", scale, least=0)
         t = table()
         perpendicular, parallel = friction(sigma)
         return cls(
@@ -99,7 +98,5 @@ class WormParams:
 
 def check_parameter(name: str, value: ArrayLike) -> None:
     """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    array = np.asarray(value, float)
     positive = name in ("mass", "length")
-    if not (np.isfinite(array).all() and ((array > 0) if positive else (array >= 0)).all()):
-        raise ValueError(f"{name} must be finite and {'greater than' if positive else 'at least'} 0, got {value!r}")
+    numbers(name, value, above=0 if positive else None, least=None if positive else 0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arguments import choice
 from ..core.chain import into_frame
 from ..core.simulate import Controller
 from ..core.task import Field, Layout, Option, Score, Task, tolerance
@@ -678,8 +679,7 @@ class Follow(_WormTask):
     """Frames ahead at which the path is seen."""
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
-        if turn not in RECORDED:
-            raise ValueError(f"turn must be one of {', '.join(RECORDED)}, got {turn!r}")
+        choice("turn", turn, RECORDED)
         super().__init__(**arguments)
         self._recorded = _recorded(self.animal, turn)
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
