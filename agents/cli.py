@@ -247,7 +247,7 @@ def speed(
     repeats: int = 5,
     json_file: Path | None = None,
 ) -> None:
-    """Measure the speed on one core: alone, in lanes, and of peers (ElegansBot, MuJoCo) that are installed.
+    """Measure the speed on one core: alone, in lanes, and of peers (ElegansBot, MuJoCo, PyElastica) that are installed.
 
     Args:
         animal: Which.

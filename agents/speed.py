@@ -19,7 +19,7 @@ from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.worm import Worm, WormParams
 
 from .lamprey import TravellingWave
-from .peers import HOLD, PYELASTICA, RADAU, SLIDE, SLIDING, TREP, commands, elegansbot, radau
+from .peers import HOLD, NANOSECONDS, RADAU, SLIDE, SLIDING, TREP, commands, elegansbot, pyelastica, radau
 
 LANES = 64
 """Animals side by side where they are stepped in lanes."""
@@ -186,7 +186,6 @@ PEERS = {"whisker_rod": (f"scipy's Radau, dense, tolerance {RADAU:g}", radau)}
 
 QUOTED = {
     "whisker_chain": Row("trep", TREP[1], PACE, None, f"quoted, not measured: {TREP[0]:g} to {TREP[1]:g}"),
-    "whisker_rod": Row("PyElastica 1.0", PYELASTICA, PACE, None, "quoted, not measured"),
 }
 """Of animals: peers that are not run here."""
 
@@ -215,6 +214,8 @@ def models(animal: str, repeats: int) -> list[Row]:
     peer = PEERS.get(animal)
     if peer is not None:
         jobs[peer[0]] = peer[1]
+    if animal == "whisker_rod" and importlib.util.find_spec("elastica") is not None:
+        jobs[f"PyElastica, dt {NANOSECONDS:g} ns"] = pyelastica
     for case in CASES[animal]():
         made = case.animal()
         for count, how in ((1, "alone"), (LANES, f"{LANES} in lanes")):
@@ -342,7 +343,7 @@ def report(rows: list[Row], title: str) -> None:
     for column in ("what", "median", "unit", "times the peer", "note"):
         table.add_column(column, justify="left" if column in ("what", "unit") else "right")
     for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:,.1f}" if row.ratio < 100 else f"{row.ratio:,.0f}"
+        ratio = "" if row.ratio is None else f"{row.ratio:,.{0 if row.ratio >= 100 else 1 if row.ratio >= 1 else 4}f}"
         table.add_row(
             row.what, f"{row.value:,.3g}" if row.value < 1000 else f"{row.value:,.0f}", row.unit, ratio, row.note
         )
