@@ -162,8 +162,8 @@ def render(
     """
     if save is not None and save.suffix not in FORMATS:
         raise ValueError(f"save must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
-    if save is not None and not save.absolute().parent.is_dir():
-        raise ValueError(f"save must be in a folder that exists, got {str(save)!r}")
+    if save is not None and (save.is_dir() or not save.absolute().parent.is_dir()):
+        raise ValueError(f"save must be a file in a folder that exists, got {str(save)!r}")
     if save is not None and save.suffix == ".mp4" and (width % 2 or height % 2):
         raise ValueError(f"size must be even for .mp4, got {width}x{height}")
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))

@@ -302,7 +302,7 @@ def test_film_is_an_episode_long():
         (["render", "WormSwim-v0"], "a window needs a display"),
         (["play", "WormSwim-v0"], "a window needs a display"),
         (["render", "WormSwim-v0", "--save", "film.avi"], "save must end in one of"),
-        (["render", "WormSwim-v0", "--save", "nowhere/film.mp4"], "save must be in a folder that exists"),
+        (["render", "WormSwim-v0", "--save", "nowhere/film.mp4"], "save must be a file in a folder that exists"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "321x180"], "size must be even"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "big"], "size must be WIDTHxHEIGHT"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--seconds", "-1"], "seconds must be finite"),
