@@ -335,9 +335,16 @@ def test_impossible_worms(change, message):
         Worm(**change)
 
 
-@pytest.mark.parametrize("sigma, scale", [(np.nan, 1.0), (1.0, -1.0), (1.0, np.inf)])
-def test_impossible_media(sigma, scale):
-    with pytest.raises(ValueError, match="sigma"):
+@pytest.mark.parametrize(
+    "sigma, scale, message",
+    [
+        (np.nan, 1.0, "sigma must be finite, got nan"),
+        (1.0, -1.0, "scale must be finite and at least 0, got -1.0"),
+        (1.0, np.inf, "scale must be finite and at least 0, got inf"),
+    ],
+)
+def test_impossible_media(sigma, scale, message):
+    with pytest.raises(ValueError, match=message):
         WormParams.in_medium(sigma, scale)
 
 
@@ -411,6 +418,8 @@ def test_unreadable_kymograms(tmp_path):
         (lambda: SineKymogram(period=0.0), "period must not be 0"),
         (lambda: SineKymogram(amplitude=np.nan), "amplitude must be finite"),
         (lambda: SineKymogram(ramp=-1.0), "ramp"),
+        (lambda: SineKymogram(n_joints=1), "n_joints must be an integer of at least 2, got 1"),
+        (lambda: KymogramPlayback(np.zeros((2, 24), complex)), "source must be finite"),
     ],
 )
 def test_impossible_kymograms(make, message):
