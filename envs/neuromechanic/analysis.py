@@ -176,16 +176,18 @@ def equilibrate(
     Infeasible
         If no forces within the muscles' limits hold the posture.
     ValueError
-        If the cost has a wrong shape or a negative curvature.
+        If the cost has a wrong shape or a negative curvature, or the model has contacts or no muscles.
     """
+    row = posture(animal, q, wrench)
     m = len(animal.model.muscles)
+    if m == 0:
+        raise ValueError("model has no muscles that could hold the posture")
     arrays = animal.model.arrays
     weight = arrays["max_force"] ** -2.0 if cost is None else np.asarray(cost, float)
     Q = np.diag(weight) if weight.ndim == 1 else weight
     if Q.shape != (m, m) or not np.isfinite(Q).all() or np.linalg.eigvalsh(0.5 * (Q + Q.T))[0] < -1e-12:
         raise ValueError(f"cost must be ({m},) or ({m}, {m}) and not negative, got {cost!r}")
     c = np.zeros(m) if linear is None else np.broadcast_to(np.asarray(linear, float), m)
-    row = posture(animal, q, wrench)
     k = animal.mechanics(row)
     low, high = muscle_limits(animal, row)
     free = reaction is None
@@ -204,10 +206,16 @@ def equilibrate(
 
 def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None) -> NDArray[Any]:
     """Row (1,) at rest in posture ``q``, with ``wrench`` in place of the model's own."""
+    _refuse_contacts(animal)
     row = animal.rows(1)
     start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
     animal.reset(row, np.zeros(1, np.int64), start)
     return row
+
+
+def _refuse_contacts(animal: Neuromechanic) -> None:
+    if animal.model.contacts:
+        raise ValueError(f"model has contacts, which switch: pin the points {', '.join(animal.model.contacts)} instead")
 
 
 def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: ArrayLike | None = None) -> Balance:
@@ -275,7 +283,13 @@ def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) 
     Returns
     -------
     A : (N, N) float
+
+    Raises
+    ------
+    ValueError
+        For a model with contacts, which switch: pin its points instead.
     """
+    _refuse_contacts(animal)
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
     z = animal.vector(row)
@@ -363,10 +377,11 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     size, columns = len(A), animal.model.counts["delays"]
     if columns == 0:
         return _sorted_roots(A)
-    steps = animal.model.records(animal.dt)[0]["synapse"][0]
+    steps = animal.table["synapse"][0]
     delays = {int(d): None for c, d in zip(steps[:, 2], steps[:, 3], strict=True) if c >= 0 and d > 0}
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
+    factor, row["delay"] = float(row["delay"][0]), 1.0
     z, h = animal.vector(row), 1e-6
     depth = row["ring"].shape[1]
 
@@ -389,7 +404,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
 
     C = jacobian(push_state, size)[1]
     x = np.cos(np.pi * np.arange(nodes + 1) / nodes)  # from now, 1, to the longest delay ago, -1
-    longest = max(delays) * animal.dt
+    longest = factor * max(delays) * animal.dt
     weight = np.r_[0.5, np.ones(nodes - 1), 0.5] * (-1.0) ** np.arange(nodes + 1)
     differences = x[:, None] - x
     np.fill_diagonal(differences, 1.0)
@@ -408,7 +423,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
             return at, z
 
         rates, sensed = jacobian(push_past, columns)
-        at = 1.0 - 2.0 * delay * animal.dt / longest
+        at = 1.0 - 2.0 * factor * delay * animal.dt / longest
         near = np.abs(x - at) < 1e-12
         part = np.where(near, 1.0, 0.0) if near.any() else weight / (at - x) / np.sum(weight / (at - x))
         B += np.kron(part, rates)

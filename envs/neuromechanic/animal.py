@@ -23,11 +23,13 @@ from .body import (
     rows_serial,
     rows_threaded,
 )
+from .contact import MODES, STAGGERED, SWEEP
 from .model import Model, Module, load
 from .muscles import rest_fibres
 from .table import PARAMETERS
 
 _SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
+_CONTACTS = {"modes": MODES, "staggered": STAGGERED, "sweep": SWEEP}
 
 
 class Neuromechanic:
@@ -47,13 +49,19 @@ class Neuromechanic:
     ``neurons``          (k,)                      outputs
     ``module_state``     (s,)                      of control modules
     ``reaction``         (c,)          N           of the pins, along their directions
+    ``contact_force``    (c, 3)        N           of the ground on the contacts, in the world
+    ``contact_point``    (c, 3)        m           where the points of the contacts are
+    ``contact_mode``     (c,)                      0 apart, 1 sticks, 2 slips, 3 slips against the tangent
+    ``contact_error``    ()            m/s         by which the contacts' solution violates their law
+    ``platform``         (3,)          m           how far the ground, to which all else refers, has moved
     ``input``            (u,)                      the drive in force
     ``wrench``           (w, 6)        N, N m      external forces and moments
     ``centre``           (3,)          m           centre of mass
     ``energy``           ()            J           kinetic, of gravity and of joint springs
     ===================  ============  ==========  =================================================================
 
-    Excitations, forces, neurons and reactions are those at the beginning of the last step.
+    Excitations, forces, neurons and reactions are those at the beginning of the last step; contact forces and modes, of
+    that step.
 
     Parameters
     ----------
@@ -67,19 +75,24 @@ class Neuromechanic:
         Threads that advance many rows. Results do not depend on it.
     modules : mapping, optional
         Control modules by name, where ``model`` is still to be loaded.
+    contacts : {"modes", "staggered", "sweep"}, optional
+        Solver of contacts, see `contact`: exact, the default for up to two planar contacts; the paper's staggered
+        projections; projected Gauss-Seidel, the default beyond. ``"staggered"`` falls back on the default where it does
+        not converge, and then the row's ``alternations`` is -1.
 
     Raises
     ------
     ValueError
-        For a wrong model, an unknown scheme, a time step that does not divide a delay, or a number out of range.
+        For a wrong model, an unknown scheme or solver, contacts with another scheme than semi-implicit, a time step
+        that does not divide a delay, or a number out of range.
     """
 
     parameters: tuple[str, ...] = PARAMETERS
 
     @staticmethod
     def check_parameter(name: str, value: ArrayLike) -> None:
-        """Raise ValueError unless a factor, named first, is finite and at least 0."""
-        numbers(name, value, least=0)
+        """Raise ValueError unless a factor, named first, is finite and at least 0, and at most 1 for delays."""
+        numbers(name, value, least=0, most=1 if name == "delay" else None)
 
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
@@ -94,21 +107,30 @@ class Neuromechanic:
         scheme: str = "semi_implicit",
         threads: int = 1,
         modules: Mapping[str, Module] | None = None,
+        contacts: str | None = None,
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
         number("dt", dt, above=0)
         whole("threads", threads)
         self.model = model if isinstance(model, Model) else load(model, modules)
+        counts = self.model.counts
+        enumerable = counts["contacts"] <= 2 and counts["contact_rows"] == 2
+        contacts = ("modes" if enumerable else "sweep") if contacts is None else contacts
+        choice("contacts", contacts, _CONTACTS)
+        if contacts == "modes" and counts["contacts"] and not enumerable:
+            raise ValueError("contacts='modes' takes up to two planar contacts: use 'sweep' or 'staggered'")
+        if counts["contacts"] and scheme != "semi_implicit":
+            raise ValueError(f"scheme must be 'semi_implicit' for a model with contacts, got {scheme!r}")
         self.dt, self.scheme = float(dt), scheme
-        self.table, records = self.model.records(self.dt)
+        self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
         self._module = self.model.module or nothing
         self._work = np.zeros(threads, records["work"])
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
-        names = ("q", "v", "activation", "excitation", "input", "wrench", "reaction")
-        renamed = {"muscle_force": "force", "neurons": "neuron", "module_state": "n"}
+        names = ("q", "v", "activation", "excitation", "input", "wrench", "reaction", "contact_error")
+        renamed = {"muscle_force": "force", "neurons": "neuron", "module_state": "n", "contact_mode": "mode"}
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             name: lambda rows, field=field: rows[field]
             for name, field in [*zip(names, names, strict=True), *renamed.items()]
@@ -116,6 +138,9 @@ class Neuromechanic:
             "muscle_length": lambda rows: self._each(rows, "length"),
             "centre": lambda rows: self._each(rows, "centre"),
             "energy": self.energy,
+            "contact_force": self.contact_force,
+            "contact_point": lambda rows: self._each(rows, "contact_point"),
+            "platform": self.platform,
         }
 
     def rows(self, count: int) -> NDArray[Any]:
@@ -141,9 +166,10 @@ class Neuromechanic:
         ids : (A,) int
         start : mapping, optional
             Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n``, ``activation``,
-            ``fibre_length`` (by default such that it rests), ``input``, ``wrench``, and the parameters ``strength``,
-            ``mass`` and ``damping``, which are factors on the model's. Delayed signals start as if they had
-            always been what they are.
+            ``fibre_length`` (by default such that it rests), ``input``, ``wrench``, the platform's ``pulse`` (onset s,
+            duration s, peak m/s^2), and the parameters ``strength``, ``mass``, ``damping``, ``friction`` and ``delay``,
+            which are factors on the model's; delays can only be shortened. Delayed signals start as if they had always
+            been what they are.
 
         Raises
         ------
@@ -153,8 +179,11 @@ class Neuromechanic:
         count = len(ids)
         fresh = np.zeros(count, self.state)
         fresh["q"] = [joint.start for joint in self.model.joints]
-        fresh["wrench"] = self.model.wrench
-        shapes = {n: fresh[n].shape[1:] for n in ("q", "v", "n", "activation", "fibre_length", "input", "wrench")}
+        fresh["wrench"], fresh["pulse"] = self.model.wrench, self.model.pulse
+        names = ["q", "v", "n", "activation", "fibre_length", "input", "wrench"]
+        if self.model.arrays["platform"].any():
+            names.append("pulse")
+        shapes = {name: fresh[name].shape[1:] for name in names}
         given = read_start(start, shapes, count, PARAMETERS, self.check_parameter)
         for name in PARAMETERS:
             fresh[name] = 1.0
@@ -217,8 +246,8 @@ class Neuromechanic:
         dict
             ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length`` (m,),
             ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction`` (c,),
-            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``centre`` (3,), ``neuron`` (k,),
-            ``delayed`` (d,), the present of delayed signals; SI.
+            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``centre`` (3,), ``neuron`` (k,), ``contact_point`` (c, 3),
+            ``delayed`` (d,), the present of delayed signals; SI. Contacts are left out of ``qdd``.
         """
         self.rate(row)
         work, counts = self._work[0], self.model.counts
@@ -229,7 +258,10 @@ class Neuromechanic:
         shapes |= dict.fromkeys(("drift", "reaction"), (c,)) | {"delayed": (counts["delays"],)}
         result = {name: work[name][tuple(map(slice, shape))].copy() for name, shape in shapes.items()}
         moments = result.pop("body_inertia").sum(0)
-        return result | {"centre": moments[1:4] / moments[0]}
+        arrays = self.model.arrays
+        body, at = arrays["contact_body"], arrays["contact_at"]
+        points = result["origin"][body] + np.einsum("cij,cj->ci", result["turn"][body], at)
+        return result | {"centre": moments[1:4] / moments[0], "contact_point": points}
 
     def integrate(
         self,
@@ -256,9 +288,11 @@ class Neuromechanic:
         Raises
         ------
         ValueError
-            If the model has delays, which need fixed steps, or the method is not known.
+            If the model has delays or contacts, which need fixed steps, or the method is not known.
         """
         choice("method", method, ("rk45", "dop853"))
+        if self.model.contacts:
+            raise ValueError(f"method {method!r} cannot simulate contacts: use simulate(), whose steps are fixed")
         if self.model.counts["delays"]:
             raise ValueError(f"method {method!r} cannot simulate delays: use simulate(), whose steps are fixed")
         row, count = self.rows(1), round(duration / every)
@@ -292,6 +326,21 @@ class Neuromechanic:
 
     def _each(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
         return np.array([self.mechanics(rows[i : i + 1])[name] for i in range(len(rows))])
+
+    def contact_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Force of the ground on each contact in the last step, (B, c, 3) N."""
+        frame = self.model.arrays["contact_frame"][:, : rows["impulse"].shape[2]]
+        return np.sum(rows["impulse"][..., None] * frame, 2) / self.dt
+
+    def platform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Displacement of the ground since the start, (B, 3) m."""
+        onset, lasts, peak = rows["pulse"].T
+        lasts = np.where(lasts > 0.0, lasts, 1.0)  # nothing moves in a pulse that does not last: its peak counts as 0
+        peak = np.where(rows["pulse"][:, 1] > 0.0, peak, 0.0)
+        since = np.maximum(rows["time"] - onset, 0.0)
+        within, pace = np.minimum(since, lasts), np.pi / lasts
+        moved = peak / pace * (within - np.sin(pace * within) / pace + 2.0 * (since - within))
+        return moved[:, None] * self.model.arrays["platform"]
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Kinetic energy and the potentials of gravity and joint springs, (B,) J."""

@@ -7,9 +7,12 @@ linearisation and tests alike; ``semi_implicit`` shares all of it but the soluti
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..core.jit import batch_kernel, kernel, prange
+from .contact import collide
 from .muscles import PROPORTIONAL, activation_rate, contract
 from .nerves import CONSTANT, neurons, remember, signal
 from .paths import paths
@@ -42,11 +45,19 @@ def nothing(time, q, v, n, momentum, inputs, dn, out):
 
 
 @kernel
+def ground_acceleration(pulse, time):
+    """Acceleration of the ground (m/s^2) along the platform's axis, in a half-sine ``pulse``: begin, duration, peak."""
+    since, lasts, peak = time - pulse[0], pulse[1], pulse[2]
+    return peak * math.sin(math.pi * since / lasts) if 0.0 < since < lasts else 0.0
+
+
+@kernel
 def forces(t, k, x, z, time, fraction, module):
     """Mass matrix, generalised forces, muscles, neurons, and the rates of all states but q and v.
 
-    In the order of the paper's Fig. 1, except that muscle forces come before neurons: they follow from activation and
-    fibre length, which are states, so nothing has to be taken from the step before.
+    Everything refers to the ground, whose own acceleration adds to gravity. In the order of the paper's Fig. 1, except
+    that muscle forces come before neurons: they follow from activation and fibre length, which are states, so nothing
+    has to be taken from the step before.
 
     Parameters
     ----------
@@ -64,6 +75,9 @@ def forces(t, k, x, z, time, fraction, module):
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
+    pushed = ground_acceleration(x.pulse, time)
+    for i in range(3):
+        k.gravity[i] = t.gravity[i] - pushed * t.platform[i]
     kinematics(t, k, q)
     inertias(t, k)
     mass_matrix(t, k)
@@ -233,7 +247,8 @@ def semi_implicit(t, k, x, dt, module):
 
     A light segment with a fast muscle relaxes within microseconds. The term dt dF/dldot r r' in the mass matrix makes
     that part of the muscles' force implicit, and with it the step stable. Fibre lengths of compliant tendons take a
-    linearly implicit step, as they relax within milliseconds. The scheme is ours.
+    linearly implicit step, as they relax within milliseconds. Contacts act on the velocities at the end of the step.
+    The scheme is ours.
 
     Parameters
     ----------
@@ -262,6 +277,8 @@ def semi_implicit(t, k, x, dt, module):
                         k.M[i, j] += r * k.arm[m, j]
     if not accelerate(t, k):
         return False
+    if t.contacts:
+        collide(t, k, x, dt)
     fibre = t.size - t.fibres
     for m in range(t.muscles):
         if t.fibre[m] >= 0:

@@ -1,4 +1,4 @@
-"""Models as data: bodies, muscles, neurons, pins and wrenches from a TOML file or a dict, checked key by key."""
+"""Models as data: bodies, muscles, neurons, contacts and so on from a TOML file or a dict, checked key by key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from . import muscles, nerves, skeleton
+from . import contact, muscles, nerves, skeleton
 from .table import pack
 
 SCHEMA = 1
@@ -162,7 +162,7 @@ class Model:
 
     Parameters
     ----------
-    bodies, muscles, neurons, inputs, wrenches, pins : tuple of str
+    bodies, muscles, neurons, inputs, wrenches, pins, contacts : tuple of str
         Names, in the order of the state vector and of the signals.
     joints : tuple of Joint
         One per body.
@@ -174,6 +174,8 @@ class Model:
         Of each synapse.
     wrench : (W, 6) float, N and N m
         Constant part of each wrench.
+    pulse : (3,) float
+        Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
     """
 
     bodies: tuple[str, ...]
@@ -182,22 +184,27 @@ class Model:
     inputs: tuple[str, ...]
     wrenches: tuple[str, ...]
     pins: tuple[str, ...]
+    contacts: tuple[str, ...]
     joints: tuple[Joint, ...]
     module: Any
     delays: NDArray[np.float64]
     wrench: NDArray[np.float64]
+    pulse: NDArray[np.float64]
     arrays: dict[str, NDArray[Any]]
     counts: dict[str, int]
 
-    def records(self, dt: float) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
-        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`."""
+    def records(self, dt: float, solver: int = contact.MODES) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
+        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`.
+
+        ``solver`` is that of contacts.
+        """
         synapse, steps = self.arrays["synapse"].copy(), self.delays / dt
         for j, delay in enumerate(self.delays):
             if abs(steps[j] - round(steps[j])) > 1e-6 * steps[j] or (delay > 0 and round(steps[j]) < 1):
                 raise ValueError(f"delay must be a whole number of time steps of {dt:g} s, got {delay:g} s")
         synapse[:, 3] = np.rint(steps)
         depth = int(synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
-        return pack(self.arrays | {"synapse": synapse}, self.counts | {"depth": depth})
+        return pack(self.arrays | {"synapse": synapse}, self.counts | {"depth": depth, "contact_solver": solver})
 
 
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
@@ -206,8 +213,8 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     Parameters
     ----------
     source : path of a TOML file, or mapping
-        With the tables ``body``, ``muscle``, ``cylinder``, ``neuron``, ``spline``, ``motor``, ``pin`` and ``wrench``;
-        a mapping has the same keys.
+        With the tables ``body``, ``muscle``, ``cylinder``, ``neuron``, ``spline``, ``motor``, ``pin``, ``contact``,
+        ``wrench`` and ``platform``; a mapping has the same keys.
     modules : mapping, optional
         A control module by its name; it is code, so no file can name one.
 
@@ -259,9 +266,9 @@ class _Builder:
         if version != SCHEMA:
             raise ValueError(f"model.schema must be {SCHEMA}, got {version!r}")
         self.put(gravity=top.vector("gravity", (3,), (0.0, 0.0, 0.0)))
-        tables = {
-            k: self.tables(k) for k in ("body", "cylinder", "muscle", "neuron", "spline", "motor", "pin", "wrench")
-        }
+        kinds = ("body", "cylinder", "muscle", "neuron", "spline", "motor", "pin", "contact", "wrench")
+        tables = {kind: self.tables(kind) for kind in kinds}
+        pulse = self.read_platform(top.table("platform", {}))
         top.close()
         if len(self.modules) > 1:
             raise ValueError(f"modules must hold at most one control module, got {', '.join(self.modules)}")
@@ -276,12 +283,14 @@ class _Builder:
         delays = self.read_neurons(tables["neuron"])
         self.read_motors(tables["motor"])
         self.read_pins(tables["pin"])
+        self.read_contacts(tables["contact"])
         wrench = self.read_wrenches(tables["wrench"])
         self.put(delayed=np.array(self.delayed, np.int64).reshape(-1, 2))
         counts = {"bodies": len(self.bodies), "muscles": len(self.muscles), "neurons": len(self.neurons)}
         counts |= {name: int(np.sum(self.t[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
         counts |= {"inputs": len(self.inputs), "wrenches": len(wrench), "pins": len(self.t["pin_rate"])}
         counts |= {"delays": len(self.delayed), "motors": len(self.t["motor"]), "fits": len(self.t["fit_mean"])}
+        counts |= {"contacts": len(tables["contact"]), "contact_rows": self.contact_rows}
         counts |= {"states": module.states, "outputs": module.outputs}
         counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
         return Model(
@@ -291,10 +300,12 @@ class _Builder:
             tuple(self.inputs),
             tuple(tables["wrench"]),
             tuple(tables["pin"]),
+            tuple(tables["contact"]),
             joints,
             module.kernel,
             delays,
             wrench,
+            pulse,
             self.t,
             counts,
         )
@@ -591,7 +602,7 @@ class _Builder:
 
     def read_neurons(self, tables: dict[str, _Keys]) -> NDArray[np.float64]:
         shape, low, high, start = [], [], [], [0]
-        synapses: list[tuple[int, int, int, int]] = []
+        synapses: list[tuple[int, ...]] = []
         gains, offsets, delays = [], [], []
         heard: dict[str, list[str]] = {}
         for name, keys in tables.items():
@@ -610,22 +621,23 @@ class _Builder:
             for i, values in enumerate(entries):
                 synapse = _Keys(f"{keys.path}.synapse[{i}]", values)
                 kind, index = self.signal(synapse.get("from"), f"{synapse.path}.from")
+                by = self.signal(synapse.get("by"), f"{synapse.path}.by") if "by" in synapse else (nerves.CONSTANT, 0)
                 gains.append(synapse.number("gain", 1.0))
                 offsets.append(synapse.number("offset", 0.0))
                 delays.append(synapse.number("delay", 0.0, low=0.0))
                 column = -1
+                self.refuse_instant(f"{synapse.path}.by", *by)
+                if by[0] == nerves.NEURON:
+                    heard[name].append(self.neurons[by[1]])
                 if delays[-1] > 0.0:
                     if (kind, index) not in self.delayed:
                         self.delayed.append((kind, index))
                     column = self.delayed.index((kind, index))
                 elif kind == nerves.NEURON:
                     heard[name].append(self.neurons[index])
-                elif kind == nerves.FORCE and self.t["muscle"][index] == muscles.PROPORTIONAL:
-                    raise ValueError(
-                        f"{synapse.path}.delay must be greater than 0: the force of a proportional muscle follows its "
-                        "excitation at once"
-                    )
-                synapses.append((kind, index, column, 0))
+                else:
+                    self.refuse_instant(f"{synapse.path}.delay must be greater than 0", kind, index)
+                synapses.append((kind, index, column, 0, *by))
                 synapse.close()
             keys.close()
             start.append(len(synapses))
@@ -636,11 +648,16 @@ class _Builder:
             low=np.array(low, float),
             high=np.array(high, float),
             synapse_start=np.array(start, np.int64),
-            synapse=np.array(synapses, np.int64).reshape(-1, 4),
+            synapse=np.array(synapses, np.int64).reshape(-1, 6),
             gain=np.array(gains, float),
             offset=np.array(offsets, float),
         )
         return np.array(delays, float)
+
+    def refuse_instant(self, path: str, kind: int, index: int) -> None:
+        """Refuse the force of a proportional muscle where it would be needed before it is known."""
+        if kind == nerves.FORCE and self.t["muscle"][index] == muscles.PROPORTIONAL:
+            raise ValueError(f"{path}: the force of a proportional muscle follows its excitation at once")
 
     def read_motors(self, tables: dict[str, _Keys]) -> None:
         motor, gain = [], []
@@ -672,6 +689,45 @@ class _Builder:
             pin_axis=np.array(axes, float).reshape(-1, 3),
             pin_rate=np.array(rate, float),
         )
+
+    def read_contacts(self, tables: dict[str, _Keys]) -> None:
+        body, at, frames, height, friction = [], [], [], [], []
+        planar = {"tangent" in keys for keys in tables.values()}
+        self.contact_rows = 2 if planar == {True} else 3
+        for keys in tables.values():
+            if len(self.t["pin_rate"]):
+                raise ValueError(f"{keys.path}: contacts and pins exclude each other; remove the tables pin or contact")
+            if len(planar) > 1:
+                raise ValueError(f"{keys.path}.tangent must be given for all contacts, which are then planar, or none")
+            moving, there = self.point(keys.get("point"), f"{keys.path}.point")
+            if moving < 0:
+                raise ValueError(f"{keys.path}.point must be on a body, got 'ground'")
+            normal = keys.direction("normal", (0.0, 1.0, 0.0))
+            side = keys.direction("tangent") if "tangent" in keys else np.eye(3)[np.argmin(np.abs(normal))]
+            side = side - (side @ normal) * normal
+            if np.linalg.norm(side) < 1e-6:
+                raise ValueError(f"{keys.path}.tangent must not be parallel to normal, got {keys.values['tangent']!r}")
+            side /= np.linalg.norm(side)
+            body.append(moving)
+            at.append(there)
+            frames.append([normal, side, np.cross(normal, side)])
+            height.append(keys.number("height", 0.0))
+            friction.append(keys.number("friction", low=0.0))
+            keys.close()
+        self.put(
+            contact_body=np.array(body, np.int64),
+            contact_at=np.array(at, float).reshape(-1, 3),
+            contact_frame=np.array(frames, float).reshape(-1, 3, 3),
+            contact_height=np.array(height, float),
+            contact_friction=np.array(friction, float),
+        )
+
+    def read_platform(self, keys: _Keys) -> NDArray[np.float64]:
+        moves = bool(keys.values)
+        self.put(platform=keys.direction("axis", (1.0, 0.0, 0.0)) if moves else np.zeros(3))
+        pulse = [keys.number("onset", 0.0, low=0.0), keys.number("duration", 0.0, low=0.0), keys.number("peak", 0.0)]
+        keys.close()
+        return np.array(pulse)
 
     def read_wrenches(self, tables: dict[str, _Keys]) -> NDArray[np.float64]:
         body, at, local, values = [], [], [], []

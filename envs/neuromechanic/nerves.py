@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..core.jit import exp, kernel
 
 LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
@@ -82,8 +84,15 @@ def signal(t, k, x, z, time, kind, index):
 
 @kernel
 def past(t, x, column, delay, fraction):
-    """Value that a signal had ``delay`` steps before ``fraction`` (0 to 1) of the present step, linear in between."""
-    at = int(x.step) - delay
+    """Value that a signal had ``delay`` steps before ``fraction`` (0 to 1) of the present step, linear in between.
+
+    The row's factor ``delay`` shortens all delays, to one step at least.
+    """
+    ago = x.step - max(delay * x.delay, 1.0)
+    at = math.floor(ago)
+    fraction += ago - at
+    if fraction >= 1.0:
+        at, fraction = at + 1, fraction - 1.0
     value = x.ring[at % t.depth * t.delays + column]
     if fraction > 0.0:
         value += fraction * (x.ring[(at + 1) % t.depth * t.delays + column] - value)
@@ -116,6 +125,8 @@ def shaped(shape, low, high, s):
 def neurons(t, k, x, z, time, fraction):
     """Outputs ``k.neuron`` of all neurons, each after those that it listens to without delay; Eq. 8.
 
+    The gain of a synapse may be multiplied by a further signal, as by presynaptic modulation, which is ours.
+
     Parameters
     ----------
     t : record of the model
@@ -131,7 +142,8 @@ def neurons(t, k, x, z, time, fraction):
         j = t.order[i]
         total = 0.0
         for s in range(t.synapse_start[j], t.synapse_start[j + 1]):
-            kind, index, column, delay = t.synapse[s]
+            kind, index, column, delay, by, which = t.synapse[s]
             value = past(t, x, column, delay, fraction) if column >= 0 else signal(t, k, x, z, time, kind, index)
-            total += t.gain[s] * (value - t.offset[s])
+            value = t.gain[s] * (value - t.offset[s])
+            total += value if by == CONSTANT else value * signal(t, k, x, z, time, by, which)
         k.neuron[j] = total if t.shape[j] == LINEAR else shaped(t.shape[j], t.low[j], t.high[j], total)

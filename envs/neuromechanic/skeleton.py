@@ -167,7 +167,7 @@ def bias_force(t, k, v):
     ----------
     t : record of the model
     k : record of scratch space
-        Written.
+        ``k.gravity`` (3,) m/s^2 is read, the rest written.
     v : (n,) float, rad/s or m/s
     """
     n = t.bodies
@@ -189,7 +189,7 @@ def bias_force(t, k, v):
             continue
         p0, p1, p2, p3, p4, p5 = times(B, V)
         f[0], f[1], f[2], f[3], f[4], f[5] = times(B, A)
-        g = t.gravity
+        g = k.gravity
         f[0] += V[1] * p2 - V[2] * p1 + V[4] * p5 - V[5] * p4 - (B[2] * g[2] - B[3] * g[1])
         f[1] += V[2] * p0 - V[0] * p2 + V[5] * p3 - V[3] * p5 - (B[3] * g[0] - B[1] * g[2])
         f[2] += V[0] * p1 - V[1] * p0 + V[3] * p4 - V[4] * p3 - (B[1] * g[1] - B[2] * g[0])

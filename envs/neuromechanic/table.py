@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PARAMETERS = ("strength", "mass", "damping")
-"""Factors, one per row, on the muscles' maximal forces, on all masses and inertias, and on the joints' damping."""
+PARAMETERS = ("strength", "mass", "damping", "friction", "delay")
+"""Factors, one per row: on maximal forces of muscles, masses and inertias, damping of joints, friction, delays."""
 
 _COUNTS = [
     "bodies",
@@ -24,6 +24,9 @@ _COUNTS = [
     "inputs",
     "wrenches",
     "pins",
+    "contacts",
+    "contact_rows",
+    "contact_solver",
     "delays",
     "depth",
     "motors",
@@ -65,17 +68,20 @@ def pack(
     A row: ``time`` s; ``step`` since reset; ``status``; the state vector of Eq. 3, z, which is ``q`` (rad or m) and
     ``v`` of the joints, ``n`` of the control module, ``activation``, ``fibre_length`` (m) of compliant tendons;
     ``input``, the drive; external ``wrench`` (force, moment); ``ring``, the past of delayed signals; as of the last
-    evaluation ``excitation``, ``force`` (N), ``neuron`` outputs and ``reaction`` (N) of the pins; the parameters.
+    evaluation ``excitation``, ``force`` (N), ``neuron`` outputs and ``reaction`` (N) of the pins; of the contacts in
+    the last step ``impulse`` (m, rows) N s, ``mode``, ``contact_error`` (m/s) and ``alternations``, see `contact.collide`;
+    ``pulse`` of the ground, which begins (s), lasts (s) and has a peak (m/s^2); the parameters.
     """
     b = _power(8, counts["bodies"])
     lengths = [len(a) for k, a in arrays.items() if k not in ("point_body", "point_at", "point_cylinder")]
     most = max(n for n in lengths)
-    c = _power(8, most - 1, -(-len(arrays["point_body"]) // 4), *(counts[k] for k in ("states", "outputs")))
+    solved = counts["contacts"] * counts["contact_rows"]
+    c = _power(8, most - 1, -(-len(arrays["point_body"]) // 4), solved, counts["states"], counts["outputs"])
     past = counts["depth"] * counts["delays"]
     ring = _power(256, past) if past else 1
     fields: list[tuple[Any, ...]] = [(name, "i8") for name in _COUNTS]
     for name, array in arrays.items():
-        if name == "gravity":
+        if name in ("gravity", "platform"):
             shape: tuple[int, ...] = (3,)
         else:
             first = 4 * c if name.startswith("point") else (c + 1 if name.endswith("_start") else c)
@@ -101,6 +107,11 @@ def pack(
             ("force", "f8", (c,)),
             ("neuron", "f8", (c,)),
             ("reaction", "f8", (c,)),
+            ("impulse", "f8", (c,)),
+            ("mode", "f8", (c,)),
+            ("contact_error", "f8"),
+            ("alternations", "f8"),
+            ("pulse", "f8", (3,)),
             *[(name, "f8") for name in PARAMETERS],
         ]
     )
@@ -137,6 +148,10 @@ def pack(
             ("schur", "f8", (c, c)),
             ("reaction", "f8", (c,)),
             ("dz", "f8", (z,)),
+            ("free", "f8", (c,)),
+            ("friction", "f8", (c,)),
+            ("grid", "f8", (4, 5)),
+            ("gravity", "f8", (3,)),
             ("delayed", "f8", (c,)),
             ("start", "f8", (z,)),
             ("stage", "f8", (z,)),
@@ -159,6 +174,11 @@ def pack(
         "force": (counts["muscles"],),
         "neuron": (counts["neurons"],),
         "reaction": (counts["pins"],),
+        "impulse": (counts["contacts"], counts["contact_rows"]),
+        "mode": (counts["contacts"],),
+        "contact_error": (),
+        "alternations": (),
+        "pulse": (3,),
         **dict.fromkeys(PARAMETERS, ()),
     }
     for name, shape in sizes.items():

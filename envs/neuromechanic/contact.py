@@ -1,0 +1,363 @@
+"""Inelastic impact and Coulomb friction of points on surfaces, at velocity level; Bunderson et al. (2012), 2.1.1.
+
+A contact problem asks for impulses p (N s), of which each contact has a normal one and one or two tangential ones.
+With the velocities u (m/s) that the points would have without them, and W = J M^-1 J' (1/kg), the points move with
+w = W p + u, such that
+
+- nothing pulls, nothing enters, and nothing pushes what leaves: p_n >= 0, w_n >= 0, p_n w_n = 0;
+- friction opposes slip: a point that sticks has w_t = 0 and |p_t| <= mu p_n, one that slips has p_t against w_t and
+  |p_t| = mu p_n.
+
+Three solvers: `by_modes` tries all combinations of open, sticking and slipping contacts, of up to two planar ones;
+`staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008); `sweep` is
+projected Gauss-Seidel. `violation` measures how far any answer is from the law.
+
+Impulses stand contact by contact, ``rows`` to each: normal, then tangential; two of them where bodies move in a plane,
+else three.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.jit import kernel
+from .skeleton import place, push, solve
+
+OPEN, STICK, SLIP, BACK = 0.0, 1.0, 2.0, 3.0
+"""Modes of a contact: it is apart, it sticks, it slips (where planar: along the tangent), it slips against it."""
+
+MODES, STAGGERED, SWEEP = 0, 1, 2
+"""Solvers."""
+
+SWEEPS = 50
+"""Of `sweep`, each time step; it starts with the impulses of the step before."""
+
+STAGGERS, PROJECTION = 500, 200
+"""Most alternations of `staggered`, and most sweeps of each of its projections."""
+
+EXACT = 1e-8
+"""Violation, as a share of the largest velocity that any impulse makes or ends, below which an answer counts as one."""
+
+SOFT = 1e-11
+"""Share of W's largest diagonal added to its diagonal: where the law leaves the split of forces open, it is even."""
+
+RATE = 20.0
+"""1/s, at which a point that is below the surface comes out."""
+
+
+@kernel
+def respond(W, u, p, i, size):
+    """Velocity (m/s) of row i under the impulses ``p``."""
+    w = u[i]
+    for j in range(size):
+        w += W[i, j] * p[j]
+    return w
+
+
+@kernel
+def violation(W, u, mu, contacts, rows, p):
+    """Largest distance (m/s) by which impulses violate the law of contact and friction.
+
+    Parameters
+    ----------
+    W : (n, n) float, 1/kg
+        Its first ``contacts * rows`` rows and columns count.
+    u : (n,) float, m/s
+    mu : (m,) float
+    contacts, rows : int
+    p : (n,) float, N s
+
+    Returns
+    -------
+    float
+        0 for a solution: normal velocity and impulse (as velocity) with none negative and one zero; tangential impulse
+        equal to the projection of itself less the slip onto what friction can give.
+    """
+    worst, size = 0.0, contacts * rows
+    for c in range(contacts):
+        i = c * rows
+        worst = max(worst, abs(min(respond(W, u, p, i, size), W[i, i] * p[i])))
+        scale = W[i + 1, i + 1] + (W[i + 2, i + 2] if rows == 3 else 0.0)
+        s = scale * p[i + 1] - respond(W, u, p, i + 1, size)
+        r = scale * p[i + 2] - respond(W, u, p, i + 2, size) if rows == 3 else 0.0
+        most, long = scale * mu[c] * max(p[i], 0.0), math.sqrt(s * s + r * r)
+        shrink = most / long if long > most else 1.0
+        worst = max(worst, abs(scale * p[i + 1] - shrink * s))
+        if rows == 3:
+            worst = max(worst, abs(scale * p[i + 2] - shrink * r))
+    return worst
+
+
+@kernel
+def pace(W, u, p, size):
+    """Largest velocity (m/s) that is there without impulses, or that one of them makes."""
+    most = 0.0
+    for i in range(size):
+        most = max(most, abs(u[i]), W[i, i] * abs(p[i]))
+    return most
+
+
+@kernel
+def attempt(W, u, mu, contacts, first, second, p, grid):
+    """Impulses (2 m,) of one or two planar contacts whose modes are given; False where they do not determine them.
+
+    Parameters
+    ----------
+    W, u, mu, contacts
+        See `violation`.
+    first, second : float
+        Modes.
+    p : (n,) float, N s
+        Written.
+    grid : (4, 5) float
+        Scratch space.
+    """
+    size, soft = 2 * contacts, 0.0
+    for i in range(size):
+        soft = max(soft, SOFT * W[i, i])
+    for c in range(contacts):
+        mode, i = first if c == 0 else second, 2 * c
+        for row in range(i, i + 2):
+            for j in range(size):
+                grid[row, j] = W[row, j]
+            grid[row, row] += soft
+            grid[row, 4] = -u[row]
+        if mode != STICK:
+            for j in range(size):
+                grid[i + 1, j] = 0.0
+            grid[i + 1, i + 1], grid[i + 1, 4] = 1.0, 0.0
+            if mode == OPEN:
+                for j in range(size):
+                    grid[i, j] = 0.0
+                grid[i, i], grid[i, 4] = 1.0, 0.0
+            else:
+                grid[i + 1, i] = mu[c] if mode == SLIP else -mu[c]
+    for i in range(size):
+        pivot = i
+        for row in range(i + 1, size):
+            if abs(grid[row, i]) > abs(grid[pivot, i]):
+                pivot = row
+        if not abs(grid[pivot, i]) > 1e-300:
+            return False
+        for j in range(5):
+            grid[i, j], grid[pivot, j] = grid[pivot, j], grid[i, j]
+        for row in range(i + 1, size):
+            share = grid[row, i] / grid[i, i]
+            if share != 0.0:
+                for j in range(i, 5):
+                    grid[row, j] -= share * grid[i, j]
+    for i in range(size - 1, -1, -1):
+        s = grid[i, 4]
+        for j in range(i + 1, size):
+            s -= grid[i, j] * p[j]
+        p[i] = s / grid[i, i]
+    return True
+
+
+@kernel
+def by_modes(W, u, mu, contacts, p, mode, grid):
+    """Solve one or two planar contacts by trying their modes: those given, then sticking, slipping and open ones.
+
+    The first answer is taken. With friction a problem may have several; modes that were right in the step before then
+    stay. Should rounding let all modes fail, the least violation wins.
+
+    Parameters
+    ----------
+    W, u, mu, contacts
+        See `violation`.
+    p : (n,) float, N s
+        Written.
+    mode : (m,) float
+        Tried first; written.
+    grid : (4, 5) float
+        Scratch space.
+
+    Returns
+    -------
+    float, m/s
+        Violation.
+    """
+    least, best = math.inf, 0
+    given = int(mode[0]) + (4 * int(mode[1]) if contacts == 2 else 0)
+    count = 4 if contacts == 1 else 16
+    for trial in range(-1, count + 1):
+        code = given if trial < 0 else best
+        if 0 <= trial < count:
+            code = (trial + 1) % 4 + 4 * ((trial // 4 + 1) % 4 if contacts == 2 else 0)
+        if not attempt(W, u, mu, contacts, float(code % 4), float(code // 4), p, grid):
+            continue
+        wrong = violation(W, u, mu, contacts, 2, p)
+        if wrong < least:
+            least, best = wrong, code
+        if wrong <= EXACT * pace(W, u, p, 2 * contacts) or trial == count:
+            break
+    mode[0] = float(best % 4)
+    if contacts == 2:
+        mode[1] = float(best // 4)
+    return least
+
+
+@kernel
+def press(W, u, contacts, rows, p):
+    """Sweep once over the normal impulses; the largest change, as velocity (m/s)."""
+    change = 0.0
+    for c in range(contacts):
+        i = c * rows
+        new = max(p[i] - respond(W, u, p, i, contacts * rows) / W[i, i], 0.0)
+        change = max(change, W[i, i] * abs(new - p[i]))
+        p[i] = new
+    return change
+
+
+@kernel
+def rub(W, u, mu, contacts, rows, p):
+    """Sweep once over the tangential impulses, within what the normal ones allow; the largest change (m/s)."""
+    change, size = 0.0, contacts * rows
+    for c in range(contacts):
+        i = c * rows
+        most = mu[c] * p[i]
+        if rows == 2:
+            s = p[i + 1] - respond(W, u, p, i + 1, size) / W[i + 1, i + 1]
+            s = min(max(s, -most), most)
+            change = max(change, W[i + 1, i + 1] * abs(s - p[i + 1]))
+            p[i + 1] = s
+        else:
+            scale = W[i + 1, i + 1] + W[i + 2, i + 2]
+            s = p[i + 1] - respond(W, u, p, i + 1, size) / scale
+            r = p[i + 2] - respond(W, u, p, i + 2, size) / scale
+            long = math.sqrt(s * s + r * r)
+            if long > most:
+                s, r = s * most / long, r * most / long
+            change = max(change, scale * max(abs(s - p[i + 1]), abs(r - p[i + 2])))
+            p[i + 1], p[i + 2] = s, r
+    return change
+
+
+@kernel
+def sweep(W, u, mu, contacts, rows, p, count):
+    """Improve impulses by some sweeps of projected Gauss-Seidel.
+
+    Parameters
+    ----------
+    W, u, mu, contacts, rows
+        See `violation`.
+    p : (n,) float, N s
+        A guess, such as the impulses of the step before; written.
+    count : int
+    """
+    for _ in range(count):
+        press(W, u, contacts, rows, p)
+        rub(W, u, mu, contacts, rows, p)
+
+
+@kernel
+def staggered(W, u, mu, contacts, rows, p):
+    """Solve by staggered projections, Kaufman et al. (2008): normal impulses and friction in turn.
+
+    Each is the minimum of a convex problem while the other is held. Their alternation need not converge.
+
+    Parameters
+    ----------
+    W, u, mu, contacts, rows
+        See `violation`.
+    p : (n,) float, N s
+        A guess; written.
+
+    Returns
+    -------
+    int
+        Alternations, or -1 if they do not reach a solution within STAGGERS.
+    """
+    for turn in range(STAGGERS):
+        speed = pace(W, u, p, contacts * rows)
+        for _ in range(PROJECTION):
+            if press(W, u, contacts, rows, p) <= 0.1 * EXACT * speed:
+                break
+        for _ in range(PROJECTION):
+            if rub(W, u, mu, contacts, rows, p) <= 0.1 * EXACT * speed:
+                break
+        if violation(W, u, mu, contacts, rows, p) <= EXACT * speed:
+            return turn + 1
+    return -1
+
+
+@kernel
+def read_modes(mu, contacts, rows, p, mode):
+    """Modes (m,) of impulses that a projection has made: what it has cut off slips."""
+    for c in range(contacts):
+        i = c * rows
+        s, r = p[i + 1], p[i + 2] if rows == 3 else 0.0
+        if p[i] == 0.0:
+            mode[c] = OPEN
+        elif math.sqrt(s * s + r * r) < mu[c] * p[i] * (1.0 - 1e-12):
+            mode[c] = STICK
+        else:
+            mode[c] = BACK if rows == 2 and s > 0.0 else SLIP
+
+
+@kernel
+def collide(t, k, x, dt):
+    """Add the effect of contacts to the accelerations of a time step.
+
+    A point above its surface may come as near as touching it within the step; one below comes out slowly.
+
+    Parameters
+    ----------
+    t : record of the model
+    k : record of scratch space
+        Read after `body.accelerate`; ``k.qdd`` is changed such that v + dt qdd obeys the contacts.
+    x : record of state
+        ``x.impulse`` (N s), ``x.mode``, ``x.contact_error`` (m/s) and ``x.alternations`` are written.
+    dt : float, s
+    """
+    n, m, rows = t.bodies, t.contacts, t.contact_rows
+    v, size, touched = x.z[n : 2 * n], m * rows, False
+    for c in range(m):
+        body = t.contact_body[c]
+        px, py, pz = place(k, body, t.contact_at[c])
+        d = t.contact_frame[c]
+        for i in range(rows):
+            row = k.J[c * rows + i]
+            for j in range(n):
+                row[j] = 0.0
+            push(t, k, body, px, py, pz, d[i, 0], d[i, 1], d[i, 2], row)
+            s = 0.0
+            for j in range(n):
+                s += row[j] * (v[j] + dt * k.qdd[j])
+            k.free[c * rows + i] = s
+        gap = d[0, 0] * px + d[0, 1] * py + d[0, 2] * pz - t.contact_height[c]
+        k.free[c * rows] += gap / dt if gap > 0.0 else RATE * gap
+        k.friction[c] = x.friction * t.contact_friction[c]
+        touched |= k.free[c * rows] < 0.0
+    x.contact_error, x.alternations = 0.0, 0.0
+    if not touched:
+        for i in range(size):
+            x.impulse[i] = 0.0
+        for c in range(m):
+            x.mode[c] = OPEN
+        return
+    W = k.schur
+    for i in range(size):
+        for j in range(n):
+            k.MJ[i, j] = k.J[i, j]
+        solve(k.L, k.MJ[i], n)
+        for j in range(i + 1):
+            s = 0.0
+            for q in range(n):
+                s += k.J[j, q] * k.MJ[i, q]
+            W[i, j] = W[j, i] = s
+    enumerable = m <= 2 and rows == 2
+    if t.contact_solver == STAGGERED:
+        x.alternations = float(staggered(W, k.free, k.friction, m, rows, x.impulse))
+    if t.contact_solver == MODES or (x.alternations < 0.0 and enumerable):
+        x.contact_error = by_modes(W, k.free, k.friction, m, x.impulse, x.mode, k.grid)
+    else:
+        if t.contact_solver == SWEEP or x.alternations < 0.0:
+            sweep(W, k.free, k.friction, m, rows, x.impulse, SWEEPS)
+        read_modes(k.friction, m, rows, x.impulse, x.mode)
+        x.contact_error = violation(W, k.free, k.friction, m, rows, x.impulse)
+    for i in range(size):
+        p = x.impulse[i] / dt
+        if p != 0.0:
+            for j in range(n):
+                k.qdd[j] += p * k.MJ[i, j]

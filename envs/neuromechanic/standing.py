@@ -1,0 +1,74 @@
+"""The standing figure of illustration 3: free or pinned feet, driven by the gains of its reflexes or by torques."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.arguments import choice, number
+from .hindlimb import asset
+
+HIPS, LEG = 0.334, 0.859
+"""Distance of the hips, length of a leg, m."""
+
+STIFFNESS, DAMPING, DELAY = 255.0, 85.0, 0.12
+"""Of the paper's reflex: N m/rad, N m s/rad, s."""
+
+
+def splay(stance: ArrayLike) -> NDArray[np.float64]:
+    """Angle (rad) of the legs out of the vertical in a symmetric stance of so many hip widths."""
+    return np.arcsin((np.asarray(stance, float) - 1.0) * HIPS / (2.0 * LEG))
+
+
+def upright(stance: ArrayLike) -> NDArray[np.float64]:
+    """Joints (5,) or (B, 5) of a symmetric stance: place (m) of the hips' middle, torso, left and right leg (rad)."""
+    angle = splay(stance)
+    zero = np.zeros_like(angle)
+    return np.stack([zero, LEG * np.cos(angle), zero, -angle, angle], -1)
+
+
+def standing(stance: float = 1.1, feet: str = "free", drive: str = "gains", delay: float = DELAY) -> dict[str, Any]:
+    """Build the standing figure; Bunderson et al. (2012), section 3.3.
+
+    Parameters
+    ----------
+    stance : float
+        Distance of the feet in hip widths.
+    feet : {"free", "pinned"}
+        In frictional contact with the ground, or hinged to it (the four-bar linkage the paper compares with).
+    drive : {"gains", "torque"}
+        Inputs ``splay``, ``stiffness`` and ``damping`` of the reflexes, or ``left_torque`` and ``right_torque``, N m.
+    delay : float, s
+        Of what the nervous system knows.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    choice("feet", feet, ("free", "pinned"))
+    choice("drive", drive, ("gains", "torque"))
+    number("stance", stance, least=0.5, most=2.0)
+    model = asset("standing")
+    for body, value in zip(model["body"].values(), upright(stance), strict=True):
+        body["joint"]["start"] = float(value)
+    for name in ("torso", "left", "right"):
+        for signal in ("angle", "rate"):
+            model["neuron"][f"{name}_{signal}"]["synapse"][0]["delay"] = delay
+    if drive == "torque":
+        for side in ("left", "right"):
+            for part in ("error", "reflex"):
+                del model["neuron"][f"{side}_{part}"]
+            model["motor"][f"{side}_hip"]["from"] = f"input.{side}_torque"
+    if feet == "pinned":
+        contacts = model.pop("contact")
+        for side, sign in (("left", -1.0), ("right", 1.0)):
+            place = ["ground", sign * 0.5 * stance * HIPS, 0.0, 0.0]
+            model.setdefault("pin", {})[f"{side}_foot"] = {
+                "point": contacts[f"{side}_foot"]["point"],
+                "to": place,
+                "axes": [[1, 0, 0], [0, 1, 0]],
+            }
+    return model
