@@ -1,4 +1,4 @@
-"""Reference controllers of musculoskeletal models: constant patterns, and a pull in proportion to the error."""
+"""Reference controllers of musculoskeletal models: constant patterns, reflexes, a pull in proportion to the error."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from gymnosoma.envs.core.simulate import Controller
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE
+from gymnosoma.envs.neuromechanic.standing import DAMPING, HIPS, LEG, STIFFNESS, splay, standing
 
 
 class Held:
-    """Constant excitations (m,)."""
+    """Constant drive (u,), such as excitations."""
 
     def __init__(self, pattern: NDArray[np.float64]) -> None:
         self.pattern = pattern
@@ -23,7 +24,7 @@ class Held:
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Excitations (B, m)."""
+        """Drive (B, u)."""
         return np.tile(self.pattern, (len(t), 1))
 
 
@@ -68,6 +69,79 @@ class Pull:
         return self.task.low + (self.task.high - self.task.low) * share
 
 
+class Reflex:
+    """Torque of each hip by its own angle from the symmetric stance and its rate; Bunderson et al. (2012), 3.3.
+
+    What it is told is already late.
+
+    Parameters
+    ----------
+    stiffness : float, N m/rad
+    damping : float, N m s/rad
+    """
+
+    def __init__(self, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
+        self.stiffness, self.damping = stiffness, damping
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Torques of left and right hip (B, 2), N m."""
+        rest = splay(signals["stance"]) * [-1.0, 1.0]
+        return -self.stiffness * (signals["hip_angle"] - rest) - self.damping * signals["hip_rate"]
+
+
+class SmithReflex(Reflex):
+    """The reflex on what the body is predicted to be by now: a Smith predictor.
+
+    The standing figure itself is the forward model: from what is known of the past it is simulated over the delay with
+    the torques given since. The pulse of the ground is not known to it until it is felt.
+
+    Parameters
+    ----------
+    task : StandPulse
+    stiffness, damping : float
+        As of `Reflex`.
+    """
+
+    def __init__(self, task: Any, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
+        super().__init__(stiffness, damping)
+        self.animal = Neuromechanic(standing(drive="torque"), task.animal.dt)
+        self.steps = round(1.0 / (task.rate * task.animal.dt))
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Torques of left and right hip (B, 2), N m."""
+        rows, ids = self.animal.rows(len(t)), np.arange(len(t))
+        self.animal.reset(rows, ids, {**self._body(signals), "pulse": [0.0, 0.0, 0.0]})
+        past = signals["past_torque"].reshape(len(t), -1, 2)
+        for j in range(past.shape[1]):
+            self.animal.advance(rows, ids, past[:, j], self.steps)
+        return super().drive(t, {**signals, "hip_angle": rows["q"][:, 3:], "hip_rate": rows["v"][:, 3:]}, first)
+
+    @staticmethod
+    def _body(signals: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """Joints and rates (B, 5) of a body that stands on its lower foot, which rests."""
+        each = np.arange(len(signals["stance"]))
+        hips = np.array([-0.5, 0.5]) * HIPS
+        turn, spin = signals["torso_angle"], signals["torso_rate"]
+        leg, swing = turn + signals["hip_angle"], spin + signals["hip_rate"]
+        below = hips * np.sin(turn) - LEG * np.cos(leg)
+        lower = np.argmin(below, 1)
+        # The feet turn about the hips' middle: velocities are those of their distances, turned.
+        aside = -hips * np.sin(turn) * spin + LEG * np.cos(leg) * swing
+        up = hips * np.cos(turn) * spin + LEG * np.sin(leg) * swing
+        q = [np.zeros_like(turn), -below[each, lower][:, None], turn, signals["hip_angle"]]
+        v = [-aside[each, lower][:, None], -up[each, lower][:, None], spin, signals["hip_rate"]]
+        return {"q": np.hstack(q), "v": np.hstack(v)}
+
+
+def _gains(task: Any, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
+    """Constant gains; the splay of the stance is the task's own."""
+    return Held(np.array([0.0, stiffness, damping]))
+
+
 def _least_stress(task: Any) -> NDArray[np.float64]:
     return equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation
 
@@ -83,12 +157,20 @@ REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any
         "least_stress": (lambda task: Held(_least_stress(task)), {}),
         "most_stable": (lambda task: Held(most_stable(task.animal, POSTURE, reaction=PAW_FORCE)), {}),
     },
+    "StandPulse": {
+        "baseline": (lambda task: Reflex(), {}),
+        "smith": (SmithReflex, {}),
+        "none": (lambda task: Reflex(0.0, 0.0), {}),
+    },
+    "StandGains": {"baseline": (_gains, {})},
     "Pose": {"baseline": (Pull, {})},
 }
 """Controllers by task and name, each with the arguments of the environment that it needs."""
 
 SEARCHES: dict[str, tuple[Callable[..., Controller], dict[str, tuple[float, float]]]] = {
     "HindlimbHold": (_blend, {"central": (0.0, 1.0)}),
+    "StandPulse": (lambda task, **gains: Reflex(**gains), {"stiffness": (0.0, 600.0), "damping": (0.0, 200.0)}),
+    "StandGains": (_gains, {"stiffness": (0.0, 600.0), "damping": (0.0, 200.0)}),
     "Pose": (Pull, {"gain": (0.1, 10.0), "damping": (0.0, 0.5)}),
 }
 """Families of controllers with constant parameters, and the parameters' bounds, by task."""

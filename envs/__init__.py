@@ -45,6 +45,8 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0, {}),
     ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0, {}),
     ("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 482.0, {}),
+    ("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 380.0, {}),
+    ("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 75.0, {}),
 )
 
 

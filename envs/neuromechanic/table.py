@@ -69,7 +69,7 @@ def pack(
     ``v`` of the joints, ``n`` of the control module, ``activation``, ``fibre_length`` (m) of compliant tendons;
     ``input``, the drive; external ``wrench`` (force, moment); ``ring``, the past of delayed signals; as of the last
     evaluation ``excitation``, ``force`` (N), ``neuron`` outputs and ``reaction`` (N) of the pins; of the contacts in
-    the last step ``impulse`` (m, rows) N s, ``mode``, ``contact_error`` (m/s) and ``alternations``, see `contact.collide`;
+    the last step ``impulse`` (m, rows) N s, ``mode``, ``contact_error`` (m/s) and ``alternations``, see `contact`;
     ``pulse`` of the ground, which begins (s), lasts (s) and has a peak (m/s^2); the parameters.
     """
     b = _power(8, counts["bodies"])

@@ -1,4 +1,4 @@
-"""Tasks of musculoskeletal models: hold the cat's hindlimb, and take a posture with any model."""
+"""Tasks of musculoskeletal models: hold the cat's hindlimb, stand on a platform, take a posture with any model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from ..core.arguments import choice, number
 from ..core.task import Field, Layout, Option, Score, Task, tolerance
 from .analysis import central_pattern
 from .animal import Neuromechanic
+from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, hindlimb
+from .standing import DAMPING, DELAY, LEG, STIFFNESS, splay, standing, upright
 
-FALLEN, BEYOND = 10.0, 11.0
-"""Endings: the limb has left its posture; a joint has left its range."""
+FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
+"""Endings: the limb has left its posture; a joint has left its range; the figure has fallen."""
 
 
 class _Driven(Task):
@@ -196,6 +198,311 @@ class HindlimbHold(_Driven):
             "force_error": np.sqrt(np.sum(force**2, 1)),
             "paw_force": rows["reaction"].copy(),
         }
+
+
+class _Standing(Task):
+    """What the standing figure's tasks share: stance and pulse, sight of the past, reward, and the fall."""
+
+    animal: Neuromechanic
+    options: Mapping[str, Option] = {
+        "stance": Option(0.8, 1.8, "hip widths"),
+        "push": Option(-1.0, 1.0, "m/s"),
+        "onset": Option(0.0, 100.0, "s"),
+    }
+    endings: Mapping[float, str] = {DOWN: "the figure has fallen"}
+    score = Score("survived")
+    stance, push, onset = (1.0, 1.4), (0.1, 0.4), (0.1, 0.5)
+    """Ranges that are drawn from: hip widths, m/s either way, s."""
+    lasts = 0.0507
+    """Duration of the ground's acceleration, s."""
+    steep, low = 1.2, 0.4 * LEG
+    """A fall: angle of torso or leg, rad, or height of the hips, m."""
+
+    def _fields(self) -> dict[str, Field]:
+        """What all of them observe: angles and rates as the nervous system knows them, and the stance."""
+        return {
+            "torso_angle": Field(1, "rad", 0.3),
+            "torso_rate": Field(1, "rad/s", 1.0),
+            "hip_angle": Field(2, "rad", 0.3),
+            "hip_rate": Field(2, "rad/s", 1.0),
+            "stance": Field(1, "hip widths", 1.0),
+        }
+
+    def _known(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+        neuron = rows["neuron"]
+        return {
+            "torso_angle": neuron[:, 0],
+            "torso_rate": neuron[:, 1],
+            "hip_angle": neuron[:, 2:6:2],
+            "hip_rate": neuron[:, 3:6:2],
+            "stance": memory["stance"],
+        }
+
+    def _start(
+        self,
+        ids: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+        options: Mapping[str, NDArray[np.float64]],
+    ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+        """Stance of each row, and the figure's start in it, with the ground's pulse."""
+        draws = np.array([rng.random(4) for rng in rngs])
+
+        def drawn(j: int, low: float, high: float) -> NDArray[np.float64]:
+            return low + (high - low) * draws[:, j]
+
+        stance = np.broadcast_to(options.get("stance", drawn(0, *self.stance)), len(ids))
+        side = np.where(draws[:, 3] < 0.5, -1.0, 1.0)
+        push = np.broadcast_to(options.get("push", side * drawn(1, *self.push)), len(ids))
+        onset = np.broadcast_to(options.get("onset", drawn(2, *self.onset)), len(ids))
+        pulse = np.stack([onset, np.full(len(ids), self.lasts), push * np.pi / (2.0 * self.lasts)], -1)
+        return stance, {"q": upright(stance), "pulse": pulse}
+
+    def _worth(self, rows: NDArray[Any], memory: NDArray[Any], effort: NDArray[np.float64]) -> NDArray[np.float64]:
+        lean = np.sqrt(np.mean((rows["q"] - upright(memory["stance"]))[:, 2:] ** 2, 1))
+        slips = np.mean(rows["mode"] >= SLIP, 1)
+        return 1.0 - 0.4 * (1.0 - tolerance(lean, 0.0, 0.0, 0.5)) - 0.1 * effort - 0.1 * slips
+
+    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """End when torso or legs lean too far, or the hips are too low."""
+        q = rows["q"]
+        lean = np.maximum(np.abs(q[:, 2]), np.abs(q[:, 2:3] + q[:, 3:]).max(1))
+        return np.where((lean > self.steep) | (q[:, 1] < self.low), DOWN, 0.0)
+
+    def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Time (s), 1 while it stands, stance (hip widths), the ground's speed after the pulse (m/s), slipping feet."""
+        return {
+            "time": rows["time"].copy(),
+            "survived": np.ones(len(rows)),
+            "stance": memory["stance"].copy(),
+            "push": rows["pulse"][:, 2] * 2.0 * self.lasts / np.pi,
+            "slipping": np.sum(rows["mode"] >= SLIP, 1),
+        }
+
+
+class StandPulse(_Standing, _Driven):
+    """Stay on one's feet when the ground jerks sideways, by the torques of the hips, with late senses.
+
+    ## Description
+
+    The standing figure of Bunderson et al. (2012), illustration 3: torso and two straight legs, seen from the front,
+    feet in frictional contact with a platform. After 0.1 to 0.5 s the platform takes up a speed of 0.1 to 0.4 m/s, to
+    either side, within 51 ms. What the nervous system knows is 120 ms old. 100 Hz, 4 s. The paper's reflex feeds back
+    each hip's own angle and rate; feet may slip, lift off, and step.
+
+    ## Action Space
+
+    ``Box(-1, 1, (2,))`` with ``actions="torque"`` (default): torques of left and right hip, 200 N m. ``"residual"``,
+    (2,): added to the paper's reflex of 255 N m/rad and 85 N m s/rad, in units of 100 N m.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (31,))``; angles and rates are 120 ms old:
+
+    | entries  | value                                                    | unit       | divided by |
+    |----------|----------------------------------------------------------|------------|------------|
+    | 0        | angle of the torso                                       | rad        | 0.3        |
+    | 1        | its rate                                                 | rad/s      | 1          |
+    | 2, 3     | angles of left and right leg from the torso              | rad        | 0.3        |
+    | 4, 5     | their rates                                              | rad/s      | 1          |
+    | 6        | distance of the feet at the start                        | hip widths | 1          |
+    | 7 .. 30  | torques of left and right hip in the last 120 ms, oldest first | N m  | 200        |
+
+    ## Rewards
+
+    One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
+    torque over 200 N m, and 0.05 for each foot that slips.
+
+    ## Starting State
+
+    Upright at rest, feet 1 to 1.4 hip widths apart.
+
+    ## Episode End
+
+    Failure: torso or a leg leans by more than 1.2 rad, the hips are lower than 0.4 leg lengths, a joint moves absurdly
+    fast, or the state is not finite. Truncated after 400 steps.
+
+    ## Arguments
+
+    ``actions``; ``dt``: time step, s, 1 ms by default; ``rate``: control rate, Hz; ``contacts``: solver, ``modes``
+    (default), ``staggered`` (the paper's) or ``sweep``. Reset options: ``stance``, hip widths; ``push``, the platform's
+    speed in m/s, positive to the right; ``onset``, s; and the factors ``mass``, ``friction`` and ``delay``.
+
+    ## Version History
+
+    * v0: first version
+    """
+
+    levels = ("torque", "residual")
+    low, high = -200.0, 200.0
+
+    def __init__(
+        self,
+        actions: str | None = None,
+        dt: float = 1e-3,
+        rate: float | None = None,
+        contacts: str | None = None,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(actions, rate)
+        # Neurons are read as of the beginning of the last time step.
+        model = standing(drive="torque", delay=DELAY - number("dt", dt, above=0, most=0.5 * DELAY))
+        self.animal = Neuromechanic(model, dt, threads=threads, contacts=contacts)
+        self.action_size = self.animal.drive_size
+        self.past = max(round(DELAY * self.rate), 1)
+        self.layout = Layout(self._fields() | {"past_torque": Field(2 * self.past, "N m", self.high)})
+        self.memory = np.dtype([("stance", "f8"), ("past", "f8", (self.past, 2))])
+
+    def reset(
+        self,
+        rows: NDArray[Any],
+        memory: NDArray[Any],
+        ids: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+        options: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        """Stand upright, and draw stance and pulse."""
+        fresh = np.zeros(len(ids), self.memory)
+        fresh["stance"], start = self._start(ids, rngs, options)
+        self.animal.reset(rows, ids, {**start, **self.physical(options)})
+        memory[ids] = fresh
+
+    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Torques from actions."""
+        if self.actions == "residual":
+            known = self._known(rows, memory)
+            rest = splay(memory["stance"])[:, None] * [-1.0, 1.0]
+            torque = -STIFFNESS * (known["hip_angle"] - rest) - DAMPING * known["hip_rate"] + 100.0 * actions
+            torque = np.clip(torque, self.low, self.high)
+        else:
+            torque = self._drive(actions)
+        memory["past"] = np.concatenate([memory["past"][:, 1:], torque[:, None]], 1)
+        return torque
+
+    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
+        """What is known of the body, and the torques since."""
+        past = memory["past"].reshape(len(rows), -1)
+        return self.layout.encode(self._known(rows, memory) | {"past_torque": past})
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Alive, less leaning, effort and slip."""
+        return self._worth(rows, memory, np.mean((rows["input"] / self.high) ** 2, 1))
+
+
+class StandGains(_Standing):
+    """Stay on one's feet when the ground jerks sideways, by setting the gains of the hips' reflexes.
+
+    ## Description
+
+    As StandPulse, but the paper's reflexes act by themselves, at every time step: the torque of each hip is minus
+    stiffness times its angle from the symmetric stance, minus damping times its rate, as they were a delay ago. The
+    action sets the two gains, 20 times a second. The delay, 80 to 140 ms, is drawn for every episode, as is the stance.
+    4 s.
+
+    ## Action Space
+
+    ``Box(-1, 1, (2,))`` with ``actions="gains"``: stiffness, 0 to 600 N m/rad, and damping, 0 to 200 N m s/rad.
+
+    ## Observation Space
+
+    ``Box(-10, 10, (10,))``; angles and rates are as old as the delay, and one time step:
+
+    | entries | value                                       | unit       | divided by |
+    |---------|---------------------------------------------|------------|------------|
+    | 0       | angle of the torso                          | rad        | 0.3        |
+    | 1       | its rate                                    | rad/s      | 1          |
+    | 2, 3    | angles of left and right leg from the torso | rad        | 0.3        |
+    | 4, 5    | their rates                                 | rad/s      | 1          |
+    | 6       | distance of the feet at the start           | hip widths | 1          |
+    | 7       | delay                                       | s          | 0.1        |
+    | 8       | stiffness                                   | N m/rad    | 300        |
+    | 9       | damping                                     | N m s/rad  | 100        |
+
+    ## Rewards
+
+    One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
+    torque over 200 N m, and 0.05 for each foot that slips.
+
+    ## Starting State
+
+    Upright at rest, feet 1 to 1.4 hip widths apart, with the paper's gains of 255 N m/rad and 85 N m s/rad.
+
+    ## Episode End
+
+    Failure: torso or a leg leans by more than 1.2 rad, the hips are lower than 0.4 leg lengths, a joint moves absurdly
+    fast, or the state is not finite. Truncated after 80 steps.
+
+    ## Arguments
+
+    ``dt``: time step, s, 1 ms by default; ``rate``: control rate, Hz; ``contacts``: solver, ``modes`` (default),
+    ``staggered`` (the paper's) or ``sweep``. Reset options: ``stance``, hip widths; ``push``, the platform's speed in
+    m/s, positive to the right; ``onset``, s; and the factors ``mass``, ``friction`` and ``delay`` (of 140 ms).
+
+    ## Version History
+
+    * v0: first version
+    """
+
+    levels = ("gains",)
+    rate = 20.0
+    most = np.array([600.0, 200.0])
+    """Stiffness (N m/rad) and damping (N m s/rad) of action 1."""
+    longest, shortest = 0.14, 0.08
+    """Delays, s."""
+
+    def __init__(
+        self,
+        actions: str | None = None,
+        dt: float = 1e-3,
+        rate: float | None = None,
+        contacts: str | None = None,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(actions, rate)
+        self.animal = Neuromechanic(standing(delay=self.longest), dt, threads=threads, contacts=contacts)
+        self.action_size = 2
+        self.layout = Layout(
+            self._fields()
+            | {
+                "delay": Field(1, "s", 0.1),
+                "stiffness": Field(1, "N m/rad", 300.0),
+                "damping": Field(1, "N m s/rad", 100.0),
+            }
+        )
+        self.memory = np.dtype([("stance", "f8")])
+
+    def reset(
+        self,
+        rows: NDArray[Any],
+        memory: NDArray[Any],
+        ids: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+        options: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        """Stand upright, and draw stance, pulse and delay."""
+        stance, start = self._start(ids, rngs, options)
+        least = self.shortest / self.longest
+        delay = np.array([rng.uniform(least, 1.0) for rng in rngs])
+        gains = np.tile([0.0, STIFFNESS, DAMPING], (len(ids), 1))
+        gains[:, 0] = splay(stance)
+        self.animal.reset(rows, ids, {**start, "input": gains, "delay": delay, **self.physical(options)})
+        memory["stance"][ids] = stance
+
+    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Splay of the stance, and gains from actions."""
+        return np.column_stack([splay(memory["stance"]), 0.5 * (actions + 1.0) * self.most])
+
+    def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Action whose gains come closest to those of a drive (B, 3), whose first entry is the stance's."""
+        return np.clip(2.0 * np.asarray(drive)[:, 1:] / self.most - 1.0, -1.0, 1.0).astype(np.float32)
+
+    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
+        """What is known of the body, its delay and its gains."""
+        told = {"delay": self.longest * rows["delay"], "stiffness": rows["input"][:, 1], "damping": rows["input"][:, 2]}
+        return self.layout.encode(self._known(rows, memory) | told)
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Alive, less leaning, effort and slip."""
+        return self._worth(rows, memory, np.mean((rows["neuron"][:, -2:] / 200.0) ** 2, 1))
 
 
 class Pose(_Driven):
