@@ -1,4 +1,4 @@
-"""Pictures of musculoskeletal models: bodies as sticks, muscles coloured by activation, their course over time."""
+"""Pictures of musculoskeletal models: sticks with coloured muscles, and the standing figure on its platform."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
 from ..core.view import Trail
 from .animal import Neuromechanic
+from .contact import SLIP
 from .hindlimb import PAW_FORCE
 from .skeleton import REVOLUTE
-from .tasks import HindlimbHold, Pose
+from .standing import HIPS, feet
+from .tasks import HindlimbHold, Pose, StandGains, StandPulse
 
 BONE: c.Colour = (214, 206, 188)
 EDGE: c.Colour = (140, 130, 110)
@@ -28,20 +30,26 @@ CROSSES = 1e-4
 """Moment arm, m, from which on a muscle counts as crossing a joint."""
 
 
-def draw(canvas: Canvas, task: HindlimbHold | Pose, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a model from the side: x to the right, y up.
+def draw(
+    canvas: Canvas, task: HindlimbHold | Pose | StandGains | StandPulse, trail: Trail, ghost: Trail | None = None
+) -> None:
+    """Draw a model: x to the right, y up.
 
     Muscles with a path are drawn along it. Those whose length is fitted have no known path: they are drawn
-    schematically, past each joint that they cross at the distance of their moment arm.
+    schematically, past each joint that they cross at the distance of their moment arm. The standing figure has a
+    picture of its own.
 
     Parameters
     ----------
     canvas : Canvas
-    task : HindlimbHold or Pose
+    task : HindlimbHold, Pose, StandGains or StandPulse
     trail : Trail
     ghost : Trail, optional
         Another animal with the same task, drawn translucent.
     """
+    if isinstance(task, StandGains | StandPulse):
+        _stand(canvas, task, trail, ghost)
+        return
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     start = _sticks(animal, animal.mechanics(animal.rows(1)))
     reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
@@ -209,3 +217,139 @@ def _strip(canvas: Canvas, task: HindlimbHold | Pose, trail: Trail) -> None:
         for m, name in enumerate(muscles):
             y = area[1] + area[3] * (m + 0.5) / len(muscles)
             canvas.label(name, (left + 6, y), c.INK, 10, back=c.PLATE)
+
+
+# The standing figure
+
+SHOULDERS, HEAD, NECK = (0.17, 0.50), 0.105, 0.68
+"""From the hips' middle, m: half width and height of the shoulders; radius and height of the head."""
+
+NEWTON = 0.55 / 700.0
+"""Length of a force's arrow, m/N."""
+
+STAGE = 0.6
+"""Width of the stage, as a share of the canvas; the traces stand beside it."""
+
+
+def _stand(canvas: Canvas, task: StandGains | StandPulse, trail: Trail, ghost: Trail | None) -> None:
+    """Draw the standing figure on its platform, and what it knows beside what is true."""
+    rows = trail.rows
+    row = rows[-1:]
+    area = (0.0, 0.0, STAGE * canvas.width, canvas.height)
+    tall = 2.3
+    centre = (float(row["q"][0, 0]), 0.5 * tall - 0.28)
+    view = canvas.view(area, np.array([centre]), tall * area[2] / area[3])
+    _platform(view, task, row)
+    _slips(view, rows)
+    felt = rows[np.argmin(np.abs(rows["time"] - (row["time"][0] - _lateness(task, row))))][None]
+    _person(view, felt["q"][0], felt=True)
+    if ghost is not None:
+        _person(view, ghost.rows[-1]["q"], ghost=True)
+    _person(view, row["q"][0])
+    for foot, force in zip(feet(row["q"])[0], task.animal.contact_force(row)[0], strict=True):
+        if force[1] > 0.0:
+            view.arrow(foot, NEWTON * force[:2], c.GOAL, 3.0)
+            side = 10.0 if foot[0] > row["q"][0, 0] else -10.0
+            at = foot + np.array([0.0, 0.16])
+            view.label(f"{force[1]:.0f} N", at, c.GOAL, 11, (0.0 if side > 0 else 1.0, 0.5), (2.2 * side, 0), c.PLATE)
+    told = task.info(row, trail.memory[-1:])
+    speed = float(told["push"][0])
+    way = "right" if speed > 0 else "left"
+    canvas.label(f"{abs(speed):.2f} m/s", (24, 30), c.INK, 17, back=c.PLATE)
+    caption = f"pulse of the ground, to the {way}; feet {told['stance'][0]:.2f} hip widths apart"
+    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    for other, y in zip([trail] if ghost is None else [trail, ghost], (74.0, 92.0), strict=False):
+        canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)
+    _knowledge(canvas, task, rows)
+
+
+def _lateness(task: StandGains | StandPulse, row: NDArray[Any]) -> float:
+    """By how much (s) the senses are late."""
+    return float(task.animal.model.delays.max() * row["delay"][0]) + task.animal.dt
+
+
+def _platform(view: Panel, task: StandGains | StandPulse, row: NDArray[Any]) -> None:
+    """Draw the room, past which the platform moves, and the platform with marks of its own."""
+    moved = float(task.animal.platform(row)[0, 0])
+    low, high = view.low, view.high
+    for k in np.arange(np.ceil((low[0] + moved) / 0.5), np.floor((high[0] + moved) / 0.5) + 1):
+        view.polyline([(0.5 * k - moved, 0.0), (0.5 * k - moved, high[1])], c.RULE, 0.75)
+    slab = np.array([(low[0], -0.1), (high[0], -0.1), (high[0], 0.0), (low[0], 0.0)])
+    view.polygon(slab, c.mix(c.CARD, c.RULE, 0.8))
+    view.polyline(slab[2:], EDGE, 1.5)
+    for k in np.arange(np.ceil(low[0] / 0.25), np.floor(high[0] / 0.25) + 1):
+        view.polyline([(0.25 * k, 0.0), (0.25 * k - 0.04, -0.1)], EDGE, 1.0)
+    onset, lasts, _ = row["pulse"][0]
+    share = min(max((row["time"][0] - onset) / lasts, 0.0), 1.0)
+    speed = 0.5 * (1.0 - np.cos(np.pi * share)) * float(task.info(row, np.zeros(1, task.memory))["push"][0])
+    start = (0.5 * (low[0] + high[0]) - 0.5 * speed, -0.17)
+    view.arrow(start, (speed, 0.0), c.INK, 2.5)
+    if share > 0.0:
+        view.label("platform", (start[0] + 0.5 * speed, -0.17), c.MUTED, 11, (0.5, 0.0), (0, 7))
+
+
+def _slips(view: Panel, rows: NDArray[Any]) -> None:
+    """Mark where feet have slipped on the platform."""
+    places, slipping = feet(rows["q"])[:, :, 0], rows["mode"] >= SLIP
+    for side, colour in ((0, c.FORE), (1, c.AFT)):
+        for i in np.flatnonzero(slipping[1:, side]):
+            view.polyline([(places[i, side], -0.012), (places[i + 1, side], -0.012)], colour, 5.0)
+
+
+def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False, felt: bool = False) -> None:
+    """Draw the figure in a posture (5,): solid, translucent, or as thin as what is only felt."""
+    across = np.array([np.cos(q[2]), np.sin(q[2])])
+    up = np.array([-across[1], across[0]])
+    middle, half = q[:2], 0.5 * HIPS
+    trunk = [
+        middle - half * across,
+        middle + half * across,
+        middle + SHOULDERS[1] * up + SHOULDERS[0] * across,
+        middle + SHOULDERS[1] * up - SHOULDERS[0] * across,
+    ]
+    head = middle + NECK * up
+    legs = [np.array([hip, foot]) for hip, foot in zip(trunk[:2], feet(q[None])[0], strict=True)]
+    if felt:
+        for line in (*legs, np.array([*trunk, trunk[0]])):
+            view.polyline(line, c.COLD, 1.25)
+        view.ring(head, HEAD, c.COLD, 1.25)
+        return
+    fill: c.Colour = (*GHOST, 80) if ghost else BONE
+    thick = 0.085 / view.point
+    for leg in legs:
+        if not ghost:
+            view.polyline(leg, EDGE, thick + 2.0)
+        view.polyline(leg, fill, thick)
+    view.polygon(trunk, fill, None if ghost else EDGE, 1.5)
+    if not ghost:
+        view.polyline([middle + SHOULDERS[1] * up, head], EDGE, 0.05 / view.point)
+        view.disc(head, HEAD / view.point + 1.0, EDGE)
+    view.disc(head, HEAD / view.point, fill)
+    if not ghost:
+        for leg in legs:
+            view.disc(leg[0], 0.25 * thick, EDGE)
+
+
+def _knowledge(canvas: Canvas, task: StandGains | StandPulse, rows: NDArray[Any]) -> None:
+    """Draw the angles as they are and as they are known, and the torques of the hips."""
+    left = STAGE * canvas.width + 16.0
+    width, top, gap = canvas.width - left - 24.0, 64.0, 8.0
+    height = (canvas.height - top - 20.0 - 3 * gap) / 4
+    canvas.label("true", (left, 44.0), c.INK, 12)
+    canvas.label(f"known, {1e3 * _lateness(task, rows[-1:]):.0f} ms late", (left + 44.0, 44.0), c.COLD, 12)
+    angles = (("torso", rows["q"][:, 2], 0), ("left hip", rows["q"][:, 3], 2), ("right hip", rows["q"][:, 4], 4))
+    for k, (name, angle, neuron) in enumerate(angles):
+        area = (left, top + k * (height + gap), width, height)
+        panel = canvas.trace(area, rows["time"], np.rad2deg(angle), 4.0, 40.0, c.INK, f"{name}  ± 40°")
+        known = np.stack([rows["time"], np.rad2deg(rows["neuron"][:, neuron])], 1)
+        panel.polyline(known[rows["time"] >= panel.low[0]], c.COLD, 1.25)
+    area = (left, top + 3 * (height + gap), width, height)
+    torques = rows["input"] if isinstance(task, StandPulse) else rows["neuron"][:, -2:]
+    panel = canvas.trace(area, rows["time"], torques[:, 0], 4.0, 200.0, c.FORE, "torques  ± 200 N m")
+    panel.polyline(np.stack([rows["time"], torques[:, 1]], 1)[rows["time"] >= panel.low[0]], c.AFT, 1.25)
+    panel.label("left", (panel.high[0], panel.high[1]), c.FORE, 11, (1.0, 0.0), (-40, 4))
+    panel.label("right", (panel.high[0], panel.high[1]), c.AFT, 11, (1.0, 0.0), (-6, 4))
+    if isinstance(task, StandGains):
+        _, stiffness, damping = rows["input"][-1]
+        gains = f"{stiffness:.0f} N m/rad, {damping:.0f} N m s/rad"
+        panel.label(gains, (panel.low[0], panel.low[1]), c.MUTED, 11, (0.0, 1.0), (6, -4))

@@ -29,6 +29,15 @@ def upright(stance: ArrayLike) -> NDArray[np.float64]:
     return np.stack([zero, LEG * np.cos(angle), zero, -angle, angle], -1)
 
 
+def feet(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places (B, 2, 2) m, x and y of left and right foot, of joints (B, 5)."""
+    side, torso = 0.5 * HIPS * np.array([-1.0, 1.0]), q[:, 2:3]
+    leg = torso + q[:, 3:]
+    return q[:, None, :2] + np.stack(
+        [side * np.cos(torso) + LEG * np.sin(leg), side * np.sin(torso) - LEG * np.cos(leg)], -1
+    )
+
+
 def standing(stance: float = 1.1, feet: str = "free", drive: str = "gains", delay: float = DELAY) -> dict[str, Any]:
     """Build the standing figure; Bunderson et al. (2012), section 3.3.
 

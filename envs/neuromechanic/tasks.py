@@ -269,10 +269,10 @@ class _Standing(Task):
         return np.where((lean > self.steep) | (q[:, 1] < self.low), DOWN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time (s), 1 while it stands, stance (hip widths), the ground's speed after the pulse (m/s), slipping feet."""
+        """Time (s), 1 while it stands, else 0, stance (hip widths), the ground's speed (m/s), number of slipping feet."""
         return {
             "time": rows["time"].copy(),
-            "survived": np.ones(len(rows)),
+            "survived": np.where(self.terminated(rows, memory) == 0.0, 1.0, 0.0),
             "stance": memory["stance"].copy(),
             "push": rows["pulse"][:, 2] * 2.0 * self.lasts / np.pi,
             "slipping": np.sum(rows["mode"] >= SLIP, 1),
