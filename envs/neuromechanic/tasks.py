@@ -269,7 +269,7 @@ class _Standing(Task):
         return np.where((lean > self.steep) | (q[:, 1] < self.low), DOWN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time (s), 1 while it stands, else 0, stance (hip widths), the ground's speed (m/s), number of slipping feet."""
+        """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet."""
         return {
             "time": rows["time"].copy(),
             "survived": np.where(self.terminated(rows, memory) == 0.0, 1.0, 0.0),
