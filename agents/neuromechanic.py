@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE
 from gymnosoma.envs.neuromechanic.standing import DAMPING, HIPS, LEG, STIFFNESS, splay, standing
+from gymnosoma.envs.neuromechanic.tasks import StandGains, StandPulse
 
 
 class Held:
@@ -149,6 +150,55 @@ def _least_stress(task: Any) -> NDArray[np.float64]:
 def _blend(task: Any, central: float) -> Controller:
     """Mix of the least-stress pattern and the central one: how much to stiffen."""
     return Held((1.0 - central) * _least_stress(task) + central * task.pattern)
+
+
+class Steering:
+    """The standing figure in the hands of a person, beside its reflexes; see `agents.play`."""
+
+    rate = 100.0
+    pace = 1.0
+    """Time in which a key takes a gain through its range, s."""
+    push = 60.0
+    """Torque that a key adds to both hips, N m."""
+
+    def __init__(self, task: Any) -> None:
+        if not isinstance(task, StandPulse | StandGains):
+            raise ValueError(f"id must be of a task that can be steered by hand, got one of {type(task).__name__}")
+        self._torque = isinstance(task, StandPulse)
+        self.stiffness, self.damping, self.added = STIFFNESS, DAMPING, 0.0
+        self.parameters: dict[str, float] = {}
+        across = ("right, left", "push with the hips" if self._torque else "more, less damping")
+        self.keys = (("up, down", "stiffer, softer reflexes"), across, ("F", "ice or rubber"))
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        share, across = dt / self.pace, ("right" in held) - ("left" in held)
+        most = StandGains.most
+        self.stiffness = float(
+            np.clip(self.stiffness + most[0] * share * (("up" in held) - ("down" in held)), 0, most[0])
+        )
+        if self._torque:
+            self.added = self.push * across
+        else:
+            self.damping = float(np.clip(self.damping + most[1] * share * across, 0, most[1]))
+
+    def press(self, key: str) -> None:
+        """Make the ground slippery, or rough again."""
+        if key == "f":
+            self.parameters = {"friction": 1.0 if self.parameters.get("friction", 1.0) < 1.0 else 0.2}
+
+    def state(self) -> str:
+        """Drive in words."""
+        ice = ", on ice" if self.parameters.get("friction", 1.0) < 1.0 else ""
+        return f"{self.stiffness:.0f} N m/rad, {self.damping:.0f} N m s/rad{ice}"
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Torques (B, 2), N m, or what `StandGains` takes (B, 3)."""
+        if self._torque:
+            return self.added + Reflex(self.stiffness, self.damping).drive(t, signals, first)
+        return np.tile([0.0, self.stiffness, self.damping], (len(t), 1))
 
 
 REFERENCES: dict[str, dict[str, tuple[Callable[[Any], Controller], dict[str, Any]]]] = {

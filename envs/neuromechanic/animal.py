@@ -87,8 +87,6 @@ class Neuromechanic:
         that does not divide a delay, or a number out of range.
     """
 
-    parameters: tuple[str, ...] = PARAMETERS
-
     @staticmethod
     def check_parameter(name: str, value: ArrayLike) -> None:
         """Raise ValueError unless a factor, named first, is finite and at least 0, and at most 1 for delays."""
@@ -122,6 +120,8 @@ class Neuromechanic:
         if counts["contacts"] and scheme != "semi_implicit":
             raise ValueError(f"scheme must be 'semi_implicit' for a model with contacts, got {scheme!r}")
         self.dt, self.scheme = float(dt), scheme
+        needs = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
+        self.parameters = tuple(name for name in PARAMETERS if name not in needs or counts[needs[name]])
         self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
@@ -167,9 +167,9 @@ class Neuromechanic:
         start : mapping, optional
             Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n``, ``activation``,
             ``fibre_length`` (by default such that it rests), ``input``, ``wrench``, the platform's ``pulse`` (onset s,
-            duration s, peak m/s^2), and the parameters ``strength``, ``mass``, ``damping``, ``friction`` and ``delay``,
-            which are factors on the model's; delays can only be shortened. Delayed signals start as if they had always
-            been what they are.
+            duration s, peak m/s^2), and what ``parameters`` names, factors on the model's: ``strength`` of muscles,
+            ``mass``, ``damping`` of joints, ``friction`` and ``delay``; delays can only be shortened. Delayed signals
+            start as if they had always been what they are.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class Neuromechanic:
         if self.model.arrays["platform"].any():
             names.append("pulse")
         shapes = {name: fresh[name].shape[1:] for name in names}
-        given = read_start(start, shapes, count, PARAMETERS, self.check_parameter)
+        given = read_start(start, shapes, count, self.parameters, self.check_parameter)
         for name in PARAMETERS:
             fresh[name] = 1.0
         for name, array in given.items():

@@ -323,9 +323,10 @@ class StandPulse(_Standing, _Driven):
 
     ## Arguments
 
-    ``actions``; ``dt``: time step, s, 1 ms by default; ``rate``: control rate, Hz; ``contacts``: solver, ``modes``
-    (default), ``staggered`` (the paper's) or ``sweep``. Reset options: ``stance``, hip widths; ``push``, the platform's
-    speed in m/s, positive to the right; ``onset``, s; and the factors ``mass``, ``friction`` and ``delay``.
+    ``actions``; ``scheme``: ``semi_implicit``, as contacts demand; ``dt``: time step, s, 1 ms by default; ``rate``:
+    control rate, Hz; ``contacts``: solver, ``modes`` (default), ``staggered`` (the paper's) or ``sweep``. Reset
+    options: ``stance``, hip widths; ``push``, the platform's speed in m/s, positive to the right; ``onset``, s; and the
+    factors ``mass``, ``friction`` and ``delay``.
 
     ## Version History
 
@@ -338,6 +339,7 @@ class StandPulse(_Standing, _Driven):
     def __init__(
         self,
         actions: str | None = None,
+        scheme: str = "semi_implicit",
         dt: float = 1e-3,
         rate: float | None = None,
         contacts: str | None = None,
@@ -346,7 +348,7 @@ class StandPulse(_Standing, _Driven):
         super().__init__(actions, rate)
         # Neurons are read as of the beginning of the last time step.
         model = standing(drive="torque", delay=DELAY - number("dt", dt, above=0, most=0.5 * DELAY))
-        self.animal = Neuromechanic(model, dt, threads=threads, contacts=contacts)
+        self.animal = Neuromechanic(model, dt, scheme, threads, contacts=contacts)
         self.action_size = self.animal.drive_size
         self.past = max(round(DELAY * self.rate), 1)
         self.layout = Layout(self._fields() | {"past_torque": Field(2 * self.past, "N m", self.high)})
@@ -433,9 +435,10 @@ class StandGains(_Standing):
 
     ## Arguments
 
-    ``dt``: time step, s, 1 ms by default; ``rate``: control rate, Hz; ``contacts``: solver, ``modes`` (default),
-    ``staggered`` (the paper's) or ``sweep``. Reset options: ``stance``, hip widths; ``push``, the platform's speed in
-    m/s, positive to the right; ``onset``, s; and the factors ``mass``, ``friction`` and ``delay`` (of 140 ms).
+    ``scheme``: ``semi_implicit``, as contacts demand; ``dt``: time step, s, 1 ms by default; ``rate``: control rate,
+    Hz; ``contacts``: solver, ``modes`` (default), ``staggered`` (the paper's) or ``sweep``. Reset options:
+    ``stance``, hip widths; ``push``, the platform's speed in m/s, positive to the right; ``onset``, s; and the factors
+    ``mass``, ``friction`` and ``delay`` (of 140 ms).
 
     ## Version History
 
@@ -452,13 +455,14 @@ class StandGains(_Standing):
     def __init__(
         self,
         actions: str | None = None,
+        scheme: str = "semi_implicit",
         dt: float = 1e-3,
         rate: float | None = None,
         contacts: str | None = None,
         threads: int = 1,
     ) -> None:
         super().__init__(actions, rate)
-        self.animal = Neuromechanic(standing(delay=self.longest), dt, threads=threads, contacts=contacts)
+        self.animal = Neuromechanic(standing(delay=self.longest), dt, scheme, threads, contacts=contacts)
         self.action_size = 2
         self.layout = Layout(
             self._fields()

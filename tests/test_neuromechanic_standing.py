@@ -1,0 +1,282 @@
+"""Illustration 3 of Bunderson et al. (2012), and the tasks of the standing figure with their agents.
+
+The paper states neither stance, pulse nor onset: 1.1 hip widths, a half-sine of 50.7 ms and 0.16 s give its course.
+"""
+
+import gymnasium
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from gymnosoma.agents.evaluate import evaluate, find_policy
+from gymnosoma.agents.neuromechanic import Reflex, SmithReflex
+from gymnosoma.envs import simulate
+from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic import contact as c
+from gymnosoma.envs.neuromechanic.analysis import characteristic_roots
+from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, feet, splay, standing, upright
+
+PULSE, GAINS = "gymnosoma/StandPulse-v0", "gymnosoma/StandGains-v0"
+ONE = np.zeros(1, np.int64)
+
+
+def reflexes(animal, stance):
+    values = {"splay": splay(stance), "stiffness": STIFFNESS, "damping": DAMPING}
+    return np.array([float(values[name]) for name in animal.model.inputs])
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Free and pinned figure for 3 s, at a quarter of the default step."""
+    made = {}
+    for what in ("free", "pinned"):
+        animal = Neuromechanic(standing(feet=what), 2.5e-4)
+        made[what] = simulate(animal, reflexes(animal, 1.1), 3.0, every=1e-3)
+    return made
+
+
+# The figure
+
+
+def test_the_figure_is_winters():
+    animal = Neuromechanic(standing())
+    row = animal.rows(1)
+    k = animal.mechanics(row)
+    mass = animal.model.arrays["mass"].sum()
+    assert mass == pytest.approx(67.97)  # the feet and the rounding of the tables are left out of 70 kg
+    assert k["M"][0, 0] == pytest.approx(mass)
+    assert k["contact_point"][:, 0] == pytest.approx([-0.5 * 1.1 * 0.334, 0.5 * 1.1 * 0.334])
+    assert np.abs(k["contact_point"][:, 1]).max() < 1e-15
+    rng = np.random.default_rng(0)
+    animal.reset(row, ONE, {"q": rng.normal(0, 0.5, 5)})
+    assert feet(row["q"])[0] == pytest.approx(animal.mechanics(row)["contact_point"][:, :2], abs=1e-12)
+
+
+@pytest.mark.paper
+def test_free_and_pinned_figure_agree_before_the_slip(runs):
+    """Fig. 3, frames 1 and 2."""
+    free, pinned = runs["free"], runs["pinned"]
+    until = np.flatnonzero(free["contact_mode"][1:].max(1) >= c.SLIP)[0]
+    before = slice(1, until)
+    torque = [run["neurons"][before, -2:] for run in (free, pinned)]
+    assert np.abs(torque[0]).max() > 30.0
+    assert np.abs(torque[0] - torque[1]).max() < 1.5e-4  # the independent program: 1.2e-4 N m
+    ground = [
+        free["contact_force"][before, :, :2],
+        pinned["reaction"][before].reshape(-1, 2, 2),
+    ]
+    assert np.abs(ground[0] - ground[1]).max() < 0.02  # 0.014 N
+
+
+@pytest.mark.paper
+def test_the_left_foot_slips_first_and_lifts_off(runs):
+    """Fig. 3: slip of the left foot at about 0.4 s, stepping from about 2.3 s on, which is chaotic."""
+    free = runs["free"]
+    mode = free["contact_mode"][1:]
+    slips = [free.time[1:][mode[:, side] >= c.SLIP] for side in (0, 1)]
+    assert slips[0][0] == pytest.approx(0.395, abs=0.005)
+    assert slips[1][0] > 2.0
+    lifted = free.time[1:][mode[:, 0] == c.OPEN]
+    assert 2.0 < lifted[0] < 2.8
+    assert runs["pinned"].failure is None
+    assert np.abs(runs["pinned"]["q"][-1] - upright(1.1))[2:].max() < 0.3
+
+
+@pytest.mark.paper
+@pytest.mark.parametrize("dt", [1e-3, 2.5e-4])
+def test_the_slip_does_not_depend_on_step_or_solver(dt):
+    for solver in ("modes", "staggered", "sweep"):
+        animal = Neuromechanic(standing(), dt, contacts=solver)
+        run = simulate(animal, reflexes(animal, 1.1), 0.45, every=1e-3)
+        slip = run.time[1:][run["contact_mode"][1:, 0] >= c.SLIP]
+        assert slip[0] == pytest.approx(0.391, abs=0.002)  # converged
+
+
+def growth(stance, delay=0.12):
+    """Largest growth rate (1/s) of the pinned figure."""
+    animal = Neuromechanic(standing(stance, "pinned", delay=0.4))
+    start = {"q": upright(stance), "input": reflexes(animal, stance), "delay": delay / 0.4}
+    return float(characteristic_roots(animal, start)[0].real)
+
+
+@pytest.mark.paper
+def test_stances_that_are_stable_at_120_ms():
+    assert brentq(growth, 0.9, 1.1, xtol=1e-5) == pytest.approx(0.998, abs=1e-3)
+    assert brentq(growth, 1.4, 1.6, xtol=1e-5) == pytest.approx(1.485, abs=1e-3)
+    assert growth(1.2) < 0.0
+
+
+@pytest.mark.paper
+@pytest.mark.parametrize(("stance", "delay"), [(1.0, 0.33), (1.1, 0.26), (1.2, 0.21), (1.4, 0.14), (1.6, 0.098)])
+def test_critical_delays(stance, delay):
+    found = brentq(lambda d: growth(stance, d), 0.05, 0.4, xtol=1e-5)
+    assert found == pytest.approx(delay, rel=0.01)
+
+
+def test_the_critical_delay_divides_simulations():
+    """The roots know nothing of time stepping."""
+    ends = []
+    for delay in (0.19, 0.23):
+        animal = Neuromechanic(standing(1.2, "pinned", delay=delay))
+        start = {"q": upright(1.2), "v": [0, 0, 0, 0, 0], "pulse": [0.0, 0.0507, 1.0]}
+        run = simulate(animal, reflexes(animal, 1.2), 12.0, every=0.01, start=start)
+        swing = np.abs(run["q"][:, 2])
+        ends.append(swing[-200:].max() / swing[200:400].max())
+    assert ends[0] < 0.9
+    assert ends[1] > 1.1
+
+
+# The tasks
+
+
+def test_senses_are_120_ms_late_and_past_torques_are_told():
+    env = gymnasium.make(PULSE).unwrapped
+    observation, _ = env.reset(seed=0, options={"push": 0.3, "onset": 0.05})
+    env.action_space.seed(0)
+    body, torques = [env.bodies.rows["q"][0].copy()], []
+    for _ in range(40):
+        action = 0.2 * env.action_space.sample()
+        torques.append(200.0 * action)
+        observation = env.step(action)[0]
+        body.append(env.bodies.rows["q"][0].copy())
+    told = env.task.layout.decode(observation[None])
+    assert told["torso_angle"][0, 0] == pytest.approx(body[-13][2], abs=1e-6)
+    assert told["hip_angle"][0] == pytest.approx(body[-13][3:], abs=1e-6)
+    assert abs(body[-1][3] - body[-13][3]) > 1e-3
+    assert told["past_torque"][0].reshape(12, 2) == pytest.approx(np.array(torques[-12:]), abs=1e-4)
+
+
+def test_the_predictor_knows_the_present():
+    """Without pulse or slip, the body that it simulates is the true one."""
+    env = gymnasium.make(PULSE).unwrapped
+    observation, _ = env.reset(seed=0, options={"push": 0.0, "stance": 1.2})
+    smith = SmithReflex(env.task)
+    for k in range(60):
+        action = np.array([0.05, 0.05], np.float32) * np.sin(0.2 * k)
+        observation = env.step(action)[0]
+    signals = env.task.layout.decode(observation[None])
+    row = env.bodies.rows
+    torque = smith.drive(np.zeros(1), signals, np.zeros(1, bool))[0]
+    true = {"stance": np.array([[1.2]]), "hip_angle": row["q"][:, 3:], "hip_rate": row["v"][:, 3:]}
+    exact = Reflex().drive(np.zeros(1), true, np.zeros(1, bool))[0]
+    late = Reflex().drive(np.zeros(1), signals, np.zeros(1, bool))[0]
+    assert np.abs(exact - late).max() > 1.0
+    assert torque == pytest.approx(exact, abs=0.05 * np.abs(exact - late).max())
+
+
+def test_agents_survive_as_often_as_measured_independently():
+    """150 episodes; 36% with the paper's gains and 53% with the best of 20 pairs there, none without control."""
+    survived = {
+        name: evaluate(PULSE, find_policy(PULSE, name), episodes=150).info["survived"].mean()
+        for name in ("baseline", "smith", "none")
+    }
+    assert survived["baseline"] == pytest.approx(0.36, abs=0.1)  # two standard errors
+    assert survived["none"] == 0.0
+    assert survived["smith"] > survived["baseline"] + 0.2
+
+
+def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
+    envs = gymnasium.make_vec(PULSE, num_envs=count)
+    observations, _ = envs.reset(seed=7, options=options)
+    reflex, stands = Reflex(stiffness, damping), np.ones(count, bool)
+    for _ in range(399):
+        drive = reflex.drive(np.zeros(count), envs.task.layout.decode(observations), np.zeros(count, bool))
+        observations, _, terminated, _, _ = envs.step(envs.task.encode(drive))
+        stands &= ~terminated
+    return stands.mean()
+
+
+def test_everyone_survives_without_delay():
+    assert survival(100, {"delay": np.zeros(100)}) == 1.0
+    assert survival(150, None, 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
+
+
+def test_residual_zero_is_the_reflex():
+    plain, added = (gymnasium.make_vec(PULSE, num_envs=3, **kw) for kw in ({}, {"actions": "residual"}))
+    observations, _ = plain.reset(seed=1)
+    added.reset(seed=1)
+    reflex = Reflex()
+    for _ in range(60):
+        drive = reflex.drive(np.zeros(3), plain.task.layout.decode(observations), np.zeros(3, bool))
+        observations = plain.step(plain.task.encode(drive))[0]
+        other = added.step(np.zeros((3, 2)))[0]
+    assert other == pytest.approx(observations, abs=1e-3)
+    with pytest.raises(ValueError, match=r"actions='residual' adds to the reference controller"):
+        added.task.encode(drive)
+
+
+def test_gains_act_on_the_reflex():
+    env = gymnasium.make(GAINS).unwrapped
+    env.reset(seed=0, options={"stance": 1.2, "push": 0.2, "onset": 0.0, "delay": 0.8})
+    assert env.bodies.rows["delay"][0] == 0.8
+    action = env.task.encode(np.array([[0.0, 300.0, 60.0]]))[0]
+    for _ in range(6):
+        observation = env.step(action)[0]
+    told = env.task.layout.decode(observation[None])
+    assert told["delay"][0, 0] == pytest.approx(0.112)
+    assert [told["stiffness"][0, 0], told["damping"][0, 0]] == pytest.approx([300.0, 60.0], rel=1e-6)
+    torque = env.bodies.rows["neuron"][0, -2:]
+    rest = splay(1.2) * np.array([-1.0, 1.0])
+    assert torque == pytest.approx(-300.0 * (told["hip_angle"][0] - rest) - 60.0 * told["hip_rate"][0], abs=1e-2)
+    assert np.abs(torque).max() > 1.0
+
+
+@pytest.mark.parametrize("env_id", [PULSE, GAINS])
+def test_a_fall_is_told(env_id):
+    env = gymnasium.make(env_id)
+    env.reset(seed=0, options={"push": 0.9, "stance": 1.0})
+    info, over = {}, False
+    while not over:
+        *_, terminated, truncated, info = env.step(-np.ones(2))
+        over = terminated or truncated
+    assert info["failure"] == "the figure has fallen"
+    assert info["survived"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"contacts": "glue"}, "contacts must be one of modes, staggered, sweep, got 'glue'"),
+        ({"actions": "steps"}, "actions must be one of .*, got 'steps'"),
+        ({"dt": -1.0}, "dt must be finite and greater than 0"),
+    ],
+)
+@pytest.mark.parametrize("env_id", [PULSE, GAINS])
+def test_wrong_arguments_are_named(env_id, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        gymnasium.make(env_id, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"feet": "glued"}, "feet must be one of free, pinned, got 'glued'"),
+        ({"drive": "will"}, "drive must be one of gains, torque, got 'will'"),
+        ({"stance": 3.0}, "stance must be finite and at least 0.5 and at most 2, got 3.0"),
+        ({"delay": -0.1}, r"neuron.torso_angle.synapse.0..delay must be a number of at least 0, got -0.1"),
+    ],
+)
+def test_impossible_figures_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Neuromechanic(standing(**arguments))
+
+
+def test_solvers_and_steps_agree_on_who_stands():
+    """A wider pulse course than one episode: staggered projections survive as often, and so do smaller steps."""
+    options = {
+        "stance": np.linspace(1.0, 1.4, 40),
+        "push": 0.25 * np.resize([1.0, -1.0], 40),
+        "onset": np.full(40, 0.2),
+    }
+    shares = []
+    for arguments in ({}, {"contacts": "staggered"}, {"dt": 2.5e-4}):
+        envs = gymnasium.make_vec(PULSE, num_envs=40, **arguments)
+        observations, _ = envs.reset(seed=0, options=options)
+        stands = np.ones(40, bool)
+        for _ in range(200):
+            drive = Reflex(255.0, 40.0).drive(np.zeros(40), envs.task.layout.decode(observations), np.zeros(40, bool))
+            observations, _, terminated, _, _ = envs.step(envs.task.encode(drive))
+            stands &= ~terminated
+        shares.append(stands.mean())
+    assert max(shares) - min(shares) <= 0.15
+    assert shares[0] > 0.1
