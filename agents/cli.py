@@ -268,7 +268,7 @@ def speed(
         if name == "worm":
             parts[f"Simulation: {name}"] = partial(measured.bodies, seconds, repeats)
         elif name == "neuromechanic":
-            parts["Simulation: the cat's hindlimb"] = partial(limbs.limbs, repeats)
+            parts["Simulation: the cat's hindlimb, the standing figure"] = partial(limbs.limbs, repeats)
         else:
             parts[f"Simulation: {name}"] = partial(measured.models, name, repeats)
     parts["Environments: steps a second"] = partial(measured.environments, animal, repeats)

@@ -252,7 +252,7 @@ ENVIRONMENTS = {
     "lamprey": ("LampreySprint-v0", "LampreyWaypoints-v0"),
     "whisker_chain": ("WhiskerLocalize-v0",),
     "whisker_rod": ("WhiskerRegulate-v0",),
-    "neuromechanic": ("HindlimbHold-v0",),
+    "neuromechanic": ("HindlimbHold-v0", "StandPulse-v0"),
 }
 """Environments that stand for their animals; the lamprey's first has no cord, its second one has."""
 

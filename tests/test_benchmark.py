@@ -82,10 +82,11 @@ def test_all_animals_are_timed():
     assert {"worm", *speed.CASES, "neuromechanic"} == animals == set(speed.ENVIRONMENTS)
 
 
-def test_hindlimb_is_timed():
+def test_hindlimb_and_standing_figure_are_timed():
     rows = limbs.limbs(1)
     assert all(row.value > 0 for row in rows)
     assert sum("muscles" in row.what for row in rows) == 2
+    assert sum("standing" in row.what for row in rows) >= 4
 
 
 def test_lamprey_is_timed_with_and_without_its_cord():

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from gymnosoma.agents.limbs import in_mujoco, standing_on_springs
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, load
 from gymnosoma.envs.neuromechanic import contact as c
@@ -311,6 +312,28 @@ def test_a_sliding_puck_stops_where_mujocos_does():
         mujoco.mj_step(model, data)
     run = simulate(Neuromechanic(puck(friction=0.3), 5e-4), np.zeros(0), 1.0, start={"v": [2.0, 0.0]})
     assert run["q"][-1, 0] == pytest.approx(data.qpos[0], rel=0.01)
+
+
+def test_the_standing_figure_sways_as_in_mujoco():
+    """On ground that tilts by 2 degrees, hips as springs; MuJoCo's contacts are made as hard as its step allows."""
+    mujoco = pytest.importorskip("mujoco")
+    description = standing_on_springs()
+    description["gravity"] = [G * np.sin(np.deg2rad(2.0)), -G * np.cos(np.deg2rad(2.0)), 0.0]
+    model, data = in_mujoco(description, 2e-4)
+    model.opt.impratio = 100.0
+    model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    model.geom_solref[:] = [1e-3, 1.0]
+    model.geom_solimp[:, :3] = [0.99, 0.999, 1e-4]
+    run = simulate(Neuromechanic(description, 2e-4), np.zeros(0), 1.0, every=0.1)
+    for k in range(1, 11):
+        for _ in range(500):
+            mujoco.mj_step(model, data)
+        assert data.qpos[2:] == pytest.approx(run["q"][k, 2:], abs=1e-3)
+        push = [np.zeros(6) for _ in range(data.ncon)]
+        for i in range(data.ncon):
+            mujoco.mj_contactForce(model, data, i, push[i])
+        assert sorted(p[0] for p in push) == pytest.approx(sorted(run["contact_force"][k, :, 1]), rel=0.02)
+    assert np.abs(run["q"][-1] - run["q"][0])[2:].max() > 0.02
 
 
 # Ground, delays and gains
