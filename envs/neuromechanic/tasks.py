@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -201,7 +202,7 @@ class HindlimbHold(_Driven):
 
 
 class _Standing(Task):
-    """What the standing figure's tasks share: stance and pulse, sight of the past, reward, and the fall."""
+    """What the standing figure's tasks share: stance and pulse, late senses, reward, and the fall."""
 
     animal: Neuromechanic
     options: Mapping[str, Option] = {
@@ -215,20 +216,57 @@ class _Standing(Task):
     """Ranges that are drawn from: hip widths, m/s either way, s."""
     lasts = 0.0507
     """Duration of the ground's acceleration, s."""
-    steep, low = 1.2, 0.4 * LEG
+    steepest, lowest = 1.2, 0.4 * LEG
     """A fall: angle of torso or leg, rad, or height of the hips, m."""
+    strongest = 200.0
+    """Torque, N m, at which effort counts as one."""
 
-    def _fields(self) -> dict[str, Field]:
-        """What all of them observe: angles and rates as the nervous system knows them, and the stance."""
-        return {
+    def __init__(
+        self,
+        actions: str | None = None,
+        scheme: str = "semi_implicit",
+        dt: float = 1e-3,
+        rate: float | None = None,
+        contacts: str | None = None,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(actions, rate)
+        number("dt", dt, above=0, most=0.5 * DELAY)
+        self.animal = Neuromechanic(self._figure(dt), dt, scheme, threads, contacts=contacts)
+        fields = {
             "torso_angle": Field(1, "rad", 0.3),
             "torso_rate": Field(1, "rad/s", 1.0),
             "hip_angle": Field(2, "rad", 0.3),
             "hip_rate": Field(2, "rad/s", 1.0),
             "stance": Field(1, "hip widths", 1.0),
         }
+        self.action_size = 2
+        self.layout = Layout(fields | self._fields())
+
+    @abstractmethod
+    def _figure(self, dt: float) -> dict[str, Any]:
+        """Model."""
+
+    @abstractmethod
+    def _fields(self) -> dict[str, Field]:
+        """What is observed besides the body and the stance."""
+
+    @abstractmethod
+    def _told(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+        """Values of those fields."""
+
+    @abstractmethod
+    def _torques(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torques of the hips (B, 2), N m."""
+
+    def _begin(
+        self, stance: NDArray[np.float64], rngs: Sequence[np.random.Generator]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Initial values of the figure besides posture and pulse."""
+        return {}
 
     def _known(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+        """Body as the nervous system knows it, and the stance."""
         neuron = rows["neuron"]
         return {
             "torso_angle": neuron[:, 0],
@@ -238,27 +276,39 @@ class _Standing(Task):
             "stance": memory["stance"],
         }
 
-    def _start(
+    def reset(
         self,
+        rows: NDArray[Any],
+        memory: NDArray[Any],
         ids: NDArray[np.int64],
         rngs: Sequence[np.random.Generator],
         options: Mapping[str, NDArray[np.float64]],
-    ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
-        """Stance of each row, and the figure's start in it, with the ground's pulse."""
+    ) -> None:
+        """Stand upright, and draw stance and pulse."""
         draws = np.array([rng.random(4) for rng in rngs])
 
         def drawn(j: int, low: float, high: float) -> NDArray[np.float64]:
             return low + (high - low) * draws[:, j]
 
-        stance = np.broadcast_to(options.get("stance", drawn(0, *self.stance)), len(ids))
+        fresh = np.zeros(len(ids), self.memory)
+        fresh["stance"] = options.get("stance", drawn(0, *self.stance))
         side = np.where(draws[:, 3] < 0.5, -1.0, 1.0)
-        push = np.broadcast_to(options.get("push", side * drawn(1, *self.push)), len(ids))
-        onset = np.broadcast_to(options.get("onset", drawn(2, *self.onset)), len(ids))
-        pulse = np.stack([onset, np.full(len(ids), self.lasts), push * np.pi / (2.0 * self.lasts)], -1)
-        return stance, {"q": upright(stance), "pulse": pulse}
+        pulse = np.empty((len(ids), 3))
+        pulse[:, 0] = options.get("onset", drawn(2, *self.onset))
+        pulse[:, 1] = self.lasts
+        pulse[:, 2] = options.get("push", side * drawn(1, *self.push)) * np.pi / (2.0 * self.lasts)
+        start = {"q": upright(fresh["stance"]), "pulse": pulse, **self._begin(fresh["stance"], rngs)}
+        self.animal.reset(rows, ids, {**start, **self.physical(options)})
+        memory[ids] = fresh
 
-    def _worth(self, rows: NDArray[Any], memory: NDArray[Any], effort: NDArray[np.float64]) -> NDArray[np.float64]:
+    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
+        """What is known of the body, the stance, and what the task tells."""
+        return self.layout.encode(self._known(rows, memory) | self._told(rows, memory))
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Alive, less leaning, effort and slip."""
         lean = np.sqrt(np.mean((rows["q"] - upright(memory["stance"]))[:, 2:] ** 2, 1))
+        effort = np.mean((self._torques(rows) / self.strongest) ** 2, 1)
         slips = np.mean(rows["mode"] >= SLIP, 1)
         return 1.0 - 0.4 * (1.0 - tolerance(lean, 0.0, 0.0, 0.5)) - 0.1 * effort - 0.1 * slips
 
@@ -266,7 +316,7 @@ class _Standing(Task):
         """End when torso or legs lean too far, or the hips are too low."""
         q = rows["q"]
         lean = np.maximum(np.abs(q[:, 2]), np.abs(q[:, 2:3] + q[:, 3:]).max(1))
-        return np.where((lean > self.steep) | (q[:, 1] < self.low), DOWN, 0.0)
+        return np.where((lean > self.steepest) | (q[:, 1] < self.lowest), DOWN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet."""
@@ -334,39 +384,22 @@ class StandPulse(_Standing, _Driven):
     """
 
     levels = ("torque", "residual")
-    low, high = -200.0, 200.0
+    low, high = -_Standing.strongest, _Standing.strongest
 
-    def __init__(
-        self,
-        actions: str | None = None,
-        scheme: str = "semi_implicit",
-        dt: float = 1e-3,
-        rate: float | None = None,
-        contacts: str | None = None,
-        threads: int = 1,
-    ) -> None:
-        super().__init__(actions, rate)
-        # Neurons are read as of the beginning of the last time step.
-        model = standing(drive="torque", delay=DELAY - number("dt", dt, above=0, most=0.5 * DELAY))
-        self.animal = Neuromechanic(model, dt, scheme, threads, contacts=contacts)
-        self.action_size = self.animal.drive_size
+    def _figure(self, dt: float) -> dict[str, Any]:
         self.past = max(round(DELAY * self.rate), 1)
-        self.layout = Layout(self._fields() | {"past_torque": Field(2 * self.past, "N m", self.high)})
         self.memory = np.dtype([("stance", "f8"), ("past", "f8", (self.past, 2))])
+        # Neurons are read as of the beginning of the last time step.
+        return standing(drive="torque", delay=DELAY - dt)
 
-    def reset(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        """Stand upright, and draw stance and pulse."""
-        fresh = np.zeros(len(ids), self.memory)
-        fresh["stance"], start = self._start(ids, rngs, options)
-        self.animal.reset(rows, ids, {**start, **self.physical(options)})
-        memory[ids] = fresh
+    def _fields(self) -> dict[str, Field]:
+        return {"past_torque": Field(2 * self.past, "N m", self.high)}
+
+    def _told(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+        return {"past_torque": memory["past"].reshape(len(rows), -1)}
+
+    def _torques(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return rows["input"]
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Torques from actions."""
@@ -379,15 +412,6 @@ class StandPulse(_Standing, _Driven):
             torque = self._drive(actions)
         memory["past"] = np.concatenate([memory["past"][:, 1:], torque[:, None]], 1)
         return torque
-
-    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """What is known of the body, and the torques since."""
-        past = memory["past"].reshape(len(rows), -1)
-        return self.layout.encode(self._known(rows, memory) | {"past_torque": past})
-
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Alive, less leaning, effort and slip."""
-        return self._worth(rows, memory, np.mean((rows["input"] / self.high) ** 2, 1))
 
 
 class StandGains(_Standing):
@@ -447,49 +471,36 @@ class StandGains(_Standing):
 
     levels = ("gains",)
     rate = 20.0
+    memory = np.dtype([("stance", "f8")])
     most = np.array([600.0, 200.0])
     """Stiffness (N m/rad) and damping (N m s/rad) of action 1."""
     longest, shortest = 0.14, 0.08
     """Delays, s."""
 
-    def __init__(
-        self,
-        actions: str | None = None,
-        scheme: str = "semi_implicit",
-        dt: float = 1e-3,
-        rate: float | None = None,
-        contacts: str | None = None,
-        threads: int = 1,
-    ) -> None:
-        super().__init__(actions, rate)
-        self.animal = Neuromechanic(standing(delay=self.longest), dt, scheme, threads, contacts=contacts)
-        self.action_size = 2
-        self.layout = Layout(
-            self._fields()
-            | {
-                "delay": Field(1, "s", 0.1),
-                "stiffness": Field(1, "N m/rad", 300.0),
-                "damping": Field(1, "N m s/rad", 100.0),
-            }
-        )
-        self.memory = np.dtype([("stance", "f8")])
+    def _figure(self, dt: float) -> dict[str, Any]:
+        return standing(delay=self.longest)
 
-    def reset(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        """Stand upright, and draw stance, pulse and delay."""
-        stance, start = self._start(ids, rngs, options)
-        least = self.shortest / self.longest
-        delay = np.array([rng.uniform(least, 1.0) for rng in rngs])
-        gains = np.tile([0.0, STIFFNESS, DAMPING], (len(ids), 1))
+    def _fields(self) -> dict[str, Field]:
+        return {
+            "delay": Field(1, "s", 0.1),
+            "stiffness": Field(1, "N m/rad", 300.0),
+            "damping": Field(1, "N m s/rad", 100.0),
+        }
+
+    def _told(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+        gains = rows["input"]
+        return {"delay": self.longest * rows["delay"], "stiffness": gains[:, 1], "damping": gains[:, 2]}
+
+    def _torques(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return rows["neuron"][:, -2:]
+
+    def _begin(
+        self, stance: NDArray[np.float64], rngs: Sequence[np.random.Generator]
+    ) -> dict[str, NDArray[np.float64]]:
+        gains = np.tile([0.0, STIFFNESS, DAMPING], (len(rngs), 1))
         gains[:, 0] = splay(stance)
-        self.animal.reset(rows, ids, {**start, "input": gains, "delay": delay, **self.physical(options)})
-        memory["stance"][ids] = stance
+        delay = np.array([rng.uniform(self.shortest, self.longest) for rng in rngs])
+        return {"input": gains, "delay": delay / self.longest}
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Splay of the stance, and gains from actions."""
@@ -498,15 +509,6 @@ class StandGains(_Standing):
     def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
         """Action whose gains come closest to those of a drive (B, 3), whose first entry is the stance's."""
         return np.clip(2.0 * np.asarray(drive)[:, 1:] / self.most - 1.0, -1.0, 1.0).astype(np.float32)
-
-    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """What is known of the body, its delay and its gains."""
-        told = {"delay": self.longest * rows["delay"], "stiffness": rows["input"][:, 1], "damping": rows["input"][:, 2]}
-        return self.layout.encode(self._known(rows, memory) | told)
-
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Alive, less leaning, effort and slip."""
-        return self._worth(rows, memory, np.mean((rows["neuron"][:, -2:] / 200.0) ** 2, 1))
 
 
 class Pose(_Driven):
