@@ -46,7 +46,7 @@ CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
     ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0, {}),
     ("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 482.0, {}),
     ("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 380.0, {}),
-    ("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 75.0, {}),
+    ("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 70.0, {}),
 )
 
 

@@ -21,7 +21,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def asset(name: str) -> dict[str, Any]:
-    """Description of a model that comes with the package, ``arm`` or ``hindlimb``, as a dict to be changed."""
+    """Description of a model of the package, ``arm``, ``hindlimb`` or ``standing``, as a dict to be changed."""
     return copy.deepcopy(_read(name))
 
 
