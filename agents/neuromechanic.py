@@ -12,7 +12,7 @@ from gymnosoma.envs.core.simulate import Controller
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE
-from gymnosoma.envs.neuromechanic.standing import DAMPING, HIPS, LEG, STIFFNESS, splay, standing
+from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, splay, standing
 from gymnosoma.envs.neuromechanic.tasks import StandGains, StandPulse
 
 
@@ -109,6 +109,7 @@ class SmithReflex(Reflex):
         super().__init__(stiffness, damping)
         self.animal = Neuromechanic(standing(drive="torque"), task.animal.dt)
         self.steps = round(1.0 / (task.rate * task.animal.dt))
+        self.late = round(DELAY / task.animal.dt)
 
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
@@ -117,8 +118,9 @@ class SmithReflex(Reflex):
         rows, ids = self.animal.rows(len(t)), np.arange(len(t))
         self.animal.reset(rows, ids, {**self._body(signals), "pulse": [0.0, 0.0, 0.0]})
         past = signals["past_torque"].reshape(len(t), -1, 2)
-        for j in range(past.shape[1]):
-            self.animal.advance(rows, ids, past[:, j], self.steps)
+        whole = past.shape[1] - 1
+        for j in range(whole + 1):
+            self.animal.advance(rows, ids, past[:, j], self.steps if j else self.late - whole * self.steps)
         return super().drive(t, {**signals, "hip_angle": rows["q"][:, 3:], "hip_rate": rows["v"][:, 3:]}, first)
 
     @staticmethod

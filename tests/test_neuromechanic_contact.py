@@ -9,7 +9,7 @@ from gymnosoma.agents.limbs import in_mujoco, standing_on_springs
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, load
 from gymnosoma.envs.neuromechanic import contact as c
-from gymnosoma.envs.neuromechanic.analysis import equilibrate, linearise
+from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate, linearise
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import standing
 
@@ -183,6 +183,56 @@ def test_a_fall_ends_on_the_ground_without_bouncing():
     assert run["q"][:, 1].min() > -1e-12
     lost = run["energy"][0] - run["energy"][-1]
     assert lost == pytest.approx(2.0 * G * 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_point_that_can_only_fall_lands(solver, planar):
+    """Its tangential rows are zero: no friction can move it, and none must be divided by."""
+    foot = {"point": ["y", 0, 0, 0], "friction": 0.5} | ({"tangent": [1, 0, 0]} if planar else {})
+    model = {
+        "schema": 1,
+        "gravity": [0, -G, 0],
+        "body": {"y": slide([0, 1, 0]) | heavy(2.0)},
+        "contact": {"foot": foot},
+    }
+    if solver == "modes" and not planar:
+        return
+    run = simulate(Neuromechanic(model, contacts=solver), np.zeros(0), 0.3, start={"q": [0.1]})
+    assert run.failure is None
+    assert run["contact_force"][-1, 0] == pytest.approx([0.0, 2.0 * G, 0.0], abs=1e-6)
+    assert abs(run["q"][-1, 0]) < 1e-9
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_point_that_cannot_leave_its_surface_slides_below_it(solver):
+    model = puck() | {"body": {"y": slide([1, 0, 0]) | heavy(2.0)}}
+    model["contact"]["foot"]["height"] = 0.1
+    run = simulate(Neuromechanic(model, contacts=solver), np.zeros(0), 0.1, start={"v": [1.0]})
+    assert run.failure is None
+    assert run["v"][-1, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("dt", [1e-3, 1e-5])
+def test_what_is_far_does_not_disturb_what_rests(solver, dt):
+    one, other = puck(), puck()
+    model = one | {"body": one["body"] | {"u": slide([1, 0, 0]), "w": slide([0, 1, 0], "u") | heavy(2.0)}}
+    model["contact"]["other"] = other["contact"]["foot"] | {"point": ["w", 0, 0, 0]}
+    animal = Neuromechanic(model, dt, contacts=solver)
+    run = simulate(animal, np.zeros(0), 500 * dt, start={"q": [0, 0, 0, 2.0]})
+    assert run["contact_force"][1:, 0, 1] == pytest.approx(2.0 * G, rel=1e-4)
+    assert (run["contact_mode"][1:] == [c.STICK, c.OPEN]).all()
+    assert (run["contact_force"][1:, 1] == 0.0).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_foot_without_friction_slips_only_if_it_moves(solver):
+    animal = Neuromechanic(puck(friction=0.0), contacts=solver)
+    for speed, mode in ((0.0, c.STICK), (1.0, c.SLIP), (-1.0, c.BACK)):
+        run = simulate(animal, np.zeros(0), 0.05, start={"v": [speed, 0.0]})
+        assert (run["contact_mode"][1:] == mode).all()
+        assert run["v"][-1, 0] == pytest.approx(speed)
 
 
 # The solvers on random problems
@@ -378,6 +428,12 @@ def test_a_signal_can_modulate_a_gain():
     assert simulate(animal, np.array([3.0]), 0.5)["q"] == pytest.approx(fixed["q"], abs=1e-12)
 
 
+def test_parameters_are_those_that_the_model_has_a_use_for():
+    assert Neuromechanic(puck()).parameters == ("mass", "friction")
+    assert Neuromechanic(standing(feet="pinned")).parameters == ("mass", "delay")
+    assert Neuromechanic(asset("arm")).parameters == ("strength", "mass", "damping", "delay")
+
+
 # Errors
 
 
@@ -395,7 +451,10 @@ def changed(table, **keys):
         (changed("contact", point=["paw", 0, 0, 0]), r"contact.left_foot.point: body 'paw' is not known"),
         (changed("contact", tangent=[0, 1, 0]), r"contact.left_foot.tangent must not be parallel to normal"),
         (changed("contact", normal=[0, 0, 0]), r"contact.left_foot.normal must not be zero"),
-        (changed("contact", stiffness=1.0), r"contact.left_foot.stiffness is not known; allowed are point, normal"),
+        (
+            changed("contact", tangents=[1, 0, 0]),
+            r"left_foot.tangents is not known; allowed are tangent, point, normal",
+        ),
         (standing() | {"pin": standing(feet="pinned")["pin"]}, r"contact.left_foot: contacts and pins exclude each"),
         (standing() | {"platform": {"axis": [0, 0, 0]}}, r"model.platform.axis must not be zero"),
         (standing() | {"platform": {"onset": -1}}, r"model.platform.onset must be a number of at least 0, got -1"),
@@ -441,6 +500,12 @@ def test_what_contacts_forbid_is_refused():
             analyse()
     with pytest.raises(ValueError, match=r"delay must be finite and at least 0 and at most 1, got 1.5"):
         animal.reset(animal.rows(1), ONE, {"delay": 1.5})
+    for bad in ([-0.1, 0.1, 1.0], [0.1, -0.1, 1.0]):
+        with pytest.raises(ValueError, match=r"onset and duration of pulse must be finite and at least 0"):
+            animal.reset(animal.rows(1), ONE, {"pulse": bad})
+    pinned = Neuromechanic(standing(feet="pinned"))
+    with pytest.raises(ValueError, match=r"start: delay must be finite and greater than 0, got 0.0"):
+        characteristic_roots(pinned, {"delay": 0.0})
     still = Neuromechanic(puck())
     with pytest.raises(ValueError, match=r"'pulse' is not known"):
         still.reset(still.rows(1), ONE, {"pulse": [0.1, 0.1, 1.0]})

@@ -14,6 +14,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.analysis import characteristic_roots
+from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, feet, splay, standing, upright
 
 PULSE, GAINS = "gymnosoma/StandPulse-v0", "gymnosoma/StandGains-v0"
@@ -50,6 +51,11 @@ def test_the_figure_is_winters():
     rng = np.random.default_rng(0)
     animal.reset(row, ONE, {"q": rng.normal(0, 0.5, 5)})
     assert feet(row["q"])[0] == pytest.approx(animal.mechanics(row)["contact_point"][:, :2], abs=1e-12)
+
+
+def test_the_file_itself_stands():
+    animal = Neuromechanic(asset("standing"))
+    assert animal.mechanics(animal.rows(1))["contact_point"][:, 1] == pytest.approx([0.0, 0.0], abs=1e-11)
 
 
 @pytest.mark.paper
@@ -146,13 +152,14 @@ def test_senses_are_120_ms_late_and_past_torques_are_told():
     assert told["past_torque"][0].reshape(12, 2) == pytest.approx(np.array(torques[-12:]), abs=1e-4)
 
 
-def test_the_predictor_knows_the_present():
-    """Without pulse or slip, the body that it simulates is the true one."""
-    env = gymnasium.make(PULSE).unwrapped
+@pytest.mark.parametrize("rate", [100.0, 40.0, 8.0])
+def test_the_predictor_knows_the_present(rate):
+    """Without pulse or slip, the body that it simulates is the true one; past torques may cover a longer time."""
+    env = gymnasium.make(PULSE, rate=rate).unwrapped
     observation, _ = env.reset(seed=0, options={"push": 0.0, "stance": 1.2})
     smith = SmithReflex(env.task)
-    for k in range(60):
-        action = np.array([0.05, 0.05], np.float32) * np.sin(0.2 * k)
+    for k in range(round(0.6 * rate)):
+        action = np.array([0.05, 0.05], np.float32) * np.sin(20.0 * k / rate)
         observation = env.step(action)[0]
     signals = env.task.layout.decode(observation[None])
     row = env.bodies.rows
@@ -160,7 +167,7 @@ def test_the_predictor_knows_the_present():
     true = {"stance": np.array([[1.2]]), "hip_angle": row["q"][:, 3:], "hip_rate": row["v"][:, 3:]}
     exact = Reflex().drive(np.zeros(1), true, np.zeros(1, bool))[0]
     late = Reflex().drive(np.zeros(1), signals, np.zeros(1, bool))[0]
-    assert np.abs(exact - late).max() > 1.0
+    assert np.abs(exact - late).max() > 0.3
     assert torque == pytest.approx(exact, abs=0.05 * np.abs(exact - late).max())
 
 
@@ -222,6 +229,23 @@ def test_gains_act_on_the_reflex():
 
 
 @pytest.mark.parametrize("env_id", [PULSE, GAINS])
+def test_a_breakdown_is_no_survival(env_id):
+    env = gymnasium.make(env_id)
+    env.reset(seed=0, options={"mass": 0.0})
+    *_, terminated, _, info = env.step(np.zeros(2))
+    assert terminated and info["failure"] == "masses or pins are singular"
+    assert info["survived"] == 0.0
+
+
+def test_a_snapshot_of_another_solver_is_refused():
+    saved = gymnasium.make(PULSE, contacts="sweep").unwrapped
+    saved.reset(seed=0)
+    for arguments in ({}, {"contacts": "sweep", "rate": 50.0}):
+        with pytest.raises(ValueError, match=r"snapshot must be one of .*StandPulse, torque, semi_implicit, .* Hz"):
+            gymnasium.make(PULSE, **arguments).unwrapped.restore(saved.save())
+
+
+@pytest.mark.parametrize("env_id", [PULSE, GAINS])
 def test_a_fall_is_told(env_id):
     env = gymnasium.make(env_id)
     env.reset(seed=0, options={"push": 0.9, "stance": 1.0})
@@ -239,6 +263,7 @@ def test_a_fall_is_told(env_id):
         ({"contacts": "glue"}, "contacts must be one of modes, staggered, sweep, got 'glue'"),
         ({"actions": "steps"}, "actions must be one of .*, got 'steps'"),
         ({"dt": -1.0}, "dt must be finite and greater than 0"),
+        ({"dt": 1.1e-3, "rate": 1 / 1.1e-2}, "dt must divide the delay of 0.1[24] s, got 0.0011"),
     ],
 )
 @pytest.mark.parametrize("env_id", [PULSE, GAINS])
@@ -253,7 +278,7 @@ def test_wrong_arguments_are_named(env_id, arguments, message):
         ({"feet": "glued"}, "feet must be one of free, pinned, got 'glued'"),
         ({"drive": "will"}, "drive must be one of gains, torque, got 'will'"),
         ({"stance": 3.0}, "stance must be finite and at least 0.5 and at most 2, got 3.0"),
-        ({"delay": -0.1}, r"neuron.torso_angle.synapse.0..delay must be a number of at least 0, got -0.1"),
+        ({"delay": -0.1}, "delay must be finite and at least 0, got -0.1"),
     ],
 )
 def test_impossible_figures_are_named(arguments, message):

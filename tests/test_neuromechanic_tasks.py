@@ -103,6 +103,41 @@ def test_a_users_arm_is_an_environment():
     assert better > 1.5 * chance
 
 
+def test_a_users_model_may_have_feet():
+    """A leg that hops on a slider: its muscle presses the foot on the ground, and ground and foot are drawn."""
+    model = {
+        "schema": 1,
+        "gravity": [0, -9.81, 0],
+        "body": {
+            "trunk": {
+                "joint": {"type": "prismatic", "axis": [0, 1, 0], "start": 0.5},
+                "inertial": {"mass": 3.0, "centre": [0, 0, 0], "inertia": [0, 0, 0]},
+            },
+            "leg": {
+                "parent": "trunk",
+                "joint": {"type": "revolute", "axis": [0, 0, 1], "start": 0.2, "range": [-1, 1]},
+                "inertial": {"mass": 0.5, "centre": [0, -0.2, 0], "inertia": [0.01, 0, 0.01]},
+            },
+        },
+        "motor": {"hip": {"joint": "leg", "from": "input.hip", "gain": 5.0}},
+        "contact": {"foot": {"point": ["leg", 0, -0.5, 0], "friction": 0.5, "tangent": [1, 0, 0]}},
+    }
+    env_id = "gymnosoma/TestHop-v0"
+    register_model(env_id, model, joint="leg", contacts="staggered")
+    try:
+        env = gymnasium.make(env_id, render_mode="rgb_array", width=320, height=180).unwrapped
+        env.reset(seed=0, options={"friction": 0.9})
+        push = 0.0
+        for _ in range(5):
+            env.step(-np.ones(1))
+            push = max(push, env.task.animal.contact_force(env.bodies.rows)[0, 0, 1])
+        assert push > 1.0
+        assert {"mass", "friction"} == set(env.task.animal.parameters)
+        assert env.render().shape == (180, 320, 3)
+    finally:
+        del gymnasium.registry[env_id]
+
+
 def test_a_users_arm_can_be_drawn():
     env = gymnasium.make(ARM, render_mode="rgb_array", width=320, height=180)
     env.reset(seed=0)

@@ -215,10 +215,11 @@ class Bodies:
             self.view.note(self.rows, self.memory, self.ids)
 
     def _identity(self) -> str:
-        """Task, action level, scheme and time step: what a snapshot must agree in."""
-        task = self.task
-        level, scheme = task.actions, getattr(task.animal, "scheme", None)
-        return f"{type(task).__module__}:{type(task).__name__}, {level}, {scheme}, dt {task.animal.dt:g} s"
+        """Task, action level, solvers, time step and rate: what a snapshot must agree in."""
+        task, animal = self.task, self.task.animal
+        solvers = [getattr(animal, name) for name in ("scheme", "contacts") if getattr(animal, name, None)]
+        parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
+        return ", ".join([*parts, f"dt {animal.dt:g} s", f"{task.rate:g} Hz"])
 
     def show(self) -> None:
         """Bring the window up to date, if there is one."""

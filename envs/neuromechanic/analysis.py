@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve, null_space
 from scipy.optimize import least_squares, linprog
 
+from ..core.arguments import number
 from .animal import Neuromechanic
 from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
 from .sampling import walk
@@ -368,6 +369,11 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
         An equilibrium.
     nodes : int
 
+    Raises
+    ------
+    ValueError
+        For a model with contacts, or a factor on delays of 0.
+
     Returns
     -------
     roots : (N + nodes S,) complex, 1/s
@@ -381,7 +387,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     delays = {int(d): None for c, d in zip(steps[:, 2], steps[:, 3], strict=True) if c >= 0 and d > 0}
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
-    factor, row["delay"] = float(row["delay"][0]), 1.0
+    factor, row["delay"] = number("start: delay", float(row["delay"][0]), above=0), 1.0
     z, h = animal.vector(row), 1e-6
     depth = row["ring"].shape[1]
 

@@ -29,6 +29,7 @@ from .muscles import rest_fibres
 from .table import PARAMETERS
 
 _SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
+_NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 _CONTACTS = {"modes": MODES, "staggered": STAGGERED, "sweep": SWEEP}
 
 
@@ -120,8 +121,10 @@ class Neuromechanic:
         if counts["contacts"] and scheme != "semi_implicit":
             raise ValueError(f"scheme must be 'semi_implicit' for a model with contacts, got {scheme!r}")
         self.dt, self.scheme = float(dt), scheme
-        needs = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
-        self.parameters = tuple(name for name in PARAMETERS if name not in needs or counts[needs[name]])
+        self.contacts = contacts if counts["contacts"] else None
+        has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
+        has["damping"] = bool(self.model.arrays["damping"].any())
+        self.parameters = tuple(name for name in PARAMETERS if has.get(name, True))
         self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
@@ -185,6 +188,8 @@ class Neuromechanic:
             names.append("pulse")
         shapes = {name: fresh[name].shape[1:] for name in names}
         given = read_start(start, shapes, count, self.parameters, self.check_parameter)
+        if "pulse" in given:
+            numbers("start: onset and duration of pulse", given["pulse"][:, :2], least=0)
         for name in PARAMETERS:
             fresh[name] = 1.0
         for name, array in given.items():
@@ -210,6 +215,8 @@ class Neuromechanic:
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
+
+        Contacts are left out: they act on the velocities of time steps.
 
         Parameters
         ----------

@@ -30,16 +30,19 @@ MODES, STAGGERED, SWEEP = 0, 1, 2
 """Solvers."""
 
 SWEEPS = 50
-"""Of `sweep`, each time step; it starts with the impulses of the step before."""
+"""Of `sweep`, each time step; it starts with the impulses of the step before, or with what `staggered` has reached."""
 
 STAGGERS, PROJECTION = 500, 200
 """Most alternations of `staggered`, and most sweeps of each of its projections."""
 
 EXACT = 1e-8
-"""Violation, as a share of the largest velocity that any impulse makes or ends, below which an answer counts as one."""
+"""Violation below which an answer counts as one, as a share of `pace`."""
 
 SOFT = 1e-11
-"""Share of W's largest diagonal added to its diagonal: where the law leaves the split of forces open, it is even."""
+"""Share by which W's diagonal is enlarged: where the law leaves the split of forces open, it becomes even."""
+
+RIGID = 1e-12
+"""Share of W's largest diagonal below which a point cannot move in a direction: then nothing pushes it there."""
 
 RATE = 20.0
 """1/s, at which a point that is below the surface comes out."""
@@ -89,11 +92,11 @@ def violation(W, u, mu, contacts, rows, p):
 
 
 @kernel
-def pace(W, u, p, size):
-    """Largest velocity (m/s) that is there without impulses, or that one of them makes."""
+def pace(W, u, contacts, rows, p):
+    """Largest velocity (m/s) into or along a surface that is there without impulses, or that one of them makes."""
     most = 0.0
-    for i in range(size):
-        most = max(most, abs(u[i]), W[i, i] * abs(p[i]))
+    for i in range(contacts * rows):
+        most = max(most, -u[i] if i % rows == 0 else abs(u[i]), W[i, i] * abs(p[i]))
     return most
 
 
@@ -112,15 +115,13 @@ def attempt(W, u, mu, contacts, first, second, p, grid):
     grid : (4, 5) float
         Scratch space.
     """
-    size, soft = 2 * contacts, 0.0
-    for i in range(size):
-        soft = max(soft, SOFT * W[i, i])
+    size = 2 * contacts
     for c in range(contacts):
         mode, i = first if c == 0 else second, 2 * c
         for row in range(i, i + 2):
             for j in range(size):
                 grid[row, j] = W[row, j]
-            grid[row, row] += soft
+            grid[row, row] *= 1.0 + SOFT
             grid[row, 4] = -u[row]
         if mode != STICK:
             for j in range(size):
@@ -187,13 +188,17 @@ def by_modes(W, u, mu, contacts, p, mode, grid):
         if not attempt(W, u, mu, contacts, float(code % 4), float(code // 4), p, grid):
             continue
         wrong = violation(W, u, mu, contacts, 2, p)
-        if wrong < least:
+        right = wrong <= EXACT * pace(W, u, contacts, 2, p)
+        if wrong < least or right:
             least, best = wrong, code
-        if wrong <= EXACT * pace(W, u, p, 2 * contacts) or trial == count:
+        if right or trial == count:
             break
-    mode[0] = float(best % 4)
-    if contacts == 2:
-        mode[1] = float(best // 4)
+    for c in range(contacts):
+        mode[c] = float(best % 4 if c == 0 else best // 4)
+        if mode[c] == OPEN:
+            p[2 * c] = p[2 * c + 1] = 0.0
+        elif mode[c] != STICK and mu[c] == 0.0:
+            mode[c] = SLIP if respond(W, u, p, 2 * c + 1, 2 * contacts) > 0.0 else BACK
     return least
 
 
@@ -269,7 +274,7 @@ def staggered(W, u, mu, contacts, rows, p):
         Alternations, or -1 if they do not reach a solution within STAGGERS.
     """
     for turn in range(STAGGERS):
-        speed = pace(W, u, p, contacts * rows)
+        speed = pace(W, u, contacts, rows, p)
         for _ in range(PROJECTION):
             if press(W, u, contacts, rows, p) <= 0.1 * EXACT * speed:
                 break
@@ -282,14 +287,19 @@ def staggered(W, u, mu, contacts, rows, p):
 
 
 @kernel
-def read_modes(mu, contacts, rows, p, mode):
-    """Modes (m,) of impulses that a projection has made: what it has cut off slips."""
+def read_modes(W, u, mu, contacts, rows, p, mode):
+    """Modes (m,) of projected impulses: what was cut off slips, and what has no friction slips if it moves."""
+    size = contacts * rows
     for c in range(contacts):
         i = c * rows
         s, r = p[i + 1], p[i + 2] if rows == 3 else 0.0
+        held = math.sqrt(s * s + r * r) < mu[c] * p[i] * (1.0 - 1e-12)
+        if mu[c] == 0.0:
+            s, r = -respond(W, u, p, i + 1, size), respond(W, u, p, i + 2, size) if rows == 3 else 0.0
+            held = math.sqrt(s * s + r * r) <= EXACT * pace(W, u, contacts, rows, p)
         if p[i] == 0.0:
             mode[c] = OPEN
-        elif math.sqrt(s * s + r * r) < mu[c] * p[i] * (1.0 - 1e-12):
+        elif held:
             mode[c] = STICK
         else:
             mode[c] = BACK if rows == 2 and s > 0.0 else SLIP
@@ -346,6 +356,15 @@ def collide(t, k, x, dt):
             for q in range(n):
                 s += k.J[j, q] * k.MJ[i, q]
             W[i, j] = W[j, i] = s
+    most = 0.0
+    for i in range(size):
+        most = max(most, W[i, i])
+    for i in range(size):
+        if not W[i, i] > RIGID * most:
+            for j in range(size):
+                W[i, j] = W[j, i] = 0.0
+            W[i, i] = RIGID * most if most > 0.0 else 1.0
+            k.free[i] = 1.0 if i % rows == 0 else 0.0
     enumerable = m <= 2 and rows == 2
     if t.contact_solver == STAGGERED:
         x.alternations = float(staggered(W, k.free, k.friction, m, rows, x.impulse))
@@ -354,7 +373,7 @@ def collide(t, k, x, dt):
     else:
         if t.contact_solver == SWEEP or x.alternations < 0.0:
             sweep(W, k.free, k.friction, m, rows, x.impulse, SWEEPS)
-        read_modes(k.friction, m, rows, x.impulse, x.mode)
+        read_modes(W, k.free, k.friction, m, rows, x.impulse, x.mode)
         x.contact_error = violation(W, k.free, k.friction, m, rows, x.impulse)
     for i in range(size):
         p = x.impulse[i] / dt

@@ -68,6 +68,7 @@ class _Keys:
         self.read: list[str] = []
 
     def __contains__(self, key: str) -> bool:
+        self.read.append(key)
         return key in self.values
 
     def get(self, key: str, default: Any = None) -> Any:

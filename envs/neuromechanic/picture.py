@@ -57,6 +57,7 @@ def draw(
     # The view stays: the ground is a body of the model, too.
     view = canvas.view(area, np.concatenate([s[:, :2] for _, s in start]), 1.2 * reach, 0.3 * reach)
     view.grid(c.rounded(0.25 * reach))
+    _ground(view, animal)
     for other in reversed(both):
         _figure(view, animal, other.rows[-1:], reach, other is ghost)
     headline, caption = goal(task, view, trail, reach)
@@ -73,11 +74,12 @@ def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int
     arrays, sticks = animal.model.arrays, []
     parents = arrays["parent"]
     for i, parent in enumerate(parents):
-        if parent >= 0:
+        if parent >= 0 and (arrays["joint"][parent] == REVOLUTE or arrays["mass"][parent] > 0.0):
             sticks.append((int(parent), np.array([k["origin"][parent], k["origin"][i]])))
         if i not in parents:
             points = [2.0 * arrays["centre"][i], *arrays["point_at"][arrays["point_body"] == i]]
             points += list(arrays["wrench_at"][arrays["wrench_body"] == i])
+            points += list(arrays["contact_at"][arrays["contact_body"] == i])
             points += [
                 at[side]
                 for at, b in zip(arrays["pin_at"], arrays["pin_body"], strict=True)
@@ -87,6 +89,16 @@ def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int
             far = max(points, key=lambda point: float(np.linalg.norm(point)))
             sticks.append((i, np.array([k["origin"][i], k["origin"][i] + k["turn"][i] @ far])))
     return [(i, stick) for i, stick in sticks if np.linalg.norm(stick[1] - stick[0]) > 1e-9]
+
+
+def _ground(view: Panel, animal: Neuromechanic) -> None:
+    """Draw the surfaces of contacts that are seen from their edge."""
+    arrays, far = animal.model.arrays, float(np.abs(np.subtract(view.high, view.low)).sum())
+    for frame, height in zip(arrays["contact_frame"], arrays["contact_height"], strict=True):
+        normal = frame[0, :2]
+        if np.linalg.norm(normal) > 0.99:
+            along = far * np.array([-normal[1], normal[0]])
+            view.polyline([height * normal - along, height * normal + along], EDGE, 2.0)
 
 
 def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) -> list[NDArray[np.float64]]:
@@ -254,9 +266,9 @@ def _stand(canvas: Canvas, task: StandGains | StandPulse, trail: Trail, ghost: T
             view.label(f"{force[1]:.0f} N", at, c.GOAL, 11, (0.0 if side > 0 else 1.0, 0.5), (2.2 * side, 0), c.PLATE)
     told = task.info(row, trail.memory[-1:])
     speed = float(told["push"][0])
-    way = "right" if speed > 0 else "left"
+    way = "the right" if speed > 0 else "the left" if speed < 0 else "no side"
     canvas.label(f"{abs(speed):.2f} m/s", (24, 30), c.INK, 17, back=c.PLATE)
-    caption = f"pulse of the ground, to the {way}; feet {told['stance'][0]:.2f} hip widths apart"
+    caption = f"pulse of the ground, to {way}; feet {told['stance'][0]:.2f} hip widths apart"
     canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
     for other, y in zip([trail] if ghost is None else [trail, ghost], (74.0, 92.0), strict=False):
         canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)

@@ -60,6 +60,7 @@ def standing(stance: float = 1.1, feet: str = "free", drive: str = "gains", dela
     choice("feet", feet, ("free", "pinned"))
     choice("drive", drive, ("gains", "torque"))
     number("stance", stance, least=0.5, most=2.0)
+    number("delay", delay, least=0)
     model = asset("standing")
     for body, value in zip(model["body"].values(), upright(stance), strict=True):
         body["joint"]["start"] = float(value)

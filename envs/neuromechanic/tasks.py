@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -220,6 +221,8 @@ class _Standing(Task):
     """A fall: angle of torso or leg, rad, or height of the hips, m."""
     strongest = 200.0
     """Torque, N m, at which effort counts as one."""
+    longest = DELAY
+    """Delay of the senses, s, at most."""
 
     def __init__(
         self,
@@ -231,7 +234,9 @@ class _Standing(Task):
         threads: int = 1,
     ) -> None:
         super().__init__(actions, rate)
-        number("dt", dt, above=0, most=0.5 * DELAY)
+        number("dt", dt, above=0, most=0.5 * self.longest)
+        if abs(self.longest / dt - round(self.longest / dt)) > 1e-6:
+            raise ValueError(f"dt must divide the delay of {self.longest:g} s, got {dt!r}")
         self.animal = Neuromechanic(self._figure(dt), dt, scheme, threads, contacts=contacts)
         fields = {
             "torso_angle": Field(1, "rad", 0.3),
@@ -322,7 +327,7 @@ class _Standing(Task):
         """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet."""
         return {
             "time": rows["time"].copy(),
-            "survived": np.where(self.terminated(rows, memory) == 0.0, 1.0, 0.0),
+            "survived": np.where((rows["status"] == 0.0) & (self.terminated(rows, memory) == 0.0), 1.0, 0.0),
             "stance": memory["stance"].copy(),
             "push": rows["pulse"][:, 2] * 2.0 * self.lasts / np.pi,
             "slipping": np.sum(rows["mode"] >= SLIP, 1),
@@ -342,11 +347,11 @@ class StandPulse(_Standing, _Driven):
     ## Action Space
 
     ``Box(-1, 1, (2,))`` with ``actions="torque"`` (default): torques of left and right hip, 200 N m. ``"residual"``,
-    (2,): added to the paper's reflex of 255 N m/rad and 85 N m s/rad, in units of 100 N m.
+    (2,): added to the paper's reflex of 255 N m/rad and 85 N m s/rad, in units of 100 N m, clipped to 200 N m.
 
     ## Observation Space
 
-    ``Box(-10, 10, (31,))``; angles and rates are 120 ms old:
+    ``Box(-10, 10, (31,))``; angles and rates are 120 ms old. At another rate there are as many torques as cover 120 ms:
 
     | entries  | value                                                    | unit       | divided by |
     |----------|----------------------------------------------------------|------------|------------|
@@ -387,7 +392,7 @@ class StandPulse(_Standing, _Driven):
     low, high = -_Standing.strongest, _Standing.strongest
 
     def _figure(self, dt: float) -> dict[str, Any]:
-        self.past = max(round(DELAY * self.rate), 1)
+        self.past = math.ceil(DELAY * self.rate - 1e-6)
         self.memory = np.dtype([("stance", "f8"), ("past", "f8", (self.past, 2))])
         # Neurons are read as of the beginning of the last time step.
         return standing(drive="torque", delay=DELAY - dt)
@@ -475,7 +480,6 @@ class StandGains(_Standing):
     most = np.array([600.0, 200.0])
     """Stiffness (N m/rad) and damping (N m s/rad) of action 1."""
     longest, shortest = 0.14, 0.08
-    """Delays, s."""
 
     def _figure(self, dt: float) -> dict[str, Any]:
         return standing(delay=self.longest)
@@ -550,8 +554,8 @@ class Pose(_Driven):
 
     ``model``: path or mapping; ``joint``: a body's name, the last by default; ``goal``: (low, high), by default the
     middle half of the joint's range; ``inputs``: (low, high); ``modules``: control modules; ``dt``: time step, s;
-    ``rate``: control rate, Hz; ``scheme``. Reset options: ``goal``, and the factors ``strength``, ``mass``,
-    ``damping``.
+    ``rate``: control rate, Hz; ``scheme``; ``contacts``: their solver. Reset options: ``goal``, and the factors that
+    the model has a use for, of ``strength``, ``mass``, ``damping``, ``friction`` and ``delay``.
 
     ## Version History
 
@@ -575,9 +579,10 @@ class Pose(_Driven):
         rate: float | None = None,
         threads: int = 1,
         modules: Mapping[str, Any] | None = None,
+        contacts: str | None = None,
     ) -> None:
         super().__init__(actions, rate)
-        self.animal = Neuromechanic(model, dt, scheme, threads, modules)
+        self.animal = Neuromechanic(model, dt, scheme, threads, modules, contacts)
         bodies, joints = self.animal.model.bodies, self.animal.model.joints
         choice("joint", bodies[-1] if joint is None else joint, bodies)
         self.joint = len(bodies) - 1 if joint is None else bodies.index(joint)
