@@ -68,3 +68,30 @@ def test_kernels_cached_by_two_processes_serve_a_third(tmp_path):
 
     apart = lengths(5) + lengths(9)
     assert lengths(5, 9) == apart
+
+
+def test_what_one_process_compiled_the_next_one_finds():
+    """All animals: a kernel that is not found again costs every start, worker and test some seconds."""
+    script = (
+        "import gymnasium\n"
+        "from gymnosoma.envs import CATALOGUE\n"
+        "from gymnosoma.envs.neuromechanic import COM, Neuromechanic\n"
+        "for name, *_ in CATALOGUE:\n"
+        "    env = gymnasium.make(f'gymnosoma:gymnosoma/{name}')\n"
+        "    env.reset(seed=0)\n"
+        "    env.step(env.action_space.sample())\n"
+        "joint = {'type': 'revolute', 'axis': [0, 0, 1]}\n"
+        "inertial = {'mass': 1, 'centre': [1, 0, 0], 'inertia': [1, 1, 1]}\n"
+        "model = {'schema': 1, 'body': {'limb': {'joint': joint, 'inertial': inertial}}}\n"
+        "Neuromechanic(model, modules={'com': COM}).rows(1)\n"
+    )
+    env = {**os.environ, "NUMBA_DEBUG_CACHE": "1"}
+
+    def told():
+        return subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env
+        ).stdout
+
+    told()
+    again = told()
+    assert "data loaded" in again and "data saved" not in again

@@ -495,6 +495,7 @@ def test_a_control_module_integrates_momentum():
     [
         ({"a": COM, "b": COM}, "modules must hold at most one control module, got a, b"),
         ({"com": Module(-1, 0, None)}, "modules: states and outputs must be at least 0"),
+        ({"com": Module(1, 0, None)}, "modules: kernel must be a function, got None"),
         ({"com": COM}, "module 'com' has 12 outputs, counted from 0, got 'module.com.12'"),
         ({}, "module 'com' is not known"),
     ],

@@ -18,8 +18,8 @@ from .body import (
     RK4,
     SEMI_IMPLICIT,
     SINGULAR,
+    control,
     evaluate,
-    nothing,
     rows_serial,
     rows_threaded,
 )
@@ -128,7 +128,6 @@ class Neuromechanic:
         self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
-        self._module = self.model.module or nothing
         self._work = np.zeros(threads, records["work"])
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
@@ -157,7 +156,7 @@ class Neuromechanic:
         for i in range(len(rows)):
             row = rows[i : i + 1]
             states = row.view(self._kernel_state)
-            evaluate(self.table, self._work[:1], states, self.vector(row), rate, True, self._module)
+            evaluate(self.table, self._work[:1], states, self.vector(row), rate, True, control(self.model.module))
 
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
         """Start ``rows[ids]`` anew, at rest in the model's start posture unless told otherwise.
@@ -211,7 +210,9 @@ class Neuromechanic:
         # A view costs as much as several steps; one that a deep copy has cut off from its rows has no base.
         if rows is not self._rows or self._states is None or self._states.base is None:
             self._rows, self._states = rows, rows.view(self._kernel_state)
-        move(self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], self._module)
+        move(
+            self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], control(self.model.module)
+        )
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
@@ -229,7 +230,7 @@ class Neuromechanic:
         """
         z = self.vector(row) if z is None else np.ascontiguousarray(z, float)
         rate = np.empty(len(z))
-        evaluate(self.table, self._work[:1], row.view(self._kernel_state), z, rate, False, self._module)
+        evaluate(self.table, self._work[:1], row.view(self._kernel_state), z, rate, False, control(self.model.module))
         return rate
 
     def vector(self, row: NDArray[Any]) -> NDArray[np.float64]:

@@ -8,8 +8,10 @@ linearisation and tests alike; ``semi_implicit`` shares all of it but the soluti
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
+from numba import cfunc, types
 
 from ..core.jit import batch_kernel, kernel, prange
 from .contact import collide
@@ -39,9 +41,23 @@ FASTEST = 1e4
 SEMI_IMPLICIT, RK4 = 0, 1
 
 
-@kernel
-def nothing(time, q, v, n, momentum, inputs, dn, out):
-    """Control module without states and outputs."""
+@cache
+def control(module):
+    """Machine code of a control module behind a pointer, so that kernels are cached for all modules alike.
+
+    Called directly, a module would become part of them, to be compiled anew in every process.
+
+    Parameters
+    ----------
+    module : kernel or None
+
+    Returns
+    -------
+    callable kernel or None
+    """
+    vectors = [types.Array(types.float64, 1, "A")] * 7
+    signature = types.void(types.float64, *vectors)
+    return module and cfunc(signature, error_model="numpy")(getattr(module, "py_func", module))
 
 
 @kernel
@@ -70,8 +86,8 @@ def forces(t, k, x, z, time, fraction, module):
     time : float, s
     fraction : float
         Part of the step that has passed.
-    module : kernel
-        The control module.
+    module : callable kernel or None
+        The control module, by `control`.
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
@@ -115,7 +131,7 @@ def forces(t, k, x, z, time, fraction, module):
             contract(t, k, m, a, length, strength)
             if t.fibre[m] >= 0:
                 k.dz[fibre + t.fibre[m]] = k.fibre_rate[m]
-    if t.outputs + t.states > 0:
+    if module is not None:
         momentum(t, k)
         module(time, q, v, z[2 * n : active], k.momentum, x.input, k.dz[2 * n : active], k.output)
     neurons(t, k, x, z, time, fraction)
@@ -224,7 +240,7 @@ def state_rate(t, k, x, z, time, fraction, module):
     time : float, s
     fraction : float
         Part of the step that has passed, at which delayed signals are read.
-    module : kernel
+    module : callable kernel or None
 
     Returns
     -------
@@ -254,7 +270,7 @@ def semi_implicit(t, k, x, dt, module):
     ----------
     t, k, x : records of the model, of scratch space, and of state (changed)
     dt : float, s
-    module : kernel
+    module : callable kernel or None
 
     Returns
     -------
@@ -305,7 +321,7 @@ def runge_kutta(t, k, x, dt, module):
     ----------
     t, k, x : records of the model, of scratch space, and of state (changed)
     dt : float, s
-    module : kernel
+    module : callable kernel or None
 
     Returns
     -------
@@ -368,7 +384,7 @@ def run(t, k, x, steps, dt, scheme, module):
     dt : float, s
     scheme : int
         SEMI_IMPLICIT or RK4.
-    module : kernel
+    module : callable kernel or None
     """
     for _ in range(steps):
         for i in range(t.size):
@@ -414,7 +430,7 @@ def evaluate(ts, ks, xs, z, rate, fill, module):
         Written; NaN where it does not exist.
     fill : bool
         Fill the past of delayed signals with the present, and note forces and neurons in the row.
-    module : kernel
+    module : callable kernel or None
     """
     t, k, x = ts[0], ks[0], xs[0]
     # Neurons that listen to each other with a delay settle after one pass for each link of the chain.

@@ -39,7 +39,7 @@ class Module(NamedTuple):
     ----------
     states, outputs : int
         Numbers of states and of outputs; output i is the signal ``module.NAME.i``.
-    kernel : kernel
+    kernel : kernel, or a function that numba can compile
         Called as ``kernel(time, q, v, n, momentum, inputs, dn, out)``; writes the rates ``dn`` of its states ``n``, and
         its outputs ``out``. ``momentum`` (12,): angular about the centre of mass, linear, centre of mass, its velocity.
     """
@@ -276,6 +276,8 @@ class _Builder:
         module = next(iter(self.modules.values()), Module(0, 0, None))
         if min(module.states, module.outputs) < 0:
             raise ValueError(f"modules: states and outputs must be at least 0, got {module[:2]}")
+        if self.modules and not callable(module.kernel):
+            raise ValueError(f"modules: kernel must be a function, got {module.kernel!r}")
         self.muscles, self.neurons, self.splines = (tuple(tables[k]) for k in ("muscle", "neuron", "spline"))
         joints = self.read_bodies(tables["body"])
         self.read_cylinders(tables["cylinder"])
