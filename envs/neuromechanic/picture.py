@@ -258,12 +258,14 @@ def _stand(canvas: Canvas, task: StandGains | StandPulse, trail: Trail, ghost: T
     if ghost is not None:
         _person(view, ghost.rows[-1]["q"], ghost=True)
     _person(view, row["q"][0])
-    for foot, force in zip(feet(row["q"])[0], task.animal.contact_force(row)[0], strict=True):
+    stance = feet(row["q"])[0]
+    for foot, force in zip(stance, task.animal.contact_force(row)[0], strict=True):
         if force[1] > 0.0:
             view.arrow(foot, NEWTON * force[:2], c.GOAL, 3.0)
-            side = 10.0 if foot[0] > row["q"][0, 0] else -10.0
+            right = foot[0] > stance[:, 0].mean()
             at = foot + np.array([0.0, 0.16])
-            view.label(f"{force[1]:.0f} N", at, c.GOAL, 11, (0.0 if side > 0 else 1.0, 0.5), (2.2 * side, 0), c.PLATE)
+            shift = (22.0 if right else -22.0, 0.0)
+            view.label(f"{force[1]:.0f} N", at, c.GOAL, 11, (0.0 if right else 1.0, 0.5), shift, c.PLATE)
     told = task.info(row, trail.memory[-1:])
     speed = float(told["push"][0])
     way = "the right" if speed > 0 else "the left" if speed < 0 else "no side"
