@@ -1,7 +1,7 @@
 """Compilation of kernels, and elementary functions that vectorise over lanes.
 
-Every kernel of the project is compiled through :func:`kernel` or :func:`batch_kernel`. Two things
-are settled here and nowhere else:
+Every kernel of the project is compiled through :func:`kernel`, :func:`batch_kernel` or :func:`callback`. Two
+things are settled here and nowhere else:
 
 * Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
   polynomial functions instead of the C library's (which LLVM cannot vectorise, and which differ
@@ -13,6 +13,7 @@ are settled here and nowhere else:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import os
@@ -27,7 +28,7 @@ import numpy as np
 from numba import prange
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["asinh", "batch_kernel", "exp", "kernel", "log", "prange", "sincos", "sincos_small"]
+__all__ = ["asinh", "batch_kernel", "callback", "exp", "kernel", "log", "prange", "sincos", "sincos_small"]
 
 
 def _cache_folder() -> str | None:
@@ -80,6 +81,16 @@ def kernel(function: Callable[..., Any]) -> Any:
     Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
     """
     return _compile(function)
+
+
+@functools.cache
+def callback(function: Callable[..., None], vectors: int) -> Any:
+    """Compile a kernel to be passed to others, of a number and some vectors, behind a pointer.
+
+    A kernel passed as it is would become part of those that call it, which would be compiled anew in every process.
+    """
+    signature = numba.types.void(numba.types.float64, *[numba.types.Array(numba.types.float64, 1, "A")] * vectors)
+    return numba.cfunc(signature, error_model="numpy")(getattr(function, "py_func", function))
 
 
 def batch_kernel(function: Callable[..., Any]) -> tuple[Any, Any]:

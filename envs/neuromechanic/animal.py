@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
 from ..core.arguments import choice, number, numbers, whole
+from ..core.jit import callback
 from ..core.simulate import Trajectory, read_start
 from .body import (
     BROKEN,
@@ -18,7 +19,6 @@ from .body import (
     RK4,
     SEMI_IMPLICIT,
     SINGULAR,
-    control,
     evaluate,
     rows_serial,
     rows_threaded,
@@ -151,12 +151,16 @@ class Neuromechanic:
         self.reset(rows, np.arange(count))
         return rows
 
+    @property
+    def _control(self) -> Any:
+        return self.model.module and callback(self.model.module, 7)
+
     def _begin(self, rows: NDArray[Any]) -> None:
         rate = np.empty(self.model.counts["size"])
         for i in range(len(rows)):
             row = rows[i : i + 1]
             states = row.view(self._kernel_state)
-            evaluate(self.table, self._work[:1], states, self.vector(row), rate, True, control(self.model.module))
+            evaluate(self.table, self._work[:1], states, self.vector(row), rate, True, self._control)
 
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
         """Start ``rows[ids]`` anew, at rest in the model's start posture unless told otherwise.
@@ -210,9 +214,7 @@ class Neuromechanic:
         # A view costs as much as several steps; one that a deep copy has cut off from its rows has no base.
         if rows is not self._rows or self._states is None or self._states.base is None:
             self._rows, self._states = rows, rows.view(self._kernel_state)
-        move(
-            self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], control(self.model.module)
-        )
+        move(self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], self._control)
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
@@ -230,7 +232,7 @@ class Neuromechanic:
         """
         z = self.vector(row) if z is None else np.ascontiguousarray(z, float)
         rate = np.empty(len(z))
-        evaluate(self.table, self._work[:1], row.view(self._kernel_state), z, rate, False, control(self.model.module))
+        evaluate(self.table, self._work[:1], row.view(self._kernel_state), z, rate, False, self._control)
         return rate
 
     def vector(self, row: NDArray[Any]) -> NDArray[np.float64]:

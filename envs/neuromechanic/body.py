@@ -8,10 +8,8 @@ linearisation and tests alike; ``semi_implicit`` shares all of it but the soluti
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
-from numba import cfunc, types
 
 from ..core.jit import batch_kernel, kernel, prange
 from .contact import collide
@@ -41,25 +39,6 @@ FASTEST = 1e4
 SEMI_IMPLICIT, RK4 = 0, 1
 
 
-@cache
-def control(module):
-    """Machine code of a control module behind a pointer, so that kernels are cached for all modules alike.
-
-    Called directly, a module would become part of them, to be compiled anew in every process.
-
-    Parameters
-    ----------
-    module : kernel or None
-
-    Returns
-    -------
-    callable kernel or None
-    """
-    vectors = [types.Array(types.float64, 1, "A")] * 7
-    signature = types.void(types.float64, *vectors)
-    return module and cfunc(signature, error_model="numpy")(getattr(module, "py_func", module))
-
-
 @kernel
 def ground_acceleration(pulse, time):
     """Acceleration of the ground (m/s^2) along the platform's axis, in a half-sine ``pulse``: begin, duration, peak."""
@@ -87,7 +66,7 @@ def forces(t, k, x, z, time, fraction, module):
     fraction : float
         Part of the step that has passed.
     module : callable kernel or None
-        The control module, by `control`.
+        The control module, of `callback`.
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
