@@ -11,7 +11,7 @@ from gymnosoma.envs.neuromechanic import Neuromechanic, load
 from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate, linearise
 from gymnosoma.envs.neuromechanic.hindlimb import asset
-from gymnosoma.envs.neuromechanic.standing import standing
+from gymnosoma.envs.neuromechanic.standing import splay, standing, upright
 
 ONE = np.zeros(1, np.int64)
 G = 9.81
@@ -302,16 +302,43 @@ def test_unique_two_contact_problems_are_solved_as_by_exhaustive_search():
     assert 0 < cycles < 0.12 * count
 
 
-def test_sweeps_converge_to_the_unique_solution():
-    """With little friction the problem is all but convex."""
-    rng = np.random.default_rng(1)
-    for W, u, _ in problems(100, 2):
-        mu = rng.uniform(0.0, 0.1, 2)
+def test_sweeps_find_the_unique_solution():
+    """They fail in few of the random problems, and say so."""
+    failed = count = 0
+    for W, u, mu in problems(500, 2):
         solutions = exhaustive(W, u, mu)
         if len(solutions) == 1:
             p = np.zeros(4)
-            c.sweep(W, u, mu, 2, 2, p, 20_000)
-            assert p == pytest.approx(solutions[0], rel=1e-4, abs=1e-4 * max(np.abs(solutions[0]).max(), 1.0))
+            turns = c.sweep(W, u, mu, 2, 2, p)
+            failed, count = failed + (turns < 0), count + 1
+            if turns > 0:
+                assert p == pytest.approx(solutions[0], rel=1e-4, abs=1e-4 * max(np.abs(solutions[0]).max(), 1.0))
+    assert 0 < failed < 0.06 * count
+
+
+@pytest.mark.parametrize("toes", [0.0, 0.1])
+def test_sweeps_solve_what_a_slipping_figure_poses(toes):
+    """Steps, slips and impacts of the standing figure, on points and on feet of heel and toe."""
+    model = standing()
+    if toes:
+        for side in ("left", "right"):
+            foot = model["contact"][f"{side}_foot"]
+            foot["friction"] = 0.15
+            body, x, y, z = foot["point"]
+            model["contact"][f"{side}_toe"] = foot | {"point": [body, x + toes, y, z]}
+    animal = Neuromechanic(model, contacts="sweep")
+    start = {"q": upright(1.1), "pulse": [0.16, 0.0507, -7.75]}
+    run = simulate(animal, np.array([splay(1.1), 255.0, 85.0]), 1.5, every=1e-3, start=start)
+    assert run["contact_error"].max() < 1e-6
+    assert {c.STICK, c.OPEN} < set(run["contact_mode"].ravel())
+    assert (run["contact_mode"] >= c.SLIP).any()
+
+
+def test_what_starts_below_the_ground_comes_out_slowly():
+    for depth in (1e-3, 0.05, 0.5):
+        run = simulate(Neuromechanic(puck()), np.zeros(0), 6.0, every=0.01, start={"q": [0.0, -depth]})
+        assert run["v"][:, 1].max() <= 0.1 + 1e-9
+        assert -1e-3 < run["q"][-1, 1] < 1e-3
 
 
 def test_violation_is_zero_for_solutions_only():
@@ -457,6 +484,7 @@ def changed(table, **keys):
         ),
         (standing() | {"pin": standing(feet="pinned")["pin"]}, r"contact.left_foot: contacts and pins exclude each"),
         (standing() | {"platform": {"axis": [0, 0, 0]}}, r"model.platform.axis must not be zero"),
+        (standing() | {"platform": {"peak": 2.0}}, r"model.platform.duration must be greater than 0 for a peak of 2"),
         (standing() | {"platform": {"onset": -1}}, r"model.platform.onset must be a number of at least 0, got -1"),
     ],
 )

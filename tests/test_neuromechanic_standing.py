@@ -286,6 +286,19 @@ def test_impossible_figures_are_named(arguments, message):
         Neuromechanic(standing(**arguments))
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mass": np.array([0.0])}, r"mass must be finite and greater than 0, got \[0.0\]"),
+        ({"friction": -1.0}, r"friction must be finite and at least 0, got -1.0"),
+        ({"delay": 1.5}, r"delay must be finite and at least 0 and at most 1, got 1.5"),
+    ],
+)
+def test_impossible_factors_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        gymnasium.make(PULSE).reset(options=options)
+
+
 def test_solvers_and_steps_agree_on_who_stands():
     """A wider pulse course than one episode: staggered projections survive as often, and so do smaller steps."""
     options = {

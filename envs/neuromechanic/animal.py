@@ -78,8 +78,9 @@ class Neuromechanic:
         Control modules by name, where ``model`` is still to be loaded.
     contacts : {"modes", "staggered", "sweep"}, optional
         Solver of contacts, see `contact`: exact, the default for up to two planar contacts; the paper's staggered
-        projections; projected Gauss-Seidel, the default beyond. ``"staggered"`` falls back on the default where it does
-        not converge, and then the row's ``alternations`` is -1.
+        projections; contact by contact in sweeps, the default beyond. ``"staggered"`` falls back on the default where
+        it does not converge, and then the row's ``alternations`` is -1. The signal ``contact_error`` tells how far an
+        answer is from the law.
 
     Raises
     ------
@@ -90,8 +91,9 @@ class Neuromechanic:
 
     @staticmethod
     def check_parameter(name: str, value: ArrayLike) -> None:
-        """Raise ValueError unless a factor, named first, is finite and at least 0, and at most 1 for delays."""
-        numbers(name, value, least=0, most=1 if name == "delay" else None)
+        """Raise ValueError unless a factor is finite and at least 0, that of the mass above 0, of delays at most 1."""
+        above, least = (0, None) if name == "mass" else (None, 0)
+        numbers(name, value, above, least, 1 if name == "delay" else None)
 
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",

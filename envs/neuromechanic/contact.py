@@ -9,8 +9,9 @@ w = W p + u, such that
   |p_t| = mu p_n.
 
 Three solvers: `by_modes` tries all combinations of open, sticking and slipping contacts, of up to two planar ones;
-`staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008); `sweep` is
-projected Gauss-Seidel. `violation` measures how far any answer is from the law.
+`staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008); `sweep` solves one
+contact after the other, the others held, until nothing changes (Jean, 1999). `violation` measures how far any answer is
+from the law.
 
 Impulses stand contact by contact, ``rows`` to each: normal, then tangential; two of them where bodies move in a plane,
 else three.
@@ -29,8 +30,8 @@ OPEN, STICK, SLIP, BACK = 0.0, 1.0, 2.0, 3.0
 MODES, STAGGERED, SWEEP = 0, 1, 2
 """Solvers."""
 
-SWEEPS = 50
-"""Of `sweep`, each time step; it starts with the impulses of the step before, or with what `staggered` has reached."""
+SWEEPS, TURNS = 500, 5
+"""Most of `sweep`, which starts with the impulses of the step before; repetitions at a contact that is not planar."""
 
 STAGGERS, PROJECTION = 500, 200
 """Most alternations of `staggered`, and most sweeps of each of its projections."""
@@ -44,8 +45,8 @@ SOFT = 1e-11
 RIGID = 1e-12
 """Share of W's largest diagonal below which a point cannot move in a direction: then nothing pushes it there."""
 
-RATE = 20.0
-"""1/s, at which a point that is below the surface comes out."""
+RATE, CREEP = 20.0, 0.1
+"""How fast a point that is below the surface comes out: 1/s, at most m/s, so that it does not fly off."""
 
 
 @kernel
@@ -203,44 +204,66 @@ def by_modes(W, u, mu, contacts, p, mode, grid):
 
 
 @kernel
-def press(W, u, contacts, rows, p):
-    """Sweep once over the normal impulses; the largest change, as velocity (m/s)."""
-    change = 0.0
-    for c in range(contacts):
-        i = c * rows
-        new = max(p[i] - respond(W, u, p, i, contacts * rows) / W[i, i], 0.0)
-        change = max(change, W[i, i] * abs(new - p[i]))
-        p[i] = new
+def press(W, u, c, rows, size, p):
+    """Solve for the normal impulse of contact ``c`` while all others are held; its change, as velocity (m/s)."""
+    i = c * rows
+    new = max(p[i] - respond(W, u, p, i, size) / W[i, i], 0.0)
+    change = W[i, i] * abs(new - p[i])
+    p[i] = new
     return change
 
 
 @kernel
-def rub(W, u, mu, contacts, rows, p):
-    """Sweep once over the tangential impulses, within what the normal ones allow; the largest change (m/s)."""
-    change, size = 0.0, contacts * rows
-    for c in range(contacts):
-        i = c * rows
-        most = mu[c] * p[i]
-        if rows == 2:
-            s = p[i + 1] - respond(W, u, p, i + 1, size) / W[i + 1, i + 1]
-            s = min(max(s, -most), most)
-            change = max(change, W[i + 1, i + 1] * abs(s - p[i + 1]))
-            p[i + 1] = s
-        else:
-            scale = W[i + 1, i + 1] + W[i + 2, i + 2]
-            s = p[i + 1] - respond(W, u, p, i + 1, size) / scale
-            r = p[i + 2] - respond(W, u, p, i + 2, size) / scale
-            long = math.sqrt(s * s + r * r)
-            if long > most:
-                s, r = s * most / long, r * most / long
-            change = max(change, scale * max(abs(s - p[i + 1]), abs(r - p[i + 2])))
-            p[i + 1], p[i + 2] = s, r
+def rub(W, u, mu, c, rows, size, p):
+    """Improve the tangential impulse of contact ``c``, within what the normal one allows; its change (m/s)."""
+    i = c * rows
+    most = mu[c] * p[i]
+    if rows == 2:
+        s = p[i + 1] - respond(W, u, p, i + 1, size) / W[i + 1, i + 1]
+        s = min(max(s, -most), most)
+        change = W[i + 1, i + 1] * abs(s - p[i + 1])
+        p[i + 1] = s
+        return change
+    scale = W[i + 1, i + 1] + W[i + 2, i + 2]
+    s = p[i + 1] - respond(W, u, p, i + 1, size) / scale
+    r = p[i + 2] - respond(W, u, p, i + 2, size) / scale
+    long = math.sqrt(s * s + r * r)
+    if long > most:
+        s, r = s * most / long, r * most / long
+    change = scale * max(abs(s - p[i + 1]), abs(r - p[i + 2]))
+    p[i + 1], p[i + 2] = s, r
     return change
 
 
 @kernel
-def sweep(W, u, mu, contacts, rows, p, count):
-    """Improve impulses by some sweeps of projected Gauss-Seidel.
+def settle(W, u, mu, c, size, p):
+    """Solve planar contact ``c`` exactly while the others are held; the largest change, as velocity (m/s)."""
+    i = 2 * c
+    straight, cross, along = W[i, i], W[i, i + 1], W[i + 1, i + 1] * (1.0 + SOFT)
+    before, drag = p[i], p[i + 1]
+    p[i] = p[i + 1] = 0.0
+    into, slip = respond(W, u, p, i, size), respond(W, u, p, i + 1, size)
+    if into < 0.0:
+        scale = straight * along - cross * cross
+        n, s = (slip * cross - into * along) / scale, (into * cross - slip * straight) / scale
+        if not (n >= 0.0 and abs(s) <= mu[c] * n):
+            n, s = -into / straight, 0.0
+            for side in (1.0, -1.0):
+                stiff = straight + side * mu[c] * cross
+                if stiff > 0.0:
+                    press = -into / stiff
+                    rub = side * mu[c] * press
+                    if side * (slip + cross * press + along * rub) <= 0.0:
+                        n, s = press, rub
+        p[i], p[i + 1] = n, s
+    return max(straight * abs(p[i] - before), along * abs(p[i + 1] - drag))
+
+
+@kernel
+def sweep(W, u, mu, contacts, rows, p):
+    """Solve contact by contact, each while the others are held, again and again: nonlinear Gauss-Seidel (Jean, 1999).
+
+    It need not converge: random problems make it fail that couple their contacts strongly, bodies hardly ever.
 
     Parameters
     ----------
@@ -248,11 +271,27 @@ def sweep(W, u, mu, contacts, rows, p, count):
         See `violation`.
     p : (n,) float, N s
         A guess, such as the impulses of the step before; written.
-    count : int
+
+    Returns
+    -------
+    int
+        Sweeps, or -1 if SWEEPS of them do not reach a solution.
     """
-    for _ in range(count):
-        press(W, u, contacts, rows, p)
-        rub(W, u, mu, contacts, rows, p)
+    size, few = contacts * rows, 0.1 * EXACT * pace(W, u, contacts, rows, p)
+    for turn in range(SWEEPS):
+        change = 0.0
+        for c in range(contacts):
+            if rows == 2:
+                change = max(change, settle(W, u, mu, c, size, p))
+            else:
+                for _ in range(TURNS):
+                    moved = max(press(W, u, c, rows, size, p), rub(W, u, mu, c, rows, size, p))
+                    change = max(change, moved)
+                    if moved <= few:
+                        break
+        if change <= few:
+            return turn + 1
+    return -1
 
 
 @kernel
@@ -273,13 +312,20 @@ def staggered(W, u, mu, contacts, rows, p):
     int
         Alternations, or -1 if they do not reach a solution within STAGGERS.
     """
+    size = contacts * rows
     for turn in range(STAGGERS):
         speed = pace(W, u, contacts, rows, p)
         for _ in range(PROJECTION):
-            if press(W, u, contacts, rows, p) <= 0.1 * EXACT * speed:
+            change = 0.0
+            for c in range(contacts):
+                change = max(change, press(W, u, c, rows, size, p))
+            if change <= 0.1 * EXACT * speed:
                 break
         for _ in range(PROJECTION):
-            if rub(W, u, mu, contacts, rows, p) <= 0.1 * EXACT * speed:
+            change = 0.0
+            for c in range(contacts):
+                change = max(change, rub(W, u, mu, c, rows, size, p))
+            if change <= 0.1 * EXACT * speed:
                 break
         if violation(W, u, mu, contacts, rows, p) <= EXACT * speed:
             return turn + 1
@@ -336,7 +382,7 @@ def collide(t, k, x, dt):
                 s += row[j] * (v[j] + dt * k.qdd[j])
             k.free[c * rows + i] = s
         gap = d[0, 0] * px + d[0, 1] * py + d[0, 2] * pz - t.contact_height[c]
-        k.free[c * rows] += gap / dt if gap > 0.0 else RATE * gap
+        k.free[c * rows] += gap / dt if gap > 0.0 else max(RATE * gap, -CREEP)
         k.friction[c] = x.friction * t.contact_friction[c]
         touched |= k.free[c * rows] < 0.0
     x.contact_error, x.alternations = 0.0, 0.0
@@ -372,7 +418,7 @@ def collide(t, k, x, dt):
         x.contact_error = by_modes(W, k.free, k.friction, m, x.impulse, x.mode, k.grid)
     else:
         if t.contact_solver == SWEEP or x.alternations < 0.0:
-            sweep(W, k.free, k.friction, m, rows, x.impulse, SWEEPS)
+            sweep(W, k.free, k.friction, m, rows, x.impulse)
         read_modes(W, k.free, k.friction, m, rows, x.impulse, x.mode)
         x.contact_error = violation(W, k.free, k.friction, m, rows, x.impulse)
     for i in range(size):

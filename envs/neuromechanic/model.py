@@ -211,11 +211,49 @@ class Model:
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
     """Read and check a model.
 
+    A model states ``schema = 1``, ``gravity`` (3 numbers, m/s^2, none by default) and the tables below, all but the
+    platform with names of their own as in ``[body.forearm]``. Units are SI, positions refer to the joint of the body;
+    what stands in brackets may be left out.
+
+    ==========  ====================================================================================================
+    table       keys
+    ==========  ====================================================================================================
+    body        ``joint``, [``parent``: a body, else the ground], [``inertial``]
+    . joint     ``type``: revolute or prismatic, ``axis``, [``at``: where in the parent, ``start``, ``range``,
+                ``damping``, ``stiffness``, ``rest``]
+    . inertial  ``mass``, [``centre``, ``inertia`` about it: xx, yy, zz, perhaps xy, xz, yz]
+    muscle      ``model``, ``path`` or ``length``, ``excitation``: a signal or a number from 0 to 1
+    . model     ``type``: rigid_tendon or compliant_tendon with ``max_force``, ``optimal_length``, ``slack_length``,
+                [``max_velocity``: lengths/s, ``pennation``, ``curves``: de_groote or thelen, ``activation``];
+                short_range with ``max_force``, ``optimal_length``, ``stiffness``, ``reference_length``,
+                [``viscosity``, ``force_length``, ``pennation``, ``activation``]; proportional with ``max_force``
+    . path      points ``[body or "ground", x, y, z]``, and between two of them ``{ cylinder = NAME }``
+    . length    mean - a d - d B d / 2 in d = q - at, so that the moment arms are a + B d: ``mean``, ``a``, [``at``,
+                ``B``: a list of [i, j, value]]
+    cylinder    ``body``, ``at``, ``axis``, ``side``: the way round it, ``radius``
+    neuron      ``synapse``: a list of tables, [``shape``: ``type`` linear, sigmoid, tanh, heaviside or saturate, the
+                last two with ``low`` and ``high``]
+    . synapse   ``from``: a signal, [``gain``, ``offset``, ``delay``, ``by``: a signal that multiplies the gain]; adds
+                gain (signal - offset) to what the shape is applied to
+    spline      ``times``, ``values``
+    motor       ``joint``: a body's, ``from``: a signal, [``gain``]; a torque or force
+    pin         ``point``, ``to``: points as in paths, [``axes``: directions that are held, ``rate``: 1/s at which
+                errors decay]
+    contact     ``point``, ``friction``, [``tangent``: for bodies that move in a plane, the direction of friction; for
+                all contacts or none, ``normal`` of the surface: up by default, ``height`` of it along the normal]
+    wrench      ``body``, [``at``, ``force``, ``moment``, ``frame``: world or body]; constant, or set at the start
+    platform    [``axis``, ``onset``, ``duration``, ``peak``] of a half-sine of the ground's acceleration
+    ==========  ====================================================================================================
+
+    Signals are ``joint.BODY.position``, ``joint.BODY.velocity``, ``muscle.NAME.force`` (``length``, ``velocity``,
+    ``fibre_length``, ``fibre_velocity``, ``activation``), ``neuron.NAME``, ``spline.NAME``, ``module.NAME.OUTPUT``, and
+    ``input.NAME``, which makes an input. A body that is free in space needs three prismatic and three revolute joints,
+    whose equations are singular where the middle one turns the first axis onto the third.
+
     Parameters
     ----------
     source : path of a TOML file, or mapping
-        With the tables ``body``, ``muscle``, ``cylinder``, ``neuron``, ``spline``, ``motor``, ``pin``, ``contact``,
-        ``wrench`` and ``platform``; a mapping has the same keys.
+        A mapping has the same keys.
     modules : mapping, optional
         A control module by its name; it is code, so no file can name one.
 
@@ -729,6 +767,8 @@ class _Builder:
         moves = bool(keys.values)
         self.put(platform=keys.direction("axis", (1.0, 0.0, 0.0)) if moves else np.zeros(3))
         pulse = [keys.number("onset", 0.0, low=0.0), keys.number("duration", 0.0, low=0.0), keys.number("peak", 0.0)]
+        if pulse[2] and not pulse[1]:
+            raise ValueError(f"{keys.path}.duration must be greater than 0 for a peak of {pulse[2]:g}, got 0")
         keys.close()
         return np.array(pulse)
 

@@ -60,6 +60,7 @@ def draw(
     _ground(view, animal)
     for other in reversed(both):
         _figure(view, animal, other.rows[-1:], reach, other is ghost)
+    _reactions(view, animal, trail.rows[-1:], reach)
     headline, caption = goal(task, view, trail, reach)
     canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
     canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
@@ -76,7 +77,7 @@ def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int
     for i, parent in enumerate(parents):
         if parent >= 0 and (arrays["joint"][parent] == REVOLUTE or arrays["mass"][parent] > 0.0):
             sticks.append((int(parent), np.array([k["origin"][parent], k["origin"][i]])))
-        if i not in parents:
+        if all(np.linalg.norm(arrays["at"][child]) < 1e-9 for child in np.flatnonzero(parents == i)):
             points = [2.0 * arrays["centre"][i], *arrays["point_at"][arrays["point_body"] == i]]
             points += list(arrays["wrench_at"][arrays["wrench_body"] == i])
             points += list(arrays["contact_at"][arrays["contact_body"] == i])
@@ -99,6 +100,20 @@ def _ground(view: Panel, animal: Neuromechanic) -> None:
         if np.linalg.norm(normal) > 0.99:
             along = far * np.array([-normal[1], normal[0]])
             view.polyline([height * normal - along, height * normal + along], EDGE, 2.0)
+
+
+def _reactions(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float) -> None:
+    """Draw the forces of the ground, the animal's weight 0.4 ``reach`` long, and mark the points that slip."""
+    if not animal.model.contacts:
+        return
+    arrays = animal.model.arrays
+    weight = float(np.sum(arrays["mass"]) * np.linalg.norm(arrays["gravity"])) or 1.0
+    forces, points = animal.contact_force(row)[0], animal.sense(row, "contact_point")[0]
+    for force, point, mode in zip(forces, points, row["mode"][0], strict=True):
+        if force.any():
+            view.arrow(point[:2], 0.4 * reach / weight * force[:2], c.GOAL, 3.0)
+        if mode >= SLIP:
+            view.ring(point[:2], 0.03 * reach, c.FORE, 2.0)
 
 
 def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) -> list[NDArray[np.float64]]:

@@ -381,7 +381,7 @@ class StandPulse(_Standing, _Driven):
     ``actions``; ``scheme``: ``semi_implicit``, as contacts demand; ``dt``: time step, s, 1 ms by default; ``rate``:
     control rate, Hz; ``contacts``: solver, ``modes`` (default), ``staggered`` (the paper's) or ``sweep``. Reset
     options: ``stance``, hip widths; ``push``, the platform's speed in m/s, positive to the right; ``onset``, s; and the
-    factors ``mass``, ``friction`` and ``delay``.
+    factors ``mass``, ``friction`` and ``delay``, whose product with 120 ms is rounded to time steps; 0 leaves two.
 
     ## Version History
 
@@ -467,7 +467,7 @@ class StandGains(_Standing):
     ``scheme``: ``semi_implicit``, as contacts demand; ``dt``: time step, s, 1 ms by default; ``rate``: control rate,
     Hz; ``contacts``: solver, ``modes`` (default), ``staggered`` (the paper's) or ``sweep``. Reset options:
     ``stance``, hip widths; ``push``, the platform's speed in m/s, positive to the right; ``onset``, s; and the factors
-    ``mass``, ``friction`` and ``delay`` (of 140 ms).
+    ``mass``, ``friction`` and ``delay`` (of 140 ms, rounded to time steps).
 
     ## Version History
 
