@@ -76,7 +76,7 @@ def train(
         resume: Continue the run in the folder from its last checkpoint.
         checkpoint: Steps between checkpoints.
         threads: Threads of the network.
-        episodes: Episodes of the evaluation at the end.
+        episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
     """
     from . import training
 
@@ -110,7 +110,7 @@ def evaluate(
 
     Args:
         env_id: An environment, such as WormSwim-v0; see `list`.
-        policy: Any of: baseline or another reference of `list`, random, run folders, policy.zip files.
+        policy: Any of: baseline or another reference of `list`, trained, random, run folders, policy.zip files.
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
@@ -143,7 +143,7 @@ def render(
 
     Args:
         env_id: An environment, such as WormSwim-v0; see `list`.
-        policy: baseline or another reference of `list`, random, a run folder or a policy.zip.
+        policy: baseline or another reference of `list`, trained, random, a run folder or a policy.zip.
         save: A film, .mp4 or .gif, or its last moment, .png; a window by default.
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.

@@ -27,7 +27,7 @@ from .bridge import Bridge
 from .evaluate import read_config, task_of
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
-"""Columns of the learning curve: in all; of training; since the start or resumption; mean of the last 100 episodes."""
+"""Columns of the learning curve: in all; of training; in all; means of the last 100 episodes."""
 
 
 def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
@@ -63,11 +63,11 @@ def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
 class _Keeper(BaseCallback):
     """Writes checkpoints and the learning curve, and moves the progress bar."""
 
-    def __init__(self, folder: Path, total: int, every: int, score: Any, spent: float) -> None:
+    def __init__(self, folder: Path, total: int, every: int, score: Any, spent: float, episodes: int) -> None:
         super().__init__()
         self.folder, self.total, self.every, self.score = folder, total, every, score
         self._spent, self._started = spent, time.monotonic()
-        self._episodes = 0
+        self._episodes = episodes
 
     def _on_training_start(self) -> None:
         self._next = self.num_timesteps + self.every
@@ -189,7 +189,7 @@ def train(
             raise ValueError(f"checkpoint {str(last)!r} cannot be loaded: {type(error).__name__}: {error}") from error
         if (folder / "experience.pkl").is_file():
             model.load_replay_buffer(folder / "experience.pkl")
-        spent = _trim(folder / "curve.csv", model.num_timesteps)
+        spent, episodes = _trim(folder / "curve.csv", model.num_timesteps)
     else:
         settings = dict(config["settings"])
         network = {key: settings.pop(key) for key in ("log_std_init", "net_arch") if key in settings}
@@ -204,9 +204,9 @@ def train(
         )
         (folder / "curve.csv").write_text(",".join(CURVE) + "\n")
         save(model, last)  # so that a run can be resumed from its first moment
-        spent = 0.0
+        spent, episodes = 0.0, 0
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    keeper = _Keeper(folder, goal, checkpoint, score, spent)
+    keeper = _Keeper(folder, goal, checkpoint, score, spent, episodes)
     finished = True
     try:
         left = goal - model.num_timesteps
@@ -225,15 +225,15 @@ def train(
     return finished
 
 
-def _trim(curve: Path, steps: int) -> float:
-    """Drop what the curve knows beyond the checkpoint; the seconds spent until then."""
+def _trim(curve: Path, steps: int) -> tuple[float, int]:
+    """Drop what the curve knows beyond the checkpoint; the seconds spent and the episodes ended until then."""
     with curve.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if int(row["steps"]) <= steps]
     with curve.open("w", newline="") as file:
         writer = csv.DictWriter(file, CURVE)
         writer.writeheader()
         writer.writerows(rows)
-    return float(rows[-1]["seconds"]) if rows else 0.0
+    return (float(rows[-1]["seconds"]), int(rows[-1]["episodes"])) if rows else (0.0, 0)
 
 
 def draw_curve(folder: Path, score: Any) -> None:

@@ -235,9 +235,9 @@ def start(folder, *arguments):
     return process
 
 
-def trained_steps(folder):
+def trained(folder, column="steps"):
     with (folder / "run" / "curve.csv").open() as file:
-        return [int(row["steps"]) for row in csv.DictReader(file)]
+        return [int(row[column]) for row in csv.DictReader(file)]
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
@@ -246,7 +246,7 @@ def test_an_interrupted_run_resumes(tmp_path, end):
     process = start(tmp_path, "--steps", "10_000_000", "--checkpoint", str(every))
     process.send_signal(end)
     assert process.wait(60) == (-signal.SIGKILL if end == signal.SIGKILL else 130)
-    done_before = trained_steps(tmp_path)[-1]
+    done_before = trained(tmp_path)[-1]
     kept = PPO.load(tmp_path / "run" / "checkpoint.zip", device="cpu").num_timesteps
     assert done_before - kept < every
     goal = done_before + 20_000
@@ -254,6 +254,8 @@ def test_an_interrupted_run_resumes(tmp_path, end):
         "train", "WormSwim-v0", "--folder", "run", "--resume", "--steps", goal, "--episodes", 2, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    steps = trained_steps(tmp_path)
+    steps = trained(tmp_path)
     assert steps == sorted(set(steps)) and steps[-1] >= goal
+    episodes = trained(tmp_path, "episodes")
+    assert episodes == sorted(episodes)
     assert kept < next(step for step in steps if step > kept) <= kept + 2 * 64 * 128

@@ -57,7 +57,8 @@ def numbers(
         possible = False
     if not (possible and all(holds(array, bound).all() for _, bound, holds in given)):
         wanted = " and ".join(["finite", *(f"{word} {bound:g}" for word, bound, _ in given)])
-        raise ValueError(f"{name} must be {wanted}, got {reprlib.repr(value)}")
+        got = value.tolist() if isinstance(value, np.ndarray) else value
+        raise ValueError(f"{name} must be {wanted}, got {reprlib.repr(got)}")
     return array.astype(float)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -64,7 +65,12 @@ class Bodies:
         if render_mode not in (None, *BodyEnv.metadata["render_modes"]):
             raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")
         module, _, name = task.partition(":")
-        self.task: Task = getattr(import_module(f"gymnosoma.envs.{module}"), name)(**arguments)
+        kind = getattr(import_module(f"gymnosoma.envs.{module}"), name)
+        known = {key for base in kind.__mro__ for key in signature(base).parameters if base is not object}
+        for key in arguments.keys() - known:
+            allowed = ", ".join(sorted(known - {"args", "kwargs", "arguments"}))
+            raise ValueError(f"argument {key!r} is not known; allowed are {allowed}, history and randomize")
+        self.task: Task = kind(**arguments)
         animal = self.task.animal
         steps = 1.0 / (self.task.rate * animal.dt)
         self.steps = round(steps)
