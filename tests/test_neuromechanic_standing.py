@@ -231,7 +231,8 @@ def test_gains_act_on_the_reflex():
 @pytest.mark.parametrize("env_id", [PULSE, GAINS])
 def test_a_breakdown_is_no_survival(env_id):
     env = gymnasium.make(env_id)
-    env.reset(seed=0, options={"mass": 0.0})
+    env.reset(seed=0)
+    env.unwrapped.bodies.rows["mass"] = 0.0
     *_, terminated, _, info = env.step(np.zeros(2))
     assert terminated and info["failure"] == "masses or pins are singular"
     assert info["survived"] == 0.0
