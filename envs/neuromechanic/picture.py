@@ -174,7 +174,7 @@ def _figure(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: float,
     for m in np.argsort(activation):
         if len(courses[m]) > 1:
             view.polyline(courses[m], c.mix(SLACK, c.WARM, float(activation[m])), 1.25 + 3.5 * float(activation[m]))
-    for origin in k["origin"]:
+    for origin in k["origin"][animal.model.arrays["joint"] == REVOLUTE]:
         view.disc(origin[:2], 0.3 * thick + 1.5, EDGE)
 
 
