@@ -218,7 +218,8 @@ def _measure(
             bar.update(len(rows) * episodes + ended - bar.n)
 
         for policy in found:
-            rows.append(summary(env_id, policy, measure(env_id, policy, episodes, seed, watch, options, **env)))
+            asked = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
+            rows.append(summary(env_id, policy, measure(env_id, policy, episodes, seed, watch, options, **env)) | asked)
     return rows
 
 

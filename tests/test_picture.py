@@ -266,8 +266,10 @@ def test_commands_take_reset_options(tmp_path, monkeypatch, capsys):
     for more in ([], options):  # a peg out of the half sine's reach is never pushed
         monkeypatch.setattr(sys, "argv", ["gymnosoma", *arguments, *more])
         cli.main()
-        scores.append(json.loads(file.read_text())[0]["return_mean"])
+        figures = json.loads(file.read_text())[0]
+        scores.append(figures["return_mean"])
     assert scores[0] != scores[1] == 0.0
+    assert (figures["seed"], figures["options"]) == (0, {"peg_place": 0.5, "peg_bearing": 0.5})
     still = tmp_path / "tap.png"
     monkeypatch.setattr(
         sys, "argv", ["gymnosoma", "render", "WhiskerTap-v0", *options, "--seconds", "0.1", "--save", str(still)]
