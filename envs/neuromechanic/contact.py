@@ -10,8 +10,8 @@ w = W p + u, such that
 
 Three solvers: `by_modes` tries all combinations of open, sticking and slipping contacts, of up to two planar ones;
 `staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008); `sweep` solves one
-contact after the other, the others held, until nothing changes (Jean, 1999). `violation` measures how far any answer is
-from the law.
+contact after the other, the others held, until nothing changes (Jean, 1999, Comput Methods Appl Mech Eng 177:235).
+`violation` measures how far any answer is from the law.
 
 Impulses stand contact by contact, ``rows`` to each: normal, then tangential; two of them where bodies move in a plane,
 else three.
@@ -251,10 +251,10 @@ def settle(W, u, mu, c, size, p):
             for side in (1.0, -1.0):
                 stiff = straight + side * mu[c] * cross
                 if stiff > 0.0:
-                    press = -into / stiff
-                    rub = side * mu[c] * press
-                    if side * (slip + cross * press + along * rub) <= 0.0:
-                        n, s = press, rub
+                    firm = -into / stiff
+                    hold = side * mu[c] * firm
+                    if side * (slip + cross * firm + along * hold) <= 0.0:
+                        n, s = firm, hold
         p[i], p[i + 1] = n, s
     return max(straight * abs(p[i] - before), along * abs(p[i + 1] - drag))
 
