@@ -1,6 +1,6 @@
-"""Reference controllers of the animals, rollouts, training and the command line."""
+"""Who acts: the animals' own controllers, what is learned, and what measures and shows them."""
 
-from .agent import Agent, Constant, Controlled, Random, Trained
-from .rollout import Episodes, rollout
+from .agent import Agent, ConstantAgent, ControllerAgent, RandomAgent, TrainedAgent
+from .evaluation.rollout import Episodes, rollout
 
-__all__ = ["Agent", "Constant", "Controlled", "Episodes", "Random", "Trained", "rollout"]
+__all__ = ["Agent", "ConstantAgent", "ControllerAgent", "Episodes", "RandomAgent", "TrainedAgent", "rollout"]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.simulate import Controller
+from gymnosoma.envs.core.control import Controller, TaskController, check_reads
 from gymnosoma.envs.core.task import Task
 
 
@@ -19,32 +19,45 @@ class Agent(Protocol):
         """Actions (B, n) for observations (B, d), of which ``first`` (B,) open an episode."""
 
 
-class Controlled:
+class ControllerAgent:
     """An animal's own controller playing a task.
 
     Parameters
     ----------
-    controller : Controller
-        Gives the drive in SI, at the middle of each control period.
+    controller : Controller or TaskController
+        Gives the drive of the animal, or the values of the action, in SI at the middle of each control period.
     task : Task
-        Decodes observations into signals, encodes the drive as actions.
+        Unpacks observations into what the controller reads, and finds the action.
+
+    Raises
+    ------
+    ValueError
+        If the controller reads what the task does not observe.
     """
 
-    def __init__(self, controller: Controller, task: Task) -> None:
+    def __init__(self, controller: Controller | TaskController, task: Task) -> None:
+        check_reads(controller, task.layout.fields, f"{type(task).__name__} observes")
         self.controller, self.task = controller, task
+        self._act = self._drive if isinstance(controller, Controller) else self._choose
         self._steps = np.zeros(0)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions that command what the controller would."""
+        """Actions that do what the controller would."""
         if len(self._steps) != len(first):
             self._steps = np.zeros(len(first))
         self._steps = np.where(first, 0.0, self._steps)
-        t = (self._steps + 0.5) / self.task.rate
+        t = (self._steps + 0.5) / self.task.control_rate
         self._steps = self._steps + 1.0
-        return self.task.encode(self.controller.drive(t, self.task.layout.decode(observations), first))
+        return self._act(t, self.task.layout.unpack(observations), first)
+
+    def _drive(self, *seen: Any) -> NDArray[np.float32]:
+        return self.task.action_from_drive(self.controller.drive(*seen))  # type: ignore[union-attr]
+
+    def _choose(self, *seen: Any) -> NDArray[np.float32]:
+        return self.task.action_from_values(self.controller.choose(*seen))  # type: ignore[union-attr]
 
 
-class Constant:
+class ConstantAgent:
     """The same action always; zeros are the reference of ``actions="residual"``."""
 
     def __init__(self, action: NDArray[np.float32]) -> None:
@@ -55,7 +68,7 @@ class Constant:
         return np.tile(self.action, (len(first), 1))
 
 
-class Random:
+class RandomAgent:
     """Uniform actions.
 
     Parameters
@@ -76,7 +89,7 @@ class Random:
         return np.array([rng.uniform(-1.0, 1.0, self._size) for rng in self._rngs], np.float32)
 
 
-class Trained:
+class TrainedAgent:
     """A policy trained with stable-baselines3, acting without exploration.
 
     Parameters

@@ -13,7 +13,7 @@ if __name__ != "gymnosoma.envs":
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 
@@ -21,42 +21,91 @@ from .core.check import check_vector_env
 from .core.simulate import Trajectory, simulate
 from .core.task import tolerance
 
-__all__ = ["CATALOGUE", "Trajectory", "check_vector_env", "register_model", "simulate", "tolerance"]
+__all__ = [
+    "CATALOGUE",
+    "CatalogueEntry",
+    "Trajectory",
+    "check_vector_env",
+    "register",
+    "register_model",
+    "simulate",
+    "tolerance",
+]
 
-CATALOGUE: tuple[tuple[str, str, int, float | None, dict[str, Any]], ...] = (
-    # id, task, time limit in steps, reward that counts as solved, arguments
-    ("WormCrawl-v0", "worm.tasks:Crawl", 400, 200.0, {}),
-    ("WormSwim-v0", "worm.tasks:Swim", 400, 135.0, {}),
-    ("WormMedium-v0", "worm.tasks:Medium", 400, 150.0, {"history": 4}),
-    ("WormReach-v0", "worm.tasks:Reach", 600, 60.0, {}),
-    ("WormEscape-v0", "worm.tasks:Escape", 480, 3.0, {}),
-    ("WormFollow-v0", "worm.tasks:Follow", 601, 550.0, {}),
-    ("LampreySprint-v0", "lamprey.tasks:Sprint", 250, 800.0, {}),
-    ("LampreyEconomy-v0", "lamprey.tasks:Economy", 250, 250.0, {}),
-    ("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 1000.0, {}),
-    ("LampreyEscape-v0", "lamprey.tasks:Escape", 100, 200.0, {}),
-    ("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 300.0, {"history": 4}),
-    ("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7, {}),
-    ("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.46, {}),
-    ("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100, 0.9, {}),
-    ("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 480.0, {}),
-    ("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 470.0, {}),
-    ("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8, {}),
-    ("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0, {}),
-    ("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0, {}),
-    ("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 482.0, {}),
-    ("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 380.0, {}),
-    ("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 70.0, {}),
+
+class CatalogueEntry(NamedTuple):
+    """An environment that comes with the package.
+
+    Parameters
+    ----------
+    name : str
+        The id without ``gymnosoma/``.
+    task : str
+        Module below ``gymnosoma.envs`` and class of its task.
+    max_episode_steps : int
+    reward_threshold : float or None
+        Return that counts as solved.
+    arguments : dict
+        Of the environment.
+    """
+
+    name: str
+    task: str
+    max_episode_steps: int
+    reward_threshold: float | None = None
+    arguments: Mapping[str, Any] = {}
+
+
+CATALOGUE = (
+    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 200.0),
+    CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 135.0),
+    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 150.0, {"history": 4}),
+    CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 60.0),
+    CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 3.0),
+    CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 550.0),
+    CatalogueEntry("LampreySprint-v0", "lamprey.tasks:Sprint", 250, 800.0),
+    CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 250, 250.0),
+    CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 1000.0),
+    CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 100, 200.0),
+    CatalogueEntry("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 300.0, {"history": 4}),
+    CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7),
+    CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.46),
+    CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100, 0.9),
+    CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 480.0),
+    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 470.0),
+    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8),
+    CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0),
+    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0),
+    CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 482.0),
+    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 380.0),
+    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 70.0),
 )
 
 
-def _register(env_id: str, task: str, limit: int, threshold: float | None, arguments: dict[str, Any]) -> None:
+def register(
+    env_id: str, task: str, max_episode_steps: int, reward_threshold: float | None = None, **arguments: Any
+) -> None:
+    """Register an environment for a task of your own.
+
+    Parameters
+    ----------
+    env_id : str
+        Such as ``"gymnosoma/MyTask-v0"``; ids that begin so can be trained and measured like all others.
+    task : str
+        Module and class, as in ``"my_package.tasks:MyTask"``. Its reference controllers are those that the table
+        ``REFERENCES`` of ``my_package.controllers`` has for the class, if there is one.
+    max_episode_steps : int
+    reward_threshold : float, optional
+        Return that counts as solved.
+    **arguments
+        Of the environment.
+    """
     gymnasium.register(
         env_id,
-        entry_point="gymnosoma.envs.core.batch:BodyEnv",
-        vector_entry_point="gymnosoma.envs.core.batch:BodyVectorEnv",
-        max_episode_steps=limit,
-        reward_threshold=threshold,
+        entry_point="gymnosoma.envs.core.environment:BodyEnv",
+        vector_entry_point="gymnosoma.envs.core.environment:BodyVectorEnv",
+        max_episode_steps=max_episode_steps,
+        reward_threshold=reward_threshold,
         kwargs={"task": task, **arguments},
     )
 
@@ -75,8 +124,8 @@ def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: in
     **arguments
         Of the task `gymnosoma.envs.neuromechanic.tasks.Pose`, such as ``joint=`` and ``goal=``.
     """
-    _register(env_id, "neuromechanic.tasks:Pose", steps, None, {"model": model, **arguments})
+    register(env_id, "gymnosoma.envs.neuromechanic.tasks:Pose", steps, model=model, **arguments)
 
 
 for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
-    _register(f"gymnosoma/{_name}", _task, _limit, _threshold, _arguments)
+    register(f"gymnosoma/{_name}", f"gymnosoma.envs.{_task}", _limit, _threshold, **_arguments)

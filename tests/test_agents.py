@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import gymnasium
@@ -14,10 +15,11 @@ import numpy as np
 import pytest
 from stable_baselines3 import PPO
 
-from gymnosoma.agents import Constant, Controlled, Random, cli, rollout
-from gymnosoma.agents.bridge import Bridge
-from gymnosoma.agents.evaluate import evaluate, find_policy, full_id, references
-from gymnosoma.agents.training import train
+from gymnosoma.agents import ConstantAgent, ControllerAgent, RandomAgent, rollout
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, full_id, references_of
+from gymnosoma.agents.learning.sb3_env import SB3VecEnv
+from gymnosoma.agents.learning.training import train
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 
@@ -36,15 +38,15 @@ def test_actions_encode_control_angles():
     envs = gymnasium.make_vec(SWIM, num_envs=3)
     angles = np.random.default_rng(0).uniform(-0.9, 0.9, (3, 24))
     envs.reset(seed=0)
-    envs.step(envs.task.encode(angles))
-    np.testing.assert_allclose(envs.bodies.rows["control_angle"], angles, atol=1e-7)  # float32 actions
+    envs.step(envs.task.action_from_drive(angles))
+    np.testing.assert_allclose(envs.simulation.rows["control_angle"], angles, atol=1e-7)  # float32 actions
 
 
 def test_modes_encode_what_they_can():
     task = gymnasium.make(SWIM, actions="modes").unwrapped.task
     actions = np.random.default_rng(0).uniform(-0.1, 0.1, (5, 6))
     memory, rows = np.zeros(5, task.memory), task.animal.rows(5)
-    np.testing.assert_allclose(task.encode(task.command(actions, rows, memory)), actions, atol=1e-7)
+    np.testing.assert_allclose(task.action_from_drive(task.command(actions, rows, memory)), actions, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", ["WormCrawl-v0", "WormSwim-v0", "WormEscape-v0", "WormFollow-v0"])
@@ -64,9 +66,9 @@ def test_a_result_does_not_depend_on_the_number_of_rows():
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_rollout_in_both_autoreset_modes(mode):
     envs = gymnasium.make_vec(SWIM, num_envs=4, autoreset_mode=mode, max_episode_steps=30)
-    result = rollout(envs, Controlled(SineKymogram.for_medium(0.0), envs.task), seed=0)
+    result = rollout(envs, ControllerAgent(SineKymogram.for_medium(0.0), envs.task), seed=0)
     envs = gymnasium.make_vec(SWIM, num_envs=4, max_episode_steps=30)
-    expected = rollout(envs, Controlled(SineKymogram.for_medium(0.0), envs.task), seed=0)
+    expected = rollout(envs, ControllerAgent(SineKymogram.for_medium(0.0), envs.task), seed=0)
     assert result.lengths.tolist() == [30] * 4
     assert np.array_equal(result.returns, expected.returns)
     assert np.array_equal(result.info["centre"], expected.info["centre"])
@@ -74,7 +76,7 @@ def test_rollout_in_both_autoreset_modes(mode):
 
 def test_the_clock_of_a_controller_restarts_with_its_episode():
     envs = gymnasium.make_vec(SWIM, num_envs=2)
-    agent = Controlled(KymogramPlayback(np.linspace(0, 0.9, 40)[:, None] * np.ones(24), rate=40.0), envs.task)
+    agent = ControllerAgent(KymogramPlayback(np.linspace(0, 0.9, 40)[:, None] * np.ones(24), rate=40.0), envs.task)
     observations, _ = envs.reset(seed=0)
     first = np.array([True, True])
     for k in range(5):
@@ -94,9 +96,11 @@ def test_kymogram_files(tmp_path):
             np.testing.assert_allclose(played(t), angles[row], rtol=1e-15)
 
 
-def test_every_id_has_a_reference():
-    for name, *_ in CATALOGUE:
-        assert "baseline" in references(full_id(name))
+def test_every_id_has_references_one_of_them_to_be_searched():
+    for entry in CATALOGUE:
+        own = references_of(full_id(entry.name))
+        assert next(iter(own)) == "baseline"
+        assert sum(bool(reference.bounds) for reference in own.values()) == 1
 
 
 class Failing(gymnasium.vector.VectorWrapper):
@@ -109,13 +113,13 @@ class Failing(gymnasium.vector.VectorWrapper):
     def step(self, actions):
         self.count += 1
         if self.count == 3:
-            self.env.unwrapped.bodies.rows["mass"][0] = np.nan
+            self.env.unwrapped.simulation.rows["mass"][0] = np.nan
         return super().step(actions)
 
 
 def test_the_bridge_tells_failure_from_the_time_limit():
     envs = Failing(gymnasium.make_vec(SWIM, num_envs=2, autoreset_mode="SameStep", max_episode_steps=5))
-    bridge = Bridge(envs)
+    bridge = SB3VecEnv(envs)
     bridge.seed(0)
     bridge.reset()
     seen = {}
@@ -136,17 +140,17 @@ def test_the_bridge_tells_failure_from_the_time_limit():
 
 def test_the_bridge_wants_same_step():
     with pytest.raises(ValueError, match="SAME_STEP"):
-        Bridge(gymnasium.make_vec(SWIM, num_envs=2))
+        SB3VecEnv(gymnasium.make_vec(SWIM, num_envs=2))
 
 
 def test_rollout_refuses_disabled():
     envs = gymnasium.make_vec(SWIM, num_envs=2, autoreset_mode="Disabled")
     with pytest.raises(ValueError, match="autoreset_mode"):
-        rollout(envs, Constant(np.zeros(24, np.float32)))
+        rollout(envs, ConstantAgent(np.zeros(24, np.float32)))
 
 
 def test_random_agents_repeat():
-    first, second = (Random(4, seed=2).act(np.zeros((3, 1)), np.ones(3, bool)) for _ in range(2))
+    first, second = (RandomAgent(4, seed=2).act(np.zeros((3, 1)), np.ones(3, bool)) for _ in range(2))
     assert np.array_equal(first, second)
 
 
@@ -220,19 +224,25 @@ def test_a_run_too_short_for_an_episode_ends_well(tmp_path):
     assert train(SWIM, tmp_path / "run", resume=True)
 
 
-def start(folder, *arguments):
+@contextmanager
+def training(folder, *arguments):
+    """A process that trains, past the twelfth row of its curve; whatever happens, it ends with the block."""
     process = subprocess.Popen(
         [sys.executable, ROOT / "train.py", "train", "WormSwim-v0", "--folder", "run", "--episodes", "2", *arguments],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    curve = folder / "run" / "curve.csv"
-    deadline = time.monotonic() + 120
-    while not (curve.is_file() and len(curve.read_text().splitlines()) > 12):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
-    return process
+    try:
+        curve = folder / "run" / "curve.csv"
+        deadline = time.monotonic() + 300
+        while not (curve.is_file() and len(curve.read_text().splitlines()) > 12):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def trained(folder, column="steps"):
@@ -243,9 +253,9 @@ def trained(folder, column="steps"):
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_resumes(tmp_path, end):
     every = 20_000
-    process = start(tmp_path, "--steps", "10_000_000", "--checkpoint", str(every))
-    process.send_signal(end)
-    assert process.wait(60) == (-signal.SIGKILL if end == signal.SIGKILL else 130)
+    with training(tmp_path, "--steps", "10_000_000", "--checkpoint", str(every)) as process:
+        process.send_signal(end)
+        assert process.wait(60) == (-signal.SIGKILL if end == signal.SIGKILL else 130)
     done_before = trained(tmp_path)[-1]
     kept = PPO.load(tmp_path / "run" / "checkpoint.zip", device="cpu").num_timesteps
     assert done_before - kept < every

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from ids import IDS
 
-from gymnosoma.envs import CATALOGUE, check_vector_env
+from gymnosoma.envs import check_vector_env
 
-IDS = [f"gymnosoma/{name}" for name, *_ in CATALOGUE]
 MODES = [mode.value for mode in AutoresetMode]
 
 
@@ -27,7 +27,7 @@ def hard(envs, seed=0):
 @pytest.mark.parametrize("env_id", IDS)
 def test_vector_equals_scalar(env_id, mode):
     animal = gymnasium.make(env_id).unwrapped.task.animal
-    name = animal.parameters[0]
+    name = next(iter(animal.parameters))
     usual = float(animal.rows(1)[name][0])
     extra = {"max_episode_steps": 35, "randomize": {name: (0.8 * usual, 1.25 * usual)}, "history": 2}
     envs = gymnasium.make_vec(env_id, num_envs=19, autoreset_mode=mode, **extra)
@@ -48,7 +48,7 @@ def test_vector_equals_scalar_over_failures(mode):
         def step(self, action):
             self.count += 1
             if (self.count + 3 * self.row) % 11 == 0:
-                self.unwrapped.bodies.rows["mass"][0] = np.nan
+                self.unwrapped.simulation.rows["mass"][0] = np.nan
             return super().step(action)
 
     class SpoiltVector(gymnasium.vector.VectorWrapper):
@@ -59,7 +59,7 @@ def test_vector_equals_scalar_over_failures(mode):
             late = inner.save()["done"]
             self.counts = self.counts + ~late
             spoil = ((self.counts + 3 * np.arange(6)) % 11 == 0) & ~late
-            inner.bodies.rows["mass"][spoil] = np.nan
+            inner.simulation.rows["mass"][spoil] = np.nan
             return super().step(actions)
 
     rows = iter(range(6))

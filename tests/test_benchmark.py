@@ -6,9 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from gymnosoma.agents import cli, limbs, speed
-from gymnosoma.agents.benchmark import _normalise, interval, search
-from gymnosoma.agents.evaluate import evaluate, find_policy
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.commands.speed import ANIMALS
+from gymnosoma.agents.evaluation.benchmark import _normalise, interval, search
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.speed import environments, lamprey, neuromechanic
 from gymnosoma.envs import CATALOGUE, tolerance
 
 SWIM = "gymnosoma/WormSwim-v0"
@@ -78,19 +80,23 @@ def test_speed_is_reported(animal, peer, tmp_path, monkeypatch, capsys):
 
 
 def test_all_animals_are_timed():
-    animals = {task.partition(".")[0] for _, task, *_ in CATALOGUE}
-    assert {"worm", *speed.CASES, "neuromechanic"} == animals == set(speed.ENVIRONMENTS)
+    assert ANIMALS == ("worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic")
+    for animal in ANIMALS:
+        assert {f"{name}" for name in environments.timed_ids(animal)} <= {entry.name for entry in CATALOGUE}
+    assert environments.timed_ids("whisker_chain") == ("WhiskerLocalize-v0",)  # the first of the catalogue
 
 
+@pytest.mark.full
 def test_hindlimb_and_standing_figure_are_timed():
-    rows = limbs.limbs(1)
+    rows = neuromechanic.simulations(1, 0.1)
     assert all(row.value > 0 for row in rows)
     assert sum("muscles" in row.what for row in rows) == 2
     assert sum("standing" in row.what for row in rows) >= 4
 
 
+@pytest.mark.full
 def test_lamprey_is_timed_with_and_without_its_cord():
-    rows = speed.models("lamprey", 1)
+    rows = lamprey.simulations(1, 0.1)
     assert len(rows) == 8 and all(row.value > 1.0 for row in rows)
 
 

@@ -70,14 +70,15 @@ def test_kernels_cached_by_two_processes_serve_a_third(tmp_path):
     assert lengths(5, 9) == apart
 
 
+@pytest.mark.full
 def test_what_one_process_compiled_the_next_one_finds():
     """All animals: a kernel that is not found again costs every start, worker and test some seconds."""
     script = (
         "import gymnasium\n"
         "from gymnosoma.envs import CATALOGUE\n"
         "from gymnosoma.envs.neuromechanic import COM, Neuromechanic\n"
-        "for name, *_ in CATALOGUE:\n"
-        "    env = gymnasium.make(f'gymnosoma:gymnosoma/{name}')\n"
+        "for entry in CATALOGUE:\n"
+        "    env = gymnasium.make(f'gymnosoma:gymnosoma/{entry.name}')\n"
         "    env.reset(seed=0)\n"
         "    env.step(env.action_space.sample())\n"
         "joint = {'type': 'revolute', 'axis': [0, 0, 1]}\n"

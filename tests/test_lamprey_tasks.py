@@ -4,9 +4,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.agent import Controlled
-from gymnosoma.agents.evaluate import evaluate, find_policy, summary
-from gymnosoma.agents.lamprey import LampreyCPG, SpeedControl, Steering, TravellingWave, WaypointSteering
+from gymnosoma.agents.agent import ControllerAgent
+from gymnosoma.agents.controllers.lamprey import LampreyCPG, SpeedControl, Steering, TravellingWave, WaypointSteering
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, summary
 from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 
@@ -44,7 +44,9 @@ def test_escape_of_the_cord(bearing, distance):
             off = way - (np.sum(MASS * signals["link_angle"], 1) / MASS.sum() + np.pi)
             return super().drive(t, {"direction": np.stack([np.cos(off), np.sin(off)], 1)}, first)
 
-    run = simulate(Lamprey(), Steering(0.6, 0.3, 0.3, "direction", rate=50.0), 2.0, hold=0.02)
+    steering = Steering(0.6, 0.3, 0.3, "direction", control_rate=50.0)
+    steering.reads = ("link_angle",)
+    run = simulate(Lamprey(), steering, 2.0, hold=0.02)
     assert run["centre"][-1] @ goal == pytest.approx(distance, abs=0.01)
 
 
@@ -113,10 +115,25 @@ def test_the_cord_as_a_policy_swims_as_in_the_loop(tonic):
     """At 50 Hz within 2 %; at 100 Hz it meets the body as often as the model's own cord does, and is the same."""
     loop = simulate(Lamprey(), [tonic, 0.0, 0.7], 20.0)
     body = Lamprey(drive="motoneuron")
-    same = simulate(body, LampreyCPG(tonic, rate=100.0), 20.0, hold=0.01)
+    same = simulate(body, LampreyCPG(tonic, control_rate=100.0), 20.0, hold=0.01)
     policy = simulate(body, LampreyCPG(tonic), 20.0, hold=0.02)
     assert same["link_angle"] == pytest.approx(loop["link_angle"], abs=1e-9)
     assert rhythm(policy) == pytest.approx(rhythm(loop), rel=0.02)
+
+
+def test_what_a_cord_gives_stays():
+    """The motoneurons that it gave are a copy, which its next step leaves alone."""
+    cord, signals = LampreyCPG(), {"edge_cell": np.zeros((2, 18))}
+    given = [cord.drive(np.zeros(2), signals, np.array([k == 0] * 2)) for k in range(20)]
+    again = LampreyCPG()
+    for k, motoneuron in enumerate(given):
+        assert np.array_equal(motoneuron, again.drive(np.zeros(2), signals, np.array([k == 0] * 2)))
+    assert not np.array_equal(given[0], given[-1])
+
+
+def test_a_controller_that_reads_what_is_not_sensed_is_refused():
+    with pytest.raises(ValueError, match="WaypointSteering reads 'target'; Lamprey senses only time, "):
+        simulate(Lamprey(), WaypointSteering(), 1.0)
 
 
 def episodes_of(env, agent, steps, seed):
@@ -138,7 +155,7 @@ def test_many_cords_across_autoreset_are_as_if_alone(mode):
     """16 cords in one kernel call, each cleared by ``first``, bit for bit as 16 runs of one."""
     env_id, count, steps, limits = "gymnosoma/LampreySprint-v0", 16, 100, {"max_episode_steps": 35}
     envs = gymnasium.make_vec(env_id, num_envs=count, autoreset_mode=mode, **limits)
-    agent = Controlled(LampreyCPG(0.4), envs.unwrapped.task)
+    agent = ControllerAgent(LampreyCPG(0.4), envs.unwrapped.task)
     observations, _ = envs.reset(seed=3)
     first, done = np.ones(count, bool), np.zeros(count, bool)
     seen = [[[]] for _ in range(count)]
@@ -152,7 +169,7 @@ def test_many_cords_across_autoreset_are_as_if_alone(mode):
             seen[i].append([])
     for i in range(count):
         env = gymnasium.make(env_id, **limits)
-        alone = episodes_of(env, Controlled(LampreyCPG(0.4), env.unwrapped.task), steps, 3 + i)
+        alone = episodes_of(env, ControllerAgent(LampreyCPG(0.4), env.unwrapped.task), steps, 3 + i)
         together = [np.array(episode) for episode in seen[i] if episode]
         assert len(together) >= 2
         for a, b in zip(together, alone, strict=False):
@@ -172,27 +189,29 @@ def test_steering_is_per_row(controller):
 
 
 @pytest.mark.parametrize("name", ["Sprint", "Economy", "Waypoints", "Escape", "Speed"])
-def test_action_levels(name):
-    """Every level gives an environment that runs; drives survive encoding; the residual of nothing is the cord."""
+def test_action_modes(name):
+    """Every mode gives an environment that runs; actions come back from drives and values; no residual is the cord."""
     env_id = f"gymnosoma/Lamprey{name}-v0"
-    for level in gymnasium.make(env_id).unwrapped.task.levels:
-        env = gymnasium.make(env_id, actions=level).unwrapped
+    for mode in gymnasium.make(env_id).unwrapped.task.action_modes:
+        env = gymnasium.make(env_id, actions=mode).unwrapped
         env.reset(seed=0)
         action = env.action_space.sample()
         env.step(action)
-        drive = env.task.command(action[None].astype(float), env.bodies.rows, env.bodies.memory)
-        if level == "residual":
+        drive = env.task.command(action[None].astype(float), env.simulation.rows, env.simulation.memory)
+        values = drive[:, -env.task.action_size :]
+        assert env.task.action_from_values(values)[0] == pytest.approx(action, abs=1e-6)
+        if mode == "residual":
             assert drive[0, :3] == pytest.approx([env.task.tonic, 0.0, 0.7])
             with pytest.raises(ValueError, match="residual"):
-                env.task.encode(drive)
+                env.task.action_from_drive(drive)
         else:
-            assert env.task.encode(drive)[0] == pytest.approx(action, abs=1e-6)
+            assert env.task.action_from_drive(drive)[0] == pytest.approx(action, abs=1e-6)
 
 
 def test_waypoints_are_counted_and_follow_each_other():
     envs = gymnasium.make_vec("gymnosoma/LampreyWaypoints-v0", num_envs=2)
     envs.reset(seed=0)
-    rows, memory = envs.bodies.rows, envs.bodies.memory
+    rows, memory = envs.simulation.rows, envs.simulation.memory
     gaps = np.linalg.norm(np.diff(memory["waypoint"], axis=1), axis=2)
     assert ((gaps > 0.6 - 1e-9) & (gaps < 1.2 + 1e-9)).all()
     memory["waypoint"][0, 0] = rows["centre"][0] + 0.05
@@ -206,8 +225,8 @@ def test_a_current_and_lesions_can_be_set():
     gains = np.ones((2, 100))
     gains[1, :50] = 0.25
     envs.reset(seed=0, options={"current": [0.1, -0.2], "segment_gain": gains, "target_speed": [0.4, 0.5, 0.6, 0.7]})
-    assert np.array_equal(envs.bodies.rows["current"], np.tile([0.1, -0.2], (2, 1)))
-    assert np.array_equal(envs.bodies.rows["segment_gain"][1], gains)
+    assert np.array_equal(envs.simulation.rows["current"], np.tile([0.1, -0.2], (2, 1)))
+    assert np.array_equal(envs.simulation.rows["segment_gain"][1], gains)
     with pytest.raises(ValueError, match="segment_gain must be within"):
         envs.reset(options={"segment_gain": -gains})
     with pytest.raises(ValueError, match="segment_gain is not known"):
@@ -217,11 +236,11 @@ def test_a_current_and_lesions_can_be_set():
 @pytest.mark.parametrize("name", ["Sprint", "Waypoints"])
 def test_a_person_can_steer(name):
     """The key for right turns right, the one for faster raises the level."""
-    envs = gymnasium.make_vec(f"gymnosoma/Lamprey{name}-v0", num_envs=1, rate=Steering.rate)
+    envs = gymnasium.make_vec(f"gymnosoma/Lamprey{name}-v0", num_envs=1, control_rate=Steering.control_rate)
     hands = Steering(envs.unwrapped.task)
-    agent = Controlled(hands, envs.unwrapped.task)
+    agent = ControllerAgent(hands, envs.unwrapped.task)
     observations, _ = envs.reset(seed=0)
-    rows = envs.unwrapped.bodies.rows
+    rows = envs.unwrapped.simulation.rows
     before = rows["link_angle"].mean()
     for k in range(100):
         hands.hold({"right", "up"} if k > 25 else {"up"}, 0.02)

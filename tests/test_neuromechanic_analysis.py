@@ -1,5 +1,9 @@
 """The tools against closed forms and scipy."""
 
+import doctest
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -163,6 +167,14 @@ def test_characteristic_roots_solve_the_characteristic_equation(chain):
     assert np.abs(roots**2 + 20.0 * roots + gain * np.exp(-roots * delay)).max() < 1e-5  # measured: 1e-7
 
 
+def test_the_examples_run():
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    for example in finder.find(characteristic_roots, globs={}):
+        runner.run(example)
+    assert runner.summarize() == (0, runner.tries)
+    assert runner.tries > 0
+
+
 def test_delay_at_which_feedback_becomes_unstable():
     """Closed form: at the crossing s = i w, w^4 + c^2 w^2 = k^2 and tan(w tau) = c / w."""
     gain, c = 300.0, 20.0
@@ -201,3 +213,13 @@ def test_samples_hold_the_posture_and_are_uniform():
     assert kstest(along, "uniform").pvalue > 1e-3
     with pytest.raises(ValueError, match="count and thin must be at least 1"):
         sample_patterns(animal, [0.3], 0)
+
+
+def test_who_makes_a_standing_figure_waits_for_no_scipy():
+    code = """
+import sys, gymnasium, gymnosoma
+gymnasium.make("gymnosoma/StandPulse-v0")
+print([name for name in ("optimize", "integrate", "interpolate", "stats") if f"scipy.{name}" in sys.modules])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gymnosoma.agents.limbs import in_mujoco, standing_on_springs
+from gymnosoma.agents.speed.mujoco import in_mujoco, standing_on_springs
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, load
 from gymnosoma.envs.neuromechanic import contact as c

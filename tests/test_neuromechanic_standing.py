@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from gymnosoma.agents.evaluate import evaluate, find_policy
-from gymnosoma.agents.neuromechanic import Reflex, SmithReflex
+from gymnosoma.agents.controllers.neuromechanic import Reflex, SmithReflex
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
@@ -135,34 +135,34 @@ def test_the_critical_delay_divides_simulations():
 # The tasks
 
 
-def test_senses_are_120_ms_late_and_past_torques_are_told():
+def test_senses_are_120_ms_late_and_past_torques_are_known():
     env = gymnasium.make(PULSE).unwrapped
     observation, _ = env.reset(seed=0, options={"push": 0.3, "onset": 0.05})
     env.action_space.seed(0)
-    body, torques = [env.bodies.rows["q"][0].copy()], []
+    body, torques = [env.simulation.rows["q"][0].copy()], []
     for _ in range(40):
         action = 0.2 * env.action_space.sample()
         torques.append(200.0 * action)
         observation = env.step(action)[0]
-        body.append(env.bodies.rows["q"][0].copy())
-    told = env.task.layout.decode(observation[None])
-    assert told["torso_angle"][0, 0] == pytest.approx(body[-13][2], abs=1e-6)
-    assert told["hip_angle"][0] == pytest.approx(body[-13][3:], abs=1e-6)
+        body.append(env.simulation.rows["q"][0].copy())
+    known = env.task.layout.unpack(observation[None])
+    assert known["torso_angle"][0, 0] == pytest.approx(body[-13][2], abs=1e-6)
+    assert known["hip_angle"][0] == pytest.approx(body[-13][3:], abs=1e-6)
     assert abs(body[-1][3] - body[-13][3]) > 1e-3
-    assert told["past_torque"][0].reshape(12, 2) == pytest.approx(np.array(torques[-12:]), abs=1e-4)
+    assert known["past_torque"][0].reshape(12, 2) == pytest.approx(np.array(torques[-12:]), abs=1e-4)
 
 
-@pytest.mark.parametrize("rate", [100.0, 40.0, 8.0])
-def test_the_predictor_knows_the_present(rate):
+@pytest.mark.parametrize("control_rate", [100.0, 40.0, 8.0])
+def test_the_predictor_knows_the_present(control_rate):
     """Without pulse or slip, the body that it simulates is the true one; past torques may cover a longer time."""
-    env = gymnasium.make(PULSE, rate=rate).unwrapped
+    env = gymnasium.make(PULSE, control_rate=control_rate).unwrapped
     observation, _ = env.reset(seed=0, options={"push": 0.0, "stance": 1.2})
     smith = SmithReflex(env.task)
-    for k in range(round(0.6 * rate)):
-        action = np.array([0.05, 0.05], np.float32) * np.sin(20.0 * k / rate)
+    for k in range(round(0.6 * control_rate)):
+        action = np.array([0.05, 0.05], np.float32) * np.sin(20.0 * k / control_rate)
         observation = env.step(action)[0]
-    signals = env.task.layout.decode(observation[None])
-    row = env.bodies.rows
+    signals = env.task.layout.unpack(observation[None])
+    row = env.simulation.rows
     torque = smith.drive(np.zeros(1), signals, np.zeros(1, bool))[0]
     true = {"stance": np.array([[1.2]]), "hip_angle": row["q"][:, 3:], "hip_rate": row["v"][:, 3:]}
     exact = Reflex().drive(np.zeros(1), true, np.zeros(1, bool))[0]
@@ -187,8 +187,8 @@ def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
     observations, _ = envs.reset(seed=7, options=options)
     reflex, stands = Reflex(stiffness, damping), np.ones(count, bool)
     for _ in range(399):
-        drive = reflex.drive(np.zeros(count), envs.task.layout.decode(observations), np.zeros(count, bool))
-        observations, _, terminated, _, _ = envs.step(envs.task.encode(drive))
+        drive = reflex.drive(np.zeros(count), envs.task.layout.unpack(observations), np.zeros(count, bool))
+        observations, _, terminated, _, _ = envs.step(envs.task.action_from_drive(drive))
         stands &= ~terminated
     return stands.mean()
 
@@ -204,27 +204,27 @@ def test_residual_zero_is_the_reflex():
     added.reset(seed=1)
     reflex = Reflex()
     for _ in range(60):
-        drive = reflex.drive(np.zeros(3), plain.task.layout.decode(observations), np.zeros(3, bool))
-        observations = plain.step(plain.task.encode(drive))[0]
+        drive = reflex.drive(np.zeros(3), plain.task.layout.unpack(observations), np.zeros(3, bool))
+        observations = plain.step(plain.task.action_from_drive(drive))[0]
         other = added.step(np.zeros((3, 2)))[0]
     assert other == pytest.approx(observations, abs=1e-3)
     with pytest.raises(ValueError, match=r"actions='residual' adds to the reference controller"):
-        added.task.encode(drive)
+        added.task.action_from_drive(drive)
 
 
 def test_gains_act_on_the_reflex():
     env = gymnasium.make(GAINS).unwrapped
     env.reset(seed=0, options={"stance": 1.2, "push": 0.2, "onset": 0.0, "delay": 0.8})
-    assert env.bodies.rows["delay"][0] == 0.8
-    action = env.task.encode(np.array([[0.0, 300.0, 60.0]]))[0]
+    assert env.simulation.rows["delay"][0] == 0.8
+    action = env.task.action_from_drive(np.array([[0.0, 300.0, 60.0]]))[0]
     for _ in range(6):
         observation = env.step(action)[0]
-    told = env.task.layout.decode(observation[None])
-    assert told["delay"][0, 0] == pytest.approx(0.112)
-    assert [told["stiffness"][0, 0], told["damping"][0, 0]] == pytest.approx([300.0, 60.0], rel=1e-6)
-    torque = env.bodies.rows["neuron"][0, -2:]
+    known = env.task.layout.unpack(observation[None])
+    assert known["delay"][0, 0] == pytest.approx(0.112)
+    assert [known["stiffness"][0, 0], known["damping"][0, 0]] == pytest.approx([300.0, 60.0], rel=1e-6)
+    torque = env.simulation.rows["neuron"][0, -2:]
     rest = splay(1.2) * np.array([-1.0, 1.0])
-    assert torque == pytest.approx(-300.0 * (told["hip_angle"][0] - rest) - 60.0 * told["hip_rate"][0], abs=1e-2)
+    assert torque == pytest.approx(-300.0 * (known["hip_angle"][0] - rest) - 60.0 * known["hip_rate"][0], abs=1e-2)
     assert np.abs(torque).max() > 1.0
 
 
@@ -232,7 +232,7 @@ def test_gains_act_on_the_reflex():
 def test_a_breakdown_is_no_survival(env_id):
     env = gymnasium.make(env_id)
     env.reset(seed=0)
-    env.unwrapped.bodies.rows["mass"] = 0.0
+    env.unwrapped.simulation.rows["mass"] = 0.0
     *_, terminated, _, info = env.step(np.zeros(2))
     assert terminated and info["failure"] == "masses or pins are singular"
     assert info["survived"] == 0.0
@@ -241,7 +241,7 @@ def test_a_breakdown_is_no_survival(env_id):
 def test_a_snapshot_of_another_solver_is_refused():
     saved = gymnasium.make(PULSE, contacts="sweep").unwrapped
     saved.reset(seed=0)
-    for arguments in ({}, {"contacts": "sweep", "rate": 50.0}):
+    for arguments in ({}, {"contacts": "sweep", "control_rate": 50.0}):
         with pytest.raises(ValueError, match=r"snapshot must be one of .*StandPulse, torque, semi_implicit, .* Hz"):
             gymnasium.make(PULSE, **arguments).unwrapped.restore(saved.save())
 
@@ -264,7 +264,7 @@ def test_a_fall_is_told(env_id):
         ({"contacts": "glue"}, "contacts must be one of modes, staggered, sweep, got 'glue'"),
         ({"actions": "steps"}, "actions must be one of .*, got 'steps'"),
         ({"dt": -1.0}, "dt must be finite and greater than 0"),
-        ({"dt": 1.1e-3, "rate": 1 / 1.1e-2}, "dt must divide the delay of 0.1[24] s, got 0.0011"),
+        ({"dt": 1.1e-3, "control_rate": 1 / 1.1e-2}, "dt must divide the delay of 0.1[24] s, got 0.0011"),
     ],
 )
 @pytest.mark.parametrize("env_id", [PULSE, GAINS])
@@ -313,8 +313,8 @@ def test_solvers_and_steps_agree_on_who_stands():
         observations, _ = envs.reset(seed=0, options=options)
         stands = np.ones(40, bool)
         for _ in range(200):
-            drive = Reflex(255.0, 40.0).drive(np.zeros(40), envs.task.layout.decode(observations), np.zeros(40, bool))
-            observations, _, terminated, _, _ = envs.step(envs.task.encode(drive))
+            drive = Reflex(255.0, 40.0).drive(np.zeros(40), envs.task.layout.unpack(observations), np.zeros(40, bool))
+            observations, _, terminated, _, _ = envs.step(envs.task.action_from_drive(drive))
             stands &= ~terminated
         shares.append(stands.mean())
     assert max(shares) - min(shares) <= 0.15

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.evaluate import evaluate, find_policy
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy
 from gymnosoma.envs import check_vector_env, register_model
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, asset
 
@@ -24,7 +24,7 @@ def arm():
 def test_the_central_pattern_holds_without_pushes():
     envs = gymnasium.make_vec(HOLD, num_envs=4)
     envs.reset(seed=0, options={"push": 0.0})
-    action = envs.task.encode(np.tile(envs.task.pattern, (4, 1)))
+    action = envs.task.action_from_drive(np.tile(envs.task.pattern, (4, 1)))
     for _ in range(200):
         _, rewards, terminated, _, infos = envs.step(action)
     assert not terminated.any()
@@ -37,14 +37,14 @@ def test_the_central_pattern_holds_without_pushes():
 def test_pushes_come_once_a_second_and_are_felt():
     env = gymnasium.make(HOLD).unwrapped
     env.reset(seed=3, options={"push": 4.0})
-    action = env.task.encode(env.task.pattern[None])[0]
+    action = env.task.action_from_drive(env.task.pattern[None])[0]
     pushed, moved = [], []
     for _ in range(500):
         env.step(action)
-        force = env.bodies.rows["wrench"][0, 0, :3]
+        force = env.simulation.rows["wrench"][0, 0, :3]
         assert np.linalg.norm(force) <= 4.0
         pushed.append(force.any())
-        moved.append(np.abs(env.bodies.rows["v"][0]).max())
+        moved.append(np.abs(env.simulation.rows["v"][0]).max())
     begins = np.flatnonzero(np.diff(np.r_[0, pushed]) == 1)
     assert (begins // 100).tolist() == [0, 1, 2, 3, 4]
     assert np.max(moved) > 0.5
@@ -66,7 +66,7 @@ def test_residual_zero_is_the_baseline():
         envs = gymnasium.make_vec(HOLD, num_envs=3, **arguments)
         envs.reset(seed=1)
         pattern = np.tile(envs.task.pattern, (3, 1))
-        action = np.zeros((3, 31)) if arguments else envs.task.encode(pattern)
+        action = np.zeros((3, 31)) if arguments else envs.task.action_from_drive(pattern)
         scores.append(np.mean([envs.step(action)[1] for _ in range(50)]))
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
 
@@ -81,10 +81,10 @@ def test_both_schemes_agree():
     for arguments in ({"dt": 1e-4}, {"scheme": "rk4"}):
         envs = gymnasium.make_vec(HOLD, num_envs=2, **arguments)
         envs.reset(seed=5)
-        action = envs.task.encode(np.tile(envs.task.pattern, (2, 1)))
+        action = envs.task.action_from_drive(np.tile(envs.task.pattern, (2, 1)))
         for _ in range(60):
             envs.step(action)
-        ends.append(envs.bodies.rows["q"].copy())
+        ends.append(envs.simulation.rows["q"].copy())
     assert np.abs(ends[0] - POSTURE).max() > 1e-3
     assert np.abs(ends[0] - ends[1]).max() < 1e-3  # measured: 1e-4
 
@@ -130,7 +130,7 @@ def test_a_users_model_may_have_feet():
         push = 0.0
         for _ in range(5):
             env.step(-np.ones(1))
-            push = max(push, env.task.animal.contact_force(env.bodies.rows)[0, 0, 1])
+            push = max(push, env.task.animal.contact_force(env.simulation.rows)[0, 0, 1])
         assert push > 1.0
         assert {"mass", "friction"} == set(env.task.animal.parameters)
         assert env.render().shape == (180, 320, 3)
@@ -175,7 +175,7 @@ def test_a_model_without_inputs_cannot_be_driven():
 def test_a_users_arm_is_trained(tmp_path):
     """Step by step as a new user would: a file, an id, a short training, better than chance and the baseline."""
     pytest.importorskip("stable_baselines3")
-    from gymnosoma.agents.training import train
+    from gymnosoma.agents.learning.training import train
 
     train(ARM, tmp_path / "run", "ppo", steps=200_000, num_envs=32)
     trained = evaluate(ARM, find_policy(ARM, str(tmp_path / "run")), episodes=32).returns.mean()

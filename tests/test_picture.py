@@ -14,13 +14,13 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers import vector as wrappers
+from ids import CATALOGUED, IDS
 
-from gymnosoma.agents import cli, worm
-from gymnosoma.agents.evaluate import find_policy
-from gymnosoma.agents.play import Game
-from gymnosoma.agents.render import Film, render
-from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.batch import FASTEST
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.controllers import worm
+from gymnosoma.agents.evaluation.policies import find_policy
+from gymnosoma.agents.showing.film import Film, show_episode
+from gymnosoma.agents.showing.game import Game
 from gymnosoma.envs.core.canvas import (
     CARD,
     COLD,
@@ -34,11 +34,11 @@ from gymnosoma.envs.core.canvas import (
     rounded,
     sequential,
 )
+from gymnosoma.envs.core.simulation import FASTEST
 from gymnosoma.envs.core.view import MOMENTS, Trail
 
 imageio = pytest.importorskip("imageio.v3")
 
-IDS = [f"gymnosoma/{name}" for name, *_ in CATALOGUE]
 SWIM = "gymnosoma/WormSwim-v0"
 ROOT = Path(__file__).parent.parent
 SMALL = {"width": 320, "height": 180}
@@ -111,14 +111,14 @@ def test_rows_of_a_vector_are_drawn_as_alone(env_id):
 def test_frames_come_no_faster_than_films_bear(env_id):
     env = gymnasium.make(env_id, render_mode="rgb_array", **SMALL)
     task = env.unwrapped.task
-    assert env.metadata["render_fps"] == min(task.rate, FASTEST)
-    assert gymnasium.make_vec(env_id, num_envs=1).metadata["render_fps"] == min(task.rate, FASTEST)
+    assert env.metadata["render_fps"] == min(task.control_rate, FASTEST)
+    assert gymnasium.make_vec(env_id, num_envs=1).metadata["render_fps"] == min(task.control_rate, FASTEST)
 
 
 def test_says_when_it_is_slow_motion():
     frames = []
     for rate in (50.0, 100.0):
-        env = gymnasium.make(SWIM, render_mode="rgb_array", rate=rate)
+        env = gymnasium.make(SWIM, render_mode="rgb_array", control_rate=rate)
         env.reset(seed=0)
         frames.append(env.render())
     corner = np.s_[40:60, 760:940]
@@ -152,10 +152,10 @@ def test_restored_environment_is_drawn_again():
 def test_trail_keeps_the_newest_moments():
     trail = Trail(np.dtype([("time", "f8")]), np.dtype([("goal", "f8")]))
     for k in range(3 * MOMENTS + 7):
-        trail.note(np.array((k,), trail.rows.dtype), np.array((-k,), trail.memory.dtype))
+        trail.record(np.array((k,), trail.rows.dtype), np.array((-k,), trail.memory.dtype))
     assert np.array_equal(trail.rows["time"], np.arange(2 * MOMENTS + 7, 3 * MOMENTS + 7))
     assert np.array_equal(trail.memory["goal"], -trail.rows["time"])
-    trail.begin()
+    trail.clear()
     assert len(trail.rows) == 0
 
 
@@ -238,7 +238,7 @@ def test_wrappers_record_films(count, tmp_path):
 @pytest.mark.parametrize("kind", ["mp4", "gif", "png"])
 def test_command_saves(kind, tmp_path):
     path = tmp_path / f"film.{kind}"
-    assert render(SWIM, "best_sine", path, seconds=0.5, **SMALL) == 20
+    assert show_episode(SWIM, "best_sine", path, seconds=0.5, **SMALL) == 20
     frames = imageio.imread(path)
     assert frames.shape == {"mp4": (20, 180, 320, 3), "gif": (10, 180, 320, 3), "png": (180, 320, 3)}[kind]
     if kind == "gif":
@@ -248,7 +248,7 @@ def test_command_saves(kind, tmp_path):
 def test_reset_options_and_rate_of_a_film():
     env_id, options = "gymnosoma/WhiskerRegulate-v0", {"memory_length": 1e-5, "distance": 0.98}
     policies = find_policy(env_id, "paper"), find_policy(env_id, "baseline")
-    film = Film(env_id, *policies, seconds=4e-3, **SMALL, options=options, rate=2500.0)
+    film = Film(env_id, *policies, seconds=4e-3, **SMALL, options=options, control_rate=2500.0)
     assert sum(1 for _ in film) == 10
     for actor in (film._actor, film._ghost):
         rows = actor.trail.rows
@@ -349,19 +349,19 @@ def test_person_steers(dummy):
     for _ in range(5):
         game.turn()
     assert steering.bias == 0.0
-    assert env.bodies.rows["friction_perpendicular"][0] == pytest.approx(0.00128)  # agar / 100
-    time = env.bodies.rows["time"][0]
-    assert time == pytest.approx(10 / steering.rate)
+    assert env.simulation.rows["friction_perpendicular"][0] == pytest.approx(0.00128)  # agar / 100
+    time = env.simulation.rows["time"][0]
+    assert time == pytest.approx(10 / steering.control_rate)
     key("space")
     game.turn()
-    assert game.paused and env.bodies.rows["time"][0] == time
+    assert game.paused and env.simulation.rows["time"][0] == time
     key("space")
     key("t")
     key("h")
     key("b")
     key("r")
     game.turn()
-    assert env.bodies.rows["time"][0] == pytest.approx(1 / steering.rate)
+    assert env.simulation.rows["time"][0] == pytest.approx(1 / steering.control_rate)
     key("escape")
     game.turn()
     assert not game.running
@@ -370,10 +370,10 @@ def test_person_steers(dummy):
 
 def test_end_of_the_episode_waits_for_the_person(dummy):
     game = Game("gymnosoma/WormReach-v0", **SMALL)
-    game._env.bodies.memory["target"] = game.task.animal.points(game._env.bodies.rows)[:, 0]
+    game._env.simulation.memory["target"] = game.task.animal.points(game._env.simulation.rows)[:, 0]
     for _ in range(3):
         game.turn()
-    assert game._env.bodies.rows["time"][0] == pytest.approx(1 / game.steering.rate)
+    assert game._env.simulation.rows["time"][0] == pytest.approx(1 / game.steering.control_rate)
     key("r")
     game.turn()
     pygame.event.post(pygame.event.Event(pygame.QUIT))
@@ -391,20 +391,23 @@ def test_steering_bends_to_the_side_of_the_key():
         assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
 
 
-@pytest.mark.parametrize("env_id", [env_id for env_id in IDS if "Hindlimb" not in env_id])  # which holds by itself
+STEERED = [env_id for env_id in CATALOGUED if "Hindlimb" not in env_id]  # which holds by itself
+
+
+@pytest.mark.parametrize("env_id", STEERED)
 def test_person_steers_every_animal(env_id, dummy):
     game = Game(env_id, **SMALL)
     for _ in range(2):
         game.turn()
-    assert game.running and game._env.bodies.rows["time"][0] == pytest.approx(2 / game.steering.rate)
+    assert game.running and game._env.simulation.rows["time"][0] == pytest.approx(2 / game.steering.control_rate)
     game.close()
 
 
 def test_person_turns_the_base(dummy):
     game = Game("gymnosoma/WhiskerLocalize-v0", **SMALL)
-    steering, row = game.steering, game._env.bodies.rows[0]
+    steering, row = game.steering, game._env.simulation.rows[0]
     for names, angle, distance in ((["up", "right", "w"], 1, 1), (["down", "s"], -1, -1)):
-        before, told = row["link_angle"][0], steering.told["place"]
+        before, answered = row["link_angle"][0], steering.answers["place"]
         for name in names:
             key(name)
         for _ in range(10):
@@ -412,7 +415,7 @@ def test_person_turns_the_base(dummy):
         for name in names:
             key(name, down=False)
         assert np.sign(row["link_angle"][0] - before) == angle
-        assert np.sign(game.task.answer(game._env.bodies.memory, "place")[0] - told) == distance
+        assert np.sign(game.task.answer(game._env.simulation.memory, "place")[0] - answered) == distance
     assert steering.speed > 2.0
     for _ in range(3):
         game.turn()
@@ -423,17 +426,17 @@ def test_person_turns_the_base(dummy):
 def test_person_declares_a_touch(dummy):
     game = Game("gymnosoma/WhiskerDetect-v0", **SMALL)
     game.turn()
-    assert np.isinf(game._env.bodies.memory["declared"][0])
+    assert np.isinf(game._env.simulation.memory["declared"][0])
     key("w")
     for _ in range(60):
         game.turn()
-    assert np.isfinite(game._env.bodies.memory["declared"][0])
+    assert np.isfinite(game._env.simulation.memory["declared"][0])
     game.close()
 
 
 def test_person_moves_the_plate(dummy):
     game = Game("gymnosoma/WhiskerRegulate-v0", **SMALL)
-    row = game._env.bodies.rows[0]
+    row = game._env.simulation.rows[0]
     for name in ("right", "up", "l"):
         key(name)
     for _ in range(20):
@@ -450,13 +453,13 @@ def test_person_moves_the_swinging_plate(dummy, name, way):
     key(name)
     for _ in range(5):
         game.turn()
-    assert game._env.bodies.memory["own"][0] == pytest.approx(way * 5 * 0.014 / 100)
+    assert game._env.simulation.memory["own"][0] == pytest.approx(way * 5 * 0.014 / 100)
     game.close()
 
 
 def test_person_names_a_texture(dummy):
     game = Game("gymnosoma/WhiskerTexture-v0", **SMALL)
-    memory = game._env.bodies.memory
+    memory = game._env.simulation.memory
     memory["texture"] = 2.0
     for _ in range(50):
         game.turn()

@@ -1,10 +1,13 @@
 """Numbers of Quist et al. (2014): Table 1 and Figs. 5 to 11. "Settled" numbers are the model's own, found before."""
 
+import doctest
+
 import numpy as np
 import pytest
 
+from gymnosoma.agents.controllers import whisker_chain as controllers
 from gymnosoma.envs import simulate
-from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, quasi_static
+from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, linear, quasi_static
 from gymnosoma.envs.whisker_chain.linear import modes, tip_response
 from gymnosoma.envs.whisker_chain.params import table
 
@@ -175,3 +178,10 @@ def test_fig_11_axial_force_tells_a_distal_touch():
         assert -touch[:, 1].min() > 50 * -free[:, 1].min()
         assert -touch[:, 0].min() < 6 * -free[:, 0].min()
         assert -touch[:, 2].min() < 3 * -free[:, 2].min()
+
+
+@pytest.mark.parametrize("module", [linear, controllers])
+def test_examples_of_the_documentation_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0

@@ -168,7 +168,7 @@ def test_energy_is_kept_without_damping():
 
 
 def test_forces_are_the_change_of_momentum():
-    """What the pegs push in and the follicle does not take out is the momentum of the hair."""
+    """What the pegs push in and the follicle does not take out is the momentum of the whisker."""
     whisker = Whisker(WhiskerParams(friction=0.3), pegs=2)
     rows = whisker.rows(1)
     whisker.reset(rows, ONE, {"base_angle": -0.1, "base_rate": 12.0, "peg": [[0.6 * LENGTH, 0.0], AWAY]})
@@ -316,7 +316,7 @@ def test_a_disc_of_no_size_is_a_point():
 
 
 def test_coulomb_friction():
-    """The hair slides with the full drag, which opposes the slip, and sticks for a while when the whisk turns."""
+    """The whisker slides with the full drag, which opposes the slip, and sticks for a while when the whisk turns."""
     for mu in (0.2, 0.6):
         drive, start = follow(1e-4, lambda t: whisk(t, 0.1, 4.0, middle=0.05))
         whisker = Whisker(WhiskerParams(friction=mu), pegs=2)
@@ -332,7 +332,7 @@ def test_coulomb_friction():
         assert sticks.sum() < 200
         # Measured: 1.2 nm a step while it sticks (curvature within a step), 250 nm while it slides.
         assert np.nanmax(np.abs(slip[sticks])) < 5e-9
-        # Seen from the hair the peg moves to the tip while it is pushed in: the hair is dragged after it.
+        # Seen from the whisker the peg moves to the tip while it is pushed in: the whisker is dragged after it.
         moving = slides & (np.abs(slip) > 1e-8)
         assert (drag[moving] * slip[moving] > 0.0).all()
 
@@ -383,7 +383,7 @@ def test_a_held_push_becomes_quasi_static():
 
 
 def test_quasi_static_wrench_is_the_work_of_turning():
-    """M of the frictionless hair is minus the derivative of its elastic energy by the base angle."""
+    """M of the frictionless whisker is minus the derivative of its elastic energy by the base angle."""
     angles = np.deg2rad(np.linspace(0.0, 10.0, 401))
     slow = quasi_static(angles, [0.6 * LENGTH, 0.0])
     slope = np.gradient(slow.energy, angles, edge_order=2)
@@ -439,7 +439,7 @@ def test_a_step_that_cannot_be_solved_is_reported():
         ({"friction": 0.3}, "'friction' is not known"),
         ({"base_angle": 0.1, "link_angle": np.zeros(13)}, "give one of them"),
         ({"peg_radius": [-1e-3]}, "peg_radius must be at least 0"),
-        ({"peg": [[0.02, 0.0]], "peg_radius": [1e-3]}, "peg must lie beside the hair"),
+        ({"peg": [[0.02, 0.0]], "peg_radius": [1e-3]}, "peg must lie beside the whisker"),
     ],
 )
 def test_bad_start_is_refused(start, words):

@@ -1,13 +1,20 @@
 """The vibrissa's tasks: continuous motion, noise, and what the reference controllers reach."""
 
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents import Controlled, rollout
-from gymnosoma.agents.evaluate import evaluate, find_policy
-from gymnosoma.agents.whisker_chain import Detector, HalfSineTap, SineWhisk
+from gymnosoma.agents.agent import ControllerAgent
+from gymnosoma.agents.controllers import references
+from gymnosoma.agents.controllers.whisker_chain import Detector, HalfSineTap, SineWhisk, Steering
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.evaluation.rollout import rollout
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core.control import Controller, TaskController
 from gymnosoma.envs.core.noise import normal, uniform
+from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, REACH, SENSOR
 
 IDS = [f"gymnosoma/Whisker{name}-v0" for name in ("Localize", "Detect", "Tap", "Hold", "Whisk")]
@@ -18,30 +25,49 @@ def test_the_base_moves_smoothly_whatever_the_policy_does(actions):
     envs = gymnasium.make_vec(IDS[0], num_envs=64, actions=actions)
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
-    before = envs.bodies.rows["base_rate"].copy()
+    before = envs.simulation.rows["base_rate"].copy()
     for k in range(149):
         shape = envs.action_space.shape
         extreme = np.where(rng.random(shape) < 0.5, -1.0, 1.0)
         envs.step(extreme if k % 40 < 20 else np.ones(shape) * (-1) ** (k // 40))
-        rate = envs.bodies.rows["base_rate"]
+        rate = envs.simulation.rows["base_rate"]
         assert (np.abs(rate - before) <= ACCELERATION / 250.0 * (1 + 1e-12)).all()
         assert (np.abs(rate) <= RATE * (1 + 1e-12)).all()
-        assert (np.abs(envs.bodies.rows["link_angle"][:, 0]) < REACH + 1e-6).all()
+        assert (np.abs(envs.simulation.rows["link_angle"][:, 0]) < REACH + 1e-6).all()
         before = rate.copy()
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_encode_is_the_inverse_of_command(env_id):
+def test_action_from_values_is_the_inverse_of_command(env_id):
     task = gymnasium.make(env_id).unwrapped.task
     rows, memory = task.animal.rows(5), np.zeros(5, task.memory)
-    drive = np.zeros((5, task.action_size))
-    drive[:, 0] = np.linspace(-2000.0, 2000.0, 5)
-    told = {name: np.linspace(*bounds, 5) for name, bounds in task.answers.items()}
-    for j, value in enumerate(told.values()):
-        drive[:, 1 + j] = value
-    np.testing.assert_allclose(task.command(task.encode(drive), rows, memory)[:, 0], drive[:, 0], atol=1e-3)
-    for name, value in told.items():
+    values = np.zeros((5, task.action_size))
+    values[:, 0] = np.linspace(-2000.0, 2000.0, 5)
+    answers = {name: np.linspace(field.low, field.high, 5) for name, field in task.answers.items()}
+    for j, value in enumerate(answers.values()):
+        values[:, 1 + j] = value
+    actions = task.action_from_values(values)
+    np.testing.assert_allclose(task.command(actions, rows, memory)[:, 0], values[:, 0], atol=1e-3)
+    for name, value in answers.items():
         np.testing.assert_allclose(task.answer(memory, name), value, atol=1e-6)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_action_from_drive_is_the_inverse_of_command(env_id):
+    task = gymnasium.make(env_id).unwrapped.task
+    rows, memory = task.animal.rows(5), np.zeros(5, task.memory)
+    drive = np.zeros((5, 3))
+    drive[:, 0] = np.linspace(-2000.0, 2000.0, 5)
+    actions = task.action_from_drive(drive)
+    np.testing.assert_allclose(task.command(actions, rows, memory), drive, atol=1e-3)
+    assert np.array_equal(actions[:, 1:], np.zeros((5, len(task.answers))))
+
+
+def test_a_whisk_is_not_commanded_by_a_drive():
+    task = gymnasium.make(IDS[0], actions="whisk").unwrapped.task
+    with pytest.raises(ValueError, match="actions='whisk' of Localize do not command the drive of Whisker"):
+        task.action_from_drive(np.zeros((1, 3)))
+    assert task.action_from_values(np.array([[0.1, 0.0, 8.0, 0.6, 0.1]])).shape == (1, 5)
 
 
 def test_noise_is_a_function_of_seed_and_count():
@@ -56,7 +82,7 @@ def test_noise_is_a_function_of_seed_and_count():
     assert np.array_equal(normal(seeds[7:9], np.full(2, 80.0), 3), z[7:9])
 
 
-def test_sensors_are_as_noisy_as_told():
+def test_sensors_are_as_noisy_as_documented():
     env = gymnasium.make(IDS[4]).unwrapped
     quiet = gymnasium.make(IDS[4], noise=0.0).unwrapped
     seen = []
@@ -110,7 +136,7 @@ def test_axial_force_detects_distal_contact_where_the_moment_does_not():
     rates = {}
     for signal, threshold in (("axial", 0.7e-6), ("moment", 0.16e-6)):
         envs = gymnasium.make_vec(IDS[1], num_envs=100)
-        agent = Controlled(Detector(signal, threshold, amplitude=0.35), envs.task)
+        agent = ControllerAgent(Detector(signal, threshold, SineWhisk(0.35)), envs.task)
         free = rollout(envs, agent, seed=0, options={"peg_present": 0.0})
         touch = {"peg_present": 1.0, "peg_place": np.linspace(0.85, 0.9, 100), "peg_bearing": 0.35 - np.deg2rad(5.0)}
         distal = rollout(envs, agent, seed=0, options=touch)
@@ -127,7 +153,7 @@ def test_whisks_follow_their_angles(make):
     controller = make()
     if make is SineWhisk:
         controller.middle = controller.amplitude  # begins at rest at the angle 0
-    agent = Controlled(controller, envs.task)
+    agent = ControllerAgent(controller, envs.task)
     observations, _ = envs.reset(seed=0)
     worst = 0.0
     for k in range(100):
@@ -137,7 +163,7 @@ def test_whisks_follow_their_angles(make):
             wanted = controller.amplitude * (1.0 - np.cos(controller.omega * t))
         else:
             wanted = 0.5 * controller.reach * (1.0 - np.cos(controller.omega * min(t, np.pi / controller.omega)))
-        worst = max(worst, abs(envs.bodies.rows["link_angle"][0, 0] - wanted))
+        worst = max(worst, abs(envs.simulation.rows["link_angle"][0, 0] - wanted))
     assert worst < 0.01
 
 
@@ -147,3 +173,61 @@ def test_the_trained_policy_holds_better_than_the_pi_controller():
     # Measured on these unseen episodes: 490 against 469.
     assert trained.failures == [None] * 64
     assert trained.returns.mean() > own.returns.mean() + 10.0
+
+
+@pytest.mark.parametrize("make", [SineWhisk, HalfSineTap])
+def test_motions_need_no_environment(make):
+    """In free air the same controller moves the base as in the task, where actions are rounded to float32."""
+    rate = 250.0
+    envs = gymnasium.make_vec(IDS[4], num_envs=1, noise=0.0)
+    agent = ControllerAgent(make(control_rate=rate), envs.task)
+    observations, _ = envs.reset(seed=0)
+    seen = []
+    for k in range(50):
+        observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
+        seen.append([envs.simulation.rows["link_angle"][0, 0], *envs.simulation.rows["wrench_sum"][0]])
+    run = simulate(Whisker(), make(control_rate=rate), 0.2, hold=1.0 / rate)
+    own = np.column_stack([run["base_angle"], run["base_wrench_mean"] / rate])[1:]
+    # Measured: 1.2e-7 of the largest.
+    assert (np.abs(own - seen).max(0) < 1e-6 * np.abs(own).max(0)).all()
+
+
+def test_controllers_are_what_they_drive():
+    tasks = [gymnasium.make(env_id).unwrapped.task for env_id in IDS]
+    for task in tasks:
+        for name, reference in references(type(task)).items():
+            controller = reference.make(task)
+            assert isinstance(controller, TaskController if task.answers else Controller), name
+            assert not (isinstance(controller, TaskController) and isinstance(controller, Controller)), name
+        assert sum(bool(reference.bounds) for reference in references(type(task)).values()) == 1
+        assert isinstance(Steering(task), TaskController)
+
+
+def test_a_person_steers_base_and_answers():
+    envs = gymnasium.make_vec(IDS[0], num_envs=1)
+    hand = Steering(envs.task)
+    agent = ControllerAgent(hand, envs.task)
+    observations, _ = envs.reset(seed=0)
+    for k in range(25):
+        hand.hold({"up", "w", "d"}, 1.0 / 250.0)
+        observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
+    memory = envs.simulation.memory
+    assert envs.simulation.rows["base_rate"][0] == pytest.approx(hand.speed, rel=1e-3)
+    # A quarter of the way through the range, from the middle.
+    assert envs.task.answer(memory, "place")[0] == pytest.approx(0.6 + 0.25 * 0.8, abs=1e-6)
+    assert envs.task.answer(memory, "bearing")[0] == pytest.approx(0.1 - 0.25 * 0.9, abs=1e-6)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_pickled_environment_goes_on_to_the_bit(env_id):
+    env = gymnasium.make(env_id).unwrapped
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    actions = rng.uniform(-1.0, 1.0, (40, env.task.action_size))
+    for action in actions[:20]:
+        env.step(action)
+    twin = pickle.loads(pickle.dumps(env))
+    for action in actions[20:]:
+        own, other = env.step(action), twin.step(action)
+        assert np.array_equal(own[0], other[0])
+        assert own[1:4] == other[1:4]

@@ -1,5 +1,6 @@
 """The whisker against closed forms, against scipy's solvers, and against what must not change."""
 
+import doctest
 import io
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import ive, jv, kve, yv
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.whisker_rod import Relief, WhiskerRod, WhiskerRodParams, body
+from gymnosoma.envs.whisker_rod import Relief, WhiskerRod, WhiskerRodParams, analysis, body
 from gymnosoma.envs.whisker_rod.reference import Reference
 from gymnosoma.envs.whisker_rod.statics import equilibrium
 
@@ -96,9 +97,9 @@ def elastica(p, distance, mu, start):
     def slope(s, z, force):
         theta, moment = z[:2]
         stiffness = p.youngs_modulus * np.pi / 4 * radius(p, s) ** 4
-        bend = p.curvature_base + (p.curvature_tip - p.curvature_base) * s / p.length
+        curvature = p.curvature_base + (p.curvature_tip - p.curvature_base) * s / p.length
         push = force[0] * 1e-6 * (mu * np.sin(theta) + np.cos(theta))
-        return np.array([moment * 1e-9 / stiffness + bend, push * 1e9, np.sin(theta)])
+        return np.array([moment * 1e-9 / stiffness + curvature, push * 1e9, np.sin(theta)])
 
     def ends(a, b, force):
         return np.array([a[0] - np.pi / 2, a[2], b[1], b[2] - distance])
@@ -184,13 +185,13 @@ def compared(animal, rows, reference, touching, every=2e-4, duration=10e-3):
     exact = reference.integrate(rows[0], times, touching)
     theta, omega = exact[:, :n], exact[:, n : 2 * n]
     tip = np.stack([np.cos(theta) @ reference.h, np.sin(theta) @ reference.h], 1)
-    bend = theta[:, 0] - reference.base - reference.base_rate * times - reference.rest[0]
-    moment = reference.stiffness[0] * bend + reference.viscosity[0] * (omega[:, 0] - reference.base_rate)
-    ours = [(rows["tip"][0].copy(), animal.sense(rows, "moment")[0, 0])]
+    deflection = theta[:, 0] - reference.base - reference.base_rate * times - reference.rest[0]
+    moment = reference.stiffness[0] * deflection + reference.viscosity[0] * (omega[:, 0] - reference.base_rate)
+    ours = [(rows["tip"][0].copy(), animal.signal(rows, "moment")[0, 0])]
     drive = np.array([[reference.speed, 0.0, reference.base_rate]])
     for _ in times[1:]:
         animal.advance(rows, np.arange(1), drive, round(every / animal.dt))
-        ours.append((rows["tip"][0].copy(), animal.sense(rows, "moment")[0, 0]))
+        ours.append((rows["tip"][0].copy(), animal.signal(rows, "moment")[0, 0]))
     return np.array([o[0] for o in ours]), tip, np.array([o[1] for o in ours]), moment
 
 
@@ -268,7 +269,7 @@ def test_the_plate_only_pushes():
         assert rows["status"][0] == 0.0
         assert rows["tip_force"][0, 1] <= 0.0
         contact.append(rows["contact"][0])
-        gap.append(animal.sense(rows, "gap")[0])
+        gap.append(animal.signal(rows, "gap")[0])
     contact, gap = np.array(contact), np.array(gap)
     assert contact[:200].min() == pytest.approx(1.0) and contact.min() == 0.0
     assert contact[-200:].mean() > 0.99
@@ -292,7 +293,7 @@ def test_base_wrench_balances_momentum():
     m = animal.rods(rows)[0, 1]
 
     def momentum():
-        return m @ animal.sense(rows, "velocity")[0, 1:]
+        return m @ animal.signal(rows, "velocity")[0, 1:]
 
     animal.advance(rows, np.arange(1), SLIDE, 1001)
     before, sums = momentum(), np.zeros(2)
@@ -466,14 +467,20 @@ def test_wrong_starts_are_named(start, message):
             lambda: WhiskerRodParams(curvature_tip=1e9),
             "curvature_tip must be finite and at least -1000 and at most 1000",
         ),
+        (lambda: WhiskerRod(scheme="euler"), "scheme must be one of midpoint, got 'euler'"),
         (lambda: WhiskerRod(dt=0.0), "dt must be finite and greater than 0"),
         (lambda: WhiskerRod(threads=0), "threads must be an integer of at least 1"),
         (lambda: Relief(0.0, np.zeros(1)), "period must be"),
         (lambda: Relief(1.0, np.zeros(2)), "height must be"),
         (lambda: Relief.random(-1.0, 0.1), "grain must be finite and greater than 0, got -1.0"),
-        (lambda: WhiskerRod().sense(WhiskerRod().rows(1), "colour"), "signal 'colour' is not known"),
+        (lambda: WhiskerRod().signal(WhiskerRod().rows(1), "colour"), "signal 'colour' is not known"),
     ],
 )
 def test_wrong_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_examples_of_the_analysis():
+    result = doctest.testmod(analysis)
+    assert result.attempted > 0 and result.failed == 0

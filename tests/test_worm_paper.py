@@ -4,10 +4,12 @@ Each is asserted for the paper's scheme (``published``, commands held as the aut
 must give the printed digits, and where the two differ for the converged model (``midpoint``).
 """
 
+import doctest
+
 import numpy as np
 import pytest
 
-from gymnosoma.envs.worm import Worm, WormParams
+from gymnosoma.envs.worm import Worm, WormParams, analysis
 from gymnosoma.envs.worm.analysis import (
     bend_force,
     classify,
@@ -255,3 +257,8 @@ def test_classifier_knows_a_travelling_wave():
 def test_ensemble_times_must_divide():
     with pytest.raises(ValueError, match="multiple"):
         ensemble(Worm(), lambda t: np.zeros(24), 1, duration=1.0, every=0.3)
+
+
+def test_examples_of_the_analyses():
+    result = doctest.testmod(analysis)
+    assert result.attempted and not result.failed

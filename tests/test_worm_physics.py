@@ -156,7 +156,7 @@ def free_chain(scheme, dt, duration=4.0):
         now = rows.copy()
         now["rod_angle"] -= back * rows["rod_rate"]
         now["centre"] -= back * rows["centre_velocity"]
-        place, velocity = worm.sense(now, "rod_centre"), worm.sense(now, "rod_velocity")
+        place, velocity = worm.signal(now, "rod_centre"), worm.signal(now, "rod_velocity")
         spin = m * np.cross(place, velocity).sum() + m * r**2 / 3 * now["rod_rate"].sum()
         return m * velocity.sum(1)[0], spin, worm.energy(now)[0]
 
@@ -382,7 +382,7 @@ def test_impossible_simulations(drive, times, message):
 def test_unknown_signals():
     worm = Worm()
     with pytest.raises(ValueError, match="'speed' is not known"):
-        worm.sense(worm.rows(1), "speed")
+        worm.signal(worm.rows(1), "speed")
     with pytest.raises(KeyError, match="'speed' was not recorded"):
         simulate(worm, np.zeros(24), 0.1)["speed"]
 

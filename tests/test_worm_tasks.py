@@ -4,8 +4,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents import Constant, Controlled, rollout
-from gymnosoma.agents.evaluate import Policy, evaluate, find_policy
+from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
+from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm.kymogram import SineKymogram
 
@@ -21,13 +21,13 @@ def test_the_papers_wave_in_the_environment(name):
     """
     sigma, speed = FORWARD[name]
     wave = SineKymogram.for_medium(sigma, ramp=0.0)
-    policy = Policy("wave", lambda envs: Controlled(wave, envs.task))
+    policy = Policy("wave", lambda envs: ControllerAgent(wave, envs.task))
     result = evaluate(f"gymnosoma/{name}", policy, episodes=32)
     way = np.linalg.norm(result.info["centre"], axis=1) / result.info["time"] * 1e3
     assert way.mean() == pytest.approx(speed, rel=0.03)
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in CATALOGUE if name.startswith("Worm")])
+@pytest.mark.parametrize("name", [entry.name for entry in CATALOGUE if entry.name.startswith("Worm")])
 def test_both_schemes_give_the_reference_the_same_score(name):
     """Measured: within 0.3%, where a path is followed 1.6%."""
     env_id = f"gymnosoma/{name}"
@@ -39,7 +39,7 @@ def test_both_schemes_give_the_reference_the_same_score(name):
 
 def test_a_body_that_crosses_itself_ends_a_crawl():
     envs = gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=4)
-    result = rollout(envs, Constant(np.ones(24, np.float32)), seed=0)
+    result = rollout(envs, ConstantAgent(np.ones(24, np.float32)), seed=0)
     assert result.failures == ["the body crossed itself"] * 4
     assert (result.lengths < 400).all()
 
@@ -62,7 +62,7 @@ def test_the_medium_is_hidden_unless_asked_for():
     first, second = (env.reset(seed=1, options={"sigma": sigma})[0] for sigma in (0.0, 1.0))
     assert np.array_equal(first, second)
     env = gymnasium.make("gymnosoma/WormMedium-v0", observe_medium=True, history=1)
-    seen = env.unwrapped.task.layout.decode(env.reset(seed=1, options={"sigma": 0.25})[0][None])
+    seen = env.unwrapped.task.layout.unpack(env.reset(seed=1, options={"sigma": 0.25})[0][None])
     assert seen["sigma"] == 0.25
 
 
@@ -70,10 +70,10 @@ def test_targets_are_where_the_options_put_them():
     env = gymnasium.make("gymnosoma/WormReach-v0")
     for bearing in (0.0, 0.5 * np.pi, -2.0):
         env.reset(seed=3, options={"target_distance": 3e-3, "target_bearing": bearing})
-        bodies = env.unwrapped.bodies
-        head = bodies.task.animal.points(bodies.rows)[0, 0]
-        away = bodies.memory["target"][0] - head
-        forward = bodies.rows["rod_angle"][0].mean() + np.pi
+        simulation = env.unwrapped.simulation
+        head = simulation.task.animal.points(simulation.rows)[0, 0]
+        away = simulation.memory["target"][0] - head
+        forward = simulation.rows["rod_angle"][0].mean() + np.pi
         assert np.hypot(*away) == pytest.approx(3e-3, rel=1e-12)
         turn = np.arctan2(away[1], away[0]) - forward - bearing
         assert np.cos(turn) == pytest.approx(1.0, abs=1e-12)
@@ -96,8 +96,8 @@ def test_circling_is_no_escape():
     env_id = "gymnosoma/WormEscape-v0"
     envs = gymnasium.make_vec(env_id, num_envs=1)
     envs.reset(seed=0)
-    envs.bodies.memory["stage"] = 2.0
-    envs.bodies.memory["turn_centre"] = envs.bodies.rows["centre"]
+    envs.simulation.memory["stage"] = 2.0
+    envs.simulation.memory["turn_centre"] = envs.simulation.rows["centre"]
     for _ in range(400):
         *_, infos = envs.step(np.ones((1, 24)))
     assert infos["run"][0] < 0.5e-3
@@ -111,7 +111,7 @@ def test_the_medium_decides_the_friction():
 
 def test_a_path_needs_whole_steps_per_frame():
     with pytest.raises(ValueError, match="dt must divide 1/32 s"):
-        gymnasium.make("gymnosoma/WormFollow-v0", dt=5e-3, rate=40.0)
+        gymnasium.make("gymnosoma/WormFollow-v0", dt=5e-3, control_rate=40.0)
 
 
 @pytest.mark.parametrize(("turn", "frames"), [("omega_turn", 600), ("delta_turn", 300)])
@@ -133,6 +133,6 @@ def test_only_the_paper_worm_can_play_recordings():
 def test_a_worm_of_other_rods_swims_too():
     env_id = "gymnosoma/WormSwim-v0"
     wave = SineKymogram.for_medium(0.0, n_joints=49, amplitude=0.3)  # half the angle at twice the joints
-    result = evaluate(env_id, Policy("wave", lambda envs: Controlled(wave, envs.task)), 4, n_rods=50)
+    result = evaluate(env_id, Policy("wave", lambda envs: ControllerAgent(wave, envs.task)), 4, n_rods=50)
     assert result.failures == [None] * 4
     assert result.info["speed"].mean() * 1e3 > 0.1

@@ -108,7 +108,7 @@ def _rotate(angle, vectors, out):
         out[b, 1] = c * vectors[b, 1] - s * vectors[b, 0]
 
 
-def into_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def to_body_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Components of world vectors (B, 2) along and to the left of headings (B,) rad, as (B, 2)."""
     out = np.empty((len(heading), 2))
     _rotate(heading, vectors, out)

@@ -1,6 +1,6 @@
 """Compilation of kernels, and elementary functions that vectorise over lanes.
 
-Every kernel of the project is compiled through :func:`kernel`, :func:`batch_kernel` or :func:`callback`. Two
+Every kernel of the project is compiled through :func:`kernel`, :func:`serial_and_threaded` or :func:`callback`. Two
 things are settled here and nowhere else:
 
 * Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
@@ -28,7 +28,7 @@ import numpy as np
 from numba import prange
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["asinh", "batch_kernel", "callback", "exp", "kernel", "log", "prange", "sincos", "sincos_small"]
+__all__ = ["asinh", "callback", "exp", "kernel", "log", "prange", "serial_and_threaded", "sincos", "sincos_small"]
 
 
 def _cache_folder() -> str | None:
@@ -93,18 +93,31 @@ def callback(function: Callable[..., None], vectors: int) -> Any:
     return numba.cfunc(signature, error_model="numpy")(getattr(function, "py_func", function))
 
 
-def batch_kernel(function: Callable[..., Any]) -> tuple[Any, Any]:
-    """Compile a loop over blocks of lanes, written with ``prange``, twice: serial and threaded.
+def serial_and_threaded(
+    function: Callable[..., Any], name: str | None = None, module: str | None = None, **constants: Any
+) -> tuple[Any, Any]:
+    """Compile a function written with ``prange`` twice: serial and threaded.
 
     The two get different names, because numba's cache ignores the options of a compilation and
     would load one for the other.
+
+    Parameters
+    ----------
+    function : callable
+    name, module : str, optional
+        Under which it is cached, where one function is compiled several times with other constants.
+    **constants
+        Global names of the function that it does not find in its own module, such as other kernels.
     """
-    twin = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__ + "_threaded", function.__defaults__
-    )
-    twin.__qualname__ = function.__qualname__ + "_threaded"
-    twin.__module__ = function.__module__
-    return _compile(function), _compile(twin, parallel=True)
+    name = function.__qualname__ if name is None else name
+    names = function.__globals__ | constants if constants else function.__globals__
+    twins = []
+    for suffix in ("", "_threaded"):
+        twin = types.FunctionType(function.__code__, names, name + suffix, function.__defaults__)
+        twin.__qualname__ = name + suffix
+        twin.__module__ = function.__module__ if module is None else module
+        twins.append(_compile(twin, parallel=bool(suffix)))
+    return twins[0], twins[1]
 
 
 @kernel

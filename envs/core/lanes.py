@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import kernel
+from .jit import kernel, prange, serial_and_threaded
 
 LANES = 16
 """Lanes of a wide block: LLVM unrolls 4 or 8 before it vectorises, and 16 fill every register width."""
@@ -62,6 +62,14 @@ def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 def matrix(rows: NDArray[Any]) -> NDArray[np.float64]:
     """View contiguous records as their float64 matrix, one line per record."""
     return rows.view(np.float64).reshape(len(rows), -1)
+
+
+def column(row: np.dtype[Any], name: str) -> int:
+    """Column of a scalar field in the matrix of records, see :func:`matrix`."""
+    fields: Mapping[str, Any] = row.fields or {}
+    if name not in fields or fields[name][0] != np.float64:
+        raise ValueError(f"row must have a float64 field {name!r}, got {row}")
+    return int(fields[name][1]) // np.dtype(np.float64).itemsize
 
 
 @kernel
@@ -136,6 +144,54 @@ def scatter(block, rows, ids, first, status, broken):
             rows[i, status] = code if code == code else broken
 
 
+step: Any = None
+broken = 0.0
+"""Names that :func:`batch_kernel` binds anew in the two loops below."""
+
+
+def _rows(rows, ids, blocks, lanes, work, status, *arguments):
+    width = lanes.shape[2]
+    count = len(lanes)
+    for t in prange(count):
+        for first in range(t * width, len(ids), count * width):
+            gather(rows, ids, first, lanes[t])
+            step(blocks[t : t + 1], work[t : t + 1], *arguments)
+            scatter(lanes[t], rows, ids, first, status, broken)
+
+
+def _rows_as_numbers(rows, ids, blocks, lanes, work, status, *arguments):
+    width = lanes.shape[2]
+    count = len(lanes)
+    for t in prange(count):
+        for first in range(t * width, len(ids), count * width):
+            gather(rows, ids, first, lanes[t])
+            step(blocks[t : t + 1], work[t : t + 1], lanes[t], *arguments)
+            scatter(lanes[t], rows, ids, first, status, broken)
+
+
+def batch_kernel(step: Any, broken: float, numbers: bool = False) -> tuple[Any, Any]:
+    """Compile the loop that takes rows through a step kernel in blocks of lanes; serial, and threaded.
+
+    Parameters
+    ----------
+    step : kernel
+        Called as ``step(xs, ks, *arguments)`` with the (1,) records of state and scratch space in lanes.
+    broken : float
+        Status of a row whose state is not finite.
+    numbers : bool
+        Whether ``step`` takes, third, the memory of ``xs`` as (K, W) float64.
+
+    Returns
+    -------
+    pair of kernels
+        For `Stepper`.
+    """
+    function = step.py_func
+    loop = _rows_as_numbers if numbers else _rows
+    name = f"{function.__module__}.{function.__qualname__}_rows"
+    return serial_and_threaded(loop, name, function.__module__, step=step, broken=broken)
+
+
 class Stepper:
     """Moves rows through a batch kernel in blocks of lanes.
 
@@ -143,11 +199,8 @@ class Stepper:
     ----------
     state, work : dtype
         Records of one animal: what is kept between steps, and scratch space. ``state`` has a field
-        ``status``.
-    batch : pair of kernels, from :func:`gymnosoma.envs.core.jit.batch_kernel`
-        Called as ``batch(rows, ids, blocks, lanes, work, *arguments)`` with ``rows`` (B, K), ``ids``
-        (A,), ``blocks`` (T,) records in lanes, ``lanes`` (T, K, W) the same memory as numbers, and
-        ``work`` (T,) records in lanes.
+        ``status``: 0 while all is well.
+    batch : pair of kernels, from :func:`batch_kernel`
     threads : int
         Blocks that advance at the same time. Results do not depend on it.
     lanes : int
@@ -162,21 +215,32 @@ class Stepper:
         threads: int = 1,
         lanes: int = LANES,
     ) -> None:
-        self._made_of = state, work, batch, threads, lanes
+        self._records = state, work
         self._batch = batch
-        self._blocks = {}
+        self._status = column(state, "status")
         self._lanes = lanes
-        for width, count in ((1, 1), (lanes, threads)):
-            blocks = aligned(count, in_lanes(state, width))
-            numbers = blocks.view(np.float64).reshape(count, -1, width)
-            self._blocks[width] = blocks, numbers, aligned(count, in_lanes(work, width))
-        self._threads = threads
+        self.threads = threads
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
 
+    @property
+    def threads(self) -> int:
+        """Blocks that advance at the same time."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._threads = threads
+        self._blocks = {}
+        for width, count in ((1, 1), (self._lanes, threads)):
+            state, work = (in_lanes(record, width) for record in self._records)
+            blocks = aligned(count, state)
+            numbers = blocks.view(np.float64).reshape(count, -1, width)
+            self._blocks[width] = blocks, numbers, aligned(count, work)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
         # The blocks are scratch space, and views of one another, which a copy of each would not be.
-        return Stepper(*self._made_of)
+        return Stepper(*self._records, self._batch, self._threads, self._lanes)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place; other rows are not touched."""
@@ -188,6 +252,6 @@ class Stepper:
         wide = len(ids) - rest if rest < FEW else len(ids)
         if wide:
             run = threaded if self._threads > 1 and wide > self._lanes else serial
-            run(numbers, ids[:wide], *self._blocks[self._lanes], *arguments)
+            run(numbers, ids[:wide], *self._blocks[self._lanes], self._status, *arguments)
         if wide < len(ids):
-            serial(numbers, ids[wide:], *self._blocks[1], *arguments)
+            serial(numbers, ids[wide:], *self._blocks[1], self._status, *arguments)

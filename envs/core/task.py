@@ -3,148 +3,127 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .animal import Animal
 from .arguments import choice, number
-from .simulate import Animal
-
-LIMIT = 10.0
-"""Observations are clipped to this many times their scale."""
+from .spec import ActionField, Ending, Field, Layout, Option, Score
 
 
-@dataclass(frozen=True)
-class Field:
-    """One entry of the observation: ``size`` numbers, observed as value / ``scale``.
+class EpisodeStart:
+    """Episodes about to start, one for each of A rows: what `Task.start` and `Task.begin` are given.
 
     Parameters
     ----------
-    size : int
-    unit : str
-        SI unit of the value.
-    scale : float
-        Typical magnitude in that unit; observations lie in [-10, 10] times it.
+    rngs : sequence of Generator
+        One per episode.
+    options : mapping
+        Given or drawn values of options, each with an entry per episode.
+    memory : (A,) records of the task's ``memory``
+        Zeros, to be set.
     """
 
-    size: int
-    unit: str
-    scale: float
+    def __init__(
+        self,
+        rngs: Sequence[np.random.Generator],
+        options: Mapping[str, NDArray[np.float64]],
+        memory: NDArray[Any],
+    ) -> None:
+        self.rngs, self.options, self.memory = rngs, options, memory
+        self.values: dict[str, Any] = {}
+        """What `Task.start` gave, for `Task.begin`."""
 
+    def __len__(self) -> int:
+        return len(self.rngs)
 
-class Layout:
-    """Positions and scales of the fields in an observation vector.
-
-    Parameters
-    ----------
-    fields : mapping of name to Field
-    """
-
-    def __init__(self, fields: Mapping[str, Field]) -> None:
-        ends = np.cumsum([field.size for field in fields.values()])
-        self.fields = dict(fields)
-        self.slices = {
-            name: slice(int(end) - field.size, int(end))
-            for (name, field), end in zip(fields.items(), ends, strict=True)
-        }
-        self.scale = np.concatenate([np.full(field.size, field.scale) for field in fields.values()])
-        self.size = len(self.scale)
-
-    def encode(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
-        """Pack values in SI, each (B, size) or (B,), into observations (B, d)."""
-        first = next(iter(values.values()))
-        packed = np.empty((len(first), self.size))
-        for name, part in self.slices.items():
-            value = values[name]
-            packed[:, part] = value if value.ndim == 2 else value[:, None]
-        packed /= self.scale
-        return np.clip(packed, -LIMIT, LIMIT, out=packed).astype(np.float32)
-
-    def decode(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
-        """Unpack the newest frame of observations (B, k d) into values in SI, each (B, size)."""
-        newest = observations[:, -self.size :] * self.scale
-        return {name: newest[:, part] for name, part in self.slices.items()}
-
-
-@dataclass(frozen=True)
-class Option:
-    """A value that ``reset(options=...)`` accepts and ``randomize`` may draw.
-
-    Parameters
-    ----------
-    low, high : float
-        Allowed range, both ends included.
-    unit : str
-    shape : tuple of int
-        Of one row's value.
-    """
-
-    low: float
-    high: float
-    unit: str
-    shape: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Score:
-    """By what a task's results are compared: an info key of the last step, or ``"return"``.
-
-    Parameters
-    ----------
-    name : str
-    unit : str
-        For people, such as "mm/s".
-    factor : float
-        From the info's SI unit to ``unit``.
-    """
-
-    name: str
-    unit: str = "1"
-    factor: float = 1.0
+    def draw(self, function: Callable[[np.random.Generator], ArrayLike]) -> NDArray[Any]:
+        """What ``function`` draws from the generator of each episode, (A, ...)."""
+        return np.array([function(rng) for rng in self.rngs])
 
 
 class Task(ABC):
-    """What ``core/batch.py`` asks of a task; ``envs/worm/tasks.py`` holds examples.
+    """What an environment asks of a task; ``envs/worm/tasks.py`` holds examples.
 
     A task is NumPy over rows and holds nothing itself: what it must remember of a row is a record of
     ``memory``. Results for a row must not depend on how many rows there are: elementwise operations and
     sums along the last axis are safe, matrix products are not.
 
+    A task says, as data, what it observes (`fields`), what actions mean (`action_fields`), what it remembers
+    (`memory_fields`), ``options``, ``endings`` and ``score``, and does seven things: `start` episodes, `begin` their
+    memory, `command` the animal, `sense`, `reward`, tell the `ending`, and `info`. Animals have a base class of
+    their own that does most of it; a task adds to what ``super()`` gives.
+
     Parameters
     ----------
     actions : str, optional
-        One of ``levels``, the first by default.
-    rate : float, Hz, optional
-        Of the control, instead of the task's.
+        One of ``action_modes``, the first by default.
+    control_rate : float, Hz, optional
+        Instead of the task's.
 
     Raises
     ------
     ValueError
-        For another action level, or a rate that is not finite and greater than 0.
+        For another action mode, or a rate that is not finite and greater than 0.
     """
 
-    levels: tuple[str, ...]
+    action_modes: tuple[str, ...]
     """What actions may mean, the default first."""
-    rate: float
+    control_rate: float
+    """Actions a second, Hz."""
     animal: Animal
-    action_size: int
-    layout: Layout
-    memory: np.dtype[Any]
     options: Mapping[str, Option] = {}
-    endings: Mapping[float, str] = {}
-    """Failures: status that ``terminated`` gives, and why the episode is over."""
+    """Of the reset, beside the animal's parameters."""
+    endings: Mapping[float, Ending] = {}
+    """What the codes of `ending` mean."""
     score = Score("return")
+    arguments: Mapping[str, str] = {
+        "actions": "what actions mean, see above",
+        "control_rate": "actions a second, Hz",
+    }
+    """What each argument means, for the documentation."""
 
-    def __init__(self, actions: str | None = None, rate: float | None = None) -> None:
-        self.actions = self.levels[0] if actions is None else actions
-        choice("actions", self.actions, self.levels)
-        if rate is not None:
-            self.rate = number("rate", rate, above=0)
+    def __init__(self, actions: str | None = None, control_rate: float | None = None) -> None:
+        self.actions = self.action_modes[0] if actions is None else actions
+        choice("actions", self.actions, self.action_modes)
+        if control_rate is not None:
+            self.control_rate = number("control_rate", control_rate, above=0)
+
+    # What it is made of.
 
     @abstractmethod
+    def fields(self) -> dict[str, Field]:
+        """Entries of the observation, in order."""
+
+    @abstractmethod
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        """Entries of the action with an action mode, that in force by default."""
+
+    def memory_fields(self) -> list[tuple[Any, ...]]:
+        """What is remembered of a row, as fields of a dtype."""
+        return []
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Places of the fields in the observation."""
+        return Layout(self.fields())
+
+    @cached_property
+    def memory(self) -> np.dtype[Any]:
+        """Record of what is remembered of a row."""
+        return np.dtype(self.memory_fields())
+
+    @cached_property
+    def action_size(self) -> int:
+        """Numbers of an action."""
+        return sum(field.size for field in self.action_fields().values())
+
+    # What it does.
+
     def reset(
         self,
         rows: NDArray[Any],
@@ -154,34 +133,66 @@ class Task(ABC):
         options: Mapping[str, NDArray[np.float64]],
     ) -> None:
         """Start an episode in ``rows[ids]``; ``rngs`` and each of ``options`` have an entry per id."""
+        episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory))
+        episodes.values = self.start(episodes)
+        physical = {name: options[name] for name in self.animal.parameters if name in options}
+        self.animal.reset(rows, ids, episodes.values | physical)
+        self.begin(episodes, rows[ids])
+        memory[ids] = episodes.memory
+
+    @abstractmethod
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """Start values of the animal, each for all rows or per episode; physical options are added to them.
+
+        Random numbers are drawn here, and memory that depends on them is set.
+        """
+
+    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
+        """Set memory that depends on the animals as they have been started, ``rows`` (A,)."""
+        return
 
     @abstractmethod
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Drive in SI (B, nu) from actions (B, action_size) in [-1, 1]; called before the physics."""
 
     @abstractmethod
-    def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action (B, action_size) whose command comes closest to a drive in SI (B, nu)."""
+    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Values in SI of all `fields`, each (B, size) or (B,)."""
 
-    @abstractmethod
     def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """Observations (B, d)."""
+        """Observations (B, d): what is sensed, packed."""
+        return self.layout.pack(self.sense(rows, memory))
 
     @abstractmethod
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Rewards (B,); called once after the physics of each period, so it may note progress in memory."""
+        """Rewards (B,); called once after the physics of each period, so it may keep progress in memory."""
+
+    def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Ending (B,) of each row: 0 while it goes on, else a key of ``endings``."""
+        return np.zeros(len(rows))
 
     @abstractmethod
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Physical quantities in SI, each with a leading axis of B, none a view of its arguments."""
 
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Ending (B,) of each row: 0 while it goes on, a key of ``endings`` for a failure, else success."""
-        return np.zeros(len(rows))
+    # The way back, for controllers.
 
-    def physical(self, options: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-        """Those of the reset's options that are parameters of the animal."""
-        return {name: options[name] for name in self.animal.parameters if name in options}
+    @abstractmethod
+    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Action (B, action_size) that means ``values`` (B, action_size) in SI, clipped to what is possible."""
+
+    def action_from_drive(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Action whose command comes closest to a drive of the animal (B, nu) in SI.
+
+        Raises
+        ------
+        ValueError
+            Where actions of this mode do not command the drive.
+        """
+        raise ValueError(
+            f"actions={self.actions!r} of {type(self).__name__} do not command the drive of "
+            f"{type(self.animal).__name__}: a controller must choose values of the action"
+        )
 
 
 def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> NDArray[np.float64]:

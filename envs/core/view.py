@@ -47,11 +47,11 @@ class Trail:
         """Memories (N,) of the same moments."""
         return self._memory[max(0, self._end - MOMENTS) : self._end]
 
-    def begin(self) -> None:
+    def clear(self) -> None:
         """Forget the past."""
         self._end = 0
 
-    def note(self, row: NDArray[Any], memory: NDArray[Any]) -> None:
+    def record(self, row: NDArray[Any], memory: NDArray[Any]) -> None:
         """Add the present."""
         if self._end == len(self._rows):
             self._rows[:MOMENTS], self._memory[:MOMENTS] = self.rows, self.memory
@@ -61,7 +61,7 @@ class Trail:
 
 
 class View:
-    """Watches animals, and draws them with the ``picture`` of their package.
+    """Watches animals, and draws them with the ``picture`` of the animal's package.
 
     Parameters
     ----------
@@ -77,22 +77,29 @@ class View:
     """
 
     def __init__(self, task: Task, count: int, width: int, height: int, fps: float, human: bool) -> None:
-        package = type(task).__module__.rpartition(".")[0]
+        package = type(task.animal).__module__.rpartition(".")[0]
         self._draw = import_module(f"{package}.picture").draw
         self.task, self.fps, self.human = task, fps, human
         self.canvas = Canvas(width, height)
         self.trails = [Trail(task.animal.state, task.memory) for _ in range(count)]
         self.window: Window | None = None
 
-    def begin(self, ids: NDArray[np.int64]) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """Trails, without what belongs to a screen: the window opens again where it is shown."""
+        return self.__dict__ | {"canvas": self.canvas.size, "window": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state | {"canvas": Canvas(*state["canvas"])}
+
+    def clear(self, ids: NDArray[np.int64]) -> None:
         """Forget the past of animals ``ids``: they start new episodes."""
         for i in ids:
-            self.trails[i].begin()
+            self.trails[i].clear()
 
-    def note(self, rows: NDArray[Any], memory: NDArray[Any], ids: NDArray[np.int64]) -> None:
-        """Take note of the present of animals ``ids``."""
+    def record(self, rows: NDArray[Any], memory: NDArray[Any], ids: NDArray[np.int64]) -> None:
+        """Record the present of animals ``ids``."""
         for i in ids:
-            self.trails[i].note(rows[i], memory[i])
+            self.trails[i].record(rows[i], memory[i])
 
     def draw(self, i: int = 0, ghost: Trail | None = None, fps: float | None = None) -> Canvas:
         """Draw animal ``i``.
@@ -109,10 +116,10 @@ class View:
         canvas.clear()
         self._draw(canvas, self.task, trail, ghost)
         canvas.label(f"{trail.rows['time'][-1]:.2f} s", (canvas.width - 24, 30), INK, 17, (1.0, 0.5), back=PLATE)
-        slow = self.task.rate / (fps or self.fps)
+        slow = self.task.control_rate / (fps or self.fps)
         if slow > 1.001:
-            note = f"slowed down {slow:.3g} times"
-            canvas.label(note, (canvas.width - 24, 50), MUTED, 12, (1.0, 0.5), back=PLATE)
+            caption = f"slowed down {slow:.3g} times"
+            canvas.label(caption, (canvas.width - 24, 50), MUTED, 12, (1.0, 0.5), back=PLATE)
         return canvas
 
     def show(self) -> None:

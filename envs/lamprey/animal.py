@@ -8,21 +8,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.animal import Animal, read_start
 from ..core.arguments import choice, number, whole
 from ..core.chain import headings
 from ..core.lanes import Stepper
-from ..core.simulate import read_start
-from .body import BENT, BODY, BROKEN, EULER, IMPLICIT, LIMIT, PARAMETERS, RUNGE_KUTTA, body_fields, body_work
+from .body import (
+    BENT,
+    BODY,
+    BROKEN,
+    EULER,
+    IMPLICIT,
+    LARGEST_JOINT_ANGLE,
+    PARAMETERS,
+    RUNGE_KUTTA,
+    body_fields,
+    body_work,
+)
 from .nerves import CORD, REFERENCE, cord_fields, cord_work, neuron_outputs, reference_work
-from .params import Cord, LampreyParams, check_parameter, table
+from .params import PHYSICAL, Cord, LampreyParams, check_parameter, table
 
 _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
+"""Code of each scheme for the kernels, time step (s) and substeps by default."""
 
 DRIVES = ("brainstem", "residual", "motoneuron")
 """What drives the animal: its cord, its cord and motoneurons, motoneurons alone."""
 
 
-class Lamprey:
+class Lamprey(Animal):
     """The swimming lamprey of Ekeberg (1993): body, muscles, water, and the spinal cord in the loop.
 
     Its drive is, with ``drive="brainstem"``, the tonic level of the cord's excitation, its asymmetry (added on the
@@ -35,13 +47,16 @@ class Lamprey:
     ====================  ===============  =========  ===================================================
     name                  shape            unit       meaning
     ====================  ===============  =========  ===================================================
+    ``time``              ()               s
     ``centre``            (2,)             m          centre of mass
     ``centre_velocity``   (2,)             m/s
     ``link_angle``        (n,)             rad        of each link, head to tail, continuous
     ``link_rate``         (n,)             rad/s
+    ``yaw_rate``          ()               rad/s      of turning to the left: mean ``link_rate`` of the mass
     ``link_centre``       (n, 2)           m
     ``link_velocity``     (n, 2)           m/s
     ``joint_angle``       (n - 1,)         rad        link i+1 minus link i; positive is concave right
+    ``joint_rate``        (n - 1,)         rad/s
     ``head``, ``tail``    (2,)             m          ends of the body
     ``motoneuron``        (2, n - 1)       1          left and right, in force during the last step
     ``edge_cell``         (2, n - 1)       1/m        left and right: curvature where it stretches the side
@@ -75,9 +90,12 @@ class Lamprey:
         For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of the links.
     """
 
-    parameters: tuple[str, ...] = PARAMETERS
+    parameters = PHYSICAL
     check_parameter = staticmethod(check_parameter)
-    failures: Mapping[float, str] = {BENT: f"a joint was bent beyond {LIMIT:g} rad", BROKEN: "the state is not finite"}
+    failures: Mapping[float, str] = {
+        BENT: f"a joint was bent beyond {LARGEST_JOINT_ANGLE:g} rad",
+        BROKEN: "the state is not finite",
+    }
 
     def __init__(
         self,
@@ -91,13 +109,13 @@ class Lamprey:
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
         choice("drive", drive, DRIVES)
-        code, default, count = _SCHEMES[scheme]
+        code, default, substeps_of_scheme = _SCHEMES[scheme]
         self.params = LampreyParams() if params is None else params
         self.dt = default if dt is None else number("dt", dt, above=0)
-        self.substeps = count if substeps is None else substeps
+        self.substeps = substeps_of_scheme if substeps is None else substeps
         whole("substeps", self.substeps)
-        joint = scheme == "reference" and drive != "motoneuron"
-        if joint and self.substeps > 1:
+        together = scheme == "reference" and drive != "motoneuron"
+        if together and self.substeps > 1:
             raise ValueError(f"substeps must be 1, got {substeps!r}")
         whole("threads", threads)
         self.scheme, self.drive = scheme, drive
@@ -105,7 +123,7 @@ class Lamprey:
         activities = 2 * (n - 1)
         self.cord = None if drive == "motoneuron" else Cord() if cord is None else cord
         self.drive_size = {"brainstem": 3, "residual": 3 + activities, "motoneuron": activities}[drive]
-        steps = (code, self.dt, self.substeps)
+        self._share = np.asarray(self.params.mass) / np.sum(self.params.mass)
         if self.cord is None:
             self.state, work, kernels = np.dtype(body_fields(n)), body_work(n), BODY
             self._constants: tuple[Any, ...] = (self.params.links(),)
@@ -115,20 +133,26 @@ class Lamprey:
                 raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
             self.state = np.dtype(body_fields(n) + cord_fields(n, size))
             work = body_work(n) + cord_work(n, size, len(windows), max(max(w) for w in windows))
-            if joint:
+            if together:
                 work += reference_work(size)
-            kernels = REFERENCE if joint else CORD
-            self._constants = (self.params.links(), self.cord.record())
-        self._steps = steps
+            kernels = REFERENCE if together else CORD
+            self._cord_record = self.cord.record()
+            self._constants = (self.params.links(), self._cord_record)
+        # The kernel that takes cord and body together has one scheme, and no substeps.
+        self._before: tuple[int, ...] = () if together else (code,)
+        self._after: tuple[int, ...] = () if together else (self.substeps,)
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads)
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+            "time": lambda rows: rows["time"],
             "centre": lambda rows: rows["centre"],
             "centre_velocity": lambda rows: rows["centre_velocity"],
             "link_angle": lambda rows: rows["link_angle"],
             "link_rate": lambda rows: rows["link_rate"],
+            "yaw_rate": self.yaw_rate,
             "link_centre": lambda rows: rows["link_position"].swapaxes(1, 2),
             "link_velocity": lambda rows: rows["link_velocity"].swapaxes(1, 2),
             "joint_angle": lambda rows: np.diff(rows["link_angle"]),
+            "joint_rate": lambda rows: np.diff(rows["link_rate"]),
             "head": lambda rows: self.points(rows)[:, 0],
             "tail": lambda rows: self.points(rows)[:, -1],
             "motoneuron": lambda rows: rows["motoneuron"],
@@ -194,8 +218,8 @@ class Lamprey:
         if "link_angle" in given:
             fresh["link_angle"] = given["link_angle"]
         elif "joint_angle" in given or "heading" in given:
-            bend = given.get("joint_angle", np.zeros((count, n - 1)))
-            fresh["link_angle"] = headings(bend, given.get("heading", np.zeros(count)))
+            joint_angle = given.get("joint_angle", np.zeros((count, n - 1)))
+            fresh["link_angle"] = headings(joint_angle, given.get("heading", np.zeros(count)))
         if self.cord is not None:
             kick = given.get("kick", np.full(count, 0.1))
             fresh["excitation"][:, 0, 0] = np.maximum(kick, 0.0)[:, None]
@@ -207,7 +231,7 @@ class Lamprey:
 
     def _place(self, rows: NDArray[Any]) -> None:
         """Positions and velocities of the links that fit their angles and rates and the centre of mass."""
-        half, share = 0.5 * np.asarray(self.params.length), np.asarray(self.params.mass) / np.sum(self.params.mass)
+        half = 0.5 * np.asarray(self.params.length)
         phi, omega = rows["link_angle"], rows["link_rate"]
         for axis, along, across in ((0, np.cos(phi), -np.sin(phi)), (1, np.sin(phi), np.cos(phi))):
             for name, mean, step in (
@@ -216,7 +240,7 @@ class Lamprey:
             ):
                 place = np.zeros_like(step)
                 place[:, 1:] = np.cumsum(step[:, 1:] + step[:, :-1], 1)
-                rows[name][:, axis] = place + (rows[mean][:, axis] - np.sum(share * place, 1))[:, None]
+                rows[name][:, axis] = place + (rows[mean][:, axis] - np.sum(self._share * place, 1))[:, None]
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance ``rows[ids]`` by ``steps`` steps of ``dt`` with the drive (A, drive_size) held.
@@ -230,14 +254,15 @@ class Lamprey:
                 rows[name][ids] = drive[:, j]
             if self.drive == "residual":
                 rows["residual"][ids] = drive[:, 3:].reshape(-1, 2, self.links - 1)
-        code, dt, substeps = self._steps
-        self._stepper.advance(rows, ids, *self._constants, code, steps, dt, substeps)
+        self._stepper.advance(rows, ids, *self._constants, *self._before, steps, self.dt, *self._after)
 
-    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Signal ``name`` of the class table for all rows."""
-        if name not in self.signals:
-            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
-        return self.signals[name](rows)
+    def heading(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Direction (B,) rad in which the body points on the average of its mass."""
+        return np.sum(self._share * rows["link_angle"], 1) + np.pi
+
+    def yaw_rate(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Rate (B,) rad/s of `heading`, positive to the left."""
+        return np.sum(self._share * rows["link_rate"], 1)
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""
@@ -249,14 +274,14 @@ class Lamprey:
     def edge_cells(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Edge cells (B, 2, n - 1) 1/m of each side and joint, the curvature where it is stretched; Eq. 8."""
         length = np.asarray(self.params.length)
-        bend = -np.diff(rows["link_angle"]) * 2.0 / (length[1:] + length[:-1])
-        return np.maximum(np.stack([-bend, bend], 1), 0.0)
+        curvature = -np.diff(rows["link_angle"]) * 2.0 / (length[1:] + length[:-1])
+        return np.maximum(np.stack([-curvature, curvature], 1), 0.0)
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, 2, 4, S) of left and right EIN, CCIN, LIN and MN."""
         outputs = np.empty(rows["excitation"].shape)
         state = (rows[name] for name in ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain"))
-        neuron_outputs(*state, self._constants[1], outputs)
+        neuron_outputs(*state, self._cord_record, outputs)
         return outputs
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -264,5 +289,5 @@ class Lamprey:
         speed = np.sum(np.asarray(self.params.mass) * np.sum(rows["link_velocity"] ** 2, 1), 1)
         spin = np.sum(np.asarray(self.params.inertia) * rows["link_rate"] ** 2, 1)
         level = rows["motoneuron"].sum(1) + rows["tonic_stiffness"][:, None]
-        bend = rows["muscle_stiffness"][:, None] * level * np.diff(rows["link_angle"]) ** 2
-        return 0.5 * (speed + spin + np.sum(bend, 1))
+        elastic = rows["muscle_stiffness"][:, None] * level * np.diff(rows["link_angle"]) ** 2
+        return 0.5 * (speed + spin + np.sum(elastic, 1))

@@ -13,17 +13,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.jit import batch_kernel, kernel, prange, sincos
-from ..core.lanes import gather, scatter
+from ..core.jit import kernel, sincos
+from ..core.lanes import batch_kernel
 
 BENT, BROKEN = 1.0, 2.0
-"""Status codes: a joint beyond ``LIMIT``; the state is not finite."""
+"""Status codes: a joint beyond ``LARGEST_JOINT_ANGLE``; the state is not finite."""
 
-LIMIT = 2.0
-"""Largest joint angle, rad; of bodies bent further the paper says nothing."""
+LARGEST_JOINT_ANGLE = 2.0
+"""Of either sign, rad; of bodies bent further the paper says nothing."""
 
 EULER, IMPLICIT, RUNGE_KUTTA = 0, 1, 2
 """Schemes: the paper's; linearly implicit; fourth order, for reference."""
+
+X, Y, ANGLE = 0, 1, 2
+"""What a link has of its own: two components along the axes of the world, and an angle."""
+
+XX, XY, YY = 0, 1, 2
+"""Entries of a symmetric 2x2 matrix."""
+
+LEFT, RIGHT = 0, 1
+"""Sides of the animal."""
 
 PARAMETERS = ("muscle_gain", "muscle_stiffness", "tonic_stiffness", "damping", "water", "feedback")
 
@@ -36,7 +45,7 @@ def body_fields(n: int) -> list[tuple]:
     ``motoneuron`` (left; right) of every joint, held since the last neural step; ``work`` J, positive
     work of the active muscles since the last ``advance`` began; then the physical parameters:
     ``muscle_gain`` alpha and ``muscle_stiffness`` beta N m, ``tonic_stiffness`` gamma, ``damping``
-    delta N m s (Eq. 7), ``water``, the factor on both drag coefficients, ``feedback``, the strength of the
+    delta N m s (Eq. 7), ``water``, the factor on both drag coefficients, ``feedback`` m, the strength of the
     edge cells' synapse (Table 2), and ``current`` (x; y) m/s, the velocity of the water.
     """
     return [
@@ -64,36 +73,50 @@ def links_dtype(n: int) -> np.dtype:
 def body_work(n: int) -> list[tuple]:
     """Scratch fields of the mechanics."""
     return [
-        ("s", "f8", (n,)),
-        ("c", "f8", (n,)),
-        ("torque", "f8", (n + 1,)),  # of the joint before link i; 0 at the ends
-        ("motion", "f8", (3, n)),  # accelerations or speeds of x, y, angle
-        ("lever", "f8", (3, n)),  # K_i of a link: xx, xy, yy
-        ("lower", "f8", (n, 4)),  # factor L of Eq. 12's matrix, a row per joint
-        ("inverse", "f8", (n, 3)),  # 1/D: xx, xy, yy; row j+1 for joint j, and none before the first
-        ("gap", "f8", (n, 2)),  # right-hand side of Eq. 12, a row per joint
-        ("force", "f8", (n + 1, 2)),  # of link i on link i-1; 0 at the ends
-        ("viscous", "f8", (n + 1,)),  # derivative of a joint's impulse by its rate
-        ("upper", "f8", (n, 9)),  # factors of the implicit scheme's elimination
-        ("z", "f8", (n, 3)),
-        ("schur", "f8", (9,)),  # what reaches the next link
-        ("start", "f8", (2, n + 2)),  # angles and centre, and their speeds, when a Runge-Kutta step begins
-        ("slope", "f8", (2, n + 2)),  # weighted mean of their derivatives
+        ("sine", "f8", (n,)),  # of the links' angles
+        ("cosine", "f8", (n,)),
+        ("torque", "f8", (n + 1,)),  # of the joint before link i, N m; 0 at the ends
+        ("motion", "f8", (3, n)),  # accelerations or speeds of loose links: X, Y, ANGLE
+        ("gap", "f8", (n, 2)),  # right-hand side of Eq. 12, a row per joint: X, Y
+        ("mean", "f8", (2,)),  # over the mass of the body: X, Y
+        # Eq. 12
+        ("lever", "f8", (3, n)),  # K_i of a link: XX, XY, YY
+        ("lower", "f8", (n, 2, 2)),  # factor L of the matrix, a block per joint
+        ("inverse", "f8", (n, 3)),  # 1/D: XX, XY, YY; row j+1 for joint j, and none before the first
+        ("force", "f8", (n + 1, 2)),  # of link i on link i-1: X, Y; 0 at the ends
+        # Implicit scheme
+        ("viscous", "f8", (n + 1,)),  # derivative of a joint's angular impulse by its rate; 0 at the ends
+        ("mobility", "f8", (3, n)),  # (m + dt D)^-1 of a link in water: XX, XY, YY
+        ("schur", "f8", (3, 3)),  # what the links before add to the matrix of the next: X, Y, ANGLE
+        ("schur_side", "f8", (3,)),  # and to its right-hand side
+        ("side", "f8", (n, 3)),  # eliminated right-hand side: impulse X, Y behind a link, and its rate, ANGLE
+        ("rate_factor", "f8", (n, 3)),  # of impulse X, Y behind a link and of the next rate, ANGLE, in its rate
+        ("impulse_factor", "f8", (n, 2, 3)),  # of the next impulse X, Y and the next rate, ANGLE, in impulse X, Y
+        ("impulse", "f8", (n + 1, 2)),  # of link i on link i-1: X, Y, N s; 0 at the ends
+        # Runge-Kutta: where a step begins, and the weighted mean of the derivatives
+        ("start_angle", "f8", (n,)),
+        ("start_rate", "f8", (n,)),
+        ("start_centre", "f8", (2,)),
+        ("start_velocity", "f8", (2,)),
+        ("slope_angle", "f8", (n,)),
+        ("slope_rate", "f8", (n,)),
+        ("slope_centre", "f8", (2,)),
+        ("slope_velocity", "f8", (2,)),
     ]
 
 
 @kernel
 def orient(xs, ks):
-    """Write the sines and cosines of the links' angles into ``s`` and ``c``."""
+    """Write the sines and cosines of the links' angles into ``sine`` and ``cosine``."""
     x, k = xs[0], ks[0]
     n, lanes = x.link_angle.shape
     for i in range(n):
         for e in range(lanes):
-            k.s[i, e], k.c[i, e] = sincos(x.link_angle[i, e])
+            k.sine[i, e], k.cosine[i, e] = sincos(x.link_angle[i, e])
 
 
 @kernel
-def factor(ks, links):
+def factorise(ks, links):
     """Factorise G^T M^-1 G = L D L^T, Ekeberg (1993), Eq. 12.
 
     The matrix couples neighbouring joints only, by 2x2 blocks: with n_i = (-sin, cos) phi_i and
@@ -102,12 +125,12 @@ def factor(ks, links):
     Parameters
     ----------
     ks : (1,) record of scratch space in lanes
-        After :func:`orient`. ``lever``, ``lower`` and ``inverse`` are written.
+        After :func:`orient`. ``lever``, ``lower`` and ``inverse`` (all 1/kg, ``inverse`` kg) are written.
     links : (1,) record of ``links_dtype(n)``
     """
     k, p = ks[0], links[0]
-    n, lanes = k.s.shape
-    s, c, xx, xy, yy = k.s, k.c, k.lever[0], k.lever[1], k.lever[2]
+    n, lanes = k.sine.shape
+    s, c, xx, xy, yy = k.sine, k.cosine, k.lever[XX], k.lever[XY], k.lever[YY]
     low, inv = k.lower, k.inverse
     for i in range(n):
         lever = p.half[i] * p.half[i] * p.inverse_inertia[i]
@@ -116,20 +139,20 @@ def factor(ks, links):
             xy[i, e] = -lever * s[i, e] * c[i, e]
             yy[i, e] = lever * c[i, e] * c[i, e]
     for e in range(lanes):
-        inv[0, 0, e] = inv[0, 1, e] = inv[0, 2, e] = 0.0
+        inv[0, XX, e] = inv[0, XY, e] = inv[0, YY, e] = 0.0
     for j in range(n - 1):
         mass0, mass = p.inverse_mass[j], p.inverse_mass[j] + p.inverse_mass[j + 1]
         for e in range(lanes):
             bxx, bxy, byy = xx[j, e] - mass0, xy[j, e], yy[j, e] - mass0
-            ixx, ixy, iyy = inv[j, 0, e], inv[j, 1, e], inv[j, 2, e]
+            ixx, ixy, iyy = inv[j, XX, e], inv[j, XY, e], inv[j, YY, e]
             lxx, lxy = bxx * ixx + bxy * ixy, bxx * ixy + bxy * iyy
             lyx, lyy = bxy * ixx + byy * ixy, bxy * ixy + byy * iyy
             dxx = mass + xx[j, e] + xx[j + 1, e] - (lxx * bxx + lxy * bxy)
             dxy = xy[j, e] + xy[j + 1, e] - (lxx * bxy + lxy * byy)
             dyy = mass + yy[j, e] + yy[j + 1, e] - (lyx * bxy + lyy * byy)
             scale = 1.0 / (dxx * dyy - dxy * dxy)
-            low[j, 0, e], low[j, 1, e], low[j, 2, e], low[j, 3, e] = lxx, lxy, lyx, lyy
-            inv[j + 1, 0, e], inv[j + 1, 1, e], inv[j + 1, 2, e] = scale * dyy, -scale * dxy, scale * dxx
+            low[j, X, X, e], low[j, X, Y, e], low[j, Y, X, e], low[j, Y, Y, e] = lxx, lxy, lyx, lyy
+            inv[j + 1, XX, e], inv[j + 1, XY, e], inv[j + 1, YY, e] = scale * dyy, -scale * dxy, scale * dxx
 
 
 @kernel
@@ -142,41 +165,42 @@ def join(ks, links):
     Parameters
     ----------
     ks : (1,) record of scratch space in lanes
-        After :func:`factor`. ``motion`` holds q (x; y; angle) and is changed; ``gap`` holds pi, a row per
-        joint, and is lost; row j+1 of ``force`` becomes F_j, which acts on link j and, reversed, on link j+1.
+        After :func:`factorise`. ``motion`` holds q (m/s^2 and rad/s^2, or m/s and rad/s) and is changed; ``gap``
+        holds pi, a row per joint, and is lost; row j+1 of ``force`` becomes F_j (N, or N s), which acts on link j
+        and, reversed, on link j+1.
     links : (1,) record of ``links_dtype(n)``
     """
     k, p = ks[0], links[0]
-    n, lanes = k.s.shape
-    s, c, low, inv, gap, force = k.s, k.c, k.lower, k.inverse, k.gap, k.force
-    qx, qy, qw = k.motion[0], k.motion[1], k.motion[2]
+    n, lanes = k.sine.shape
+    s, c, low, inv, gap, force = k.sine, k.cosine, k.lower, k.inverse, k.gap, k.force
+    qx, qy, qw = k.motion[X], k.motion[Y], k.motion[ANGLE]
     for j in range(n - 1):
         i, h0, h1 = j + 1, p.half[j], p.half[j + 1]
         for e in range(lanes):
             out0, out1 = h0 * qw[j, e], h1 * qw[i, e]
-            gap[j, 0, e] += out0 * s[j, e] + out1 * s[i, e] - (qx[j, e] - qx[i, e])
-            gap[j, 1, e] -= out0 * c[j, e] + out1 * c[i, e] + (qy[j, e] - qy[i, e])
+            gap[j, X, e] += out0 * s[j, e] + out1 * s[i, e] - (qx[j, e] - qx[i, e])
+            gap[j, Y, e] -= out0 * c[j, e] + out1 * c[i, e] + (qy[j, e] - qy[i, e])
     for j in range(1, n - 1):
         for e in range(lanes):
-            gx, gy = gap[j - 1, 0, e], gap[j - 1, 1, e]
-            gap[j, 0, e] -= low[j, 0, e] * gx + low[j, 1, e] * gy
-            gap[j, 1, e] -= low[j, 2, e] * gx + low[j, 3, e] * gy
+            gx, gy = gap[j - 1, X, e], gap[j - 1, Y, e]
+            gap[j, X, e] -= low[j, X, X, e] * gx + low[j, X, Y, e] * gy
+            gap[j, Y, e] -= low[j, Y, X, e] * gx + low[j, Y, Y, e] * gy
     for e in range(lanes):
-        force[0, 0, e] = force[0, 1, e] = force[n, 0, e] = force[n, 1, e] = 0.0
+        force[0, X, e] = force[0, Y, e] = force[n, X, e] = force[n, Y, e] = 0.0
     for j in range(n - 1):
         for e in range(lanes):
-            gx, gy = gap[j, 0, e], gap[j, 1, e]
-            force[j + 1, 0, e] = inv[j + 1, 0, e] * gx + inv[j + 1, 1, e] * gy
-            force[j + 1, 1, e] = inv[j + 1, 1, e] * gx + inv[j + 1, 2, e] * gy
+            gx, gy = gap[j, X, e], gap[j, Y, e]
+            force[j + 1, X, e] = inv[j + 1, XX, e] * gx + inv[j + 1, XY, e] * gy
+            force[j + 1, Y, e] = inv[j + 1, XY, e] * gx + inv[j + 1, YY, e] * gy
     for j in range(n - 2, 0, -1):
         for e in range(lanes):
-            fx, fy = force[j + 1, 0, e], force[j + 1, 1, e]
-            force[j, 0, e] -= low[j, 0, e] * fx + low[j, 2, e] * fy
-            force[j, 1, e] -= low[j, 1, e] * fx + low[j, 3, e] * fy
+            fx, fy = force[j + 1, X, e], force[j + 1, Y, e]
+            force[j, X, e] -= low[j, X, X, e] * fx + low[j, Y, X, e] * fy
+            force[j, Y, e] -= low[j, X, Y, e] * fx + low[j, Y, Y, e] * fy
     for i in range(n):
         light, lever = p.inverse_mass[i], p.inverse_inertia[i] * p.half[i]
         for e in range(lanes):
-            fx0, fy0, fx1, fy1 = force[i, 0, e], force[i, 1, e], force[i + 1, 0, e], force[i + 1, 1, e]
+            fx0, fy0, fx1, fy1 = force[i, X, e], force[i, Y, e], force[i + 1, X, e], force[i + 1, Y, e]
             qx[i, e] += light * (fx1 - fx0)
             qy[i, e] += light * (fy1 - fy0)
             qw[i, e] += lever * ((fy0 + fy1) * c[i, e] - (fx0 + fx1) * s[i, e])
@@ -198,20 +222,20 @@ def accelerate(xs, ks, links):
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
-    s, c, phi, omega, m, torque = k.s, k.c, x.link_angle, x.link_rate, x.motoneuron, k.torque
-    vx, vy = x.link_velocity[0], x.link_velocity[1]
-    ax, ay, aw = k.motion[0], k.motion[1], k.motion[2]
+    s, c, phi, omega, m, torque = k.sine, k.cosine, x.link_angle, x.link_rate, x.motoneuron, k.torque
+    vx, vy = x.link_velocity[X], x.link_velocity[Y]
+    ax, ay, aw = k.motion[X], k.motion[Y], k.motion[ANGLE]
     for e in range(lanes):
         torque[0, e] = torque[n, e] = 0.0
     for j in range(n - 1):
         i, h0, h1 = j + 1, p.half[j], p.half[j + 1]
         for e in range(lanes):
             w0, w1 = omega[j, e], omega[i, e]
-            stiffness = x.muscle_stiffness[e] * (m[0, j, e] + m[1, j, e] + x.tonic_stiffness[e])
-            active = x.muscle_gain[e] * (m[0, j, e] - m[1, j, e])
+            stiffness = x.muscle_stiffness[e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[e])
+            active = x.muscle_gain[e] * (m[LEFT, j, e] - m[RIGHT, j, e])
             torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e]) + x.damping[e] * (w1 - w0)
-            k.gap[j, 0, e] = h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e]
-            k.gap[j, 1, e] = h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e]
+            k.gap[j, X, e] = h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e]
+            k.gap[j, Y, e] = h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e]
     for i in range(n):
         light, turn, parallel, perpendicular = (
             p.inverse_mass[i],
@@ -220,7 +244,7 @@ def accelerate(xs, ks, links):
             p.drag_perpendicular[i],
         )
         for e in range(lanes):
-            sin, cos, ux, uy = s[i, e], c[i, e], vx[i, e] - x.current[0, e], vy[i, e] - x.current[1, e]
+            sin, cos, ux, uy = s[i, e], c[i, e], vx[i, e] - x.current[X, e], vy[i, e] - x.current[Y, e]
             par = ux * cos + uy * sin
             perp = uy * cos - ux * sin
             w_par = -x.water[e] * parallel * par * abs(par)
@@ -228,12 +252,12 @@ def accelerate(xs, ks, links):
             ax[i, e] = light * (w_par * cos - w_perp * sin)
             ay[i, e] = light * (w_par * sin + w_perp * cos)
             aw[i, e] = turn * (torque[i + 1, e] - torque[i, e])
-    factor(ks, links)
+    factorise(ks, links)
     join(ks, links)
 
 
 @kernel
-def centre(qx, qy, share, mean):
+def mass_mean(qx, qy, share, mean):
     """Mean over the mass of the body.
 
     Parameters
@@ -246,52 +270,52 @@ def centre(qx, qy, share, mean):
     """
     n, lanes = qx.shape
     for e in range(lanes):
-        mean[0, e] = mean[1, e] = 0.0
+        mean[X, e] = mean[Y, e] = 0.0
     for i in range(n):
         for e in range(lanes):
-            mean[0, e] += share[i] * qx[i, e]
-            mean[1, e] += share[i] * qy[i, e]
+            mean[X, e] += share[i] * qx[i, e]
+            mean[Y, e] += share[i] * qy[i, e]
 
 
 @kernel
-def place(xs, ks, links):
-    """Write the ``link_position`` that fits ``link_angle`` and ``centre``; Ekeberg (1993), section 3.6.
+def set_positions(xs, ks, links):
+    """Write the ``link_position`` (m) that fits ``link_angle`` and ``centre``; Ekeberg (1993), section 3.6.
 
     After :func:`orient`.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
-    px, py, s, c = x.link_position[0], x.link_position[1], k.s, k.c
+    px, py, s, c = x.link_position[X], x.link_position[Y], k.sine, k.cosine
     for e in range(lanes):
         px[0, e] = py[0, e] = 0.0
     for i in range(1, n):
         for e in range(lanes):
             px[i, e] = px[i - 1, e] + p.half[i - 1] * c[i - 1, e] + p.half[i] * c[i, e]
             py[i, e] = py[i - 1, e] + p.half[i - 1] * s[i - 1, e] + p.half[i] * s[i, e]
-    centre(px, py, p.share, k.gap[0])
+    mass_mean(px, py, p.share, k.mean)
     for i in range(n):
         for e in range(lanes):
-            px[i, e] += x.centre[0, e] - k.gap[0, 0, e]
-            py[i, e] += x.centre[1, e] - k.gap[0, 1, e]
+            px[i, e] += x.centre[X, e] - k.mean[X, e]
+            py[i, e] += x.centre[Y, e] - k.mean[Y, e]
 
 
 @kernel
-def carry(xs, ks, links):
-    """Write the ``link_velocity`` that fits ``link_rate`` and ``centre_velocity``; after :func:`orient`."""
+def set_velocities(xs, ks, links):
+    """Write the ``link_velocity`` (m/s) that fits ``link_rate`` and ``centre_velocity``; after :func:`orient`."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
-    vx, vy, w, s, c = x.link_velocity[0], x.link_velocity[1], x.link_rate, k.s, k.c
+    vx, vy, w, s, c = x.link_velocity[X], x.link_velocity[Y], x.link_rate, k.sine, k.cosine
     for e in range(lanes):
         vx[0, e] = vy[0, e] = 0.0
     for i in range(1, n):
         for e in range(lanes):
             vx[i, e] = vx[i - 1, e] - p.half[i - 1] * w[i - 1, e] * s[i - 1, e] - p.half[i] * w[i, e] * s[i, e]
             vy[i, e] = vy[i - 1, e] + p.half[i - 1] * w[i - 1, e] * c[i - 1, e] + p.half[i] * w[i, e] * c[i, e]
-    centre(vx, vy, p.share, k.gap[0])
+    mass_mean(vx, vy, p.share, k.mean)
     for i in range(n):
         for e in range(lanes):
-            vx[i, e] += x.centre_velocity[0, e] - k.gap[0, 0, e]
-            vy[i, e] += x.centre_velocity[1, e] - k.gap[0, 1, e]
+            vx[i, e] += x.centre_velocity[X, e] - k.mean[X, e]
+            vy[i, e] += x.centre_velocity[Y, e] - k.mean[Y, e]
 
 
 @kernel
@@ -317,25 +341,169 @@ def euler(xs, ks, links, steps, dt):
         accelerate(xs, ks, links)
         for i in range(n):
             for e in range(lanes):
-                position[0, i, e] += dt * velocity[0, i, e]
-                position[1, i, e] += dt * velocity[1, i, e]
+                position[X, i, e] += dt * velocity[X, i, e]
+                position[Y, i, e] += dt * velocity[Y, i, e]
                 phi[i, e] += dt * omega[i, e]
-                velocity[0, i, e] += dt * a[0, i, e]
-                velocity[1, i, e] += dt * a[1, i, e]
-                omega[i, e] += dt * a[2, i, e]
+                velocity[X, i, e] += dt * a[X, i, e]
+                velocity[Y, i, e] += dt * a[Y, i, e]
+                omega[i, e] += dt * a[ANGLE, i, e]
     orient(xs, ks)
-    factor(ks, links)
-    centre(position[0], position[1], p.share, x.centre)
-    place(xs, ks, links)
+    factorise(ks, links)
+    mass_mean(position[X], position[Y], p.share, x.centre)
+    set_positions(xs, ks, links)
     for i in range(n):
         for e in range(lanes):
-            a[0, i, e], a[1, i, e], a[2, i, e] = velocity[0, i, e], velocity[1, i, e], omega[i, e]
-            k.gap[i, 0, e] = k.gap[i, 1, e] = 0.0
+            a[X, i, e], a[Y, i, e], a[ANGLE, i, e] = velocity[X, i, e], velocity[Y, i, e], omega[i, e]
+            k.gap[i, X, e] = k.gap[i, Y, e] = 0.0
     join(ks, links)
     for i in range(n):
         for e in range(lanes):
-            velocity[0, i, e], velocity[1, i, e], omega[i, e] = a[0, i, e], a[1, i, e], a[2, i, e]
-    centre(velocity[0], velocity[1], p.share, x.centre_velocity)
+            velocity[X, i, e], velocity[Y, i, e], omega[i, e] = a[X, i, e], a[Y, i, e], a[ANGLE, i, e]
+    mass_mean(velocity[X], velocity[Y], p.share, x.centre_velocity)
+
+
+@kernel
+def load(xs, ks, links, dt):
+    """Muscles and water of an implicit step of ``dt`` (s); the scheme is ours.
+
+    After :func:`orient` and :func:`set_velocities`. Written are ``torque`` (N m) without its damping, ``viscous``
+    (N m s, what damping and stiffness take of the new rates), ``gap`` (m/s), the ``mobility`` of every link (1/kg),
+    and in ``motion`` the velocities (m/s) that drag, -lambda |v_old| v_new, would leave loose links.
+    """
+    x, k, p = xs[0], ks[0], links[0]
+    n, lanes = x.link_angle.shape
+    s, c, phi, omega, m = k.sine, k.cosine, x.link_angle, x.link_rate, x.motoneuron
+    vx, vy = x.link_velocity[X], x.link_velocity[Y]
+    ux, uy, torque, viscous = k.motion[X], k.motion[Y], k.torque, k.viscous
+    gxx, gxy, gyy, gap = k.mobility[XX], k.mobility[XY], k.mobility[YY], k.gap
+    for e in range(lanes):
+        torque[0, e] = torque[n, e] = viscous[0, e] = viscous[n, e] = 0.0
+    for j in range(n - 1):
+        i, h0, h1 = j + 1, p.half[j], p.half[j + 1]
+        for e in range(lanes):
+            w0, w1 = omega[j, e], omega[i, e]
+            stiffness = x.muscle_stiffness[e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[e])
+            active = x.muscle_gain[e] * (m[LEFT, j, e] - m[RIGHT, j, e])
+            torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e])
+            viscous[i, e] = dt * (x.damping[e] + dt * stiffness)
+            gap[j, X, e] = dt * (h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e])
+            gap[j, Y, e] = dt * (h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e])
+    for i in range(n):
+        mass, parallel, perpendicular = (
+            1.0 / p.inverse_mass[i],
+            dt * p.drag_parallel[i],
+            dt * p.drag_perpendicular[i],
+        )
+        for e in range(lanes):
+            sin, cos, wx, wy = s[i, e], c[i, e], x.current[X, e], x.current[Y, e]
+            par, perp = vx[i, e] * cos + vy[i, e] * sin, vy[i, e] * cos - vx[i, e] * sin
+            w_par, w_perp = wx * cos + wy * sin, wy * cos - wx * sin
+            d_par = x.water[e] * parallel * abs(par - w_par)
+            d_perp = x.water[e] * perpendicular * abs(perp - w_perp)
+            g_par, g_perp = 1.0 / (mass + d_par), 1.0 / (mass + d_perp)
+            u_par, u_perp = g_par * (mass * par + d_par * w_par), g_perp * (mass * perp + d_perp * w_perp)
+            ux[i, e] = u_par * cos - u_perp * sin
+            uy[i, e] = u_par * sin + u_perp * cos
+            gxx[i, e] = g_par * cos * cos + g_perp * sin * sin
+            gxy[i, e] = (g_par - g_perp) * sin * cos
+            gyy[i, e] = g_par * sin * sin + g_perp * cos * cos
+
+
+@kernel
+def eliminate(xs, ks, links, dt):
+    """Eliminate rates and impulses of an implicit step of ``dt`` (s) from head to tail, by blocks of 1 + 2.
+
+    After :func:`load`. Link i has its rate omega_i and the impulse F_i in the joint behind it; both are expressed by
+    those of the next link, with ``rate_factor``, ``impulse_factor`` and ``side``. What is left for the last link
+    stands in ``schur`` and ``schur_side``.
+    """
+    x, k, p = xs[0], ks[0], links[0]
+    n, lanes = x.link_angle.shape
+    s, c, omega, ux, uy, torque, viscous = k.sine, k.cosine, x.link_rate, k.motion[X], k.motion[Y], k.torque, k.viscous
+    gxx, gxy, gyy, gap = k.mobility[XX], k.mobility[XY], k.mobility[YY], k.gap
+    schur, schur_side, side, rate, impulse = k.schur, k.schur_side, k.side, k.rate_factor, k.impulse_factor
+    for e in range(lanes):
+        schur[X, X, e] = schur[X, Y, e] = schur[Y, Y, e] = 0.0
+        schur[X, ANGLE, e] = schur[Y, ANGLE, e] = schur[ANGLE, ANGLE, e] = 0.0
+        schur_side[X, e] = schur_side[Y, e] = schur_side[ANGLE, e] = 0.0
+    for i in range(n - 1):
+        h0, h1, inertia = p.half[i], p.half[i + 1], 1.0 / p.inverse_inertia[i]
+        for e in range(lanes):
+            hxx, hxy, hyy, couple = gxx[i + 1, e], gxy[i + 1, e], gyy[i + 1, e], -viscous[i + 1, e]
+            # The rate.
+            d = 1.0 / (schur[ANGLE, ANGLE, e] + inertia + viscous[i, e] + viscous[i + 1, e])
+            wx, wy = schur[X, ANGLE, e] + h0 * s[i, e], schur[Y, ANGLE, e] - h0 * c[i, e]
+            bw = schur_side[ANGLE, e] + inertia * omega[i, e] + dt * (torque[i + 1, e] - torque[i, e])
+            fx, fy, fw = wx * d, wy * d, couple * d
+            # The impulse behind the link.
+            xx = schur[X, X, e] - gxx[i, e] - hxx - fx * wx
+            xy = schur[X, Y, e] - gxy[i, e] - hxy - fx * wy
+            yy = schur[Y, Y, e] - gyy[i, e] - hyy - fy * wy
+            xw, yw = h1 * s[i + 1, e] - fx * couple, -h1 * c[i + 1, e] - fy * couple
+            bx = schur_side[X, e] + ux[i, e] - ux[i + 1, e] - gap[i, X, e] - fx * bw
+            by = schur_side[Y, e] + uy[i, e] - uy[i + 1, e] - gap[i, Y, e] - fy * bw
+            r = 1.0 / (xx * yy - xy * xy)
+            ixx, ixy, iyy = r * yy, -r * xy, r * xx
+            pxw, pyw = ixx * xw + ixy * yw, ixy * xw + iyy * yw
+            pxx, pyx = ixx * hxx + ixy * hxy, ixy * hxx + iyy * hxy
+            pxy, pyy = ixx * hxy + ixy * hyy, ixy * hxy + iyy * hyy
+            zx, zy = ixx * bx + ixy * by, ixy * bx + iyy * by
+            # What both add to the next link.
+            schur[ANGLE, ANGLE, e] = -fw * couple - xw * pxw - yw * pyw
+            schur[X, ANGLE, e] = -xw * pxx - yw * pyx
+            schur[Y, ANGLE, e] = -xw * pxy - yw * pyy
+            schur[X, X, e] = -hxx * pxx - hxy * pyx
+            schur[X, Y, e] = -hxx * pxy - hxy * pyy
+            schur[Y, Y, e] = -hxy * pxy - hyy * pyy
+            schur_side[ANGLE, e] = -fw * bw - xw * zx - yw * zy
+            schur_side[X, e] = -hxx * zx - hxy * zy
+            schur_side[Y, e] = -hxy * zx - hyy * zy
+            side[i, ANGLE, e], side[i, X, e], side[i, Y, e] = d * bw, zx, zy
+            rate[i, X, e], rate[i, Y, e], rate[i, ANGLE, e] = fx, fy, fw
+            impulse[i, X, ANGLE, e], impulse[i, X, X, e], impulse[i, X, Y, e] = pxw, pxx, pxy
+            impulse[i, Y, ANGLE, e], impulse[i, Y, X, e], impulse[i, Y, Y, e] = pyw, pyx, pyy
+
+
+@kernel
+def substitute(xs, ks, links, dt):
+    """Find the new ``link_rate`` (rad/s) and ``impulse`` (N s) of an implicit step from tail to head.
+
+    After :func:`eliminate`.
+    """
+    x, k, p = xs[0], ks[0], links[0]
+    n, lanes = x.link_angle.shape
+    omega, impulse, side, rate, factor = x.link_rate, k.impulse, k.side, k.rate_factor, k.impulse_factor
+    inertia = 1.0 / p.inverse_inertia[n - 1]
+    for e in range(lanes):
+        bw = k.schur_side[ANGLE, e] + inertia * omega[n - 1, e] - dt * k.torque[n - 1, e]
+        omega[n - 1, e] = bw / (k.schur[ANGLE, ANGLE, e] + inertia + k.viscous[n - 1, e])
+        impulse[n, X, e] = impulse[n, Y, e] = impulse[0, X, e] = impulse[0, Y, e] = 0.0
+    for i in range(n - 2, -1, -1):
+        for e in range(lanes):
+            w, jx, jy = omega[i + 1, e], impulse[i + 2, X, e], impulse[i + 2, Y, e]
+            fx = side[i, X, e] - factor[i, X, ANGLE, e] * w - factor[i, X, X, e] * jx - factor[i, X, Y, e] * jy
+            fy = side[i, Y, e] - factor[i, Y, ANGLE, e] * w - factor[i, Y, X, e] * jx - factor[i, Y, Y, e] * jy
+            impulse[i + 1, X, e], impulse[i + 1, Y, e] = fx, fy
+            omega[i, e] = side[i, ANGLE, e] - rate[i, X, e] * fx - rate[i, Y, e] * fy - rate[i, ANGLE, e] * w
+
+
+@kernel
+def move(xs, ks, links, dt):
+    """End an implicit step of ``dt`` (s): velocities under the impulses, and angles and centre with the new speeds."""
+    x, k, p = xs[0], ks[0], links[0]
+    n, lanes = x.link_angle.shape
+    vx, vy, ux, uy = x.link_velocity[X], x.link_velocity[Y], k.motion[X], k.motion[Y]
+    gxx, gxy, gyy, impulse = k.mobility[XX], k.mobility[XY], k.mobility[YY], k.impulse
+    for i in range(n):
+        for e in range(lanes):
+            jx, jy = impulse[i + 1, X, e] - impulse[i, X, e], impulse[i + 1, Y, e] - impulse[i, Y, e]
+            vx[i, e] = ux[i, e] + gxx[i, e] * jx + gxy[i, e] * jy
+            vy[i, e] = uy[i, e] + gxy[i, e] * jx + gyy[i, e] * jy
+            x.link_angle[i, e] += dt * x.link_rate[i, e]
+    mass_mean(vx, vy, p.share, x.centre_velocity)
+    for e in range(lanes):
+        x.centre[X, e] += dt * x.centre_velocity[X, e]
+        x.centre[Y, e] += dt * x.centre_velocity[Y, e]
 
 
 @kernel
@@ -356,114 +524,34 @@ def implicit(xs, ks, links, steps, dt):
     steps : int
     dt : float, s
     """
-    x, k, p = xs[0], ks[0], links[0]
-    n, lanes = x.link_angle.shape
-    s, c, phi, omega, m = k.s, k.c, x.link_angle, x.link_rate, x.motoneuron
-    vx, vy = x.link_velocity[0], x.link_velocity[1]
-    ux, uy, torque, viscous = k.motion[0], k.motion[1], k.torque, k.viscous
-    gxx, gxy, gyy, gap, upper, z, schur = k.lever[0], k.lever[1], k.lever[2], k.gap, k.upper, k.z, k.schur
     for _ in range(steps):
         orient(xs, ks)
-        carry(xs, ks, links)
-        for e in range(lanes):
-            torque[0, e] = torque[n, e] = viscous[0, e] = viscous[n, e] = 0.0
-        for j in range(n - 1):
-            i, h0, h1 = j + 1, p.half[j], p.half[j + 1]
-            for e in range(lanes):
-                w0, w1 = omega[j, e], omega[i, e]
-                stiffness = x.muscle_stiffness[e] * (m[0, j, e] + m[1, j, e] + x.tonic_stiffness[e])
-                active = x.muscle_gain[e] * (m[0, j, e] - m[1, j, e])
-                torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e])
-                viscous[i, e] = dt * (x.damping[e] + dt * stiffness)
-                gap[j, 0, e] = dt * (h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e])
-                gap[j, 1, e] = dt * (h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e])
-        for i in range(n):
-            mass, parallel, perpendicular = (
-                1.0 / p.inverse_mass[i],
-                dt * p.drag_parallel[i],
-                dt * p.drag_perpendicular[i],
-            )
-            for e in range(lanes):
-                sin, cos, wx, wy = s[i, e], c[i, e], x.current[0, e], x.current[1, e]
-                par, perp = vx[i, e] * cos + vy[i, e] * sin, vy[i, e] * cos - vx[i, e] * sin
-                w_par, w_perp = wx * cos + wy * sin, wy * cos - wx * sin
-                d_par = x.water[e] * parallel * abs(par - w_par)
-                d_perp = x.water[e] * perpendicular * abs(perp - w_perp)
-                g_par, g_perp = 1.0 / (mass + d_par), 1.0 / (mass + d_perp)
-                u_par, u_perp = g_par * (mass * par + d_par * w_par), g_perp * (mass * perp + d_perp * w_perp)
-                ux[i, e] = u_par * cos - u_perp * sin
-                uy[i, e] = u_par * sin + u_perp * cos
-                gxx[i, e] = g_par * cos * cos + g_perp * sin * sin
-                gxy[i, e] = (g_par - g_perp) * sin * cos
-                gyy[i, e] = g_par * sin * sin + g_perp * cos * cos
-        for a in range(9):
-            for e in range(lanes):
-                schur[a, e] = 0.0
-        for i in range(n - 1):
-            h0, h1, inertia = p.half[i], p.half[i + 1], 1.0 / p.inverse_inertia[i]
-            for e in range(lanes):
-                hxx, hxy, hyy, couple = gxx[i + 1, e], gxy[i + 1, e], gyy[i + 1, e], -viscous[i + 1, e]
-                d = 1.0 / (schur[0, e] + inertia + viscous[i, e] + viscous[i + 1, e])
-                wx, wy = schur[1, e] + h0 * s[i, e], schur[2, e] - h0 * c[i, e]
-                bw = schur[6, e] + inertia * omega[i, e] + dt * (torque[i + 1, e] - torque[i, e])
-                fx, fy, fw = wx * d, wy * d, couple * d
-                xx = schur[3, e] - gxx[i, e] - hxx - fx * wx
-                xy = schur[4, e] - gxy[i, e] - hxy - fx * wy
-                yy = schur[5, e] - gyy[i, e] - hyy - fy * wy
-                xw, yw = h1 * s[i + 1, e] - fx * couple, -h1 * c[i + 1, e] - fy * couple
-                bx = schur[7, e] + ux[i, e] - ux[i + 1, e] - gap[i, 0, e] - fx * bw
-                by = schur[8, e] + uy[i, e] - uy[i + 1, e] - gap[i, 1, e] - fy * bw
-                r = 1.0 / (xx * yy - xy * xy)
-                ixx, ixy, iyy = r * yy, -r * xy, r * xx
-                pxw, pyw = ixx * xw + ixy * yw, ixy * xw + iyy * yw
-                pxx, pyx = ixx * hxx + ixy * hxy, ixy * hxx + iyy * hxy
-                pxy, pyy = ixx * hxy + ixy * hyy, ixy * hxy + iyy * hyy
-                zx, zy = ixx * bx + ixy * by, ixy * bx + iyy * by
-                schur[0, e] = -fw * couple - xw * pxw - yw * pyw
-                schur[1, e] = -xw * pxx - yw * pyx
-                schur[2, e] = -xw * pxy - yw * pyy
-                schur[3, e] = -hxx * pxx - hxy * pyx
-                schur[4, e] = -hxx * pxy - hxy * pyy
-                schur[5, e] = -hxy * pxy - hyy * pyy
-                schur[6, e] = -fw * bw - xw * zx - yw * zy
-                schur[7, e] = -hxx * zx - hxy * zy
-                schur[8, e] = -hxy * zx - hyy * zy
-                z[i, 0, e], z[i, 1, e], z[i, 2, e] = d * bw, zx, zy
-                upper[i, 0, e], upper[i, 1, e], upper[i, 2, e] = fx, fy, fw
-                upper[i, 3, e], upper[i, 4, e], upper[i, 5, e] = pxw, pxx, pxy
-                upper[i, 6, e], upper[i, 7, e], upper[i, 8, e] = pyw, pyx, pyy
-        inertia = 1.0 / p.inverse_inertia[n - 1]
-        for e in range(lanes):
-            bw = schur[6, e] + inertia * omega[n - 1, e] - dt * torque[n - 1, e]
-            omega[n - 1, e] = bw / (schur[0, e] + inertia + viscous[n - 1, e])
-            gap[n - 1, 0, e] = gap[n - 1, 1, e] = 0.0
-        for i in range(n - 2, -1, -1):
-            for e in range(lanes):
-                w, jx, jy = omega[i + 1, e], gap[i + 1, 0, e], gap[i + 1, 1, e]
-                fx = z[i, 1, e] - upper[i, 3, e] * w - upper[i, 4, e] * jx - upper[i, 5, e] * jy
-                fy = z[i, 2, e] - upper[i, 6, e] * w - upper[i, 7, e] * jx - upper[i, 8, e] * jy
-                gap[i, 0, e], gap[i, 1, e] = fx, fy
-                omega[i, e] = z[i, 0, e] - upper[i, 0, e] * fx - upper[i, 1, e] * fy - upper[i, 2, e] * w
-        for e in range(lanes):
-            schur[0, e] = schur[1, e] = 0.0
-        for i in range(n):
-            for e in range(lanes):
-                jx, jy = gap[i, 0, e] - schur[0, e], gap[i, 1, e] - schur[1, e]
-                vx[i, e] = ux[i, e] + gxx[i, e] * jx + gxy[i, e] * jy
-                vy[i, e] = uy[i, e] + gxy[i, e] * jx + gyy[i, e] * jy
-                phi[i, e] += dt * omega[i, e]
-                schur[0, e], schur[1, e] = gap[i, 0, e], gap[i, 1, e]
-        centre(vx, vy, p.share, x.centre_velocity)
-        for e in range(lanes):
-            x.centre[0, e] += dt * x.centre_velocity[0, e]
-            x.centre[1, e] += dt * x.centre_velocity[1, e]
+        set_velocities(xs, ks, links)
+        load(xs, ks, links, dt)
+        eliminate(xs, ks, links, dt)
+        substitute(xs, ks, links, dt)
+        move(xs, ks, links, dt)
     orient(xs, ks)
-    place(xs, ks, links)
-    carry(xs, ks, links)
+    set_positions(xs, ks, links)
+    set_velocities(xs, ks, links)
 
 
 @kernel
-def stage(xs, ks, links, part, ahead):
+def start_runge_kutta(xs, ks):
+    """Keep where a Runge-Kutta step of the mechanics begins, and clear the mean of the derivatives."""
+    x, k = xs[0], ks[0]
+    n, lanes = x.link_angle.shape
+    for e in range(lanes):
+        for i in range(n):
+            k.start_angle[i, e], k.start_rate[i, e] = x.link_angle[i, e], x.link_rate[i, e]
+            k.slope_angle[i, e] = k.slope_rate[i, e] = 0.0
+        for d in range(2):
+            k.start_centre[d, e], k.start_velocity[d, e] = x.centre[d, e], x.centre_velocity[d, e]
+            k.slope_centre[d, e] = k.slope_velocity[d, e] = 0.0
+
+
+@kernel
+def runge_kutta_stage(xs, ks, links, part, ahead):
     """One of the four evaluations of a Runge-Kutta step of the mechanics, in angles and centre of mass.
 
     Parameters
@@ -471,79 +559,74 @@ def stage(xs, ks, links, part, ahead):
     xs : (1,) record of the state in lanes
         Moved from the step's start by ``ahead`` times the derivative found here.
     ks : (1,) record of scratch space in lanes
-        ``start`` and, in ``slope``, the sum of derivatives so far; ``slope`` gains ``part`` times the derivative.
+        After :func:`start_runge_kutta`. The mean of the derivatives gains ``part`` times the one found here.
     links : (1,) record of ``links_dtype(n)``
     part : float
     ahead : float, s
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
-    start, slope, motion = k.start, k.slope, k.motion
+    motion = k.motion
     orient(xs, ks)
-    carry(xs, ks, links)
+    set_velocities(xs, ks, links)
     accelerate(xs, ks, links)
-    centre(motion[0], motion[1], p.share, k.gap[0])
+    mass_mean(motion[X], motion[Y], p.share, k.mean)
     for i in range(n):
         for e in range(lanes):
-            w, a = x.link_rate[i, e], motion[2, i, e]
-            slope[0, i, e] += part * w
-            slope[1, i, e] += part * a
-            x.link_angle[i, e] = start[0, i, e] + ahead * w
-            x.link_rate[i, e] = start[1, i, e] + ahead * a
+            w, a = x.link_rate[i, e], motion[ANGLE, i, e]
+            k.slope_angle[i, e] += part * w
+            k.slope_rate[i, e] += part * a
+            x.link_angle[i, e] = k.start_angle[i, e] + ahead * w
+            x.link_rate[i, e] = k.start_rate[i, e] + ahead * a
     for d in range(2):
         for e in range(lanes):
-            v, a = x.centre_velocity[d, e], k.gap[0, d, e]
-            slope[0, n + d, e] += part * v
-            slope[1, n + d, e] += part * a
-            x.centre[d, e] = start[0, n + d, e] + ahead * v
-            x.centre_velocity[d, e] = start[1, n + d, e] + ahead * a
+            v, a = x.centre_velocity[d, e], k.mean[d, e]
+            k.slope_centre[d, e] += part * v
+            k.slope_velocity[d, e] += part * a
+            x.centre[d, e] = k.start_centre[d, e] + ahead * v
+            x.centre_velocity[d, e] = k.start_velocity[d, e] + ahead * a
 
 
 @kernel
-def begin(xs, ks):
-    """Note in ``start`` where a Runge-Kutta step of the mechanics begins, and clear ``slope``."""
+def finish_runge_kutta(xs, ks, links, dt):
+    """End a Runge-Kutta step of the mechanics: its start plus ``dt`` (s) times the mean of the derivatives."""
     x, k = xs[0], ks[0]
     n, lanes = x.link_angle.shape
     for e in range(lanes):
         for i in range(n):
-            k.start[0, i, e], k.start[1, i, e] = x.link_angle[i, e], x.link_rate[i, e]
+            x.link_angle[i, e] = k.start_angle[i, e] + dt * k.slope_angle[i, e]
+            x.link_rate[i, e] = k.start_rate[i, e] + dt * k.slope_rate[i, e]
         for d in range(2):
-            k.start[0, n + d, e], k.start[1, n + d, e] = x.centre[d, e], x.centre_velocity[d, e]
-        for i in range(n + 2):
-            k.slope[0, i, e] = k.slope[1, i, e] = 0.0
-
-
-@kernel
-def finish(xs, ks, links, dt):
-    """End a Runge-Kutta step of the mechanics: ``start`` plus ``dt`` (s) times ``slope``."""
-    x, k = xs[0], ks[0]
-    n, lanes = x.link_angle.shape
-    for e in range(lanes):
-        for i in range(n):
-            x.link_angle[i, e] = k.start[0, i, e] + dt * k.slope[0, i, e]
-            x.link_rate[i, e] = k.start[1, i, e] + dt * k.slope[1, i, e]
-        for d in range(2):
-            x.centre[d, e] = k.start[0, n + d, e] + dt * k.slope[0, n + d, e]
-            x.centre_velocity[d, e] = k.start[1, n + d, e] + dt * k.slope[1, n + d, e]
+            x.centre[d, e] = k.start_centre[d, e] + dt * k.slope_centre[d, e]
+            x.centre_velocity[d, e] = k.start_velocity[d, e] + dt * k.slope_velocity[d, e]
     orient(xs, ks)
-    place(xs, ks, links)
-    carry(xs, ks, links)
+    set_positions(xs, ks, links)
+    set_velocities(xs, ks, links)
 
 
 @kernel
 def runge_kutta(xs, ks, links, steps, dt):
     """Take ``steps`` fourth-order steps of ``dt`` (s) of the mechanics, the reference for the other schemes."""
     for _ in range(steps):
-        begin(xs, ks)
-        stage(xs, ks, links, 1.0 / 6.0, 0.5 * dt)
-        stage(xs, ks, links, 1.0 / 3.0, 0.5 * dt)
-        stage(xs, ks, links, 1.0 / 3.0, dt)
-        stage(xs, ks, links, 1.0 / 6.0, 0.0)
-        finish(xs, ks, links, dt)
+        start_runge_kutta(xs, ks)
+        runge_kutta_stage(xs, ks, links, 1.0 / 6.0, 0.5 * dt)
+        runge_kutta_stage(xs, ks, links, 1.0 / 3.0, 0.5 * dt)
+        runge_kutta_stage(xs, ks, links, 1.0 / 3.0, dt)
+        runge_kutta_stage(xs, ks, links, 1.0 / 6.0, 0.0)
+        finish_runge_kutta(xs, ks, links, dt)
 
 
 @kernel
-def account(xs, dt):
+def clear_work(xs):
+    """Set ``work`` to 0, for a new ``advance``."""
+    x = xs[0]
+    lanes = x.work.shape[0]
+    for e in range(lanes):
+        x.work[e] = 0.0
+
+
+@kernel
+def add_work(xs, dt):
     """Add the muscles' work (J) of the coming ``dt`` (s), at the present rates, to ``work``.
 
     It is that of the active part of Eq. 7 where it is positive, sum max(alpha (M_L - M_R) (omega_j - omega_{j+1}), 0)
@@ -554,19 +637,20 @@ def account(xs, dt):
     omega, m = x.link_rate, x.motoneuron
     for j in range(n - 1):
         for e in range(lanes):
-            power = x.muscle_gain[e] * (m[0, j, e] - m[1, j, e]) * (omega[j, e] - omega[j + 1, e])
+            power = x.muscle_gain[e] * (m[LEFT, j, e] - m[RIGHT, j, e]) * (omega[j, e] - omega[j + 1, e])
             x.work[e] += dt * (power if power > 0.0 else 0.0)
 
 
 @kernel
-def check(xs, dt):
-    """End a step of ``dt`` (s): move the clock; ``status`` becomes BENT where a joint is beyond ``LIMIT``."""
+def end_step(xs, dt):
+    """Move the clock by ``dt`` (s); ``status`` becomes BENT where a joint is beyond ``LARGEST_JOINT_ANGLE``."""
     x = xs[0]
     n, lanes = x.link_angle.shape
     for j in range(n - 1):
         for e in range(lanes):
-            bend = abs(x.link_angle[j + 1, e] - x.link_angle[j, e])
-            x.status[e] = BENT if (bend > LIMIT) & (bend < 1e300) else x.status[e]
+            angle = abs(x.link_angle[j + 1, e] - x.link_angle[j, e])
+            # An angle that is not finite is for BROKEN to tell.
+            x.status[e] = BENT if (angle > LARGEST_JOINT_ANGLE) & (angle < 1e300) else x.status[e]
     for e in range(lanes):
         x.time[e] += dt
 
@@ -578,7 +662,7 @@ def swim(xs, ks, links, scheme, steps, dt, substeps):
     Parameters
     ----------
     xs : (1,) record of the state in lanes
-        Changed in place. ``status`` becomes BENT where a joint passes ``LIMIT``.
+        Changed in place. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
     ks : (1,) record of scratch space in lanes
     links : (1,) record of ``links_dtype(n)``
     scheme : int
@@ -589,29 +673,16 @@ def swim(xs, ks, links, scheme, steps, dt, substeps):
     substeps : int
         Mechanical steps in ``dt``.
     """
-    x = xs[0]
-    lanes = x.work.shape[0]
-    for e in range(lanes):
-        x.work[e] = 0.0
+    clear_work(xs)
     for _ in range(steps):
-        account(xs, dt)
+        add_work(xs, dt)
         if scheme == EULER:
             euler(xs, ks, links, substeps, dt / substeps)
         elif scheme == IMPLICIT:
             implicit(xs, ks, links, substeps, dt / substeps)
         else:
             runge_kutta(xs, ks, links, substeps, dt / substeps)
-        check(xs, dt)
+        end_step(xs, dt)
 
 
-def _body_rows(rows, ids, blocks, lanes, work, links, scheme, steps, dt, substeps):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            swim(blocks[t : t + 1], work[t : t + 1], links, scheme, steps, dt, substeps)
-            scatter(lanes[t], rows, ids, first, 1, BROKEN)
-
-
-BODY = batch_kernel(_body_rows)
+BODY = batch_kernel(swim, BROKEN)

@@ -15,13 +15,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.jit import batch_kernel, exp, kernel, prange
-from ..core.lanes import gather, scatter
-from .body import BROKEN, EULER, account, begin, check, euler, finish, implicit, stage
+from ..core.jit import exp, kernel
+from ..core.lanes import batch_kernel
+from .body import (
+    BROKEN,
+    EULER,
+    LEFT,
+    RIGHT,
+    add_work,
+    clear_work,
+    end_step,
+    euler,
+    finish_runge_kutta,
+    implicit,
+    runge_kutta_stage,
+    start_runge_kutta,
+)
 
 CELLS = ("EIN", "CCIN", "LIN", "MN")
-MN = 3
-CCIN = 1
+"""Types of neurons, in the order in which they are counted."""
+
+CCIN, MN, EDGE = 1, 3, 4
+"""Places of those that are named below; in ``cell_gain`` the edge cells come after all others."""
+
+EXCITATORY, INHIBITORY = 0, 1
+"""Places in ``input``."""
 
 ADAPTING = 2
 """The first so many cells adapt; Table 1 gives the others no adaptation."""
@@ -52,13 +70,13 @@ def cord_fields(n: int, segments: int) -> list[tuple]:
 def cord_work(n: int, segments: int, windows: int, pad: int) -> list[tuple]:
     """Scratch fields of a cord with ``windows`` different extents, the longest over ``pad`` segments."""
     return [
-        ("share", "f8", (windows, segments)),
-        ("level", "f8", (2, segments)),
-        ("intact", "f8", (2, 4, segments)),
-        ("output", "f8", (2, 4, segments)),
+        ("share", "f8", (windows, segments)),  # one over the number of sources, as in the constants
+        ("level", "f8", (2, segments)),  # brainstem drive, by side and segment
+        ("intact", "f8", (2, 4, segments)),  # gain left by all lesions, by side, cell and segment
+        ("output", "f8", (2, 4, segments)),  # of all neurons, by side, cell and segment
         ("total", "f8", (2, 3, segments + 2 * pad + 1)),  # running sums of the output, continued beyond the ends
-        ("edge", "f8", (2, n - 1)),
-        ("input", "f8", (2, segments)),  # excitation and inhibition that reach one cell type of one side
+        ("edge", "f8", (2, n - 1)),  # output of the edge cells, 1/m, by side and joint
+        ("input", "f8", (2, segments)),  # EXCITATORY and INHIBITORY, that reach one cell type of one side
     ]
 
 
@@ -72,8 +90,15 @@ def isolated_fields(n: int, segments: int) -> list[tuple]:
 
 
 def reference_work(segments: int) -> list[tuple]:
-    """Further scratch fields for Runge-Kutta steps of the neurons: xi+, xi-, theta by side, cell and segment."""
-    return [("neuron_start", "f8", (3, 2, 4, segments)), ("neuron_slope", "f8", (3, 2, 4, segments))]
+    """Further scratch fields for Runge-Kutta steps: where one begins, and the weighted mean of the derivatives."""
+    return [
+        ("start_excitation", "f8", (2, 4, segments)),
+        ("start_inhibition", "f8", (2, 4, segments)),
+        ("start_adaptation", "f8", (2, ADAPTING, segments)),
+        ("slope_excitation", "f8", (2, 4, segments)),
+        ("slope_inhibition", "f8", (2, 4, segments)),
+        ("slope_adaptation", "f8", (2, ADAPTING, segments)),
+    ]
 
 
 def cord_dtype(segments: int, synapses: int, windows: int) -> np.dtype:
@@ -101,7 +126,7 @@ def cord_dtype(segments: int, synapses: int, windows: int) -> np.dtype:
 
 
 @kernel
-def sense(xs, ks, links):
+def sense_curvature(xs, ks, links):
     """Outputs of the edge cells, the curvature of each joint where it stretches the side; Ekeberg (1993), Eq. 8.
 
     ``edge`` (left; right, by joint) is written, 1/m.
@@ -111,9 +136,9 @@ def sense(xs, ks, links):
     for j in range(n - 1):
         span = 1.0 / (p.half[j] + p.half[j + 1])
         for e in range(lanes):
-            bend = span * (x.link_angle[j, e] - x.link_angle[j + 1, e])
-            k.edge[0, j, e] = x.cell_gain[0, 4, e] * (-bend if bend < 0.0 else 0.0)
-            k.edge[1, j, e] = x.cell_gain[1, 4, e] * (bend if bend > 0.0 else 0.0)
+            curvature = span * (x.link_angle[j, e] - x.link_angle[j + 1, e])
+            k.edge[LEFT, j, e] = x.cell_gain[LEFT, EDGE, e] * (-curvature if curvature < 0.0 else 0.0)
+            k.edge[RIGHT, j, e] = x.cell_gain[RIGHT, EDGE, e] * (curvature if curvature > 0.0 else 0.0)
 
 
 @kernel
@@ -121,6 +146,13 @@ def prepare(xs, ks, cord):
     """Spread what stays the same during ``advance`` over segments and lanes: brainstem drive, gains, shares.
 
     The brainstem only excites: where the asymmetry exceeds the tonic level, the drive is zero.
+
+    Parameters
+    ----------
+    xs : (1,) record of the state in lanes
+    ks : (1,) record of scratch space in lanes
+        ``level``, ``intact`` and ``share`` are written.
+    cord : (1,) record of ``cord_dtype``
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
@@ -149,11 +181,65 @@ def activity(excitation, inhibition, fatigue, threshold, gain):
 
 
 @kernel
+def fire_type(xs, ks, cord, side, cell):
+    """Write the ``output`` of the neurons of one type and side in all segments, Ekeberg (1993), Eq. 2."""
+    x, k, p = xs[0], ks[0], cord[0]
+    segments, lanes = x.excitation.shape[2:]
+    span = segments * lanes
+    threshold, gain, fatigue = p.threshold[cell], p.gain[cell], p.adaptation[cell]
+    excited, inhibited = x.excitation[side, cell].reshape(span), x.inhibition[side, cell].reshape(span)
+    tired, intact = x.adaptation[side, min(cell, ADAPTING - 1)].reshape(span), k.intact[side, cell].reshape(span)
+    u = k.output[side, cell].reshape(span)
+    for f in range(span):
+        u[f] = intact[f] * activity(excited[f], inhibited[f], fatigue * tired[f], threshold, gain)
+
+
+@kernel
+def add_up(ks, cord, side, cell):
+    """Write into ``total`` the running sum along the cord of the outputs of one type and side.
+
+    It begins with 0 and is continued beyond both ends of the cord, by the output of the end segment where the
+    constants' ``clamp`` is 1, and else by nothing.
+    """
+    k, p = ks[0], cord[0]
+    segments, lanes = k.output.shape[2:]
+    span = segments * lanes
+    pad = (k.total.shape[2] - 1 - segments) // 2 * lanes
+    u, total = k.output[side, cell].reshape(span), k.total[side, cell].reshape(span + 2 * pad + lanes)
+    for e in range(lanes):
+        total[e] = 0.0
+    for f in range(pad):
+        total[f + lanes] = total[f] + p.clamp * u[f % lanes]
+    for f in range(span):
+        total[pad + f + lanes] = total[pad + f] + u[f]
+    for f in range(pad):
+        total[pad + span + f + lanes] = total[pad + span + f] + p.clamp * u[span - lanes + f % lanes]
+
+
+@kernel
+def drive_muscles(xs, ks, side):
+    """Write the ``motoneuron`` of every joint on one side: what drives its muscles, 0 .. 1.
+
+    It is the mean of the motoneurons of the segments within half a link of the joint, plus ``residual``.
+    """
+    x, k = xs[0], ks[0]
+    segments, lanes = k.output.shape[2:]
+    joints = x.motoneuron.shape[1]
+    link = segments // (joints + 1)
+    for j in range(joints):
+        for e in range(lanes):
+            x.motoneuron[side, j, e] = 0.0
+        for q in range(j * link + link // 2, (j + 1) * link + link // 2):
+            for e in range(lanes):
+                x.motoneuron[side, j, e] += k.output[side, MN, q, e]
+        for e in range(lanes):
+            m = x.motoneuron[side, j, e] / link + x.residual[side, j, e]
+            x.motoneuron[side, j, e] = 0.0 if m < 0.0 else (1.0 if m > 1.0 else m)
+
+
+@kernel
 def fire(xs, ks, cord):
     """Outputs of all neurons, their running sums along the cord, and the motoneurons of every joint.
-
-    Ekeberg (1993), Eq. 2. A joint's muscles are driven by the mean of the motoneurons of the segments within
-    half a link of it, plus ``residual``, within 0 .. 1.
 
     Parameters
     ----------
@@ -163,42 +249,12 @@ def fire(xs, ks, cord):
         After :func:`prepare`. ``output`` and ``total`` are written.
     cord : (1,) record of ``cord_dtype``
     """
-    x, k, p = xs[0], ks[0], cord[0]
-    segments, lanes = x.excitation.shape[2:]
-    joints = x.motoneuron.shape[1]
-    link = segments // (joints + 1)
-    span = segments * lanes
-    pad = (k.total.shape[2] - 1 - segments) // 2 * lanes
     for side in range(2):
         for cell in range(4):
-            threshold, gain, fatigue = p.threshold[cell], p.gain[cell], p.adaptation[cell]
-            excited, inhibited = x.excitation[side, cell].reshape(span), x.inhibition[side, cell].reshape(span)
-            tired, intact = (
-                x.adaptation[side, min(cell, ADAPTING - 1)].reshape(span),
-                k.intact[side, cell].reshape(span),
-            )
-            u = k.output[side, cell].reshape(span)
-            for f in range(span):
-                u[f] = intact[f] * activity(excited[f], inhibited[f], fatigue * tired[f], threshold, gain)
+            fire_type(xs, ks, cord, side, cell)
             if cell != MN:
-                total = k.total[side, cell].reshape(span + 2 * pad + lanes)
-                for e in range(lanes):
-                    total[e] = 0.0
-                for f in range(pad):
-                    total[f + lanes] = total[f] + p.clamp * u[f % lanes]
-                for f in range(span):
-                    total[pad + f + lanes] = total[pad + f] + u[f]
-                for f in range(pad):
-                    total[pad + span + f + lanes] = total[pad + span + f] + p.clamp * u[span - lanes + f % lanes]
-        for j in range(joints):
-            for e in range(lanes):
-                x.motoneuron[side, j, e] = 0.0
-            for q in range(j * link + link // 2, (j + 1) * link + link // 2):
-                for e in range(lanes):
-                    x.motoneuron[side, j, e] += k.output[side, MN, q, e]
-            for e in range(lanes):
-                m = x.motoneuron[side, j, e] / link + x.residual[side, j, e]
-                x.motoneuron[side, j, e] = 0.0 if m < 0.0 else (1.0 if m > 1.0 else m)
+                add_up(ks, cord, side, cell)
+        drive_muscles(xs, ks, side)
 
 
 @kernel
@@ -234,7 +290,7 @@ def receive(xs, ks, cord, side, cell):
     """Sum what excites and inhibits the neurons of one type and side into ``input``, Ekeberg (1993), Eq. 1.
 
     A projection from p reaches q where q - caudal <= p <= q + rostral, so a sum over the sources is the
-    difference of two running sums. After :func:`sense` and :func:`fire`.
+    difference of two running sums. After :func:`sense_curvature` and :func:`fire`.
 
     Parameters
     ----------
@@ -249,7 +305,8 @@ def receive(xs, ks, cord, side, cell):
     span = segments * lanes
     pad = (k.total.shape[2] - 1 - segments) // 2
     weight = p.brainstem[cell]
-    level, excite, inhibit = k.level[side].reshape(span), k.input[0].reshape(span), k.input[1].reshape(span)
+    level = k.level[side].reshape(span)
+    excite, inhibit = k.input[EXCITATORY].reshape(span), k.input[INHIBITORY].reshape(span)
     for f in range(span):
         excite[f] = weight * level[f]
         inhibit[f] = 0.0
@@ -268,7 +325,7 @@ def receive(xs, ks, cord, side, cell):
             last = (j + 1) * link + link // 2 if j < joints - 1 else segments
             for q in range(first, last):
                 for e in range(lanes):
-                    k.input[1, q, e] += x.feedback[e] * k.edge[1 - side, j, e]
+                    k.input[INHIBITORY, q, e] += x.feedback[e] * k.edge[1 - side, j, e]
 
 
 @kernel
@@ -280,14 +337,14 @@ def integrate(xs, ks, cord, dt):
     xs : (1,) record of the state in lanes
         ``excitation``, ``inhibition`` and ``adaptation`` are changed.
     ks : (1,) record of scratch space in lanes
-        After :func:`sense` and :func:`fire`.
+        After :func:`sense_curvature` and :func:`fire`.
     cord : (1,) record of ``cord_dtype``
     dt : float, s
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
     span = segments * lanes
-    excite, inhibit = k.input[0].reshape(span), k.input[1].reshape(span)
+    excite, inhibit = k.input[EXCITATORY].reshape(span), k.input[INHIBITORY].reshape(span)
     for side in range(2):
         for cell in range(4):
             receive(xs, ks, cord, side, cell)
@@ -304,8 +361,31 @@ def integrate(xs, ks, cord, dt):
 
 
 @kernel
-def integrate_stage(xs, ks, cord, part, ahead):
-    """One of the four evaluations of a Runge-Kutta step of all neurons, as ``body.stage`` is of the mechanics."""
+def start_neurons(xs, ks):
+    """Keep where a Runge-Kutta step of the neurons begins, and clear the mean of the derivatives."""
+    x, k = xs[0], ks[0]
+    segments, lanes = x.excitation.shape[2:]
+    for side in range(2):
+        for cell in range(4):
+            for q in range(segments):
+                for e in range(lanes):
+                    k.start_excitation[side, cell, q, e] = x.excitation[side, cell, q, e]
+                    k.start_inhibition[side, cell, q, e] = x.inhibition[side, cell, q, e]
+                    k.slope_excitation[side, cell, q, e] = k.slope_inhibition[side, cell, q, e] = 0.0
+        for cell in range(ADAPTING):
+            for q in range(segments):
+                for e in range(lanes):
+                    k.start_adaptation[side, cell, q, e] = x.adaptation[side, cell, q, e]
+                    k.slope_adaptation[side, cell, q, e] = 0.0
+
+
+@kernel
+def neurons_stage(xs, ks, cord, part, ahead):
+    """One of the four evaluations of a Runge-Kutta step of all neurons.
+
+    As `body.runge_kutta_stage` is of the mechanics, with ``part`` and ``ahead`` (s) as there. After
+    :func:`start_neurons`, :func:`sense_curvature` and :func:`fire`.
+    """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
     for side in range(2):
@@ -314,54 +394,54 @@ def integrate_stage(xs, ks, cord, part, ahead):
             rate = p.rate[cell]
             for q in range(segments):
                 for e in range(lanes):
-                    a = rate * (k.input[0, q, e] - x.excitation[side, cell, q, e])
-                    b = rate * (k.input[1, q, e] - x.inhibition[side, cell, q, e])
-                    k.neuron_slope[0, side, cell, q, e] += part * a
-                    k.neuron_slope[1, side, cell, q, e] += part * b
-                    x.excitation[side, cell, q, e] = k.neuron_start[0, side, cell, q, e] + ahead * a
-                    x.inhibition[side, cell, q, e] = k.neuron_start[1, side, cell, q, e] + ahead * b
+                    a = rate * (k.input[EXCITATORY, q, e] - x.excitation[side, cell, q, e])
+                    b = rate * (k.input[INHIBITORY, q, e] - x.inhibition[side, cell, q, e])
+                    k.slope_excitation[side, cell, q, e] += part * a
+                    k.slope_inhibition[side, cell, q, e] += part * b
+                    x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + ahead * a
+                    x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + ahead * b
         for cell in range(ADAPTING):
             rate = p.adaptation_rate[cell]
             for q in range(segments):
                 for e in range(lanes):
                     a = rate * (k.output[side, cell, q, e] - x.adaptation[side, cell, q, e])
-                    k.neuron_slope[2, side, cell, q, e] += part * a
-                    x.adaptation[side, cell, q, e] = k.neuron_start[2, side, cell, q, e] + ahead * a
+                    k.slope_adaptation[side, cell, q, e] += part * a
+                    x.adaptation[side, cell, q, e] = k.start_adaptation[side, cell, q, e] + ahead * a
+
+
+@kernel
+def finish_neurons(xs, ks, dt):
+    """End a Runge-Kutta step of the neurons: its start plus ``dt`` (s) times the mean of the derivatives."""
+    x, k = xs[0], ks[0]
+    segments, lanes = x.excitation.shape[2:]
+    for side in range(2):
+        for cell in range(4):
+            for q in range(segments):
+                for e in range(lanes):
+                    excitation, inhibition = k.slope_excitation[side, cell, q, e], k.slope_inhibition[side, cell, q, e]
+                    x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + dt * excitation
+                    x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + dt * inhibition
+        for cell in range(ADAPTING):
+            for q in range(segments):
+                for e in range(lanes):
+                    adaptation = k.slope_adaptation[side, cell, q, e]
+                    x.adaptation[side, cell, q, e] = k.start_adaptation[side, cell, q, e] + dt * adaptation
 
 
 @kernel
 def runge_kutta(xs, ks, links, cord, dt):
-    """Take one fourth-order step of cord and body together, the reference for the other schemes."""
-    x, k = xs[0], ks[0]
-    segments, lanes = x.excitation.shape[2:]
-    begin(xs, ks)
-    for side in range(2):
-        for cell in range(4):
-            for q in range(segments):
-                for e in range(lanes):
-                    k.neuron_start[0, side, cell, q, e] = x.excitation[side, cell, q, e]
-                    k.neuron_start[1, side, cell, q, e] = x.inhibition[side, cell, q, e]
-                    if cell < ADAPTING:
-                        k.neuron_start[2, side, cell, q, e] = x.adaptation[side, cell, q, e]
-                    for a in range(3):
-                        k.neuron_slope[a, side, cell, q, e] = 0.0
+    """Take one fourth-order step of ``dt`` (s) of cord and body together, the reference for the other schemes."""
+    start_runge_kutta(xs, ks)
+    start_neurons(xs, ks)
     for i in range(4):
         part = 1.0 / 3.0 if i == 1 or i == 2 else 1.0 / 6.0
         ahead = dt if i == 2 else 0.5 * dt
-        sense(xs, ks, links)
+        sense_curvature(xs, ks, links)
         fire(xs, ks, cord)
-        integrate_stage(xs, ks, cord, part, ahead)
-        stage(xs, ks, links, part, ahead)
-    for side in range(2):
-        for cell in range(4):
-            for q in range(segments):
-                for e in range(lanes):
-                    start, slope = k.neuron_start, k.neuron_slope
-                    x.excitation[side, cell, q, e] = start[0, side, cell, q, e] + dt * slope[0, side, cell, q, e]
-                    x.inhibition[side, cell, q, e] = start[1, side, cell, q, e] + dt * slope[1, side, cell, q, e]
-                    if cell < ADAPTING:
-                        x.adaptation[side, cell, q, e] = start[2, side, cell, q, e] + dt * slope[2, side, cell, q, e]
-    finish(xs, ks, links, dt)
+        neurons_stage(xs, ks, cord, part, ahead)
+        runge_kutta_stage(xs, ks, links, part, ahead)
+    finish_neurons(xs, ks, dt)
+    finish_runge_kutta(xs, ks, links, dt)
 
 
 @kernel
@@ -374,7 +454,7 @@ def swim(xs, ks, links, cord, scheme, steps, dt, substeps):
     Parameters
     ----------
     xs : (1,) record of the state in lanes
-        Changed in place. ``status`` becomes BENT where a joint passes ``LIMIT``.
+        Changed in place. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
     ks : (1,) record of scratch space in lanes
     links : (1,) record of ``links_dtype(n)``
     cord : (1,) record of ``cord_dtype``
@@ -386,62 +466,35 @@ def swim(xs, ks, links, cord, scheme, steps, dt, substeps):
     substeps : int
         Mechanical steps in ``dt``.
     """
-    x = xs[0]
-    lanes = x.work.shape[0]
-    for e in range(lanes):
-        x.work[e] = 0.0
+    clear_work(xs)
     prepare(xs, ks, cord)
     for _ in range(steps):
-        sense(xs, ks, links)
+        sense_curvature(xs, ks, links)
         fire(xs, ks, cord)
-        account(xs, dt)
+        add_work(xs, dt)
         integrate(xs, ks, cord, dt)
         if scheme == EULER:
             euler(xs, ks, links, substeps, dt / substeps)
         else:
             implicit(xs, ks, links, substeps, dt / substeps)
-        check(xs, dt)
+        end_step(xs, dt)
 
 
 @kernel
 def swim_reference(xs, ks, links, cord, steps, dt):
     """As :func:`swim`, with neurons and body in one fourth-order step of ``dt``."""
-    x = xs[0]
-    lanes = x.work.shape[0]
-    for e in range(lanes):
-        x.work[e] = 0.0
+    clear_work(xs)
     prepare(xs, ks, cord)
     for _ in range(steps):
         fire(xs, ks, cord)
-        account(xs, dt)
+        add_work(xs, dt)
         runge_kutta(xs, ks, links, cord, dt)
-        check(xs, dt)
+        end_step(xs, dt)
 
 
-def _cord_rows(rows, ids, blocks, lanes, work, links, cord, scheme, steps, dt, substeps):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            swim(blocks[t : t + 1], work[t : t + 1], links, cord, scheme, steps, dt, substeps)
-            scatter(lanes[t], rows, ids, first, 1, BROKEN)
+CORD = batch_kernel(swim, BROKEN)
 
-
-CORD = batch_kernel(_cord_rows)
-
-
-def _reference_rows(rows, ids, blocks, lanes, work, links, cord, scheme, steps, dt, substeps):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            swim_reference(blocks[t : t + 1], work[t : t + 1], links, cord, steps, dt)
-            scatter(lanes[t], rows, ids, first, 1, BROKEN)
-
-
-REFERENCE = batch_kernel(_reference_rows)
+REFERENCE = batch_kernel(swim_reference, BROKEN)
 
 
 @kernel
@@ -463,7 +516,7 @@ def fictive(xs, ks, cord, steps, dt):
     for side in range(sides):
         for j in range(joints):
             for e in range(lanes):
-                k.edge[side, j, e] = x.cell_gain[side, 4, e] * x.edge[side, j, e]
+                k.edge[side, j, e] = x.cell_gain[side, EDGE, e] * x.edge[side, j, e]
                 x.output[side, j, e] = 0.0
     for _ in range(steps):
         fire(xs, ks, cord)
@@ -474,14 +527,4 @@ def fictive(xs, ks, cord, steps, dt):
         integrate(xs, ks, cord, dt)
 
 
-def _isolated_rows(rows, ids, blocks, lanes, work, cord, steps, dt):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            fictive(blocks[t : t + 1], work[t : t + 1], cord, steps, dt)
-            scatter(lanes[t], rows, ids, first, 0, BROKEN)
-
-
-ISOLATED = batch_kernel(_isolated_rows)
+ISOLATED = batch_kernel(fictive, BROKEN)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, numbers, whole
+from ..core.spec import Option
 from ..core.table import read_table
 from .body import PARAMETERS, links_dtype
 from .nerves import ADAPTING, CELLS, cord_dtype
@@ -46,7 +47,7 @@ class LampreyParams:
         The paper's delta.
     water : float
         Factor on the drag coefficients.
-    feedback : float
+    feedback : float, m
         Strength of the edge cells' synapse; 0 opens the loop.
     """
 
@@ -172,6 +173,17 @@ class Cord:
         record["head"] = self.head_segments
         record["clamp"] = float(self.ends == "clamp")
         return record
+
+
+PHYSICAL = {
+    "muscle_gain": Option(0.0, np.inf, "N m", "torque that a fully active motoneuron adds, alpha"),
+    "muscle_stiffness": Option(0.0, np.inf, "N m", "stiffness that a fully active motoneuron adds, beta"),
+    "tonic_stiffness": Option(0.0, np.inf, "1", "stiffness at rest in units of ``muscle_stiffness``, gamma"),
+    "damping": Option(0.0, np.inf, "N m s", "damping of a joint, delta"),
+    "water": Option(0.0, np.inf, "1", "factor on the drag coefficients"),
+    "feedback": Option(0.0, np.inf, "m", "strength of the edge cells' synapse in the cord; 0 opens the loop"),
+}
+"""Parameters that a row may change."""
 
 
 def check_parameter(name: str, value: ArrayLike) -> None:

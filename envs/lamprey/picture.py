@@ -13,7 +13,7 @@ from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
 from ..core.view import Trail
 from .animal import Lamprey
-from .tasks import Economy, Speed, Waypoints, _Directed, _LampreyTask
+from .tasks import Directed, Economy, LampreyTask, Speed, Waypoints
 
 FLESH: c.Colour = (172, 178, 166)
 SHADE: c.Colour = (84, 92, 88)
@@ -33,7 +33,7 @@ TRACK = 160
 """Moments of a track."""
 
 
-def draw(canvas: Canvas, task: _LampreyTask, trail: Trail, ghost: Trail | None = None) -> None:
+def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = None) -> None:
     """Draw a lamprey.
 
     Parameters
@@ -46,7 +46,7 @@ def draw(canvas: Canvas, task: _LampreyTask, trail: Trail, ghost: Trail | None =
     """
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(np.sum(animal.params.length))
-    moments = round(0.8 * task.rate)  # two to four strokes
+    moments = round(0.8 * task.control_rate)  # two to four strokes
     eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
     area = (0.0, 0.0, canvas.width - SIDE, canvas.height - STRIP)
     view = canvas.view(area, np.array(eyes), 2.6 * length, 0.6 * length)
@@ -86,7 +86,7 @@ def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
 
 
 @goal.register
-def _(task: _Directed, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Directed, view: Panel, trail: Trail) -> tuple[str, str]:
     memory, mark = trail.memory[-1], 0.25
     start, way = memory["start"], memory["goal"]
     side = np.array([-way[1], way[0]])
@@ -215,10 +215,10 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
         canvas.label("head to tail", (canvas.width - 20.0, y), c.MUTED, 10, (1.0, 0.5))
 
 
-def _strip(canvas: Canvas, task: _LampreyTask, trail: Trail) -> None:
+def _strip(canvas: Canvas, task: LampreyTask, trail: Trail) -> None:
     top, left, right = canvas.height - STRIP, 112.0, 56.0
     height = 0.5 * (STRIP - 26.0)
-    shown = round(SECONDS * task.rate)
+    shown = round(SECONDS * task.control_rate)
     rows = trail.rows[-shown:]
     canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
     for k, (side, name) in enumerate(((1, "right MN"), (0, "left MN"))):

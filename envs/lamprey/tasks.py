@@ -2,98 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.chain import into_frame
-from ..core.task import Field, Layout, Option, Score, Task, tolerance
+from ..core.chain import to_body_frame
+from ..core.spec import ActionField, Field, Option, Score
+from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Lamprey
 from .params import Cord, table
 
-BRAINSTEM_LOW, BRAINSTEM_HIGH = np.array([0.0, -0.3, 0.0]), np.array([0.7, 0.3, 1.4])
-"""Tonic level, asymmetry and head extra at actions of -1 and 1; beyond a level of 0.7 the rhythm breaks."""
+BRAINSTEM = {
+    "tonic": ActionField(1, 0.0, 0.7, "1", "tonic level of the cord; beyond 0.7 the rhythm breaks"),
+    "asymmetry": ActionField(1, -0.3, 0.3, "1", "added on the right, taken away on the left; positive turns right"),
+    "head_extra": ActionField(1, 0.0, 1.4, "1", "relative extra on the head segments"),
+}
+"""Drive of the spinal cord."""
+
+MODES = 3
+"""Spatial cosine modes of the shape at the start."""
 
 
-class _LampreyTask(Task):
-    """Actions and observations that all tasks of the lamprey share; subclasses add goal, reward, endings."""
+class LampreyTask(Task):
+    """Actions and observations that all tasks of the lamprey share; subclasses add goal, reward, endings.
+
+    ## Starting State
+
+    At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere. Where there is a spinal
+    cord, that is unless ``actions="motoneuron"``, the excitatory neurons of one of its sides are a little excited, and
+    two more options lesion it: ``segment_gain`` (2, 100) of left and right segments, ``cell_gain`` (2, 5) of left and
+    right EIN, CCIN, LIN, motoneurons and edge cells, each from 0 (lesioned) to 1 (intact).
+
+    ## Version History
+
+    * v0: first version
+    """
 
     animal: Lamprey
-    levels: tuple[str, ...] = ("motoneuron", "brainstem", "residual")
+    action_modes: tuple[str, ...] = ("motoneuron", "brainstem", "residual")
     tonic = 0.4
     """Level of the cord to which ``actions="residual"`` adds."""
-    rate = 50.0
-    fields: Mapping[str, Field] = {}
-    records: tuple[tuple[Any, ...], ...] = ()
+    control_rate = 50.0
+    options: Mapping[str, Option] = {"current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,))}
+    arguments: Mapping[str, str] = {
+        **Task.arguments,
+        "scheme": "the paper's ``published``, ``implicit`` or ``reference``, see ``Lamprey``",
+        "dt": "step of the neurons, s; by default that of the scheme",
+        "ends": "ends of the cord: ``exist`` or ``clamp``, see ``Cord``",
+    }
 
     def __init__(
         self,
         actions: str | None = None,
         scheme: str = "published",
         dt: float | None = None,
-        rate: float | None = None,
+        control_rate: float | None = None,
         ends: str = "exist",
-        threads: int = 1,
     ) -> None:
-        super().__init__(actions, rate)
-        self.animal = Lamprey(drive=self.actions, dt=dt, scheme=scheme, cord=Cord(ends=ends), threads=threads)
-        joints = self.animal.links - 1
-        self.action_size = 3 if self.actions == "brainstem" else 2 * joints
-        self._length = float(np.sum(self.animal.params.length))
-        self._share = np.asarray(self.animal.params.mass) / np.sum(self.animal.params.mass)
-        self._place = np.arange(joints) / (joints - 1)
-        self.options = {"current": Option(-1.0, 1.0, "m/s", (2,)), **self.options}
+        super().__init__(actions, control_rate)
+        self.animal = Lamprey(drive=self.actions, dt=dt, scheme=scheme, cord=Cord(ends=ends))
+        self.joints = self.animal.links - 1
+        """Joints of the body."""
+        self.length = float(np.sum(self.animal.params.length))
+        """Of the body, m."""
+        place = np.arange(self.joints) / (self.joints - 1)
+        self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        # Of the brainstem each entry has its own; all motoneurons, and all residuals, share theirs.
+        self._low, self._high = np.array([(field.low, field.high) for field in self.action_fields().values()]).T
         if self.animal.cord is not None:
-            for name in ("segment_gain", "cell_gain"):
-                self.options[name] = Option(0.0, 1.0, "1", self.animal.state[name].shape)
-        self.layout = Layout(
-            {
-                "joint_angle": Field(joints, "rad", 0.5),
-                "joint_rate": Field(joints, "rad/s", 10.0),
-                "edge_cell": Field(2 * joints, "1/m", 10.0),
-                "action": Field(self.action_size, "1", 1.0),
-                "velocity": Field(2, "m/s", 0.5),
-                "yaw_rate": Field(1, "rad/s", 5.0),
-                **self.fields,
+            gains = {
+                "segment_gain": "output left to the segments of the left and right side, 0 (lesioned) .. 1 (intact)",
+                "cell_gain": "output left to left and right EIN, CCIN, LIN, motoneurons and edge cells",
             }
-        )
-        self.memory = np.dtype([("action", "f8", (self.action_size,)), ("from", "f8", (2,)), *self.records])
+            shapes = {name: self.animal.state[name].shape for name in gains}
+            self.options = {
+                **self.options,
+                **{name: Option(0.0, 1.0, "1", meaning, shapes[name]) for name, meaning in gains.items()},
+            }
 
-    def reset(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        """Start at rest, slightly and smoothly bent, heading anywhere, one side of the cord a little excited."""
-        draws = np.array([rng.uniform(-1.0, 1.0, 5) for rng in rngs])
-        bend = 0.02 * np.sum(draws[:, :3, None] * np.cos(np.pi * np.arange(3)[:, None] * self._place), 1)
-        heading = np.pi * draws[:, 3]
-        start = {"joint_angle": bend, "heading": heading}
-        names = {"current", *self.animal.parameters}
+    def fields(self) -> dict[str, Field]:
+        """Posture, edge cells, previous action, velocity."""
+        return {
+            "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail"),
+            "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates"),
+            "edge_cell": Field(2 * self.joints, "1/m", 10.0, "edge cells of the joints, left, then right"),
+            "action": Field(self.action_size, "1", 1.0, "previous action"),
+            "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass along and left of the body"),
+            "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
+        }
+
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        """Motoneurons, the brainstem's drive of the cord, or what is added to the cord's motoneurons."""
+        mode, size = mode or self.actions, 2 * self.joints
+        if mode == "brainstem":
+            return dict(BRAINSTEM)
+        each = "the motoneurons of each joint, left, then right"
+        if mode == "motoneuron":
+            return {"motoneuron": ActionField(size, 0.0, 1.0, "1", f"drive of {each}")}
+        meaning = f"added to {each}, of a cord with tonic level {self.tonic:g}; the sum is kept within 0 .. 1"
+        return {"residual": ActionField(size, -1.0, 1.0, "1", meaning)}
+
+    def memory_fields(self) -> list[tuple[Any, ...]]:
+        """Previous action, and where the centre was before it."""
+        return [("action", "f8", (self.action_size,)), ("from", "f8", (2,))]
+
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """At rest, slightly and smoothly bent, heading anywhere, one side of the cord a little excited."""
+        draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 2))
+        values = {
+            "joint_angle": 0.02 * np.sum(draws[:, :MODES, None] * self._modes, 1),
+            "heading": np.pi * draws[:, MODES],
+        }
         if self.animal.cord is not None:
-            start["kick"] = np.where(draws[:, 4] < 0.0, -0.1, 0.1) + 0.05 * draws[:, 4]
-            names |= {"segment_gain", "cell_gain"}
-        self.animal.reset(rows, ids, start | {name: options[name] for name in names & options.keys()})
-        fresh = np.zeros(len(ids), self.memory)
-        fresh["from"] = rows["centre"][ids]
-        self.begin(rows, fresh, ids, rngs, options, -np.stack([np.cos(heading), np.sin(heading)], 1))
-        memory[ids] = fresh
+            side = draws[:, MODES + 1]
+            values["kick"] = np.where(side < 0.0, -0.1, 0.1) + 0.05 * side
+        given = ("current", "segment_gain", "cell_gain")
+        return values | {name: episodes.options[name] for name in given if name in episodes.options}
 
-    def begin(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-        forward: NDArray[np.float64],
-    ) -> None:
-        """Set the task's own ``records`` in ``memory``, which has an entry per id, as has ``forward`` (A, 2)."""
+    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
+        """Remember where the centre is."""
+        episodes.memory["from"] = rows["centre"]
+
+    @staticmethod
+    def forward(episodes: EpisodeStart) -> NDArray[np.float64]:
+        """Direction (A, 2) in which the bodies point on average at the start."""
+        heading = episodes.values["heading"]
+        return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Drive of the animal from actions."""
@@ -102,63 +138,65 @@ class _LampreyTask(Task):
         if self.actions == "motoneuron":
             return 0.5 * (actions + 1.0)
         if self.actions == "brainstem":
-            return BRAINSTEM_LOW + 0.5 * (actions + 1.0) * (BRAINSTEM_HIGH - BRAINSTEM_LOW)
+            return self._low + 0.5 * (actions + 1.0) * (self._high - self._low)
         drive = np.empty((len(actions), self.animal.drive_size))
-        drive[:, :3] = self.tonic, 0.0, table()["head_extra"]
-        drive[:, 3:] = actions
+        drive[:, : len(BRAINSTEM)] = self.tonic, 0.0, table()["head_extra"]
+        drive[:, len(BRAINSTEM) :] = actions
         return drive
 
-    def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action whose command comes closest to ``drive`` (B, nu)."""
-        if self.actions == "residual":
-            raise ValueError("actions='residual' adds to the cord's own motoneurons, whose action is zero")
-        low, high = (BRAINSTEM_LOW, BRAINSTEM_HIGH) if self.actions == "brainstem" else (0.0, 1.0)
-        actions = 2.0 * (np.asarray(drive) - low) / (high - low) - 1.0
+    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Action of this drive of motoneurons or brainstem, or of these residuals."""
+        actions = 2.0 * (np.asarray(values) - self._low) / (self._high - self._low) - 1.0
         return np.clip(actions, -1.0, 1.0).astype(np.float32)
 
-    def heading(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Direction (B,) rad in which the body points on the average of its mass."""
-        return np.sum(self._share * rows["link_angle"], 1) + np.pi
+    def action_from_drive(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Action whose command comes closest to ``drive`` (B, nu): values of these actions are the drive."""
+        if self.actions == "residual":
+            raise ValueError("actions='residual' adds to the cord's own motoneurons, whose action is zero")
+        return self.action_from_values(drive)
 
-    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """Posture, edge cells, previous action, velocity in the frame of the body, and the task's own fields."""
-        heading = self.heading(rows)
-        return self.layout.encode(
-            {
-                "joint_angle": np.diff(rows["link_angle"]),
-                "joint_rate": np.diff(rows["link_rate"]),
-                "edge_cell": self.animal.edge_cells(rows).reshape(len(rows), -1),
-                "action": memory["action"],
-                "velocity": into_frame(heading, rows["centre_velocity"]),
-                "yaw_rate": np.sum(self._share * rows["link_rate"], 1),
-                **self.goal(heading, rows, memory),
-            }
-        )
-
-    def goal(self, heading: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Values of the task's own ``fields``, with the body pointing along ``heading`` (B,)."""
-        return {}
+    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Posture, edge cells, previous action, velocity in the frame of the body."""
+        return {
+            "joint_angle": np.diff(rows["link_angle"]),
+            "joint_rate": np.diff(rows["link_rate"]),
+            "edge_cell": self.animal.edge_cells(rows).reshape(len(rows), -1),
+            "action": memory["action"],
+            "velocity": to_body_frame(self.animal.heading(rows), rows["centre_velocity"]),
+            "yaw_rate": self.animal.yaw_rate(rows),
+        }
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), centre of mass (m), and the positive work of the muscles in the period (J)."""
         return {"time": rows["time"].copy(), "centre": rows["centre"].copy(), "work": rows["work"].copy()}
 
 
-class _Directed(_LampreyTask):
-    """Go in a direction, that of the body at the start unless a subclass turns it."""
+class Directed(LampreyTask):
+    """Go in a direction, that of the body at the start unless a subclass turns it.
 
-    cost: float
+    ## Rewards
+
+    Speed along the goal in body lengths per second, less {cost:g} for each W of positive muscle power.
+    ``info["distance"]`` (m) counts from the start.
+    """
+
+    cost = 0.0
     """Weight of the power, body lengths a second per W."""
-    fields: Mapping[str, Field] = {"direction": Field(2, "1", 1.0)}
-    records: tuple[tuple[Any, ...], ...] = (("goal", "f8", (2,)), ("start", "f8", (2,)))
     score = Score("distance", "m")
 
-    def begin(self, rows, memory, ids, rngs, options, forward):
-        memory["goal"] = forward
-        memory["start"] = rows["centre"][ids]
+    def fields(self):
+        return super().fields() | {"direction": Field(2, "1", 1.0, "goal direction along and left of the body")}
 
-    def goal(self, heading, rows, memory):
-        return {"direction": into_frame(heading, memory["goal"])}
+    def memory_fields(self):
+        return [*super().memory_fields(), ("goal", "f8", (2,)), ("start", "f8", (2,))]
+
+    def begin(self, episodes, rows):
+        super().begin(episodes, rows)
+        episodes.memory["goal"] = self.forward(episodes)
+        episodes.memory["start"] = rows["centre"]
+
+    def sense(self, rows, memory):
+        return super().sense(rows, memory) | {"direction": to_body_frame(self.animal.heading(rows), memory["goal"])}
 
     def _way(self, rows: NDArray[Any], memory: NDArray[Any], since: str) -> NDArray[np.float64]:
         """Displacement along the goal (B,) m since ``from`` or ``start``."""
@@ -166,133 +204,49 @@ class _Directed(_LampreyTask):
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Speed along the goal in body lengths a second, less the cost of power."""
-        return self.rate * (self._way(rows, memory, "from") / self._length - self.cost * rows["work"])
+        return self.control_rate * (self._way(rows, memory, "from") / self.length - self.cost * rows["work"])
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {"distance": self._way(rows, memory, "start")}
 
 
-class Sprint(_Directed):
-    """Swim as far as possible in 5 s from rest.
+class Sprint(Directed):
+    """Swim as far as possible from rest.
 
     ## Description
 
-    The lamprey of Ekeberg (1993), 50 Hz, 5 s. The goal is the mean direction of the body at the start. The cord
-    as a policy gets 2.6 m far at a tonic level of 0.4 and 3.7 m at 0.7, the best constant sine 5.3 m.
-
-    ## Action Space
-
-    ``Box(-1, 1, (18,))`` with ``actions="motoneuron"`` (default): motoneuron drive of the nine joints, first left,
-    then right, from none at -1 to full at 1. ``"brainstem"``, (3,): drive of the spinal cord in the loop, its tonic
-    level 0 .. 0.7, asymmetry -0.3 .. 0.3 (positive turns right) and relative extra on the head segments 0 .. 1.4.
-    ``"residual"``, (18,): added to the motoneurons of a cord with tonic level 0.7.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (59,))``; with n actions:
-
-    | entries    | value                                                 | unit  | divided by |
-    |------------|-------------------------------------------------------|-------|------------|
-    | 0 .. 8     | joint angles, head to tail                            | rad   | 0.5        |
-    | 9 .. 17    | joint rates                                           | rad/s | 10         |
-    | 18 .. 35   | edge cells of the joints, left, then right            | 1/m   | 10         |
-    | 36 .. 35+n | previous action                                       | 1     | 1          |
-    | next 2     | velocity of the centre of mass along and left of body | m/s   | 0.5        |
-    | next 1     | rate of turning, positive to the left                 | rad/s | 5          |
-    | next 2     | goal direction along and left of body                 | 1     | 1          |
-
-    ## Rewards
-
-    Speed along the goal in body lengths per second, less 0.5 for each W of positive muscle power.
-    ``info["distance"]`` (m) counts from the start.
-
-    ## Starting State
-
-    At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere; in the cord the
-    excitatory neurons of one side are a little excited.
-
-    ## Episode End
-
-    Failure: a joint is bent beyond 2 rad, or the state is not finite. Truncated after 250 steps.
-
-    ## Arguments
-
-    ``actions``; ``scheme``: the paper's ``published`` (default), ``implicit`` or ``reference``; ``dt``: step of
-    the neurons, s; ``rate``: control rate, Hz; ``ends``: ``exist`` (default) or ``clamp``, see ``Cord``. Reset
-    options: ``muscle_gain``, ``muscle_stiffness``, ``tonic_stiffness``, ``damping``, ``water``, ``feedback``,
-    ``current`` (2,) m/s; with a cord ``segment_gain`` (2, 100) and ``cell_gain`` (2, 5), which lesion it.
-
-    ## Version History
-
-    * v0: first version
+    The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start. The cord as a policy gets
+    2.6 m far at a tonic level of 0.4 and 3.7 m at 0.7, the best constant sine 5.3 m.
     """
 
     cost = 0.5
     tonic = 0.7
 
 
-class Economy(_Directed):
+class Economy(Directed):
     """Swim with little work.
 
     ## Description
 
-    As ``Sprint``, for economy: metres along the goal per joule of positive muscle work, which counts from 1.5 m on.
-    The cord makes 16 m/J at a tonic level of 0.15 (1.8 m), 6 m/J at 0.4 (2.6 m), the
-    best constant sine 27 m/J (1.5 m). 50 Hz, 5 s.
-
-    ## Action Space
-
-    ``Box(-1, 1, (18,))`` with ``actions="motoneuron"`` (default): motoneuron drive of the nine joints, first left,
-    then right, from none at -1 to full at 1. ``"brainstem"``, (3,): drive of the spinal cord in the loop, its tonic
-    level 0 .. 0.7, asymmetry -0.3 .. 0.3 (positive turns right) and relative extra on the head segments 0 .. 1.4.
-    ``"residual"``, (18,): added to the motoneurons of a cord with tonic level 0.15.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (59,))``; with n actions:
-
-    | entries    | value                                                 | unit  | divided by |
-    |------------|-------------------------------------------------------|-------|------------|
-    | 0 .. 8     | joint angles, head to tail                            | rad   | 0.5        |
-    | 9 .. 17    | joint rates                                           | rad/s | 10         |
-    | 18 .. 35   | edge cells of the joints, left, then right            | 1/m   | 10         |
-    | 36 .. 35+n | previous action                                       | 1     | 1          |
-    | next 2     | velocity of the centre of mass along and left of body | m/s   | 0.5        |
-    | next 1     | rate of turning, positive to the left                 | rad/s | 5          |
-    | next 2     | goal direction along and left of body                 | 1     | 1          |
+    As ``Sprint``, for economy: metres along the goal per joule of positive muscle work, which counts from {least:g} m
+    on. The cord makes 16 m/J at a tonic level of 0.15 (1.8 m), 6 m/J at 0.4 (2.6 m), the best constant sine 27 m/J
+    (1.5 m).
 
     ## Rewards
 
-    Speed along the goal in body lengths per second, less 18.5 for each W of positive muscle power: a way at 0.18 J/m
-    earns nothing. ``info["economy"]`` (m/J), ``info["distance"]`` (m) and ``info["spent"]`` (J) count from the start.
-
-    ## Starting State
-
-    At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere; in the cord the
-    excitatory neurons of one side are a little excited.
-
-    ## Episode End
-
-    Failure: a joint is bent beyond 2 rad, or the state is not finite. Truncated after 250 steps.
-
-    ## Arguments
-
-    ``actions``; ``scheme``: the paper's ``published`` (default), ``implicit`` or ``reference``; ``dt``: step of
-    the neurons, s; ``rate``: control rate, Hz; ``ends``: ``exist`` (default) or ``clamp``, see ``Cord``. Reset
-    options: ``muscle_gain``, ``muscle_stiffness``, ``tonic_stiffness``, ``damping``, ``water``, ``feedback``,
-    ``current`` (2,) m/s; with a cord ``segment_gain`` (2, 100) and ``cell_gain`` (2, 5), which lesion it.
-
-    ## Version History
-
-    * v0: first version
+    Speed along the goal in body lengths per second, less {cost:g} for each W of positive muscle power: a way at
+    0.18 J/m earns nothing. ``info["economy"]`` (m/J), ``info["distance"]`` (m) and ``info["spent"]`` (J) count from
+    the start.
     """
 
     cost = 18.5
     tonic = 0.15
     least = 1.5
     """Distance without which economy counts nothing, m."""
-    records = (*_Directed.records, ("spent", "f8"))
     score = Score("economy", "m/J")
+
+    def memory_fields(self):
+        return [*super().memory_fields(), ("spent", "f8")]
 
     def reward(self, rows, memory):
         memory["spent"] += rows["work"]
@@ -305,76 +259,42 @@ class Economy(_Directed):
         return base | {"spent": memory["spent"].copy(), "economy": economy}
 
 
-class Waypoints(_LampreyTask):
-    """Pass as many waypoints as possible in 30 s.
+class Waypoints(LampreyTask):
+    """Pass as many waypoints as possible.
 
     ## Description
 
-    The lamprey of Ekeberg (1993), 20 Hz, 30 s. Each waypoint lies 0.6 .. 1.2 m from the one before it, in any
-    direction, and is reached where the centre of mass comes within 0.1 m. Proportional steering reaches 13.
-
-    ## Action Space
-
-    ``Box(-1, 1, (3,))`` with ``actions="brainstem"`` (default): drive of the spinal cord in the loop, its tonic
-    level 0 .. 0.7, asymmetry -0.3 .. 0.3 (positive turns right) and relative extra on the head segments 0 .. 1.4.
-    ``"motoneuron"``, (18,): motoneuron drive of the nine joints, first left, then right, from none to full.
-    ``"residual"``, (18,): added to the motoneurons of a cord with tonic level 0.4.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (44,))``; with n actions:
-
-    | entries    | value                                                    | unit  | divided by |
-    |------------|----------------------------------------------------------|-------|------------|
-    | 0 .. 8     | joint angles, head to tail                               | rad   | 0.5        |
-    | 9 .. 17    | joint rates                                              | rad/s | 10         |
-    | 18 .. 35   | edge cells of the joints, left, then right               | 1/m   | 10         |
-    | 36 .. 35+n | previous action                                          | 1     | 1          |
-    | next 2     | velocity of the centre of mass along and left of body    | m/s   | 0.5        |
-    | next 1     | rate of turning, positive to the left                    | rad/s | 5          |
-    | next 2     | waypoint from the centre of mass, along and left of body | m     | 1          |
+    The lamprey of Ekeberg (1993). Each waypoint lies 0.6 .. 1.2 m from the one before it, in any direction, and is
+    reached where the centre of mass comes within {radius:g} m. Proportional steering reaches 13.
 
     ## Rewards
 
     Approach in body lengths per second; 10 more for each waypoint. ``info["reached"]`` counts them.
-
-    ## Starting State
-
-    At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere; in the cord the
-    excitatory neurons of one side are a little excited.
-
-    ## Episode End
-
-    Failure: a joint is bent beyond 2 rad, or the state is not finite. Truncated after 600 steps.
-
-    ## Arguments
-
-    ``actions``; ``scheme``: the paper's ``published`` (default), ``implicit`` or ``reference``; ``dt``: step of
-    the neurons, s; ``rate``: control rate, Hz; ``ends``: ``exist`` (default) or ``clamp``, see ``Cord``. Reset
-    options: ``muscle_gain``, ``muscle_stiffness``, ``tonic_stiffness``, ``damping``, ``water``, ``feedback``,
-    ``current`` (2,) m/s; with a cord ``segment_gain`` (2, 100) and ``cell_gain`` (2, 5), which lesion it.
-
-    ## Version History
-
-    * v0: first version
     """
 
-    levels = ("brainstem", "motoneuron", "residual")
-    rate = 20.0
-    fields: Mapping[str, Field] = {"target": Field(2, "m", 1.0)}
+    action_modes = ("brainstem", "motoneuron", "residual")
+    control_rate = 20.0
     count = 48
     """Waypoints laid out for an episode; more than a lamprey can reach."""
-    records = (("waypoint", "f8", (count, 2)), ("reached", "f8"), ("distance", "f8"))
     score = Score("reached")
 
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""
 
-    def begin(self, rows, memory, ids, rngs, options, forward):
-        drawn = np.array([(rng.uniform(0.6, 1.2, self.count), rng.uniform(-np.pi, np.pi, self.count)) for rng in rngs])
+    def fields(self):
+        meaning = "waypoint from the centre of mass, along and left of the body"
+        return super().fields() | {"target": Field(2, "m", 1.0, meaning)}
+
+    def memory_fields(self):
+        own = [("waypoint", "f8", (self.count, 2)), ("reached", "f8"), ("distance", "f8")]
+        return [*super().memory_fields(), *own]
+
+    def begin(self, episodes, rows):
+        super().begin(episodes, rows)
+        drawn = episodes.draw(lambda rng: (rng.uniform(0.6, 1.2, self.count), rng.uniform(-np.pi, np.pi, self.count)))
         steps = drawn[:, 0, :, None] * np.stack([np.cos(drawn[:, 1]), np.sin(drawn[:, 1])], -1)
-        memory["waypoint"] = rows["centre"][ids][:, None] + np.cumsum(steps, 1)
-        memory["distance"] = drawn[:, 0, 0]
+        episodes.memory["waypoint"] = rows["centre"][:, None] + np.cumsum(steps, 1)
+        episodes.memory["distance"] = drawn[:, 0, 0]
 
     def waypoint(self, memory: NDArray[Any]) -> NDArray[np.float64]:
         """Present waypoint (B, 2) m."""
@@ -385,13 +305,14 @@ class Waypoints(_LampreyTask):
         """From the centre of mass to the present waypoint (B, 2) m."""
         return self.waypoint(memory) - rows["centre"]
 
-    def goal(self, heading, rows, memory):
-        return {"target": into_frame(heading, self._away(rows, memory))}
+    def sense(self, rows, memory):
+        target = to_body_frame(self.animal.heading(rows), self._away(rows, memory))
+        return super().sense(rows, memory) | {"target": target}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Approach in body lengths a second; 10 more for each waypoint."""
         distance = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
-        approach = self.rate * (memory["distance"] - distance) / self._length
+        approach = self.control_rate * (memory["distance"] - distance) / self.length
         arrived = distance <= self.radius
         memory["reached"] += arrived
         memory["distance"] = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
@@ -401,178 +322,109 @@ class Waypoints(_LampreyTask):
         return super().info(rows, memory) | {"reached": memory["reached"].copy()}
 
 
-class Escape(_Directed):
-    """Get away in a given direction, in 2 s from rest.
+class Escape(Directed):
+    """Get away in a given direction, from rest.
 
     ## Description
 
-    The lamprey of Ekeberg (1993), 50 Hz, 2 s. The direction is drawn from all around. The cord at a tonic level of
-    0.6 with proportional steering gets 0.84 m far straight ahead, 0.68 m at 90 degrees, 0.29 m at 135, -0.19 m
-    backwards.
-
-    ## Action Space
-
-    ``Box(-1, 1, (18,))`` with ``actions="motoneuron"`` (default): motoneuron drive of the nine joints, first left,
-    then right, from none at -1 to full at 1. ``"brainstem"``, (3,): drive of the spinal cord in the loop, its tonic
-    level 0 .. 0.7, asymmetry -0.3 .. 0.3 (positive turns right) and relative extra on the head segments 0 .. 1.4.
-    ``"residual"``, (18,): added to the motoneurons of a cord with tonic level 0.6.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (59,))``; with n actions:
-
-    | entries    | value                                                 | unit  | divided by |
-    |------------|-------------------------------------------------------|-------|------------|
-    | 0 .. 8     | joint angles, head to tail                            | rad   | 0.5        |
-    | 9 .. 17    | joint rates                                           | rad/s | 10         |
-    | 18 .. 35   | edge cells of the joints, left, then right            | 1/m   | 10         |
-    | 36 .. 35+n | previous action                                       | 1     | 1          |
-    | next 2     | velocity of the centre of mass along and left of body | m/s   | 0.5        |
-    | next 1     | rate of turning, positive to the left                 | rad/s | 5          |
-    | next 2     | goal direction along and left of body                 | 1     | 1          |
+    The lamprey of Ekeberg (1993). The direction is drawn from all around. The cord at a tonic level of 0.6 with
+    proportional steering gets 0.84 m far straight ahead, 0.68 m at 90 degrees, 0.29 m at 135, -0.19 m backwards.
 
     ## Rewards
 
     Speed along the goal in body lengths per second. ``info["distance"]`` (m) counts from the start.
-
-    ## Starting State
-
-    At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere; in the cord the
-    excitatory neurons of one side are a little excited.
-
-    ## Episode End
-
-    Failure: a joint is bent beyond 2 rad, or the state is not finite. Truncated after 100 steps.
-
-    ## Arguments
-
-    ``actions``; ``scheme``: the paper's ``published`` (default), ``implicit`` or ``reference``; ``dt``: step of
-    the neurons, s; ``rate``: control rate, Hz; ``ends``: ``exist`` (default) or ``clamp``, see ``Cord``. Reset
-    options: ``bearing`` rad of the goal, positive to the left; ``muscle_gain``, ``muscle_stiffness``,
-    ``tonic_stiffness``, ``damping``, ``water``, ``feedback``, ``current`` (2,) m/s; with a cord
-    ``segment_gain`` (2, 100) and ``cell_gain`` (2, 5), which lesion it.
-
-    ## Version History
-
-    * v0: first version
     """
 
-    cost = 0.0
     tonic = 0.6
-    options: Mapping[str, Option] = {"bearing": Option(-np.pi, np.pi, "rad")}
+    options: Mapping[str, Option] = {
+        **Directed.options,
+        "bearing": Option(-np.pi, np.pi, "rad", "of the goal from the direction of the body, positive to the left"),
+    }
 
-    def begin(self, rows, memory, ids, rngs, options, forward):
-        super().begin(rows, memory, ids, rngs, options, forward)
-        drawn = np.array([rng.uniform(-np.pi, np.pi) for rng in rngs])
-        memory["goal"] = into_frame(-options.get("bearing", drawn), forward)
+    def begin(self, episodes, rows):
+        super().begin(episodes, rows)
+        drawn = episodes.draw(lambda rng: rng.uniform(-np.pi, np.pi))
+        bearing = episodes.options.get("bearing", drawn)
+        episodes.memory["goal"] = to_body_frame(-bearing, self.forward(episodes))
 
 
-class Speed(_Directed):
+class Speed(Directed):
     """Hold a speed that steps, in a current, with a lesion.
 
     ## Description
 
-    The lamprey of Ekeberg (1993), 20 Hz, 20 s. The goal is the mean direction of the body at the start, the wanted
-    speed over ground along it is drawn from 0.35 .. 0.7 m/s every 5 s, the current from all directions up to
-    0.1 m/s, and ten neighbouring segments of one side have lost half of their output. Current and lesion are
-    hidden; four observations are stacked, so that they can be felt.
-
-    ## Action Space
-
-    ``Box(-1, 1, (3,))`` with ``actions="brainstem"`` (default): drive of the spinal cord in the loop, its tonic
-    level 0 .. 0.7, asymmetry -0.3 .. 0.3 (positive turns right) and relative extra on the head segments 0 .. 1.4.
-    ``"residual"``, (18,): added to the motoneurons of a cord with tonic level 0.4.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (4 * 46,))`` (``history=4``); with n actions:
-
-    | entries    | value                                                 | unit  | divided by |
-    |------------|-------------------------------------------------------|-------|------------|
-    | 0 .. 8     | joint angles, head to tail                            | rad   | 0.5        |
-    | 9 .. 17    | joint rates                                           | rad/s | 10         |
-    | 18 .. 35   | edge cells of the joints, left, then right            | 1/m   | 10         |
-    | 36 .. 35+n | previous action                                       | 1     | 1          |
-    | next 2     | velocity of the centre of mass along and left of body | m/s   | 0.5        |
-    | next 1     | rate of turning, positive to the left                 | rad/s | 5          |
-    | next 2     | goal direction along and left of body                 | 1     | 1          |
-    | next 1     | wanted speed                                          | m/s   | 0.5        |
-    | next 1     | speed along the goal, mean of the period              | m/s   | 0.5        |
+    The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start, the wanted speed over
+    ground along it is drawn from 0.35 .. 0.7 m/s every {hold:g} s, the current from all directions up to 0.1 m/s, and
+    ten neighbouring segments of one side have lost half of their output. Current and lesion are hidden; four
+    observations are stacked, so that they can be felt.
 
     ## Rewards
 
     1 where the mean speed of the period is within 0.02 m/s of the wanted one, 0.1 at 0.22 m/s.
     ``info["error"]`` (m/s) is the mean distance between the two since the start.
-
-    ## Starting State
-
-    At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere; in the cord the
-    excitatory neurons of one side are a little excited.
-
-    ## Episode End
-
-    Failure: a joint is bent beyond 2 rad, or the state is not finite. Truncated after 400 steps.
-
-    ## Arguments
-
-    ``actions``; ``scheme``: the paper's ``published`` (default), ``implicit`` or ``reference``; ``dt``: step of
-    the neurons, s; ``rate``: control rate, Hz; ``ends``: ``exist`` (default) or ``clamp``, see ``Cord``. Reset
-    options: ``target_speed`` (4,) m/s; ``muscle_gain``, ``muscle_stiffness``, ``tonic_stiffness``, ``damping``,
-    ``water``, ``feedback``, ``current`` (2,) m/s; with a cord ``segment_gain`` (2, 100) and ``cell_gain`` (2,
-    5), which lesion it.
-
-    ## Version History
-
-    * v0: first version
     """
 
-    levels = ("brainstem", "residual")
-    rate = 20.0
-    options: Mapping[str, Option] = {"target_speed": Option(0.0, 1.0, "m/s", (4,))}
-    fields: Mapping[str, Field] = {
-        **_Directed.fields,
-        "target_speed": Field(1, "m/s", 0.5),
-        "speed": Field(1, "m/s", 0.5),
-    }
-    records = (*_Directed.records, ("target_speed", "f8", (4,)), ("speed", "f8"), ("error", "f8"))
-    score = Score("return")
-
+    action_modes = ("brainstem", "residual")
+    control_rate = 20.0
+    stages = 4
+    """Target speeds of an episode; the last stands until its end."""
     hold = 5.0
     """Time for which a target speed stands, s."""
+    options: Mapping[str, Option] = {
+        **Directed.options,
+        "target_speed": Option(0.0, 1.0, "m/s", "wanted speeds, one after the other", (stages,)),
+    }
+    score = Score("return")
 
-    def begin(self, rows, memory, ids, rngs, options, forward):
-        super().begin(rows, memory, ids, rngs, options, forward)
-        drawn = np.array([rng.uniform(0.0, 1.0, 8) for rng in rngs])
-        memory["target_speed"] = options.get("target_speed", 0.35 + 0.35 * drawn[:, :4])
-        if "current" not in options:
-            speed, angle = 0.1 * drawn[:, 4], 2 * np.pi * drawn[:, 5]
-            rows["current"][ids] = speed[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
-        if "segment_gain" not in options:
-            segments = self.animal.state["segment_gain"].shape[1]
-            first = np.floor(drawn[:, 6] * (segments - 10))[:, None]
-            q = np.arange(segments)
-            hit = (q >= first) & (q < first + 10)
-            left = (drawn[:, 7] < 0.5)[:, None]
-            rows["segment_gain"][ids] = 1.0 - 0.5 * np.stack([hit & left, hit & ~left], 1)
+    def fields(self):
+        return super().fields() | {
+            "target_speed": Field(1, "m/s", 0.5, "wanted speed"),
+            "speed": Field(1, "m/s", 0.5, "speed along the goal, mean of the period"),
+        }
+
+    def memory_fields(self):
+        return [*super().memory_fields(), ("target_speed", "f8", (self.stages,)), ("speed", "f8"), ("error", "f8")]
+
+    def start(self, episodes):
+        values = super().start(episodes)
+        drawn = episodes.draw(lambda rng: rng.uniform(0.0, 1.0, self.stages + 4))
+        speeds, (strength, direction, place, side) = drawn[:, : self.stages], drawn[:, self.stages :].T
+        episodes.memory["target_speed"] = episodes.options.get("target_speed", 0.35 + 0.35 * speeds)
+        return {"current": _current(strength, direction), "segment_gain": self._lesion(place, side)} | values
+
+    def _lesion(self, place: NDArray[np.float64], side: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Gains (A, 2, S) of segments, ten of which have lost half, from numbers (A,) in [0, 1)."""
+        segments = self.animal.state["segment_gain"].shape[1]
+        first = np.floor(place * (segments - 10))[:, None]
+        q = np.arange(segments)
+        hit = (q >= first) & (q < first + 10)
+        left = (side < 0.5)[:, None]
+        return 1.0 - 0.5 * np.stack([hit & left, hit & ~left], 1)
 
     def target(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Speed wanted now, (B,) m/s."""
-        stage = np.minimum((rows["time"] / self.hold + 1e-6).astype(int), 3)
+        stage = np.minimum((rows["time"] / self.hold + 1e-6).astype(int), self.stages - 1)
         return memory["target_speed"][np.arange(len(rows)), stage]
 
-    def goal(self, heading, rows, memory):
-        return super().goal(heading, rows, memory) | {
+    def sense(self, rows, memory):
+        return super().sense(rows, memory) | {
             "target_speed": self.target(rows, memory),
             "speed": memory["speed"],
         }
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """1 within 0.02 m/s of the wanted speed along the goal, 0.1 at 0.22 m/s."""
-        memory["speed"] = self.rate * self._way(rows, memory, "from")
+        memory["speed"] = self.control_rate * self._way(rows, memory, "from")
         wanted = self.target(rows, memory)
-        steps = np.maximum(np.rint(self.rate * rows["time"]), 1.0)
+        steps = np.maximum(np.rint(self.control_rate * rows["time"]), 1.0)
         memory["error"] += (np.abs(memory["speed"] - wanted) - memory["error"]) / steps
         return tolerance(memory["speed"] - wanted, -0.02, 0.02, 0.2)
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {"speed": memory["speed"].copy(), "error": memory["error"].copy()}
+
+
+def _current(strength: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Current (A, 2) m/s of up to 0.1 m/s from all directions, from numbers (A,) in [0, 1)."""
+    speed, angle = 0.1 * strength, 2 * np.pi * direction
+    return speed[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)

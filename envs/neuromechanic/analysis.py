@@ -1,6 +1,7 @@
 """Tools on top of the one derivative: equilibration, linearisation, stability, delays, sampling.
 
-Bunderson et al. (2012), sections 2.2.2, 2.2.3 and 3.2.
+Bunderson et al. (2012), sections 2.2.2, 2.2.3 and 3.2. SciPy is imported where it is used: tasks import this
+module, and most of them need none of it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lu_factor, lu_solve, null_space
-from scipy.optimize import least_squares, linprog
 
 from ..core.arguments import number
 from .animal import Neuromechanic
@@ -72,6 +71,9 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
     Infeasible
         If no x satisfies the constraints; the message tells by how much they are missed.
     """
+    from scipy.linalg import lu_factor
+    from scipy.optimize import linprog
+
     n, r = len(c), len(b)
     scale = max(float(np.abs(A).max(initial=0.0)), 1e-300)
     miss = linprog(
@@ -116,6 +118,8 @@ def _newton(
     lu: Any, dual: Vector, primal: Vector, now: tuple[Vector, ...], lower: Vector, upper: Vector
 ) -> tuple[Vector, ...]:
     """Newton step towards s u = ``lower`` and t w = ``upper``: of x, y, u and w."""
+    from scipy.linalg import lu_solve
+
     x, _, s, t, u, w = now
     right = np.concatenate([-dual + lower / s - u - upper / t + w, -primal])
     solved = lu_solve(lu, right, check_finite=False)
@@ -235,6 +239,8 @@ def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: Array
     Balance
         Where some excitation cannot be reached through the neurons, the inputs are NaN.
     """
+    from scipy.optimize import least_squares
+
     arrays, force = animal.model.arrays, np.asarray(force, float)
     row = posture(animal, q, wrench)
     low, high = muscle_limits(animal, row)
@@ -365,19 +371,36 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     Parameters
     ----------
     animal : Neuromechanic
+        With N states, of whose signals S are delayed.
     start : dict
-        An equilibrium.
+        Initial values, of an equilibrium.
     nodes : int
+
+    Returns
+    -------
+    roots : (N + nodes S,) complex, 1/s
+        Ordered from the right; far to the left they belong to the polynomial rather than to the equation.
 
     Raises
     ------
     ValueError
         For a model with contacts, or a factor on delays of 0.
 
-    Returns
-    -------
-    roots : (N + nodes S,) complex, 1/s
-        Ordered from the right; far to the left they belong to the polynomial rather than to the equation.
+    Examples
+    --------
+    The standing figure with the reflexes of the paper, and with reflexes that are still later. It is stable where the
+    real part of the rightmost root is negative:
+
+    >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+    >>> from gymnosoma.envs.neuromechanic.analysis import characteristic_roots
+    >>> from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, standing, upright
+    >>> for delay in (0.12, 0.3):
+    ...     animal = Neuromechanic(standing(1.1, feet="pinned", delay=delay))
+    ...     start = {"q": upright(1.1), "input": [splay(1.1), STIFFNESS, DAMPING]}
+    ...     growth = characteristic_roots(animal, start)[0].real
+    ...     print(f"{delay} s late: {growth:.2f} /s")
+    0.12 s late: -0.94 /s
+    0.3 s late: 0.53 /s
     """
     A = linearise(animal, start)
     size, columns = len(A), animal.model.counts["delays"]
@@ -457,6 +480,9 @@ def _patterns(
     animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None, reaction: ArrayLike | None
 ) -> tuple[Vector, Vector]:
     """Equations A a = b of the patterns (m,) that hold a posture, and the one farthest from 0 and 1."""
+    from scipy.linalg import null_space
+    from scipy.optimize import linprog
+
     row = posture(animal, q, wrench)
     k = animal.mechanics(row)
     low, high = muscle_limits(animal, row)
@@ -488,6 +514,8 @@ def central_pattern(
 
     They maximise the product of all a (1 - a), so every muscle takes its part.
     """
+    from scipy.linalg import null_space
+
     A, a = _patterns(animal, q, wrench, reaction)
     free = null_space(A)
     for _ in range(100):
@@ -559,6 +587,8 @@ def sample_patterns(
     Infeasible
         If the posture cannot be held, or only with some muscles at their limits.
     """
+    from scipy.linalg import null_space
+
     if count < 1 or thin < 1:
         raise ValueError(f"count and thin must be at least 1, got {count!r} and {thin!r}")
     A, x = _patterns(animal, q, wrench, reaction)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
 
+from ..core.animal import Animal, read_start
 from ..core.arguments import choice, number, numbers, whole
 from ..core.jit import callback
-from ..core.simulate import Trajectory, read_start
+from ..core.simulate import Trajectory
 from .body import (
     BROKEN,
     FAST,
@@ -26,14 +26,14 @@ from .body import (
 from .contact import MODES, STAGGERED, SWEEP
 from .model import Model, Module, load
 from .muscles import rest_fibres
-from .table import PARAMETERS
+from .params import PHYSICAL, check_parameter
 
 _SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 _CONTACTS = {"modes": MODES, "staggered": STAGGERED, "sweep": SWEEP}
 
 
-class Neuromechanic:
+class Neuromechanic(Animal):
     """A musculoskeletal model with its nervous system; Bunderson et al. (2012).
 
     Its drive are the model's inputs, in the order of ``model.inputs``. Signals, by name, each with a leading axis of
@@ -42,7 +42,10 @@ class Neuromechanic:
     ===================  ============  ==========  =================================================================
     name                 shape         unit        meaning
     ===================  ============  ==========  =================================================================
-    ``q``, ``v``         (n,)          rad, rad/s  joints (m, m/s where they slide)
+    ``time``             ()            s
+    ``q``, ``v``         (n,)          rad, rad/s  joints (m, m/s where they slide), as the paper names them
+    ``joint_angle``      (n,)          rad         ``q``
+    ``joint_rate``       (n,)          rad/s       ``v``
     ``activation``       (a,)          1           of the muscles that are not proportional
     ``excitation``       (m,)          1
     ``muscle_force``     (m,)          N
@@ -89,12 +92,8 @@ class Neuromechanic:
         that does not divide a delay, or a number out of range.
     """
 
-    @staticmethod
-    def check_parameter(name: str, value: ArrayLike) -> None:
-        """Raise ValueError unless a factor is finite and at least 0, that of the mass above 0, of delays at most 1."""
-        above, least = (0, None) if name == "mass" else (None, 0)
-        numbers(name, value, above, least, 1 if name == "delay" else None)
-
+    check_parameter = staticmethod(check_parameter)
+    solvers = ("scheme", "contacts")
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
         BROKEN: "the state is not finite",
@@ -122,22 +121,30 @@ class Neuromechanic:
             raise ValueError("contacts='modes' takes up to two planar contacts: use 'sweep' or 'staggered'")
         if counts["contacts"] and scheme != "semi_implicit":
             raise ValueError(f"scheme must be 'semi_implicit' for a model with contacts, got {scheme!r}")
+        # A copy is made of the model as it was read: a file, or the caller's mapping, may change.
+        self._made_of = (self.model, dt, scheme), {"contacts": contacts}
         self.dt, self.scheme = float(dt), scheme
         self.contacts = contacts if counts["contacts"] else None
         has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
         has["damping"] = bool(self.model.arrays["damping"].any())
-        self.parameters = tuple(name for name in PARAMETERS if has.get(name, True))
+        self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
         self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
         self._work = np.zeros(threads, records["work"])
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
-        names = ("q", "v", "activation", "excitation", "input", "wrench", "reaction", "contact_error")
-        renamed = {"muscle_force": "force", "neurons": "neuron", "module_state": "n", "contact_mode": "mode"}
+        names = ("time", "q", "v", "activation", "excitation", "input", "wrench", "reaction", "contact_error")
+        fields = dict(zip(names, names, strict=True)) | {
+            "joint_angle": "q",
+            "joint_rate": "v",
+            "muscle_force": "force",
+            "neurons": "neuron",
+            "module_state": "n",
+            "contact_mode": "mode",
+        }
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            name: lambda rows, field=field: rows[field]
-            for name, field in [*zip(names, names, strict=True), *renamed.items()]
+            name: lambda rows, field=field: rows[field] for name, field in fields.items()
         } | {
             "muscle_length": lambda rows: self._each(rows, "length"),
             "centre": lambda rows: self._each(rows, "centre"),
@@ -146,6 +153,17 @@ class Neuromechanic:
             "contact_point": lambda rows: self._each(rows, "contact_point"),
             "platform": self.platform,
         }
+
+    @property
+    def threads(self) -> int:
+        """Threads that advance many rows, each with scratch space of its own; results do not depend on it."""
+        return len(self._work)
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        whole("threads", threads)
+        if threads != len(self._work):
+            self._work = np.zeros(threads, self._work.dtype)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state, in the model's start posture, at rest."""
@@ -157,7 +175,7 @@ class Neuromechanic:
     def _control(self) -> Any:
         return self.model.module and callback(self.model.module, 7)
 
-    def _begin(self, rows: NDArray[Any]) -> None:
+    def _settle(self, rows: NDArray[Any]) -> None:
         rate = np.empty(self.model.counts["size"])
         for i in range(len(rows)):
             row = rows[i : i + 1]
@@ -195,7 +213,7 @@ class Neuromechanic:
         given = read_start(start, shapes, count, self.parameters, self.check_parameter)
         if "pulse" in given:
             numbers("start: onset and duration of pulse", given["pulse"][:, :2], least=0)
-        for name in PARAMETERS:
+        for name in PHYSICAL:
             fresh[name] = 1.0
         for name, array in given.items():
             fresh[name] = array
@@ -203,7 +221,7 @@ class Neuromechanic:
             for i in range(count):
                 length = self.mechanics(fresh[i : i + 1])["length"]
                 rest_fibres(self.table, length, fresh["activation"][i], fresh["fibre_length"][i])
-        self._begin(fresh)
+        self._settle(fresh)
         rows[ids] = fresh
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
@@ -213,8 +231,8 @@ class Neuromechanic:
         """
         rows["input"][ids if len(ids) < len(rows) else slice(None)] = drive
         move = rows_threaded if len(self._work) > 1 and len(ids) > 1 else rows_serial
-        # A view costs as much as several steps; one that a deep copy has cut off from its rows has no base.
-        if rows is not self._rows or self._states is None or self._states.base is None:
+        # A view costs as much as several steps.
+        if rows is not self._rows or self._states is None:
             self._rows, self._states = rows, rows.view(self._kernel_state)
         move(self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], self._control)
 
@@ -302,6 +320,8 @@ class Neuromechanic:
         ValueError
             If the model has delays or contacts, which need fixed steps, or the method is not known.
         """
+        from scipy.integrate import solve_ivp  # slow to import, and environments have no use for it
+
         choice("method", method, ("rk45", "dop853"))
         if self.model.contacts:
             raise ValueError(f"method {method!r} cannot simulate contacts: use simulate(), whose steps are fixed")
@@ -320,21 +340,16 @@ class Neuromechanic:
         scheme = {"rk45": "RK45", "dop853": "DOP853"}[method]
         span = (0.0, time[-1])
         solved = solve_ivp(rate, span, self.vector(row), scheme, time, rtol=tolerance, atol=1e-3 * tolerance)
-        record: dict[str, list[Any]] = {name: [] for name in self.signals}
+        recorded = {name: sense for name, sense in self.signals.items() if name != "time"}
+        record: dict[str, list[Any]] = {name: [] for name in recorded}
         for t, z in zip(solved.t, solved.y.T, strict=True):
             moment = self.with_vector(row, z)
             moment["time"] = t
-            self._begin(moment)
-            for name, sense in self.signals.items():
+            self._settle(moment)
+            for name, sense in recorded.items():
                 record[name].append(np.copy(sense(moment)[0]))
         failure = None if solved.success else str(solved.message)
         return Trajectory(solved.t, {name: np.array(values) for name, values in record.items()}, failure)
-
-    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Signal ``name`` of the class table for all rows."""
-        if name not in self.signals:
-            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
-        return self.signals[name](rows)
 
     def _each(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
         return np.array([self.mechanics(rows[i : i + 1])[name] for i in range(len(rows))])

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..core.jit import batch_kernel, kernel, prange
+from ..core.jit import kernel, prange, serial_and_threaded
 from .contact import collide
 from .muscles import PROPORTIONAL, activation_rate, contract
 from .nerves import CONSTANT, neurons, remember, signal
@@ -26,6 +26,7 @@ from .skeleton import (
     place,
     point_motion,
     push,
+    rotate,
     solve,
     turn_force,
 )
@@ -41,18 +42,94 @@ SEMI_IMPLICIT, RK4 = 0, 1
 
 @kernel
 def ground_acceleration(pulse, time):
-    """Acceleration of the ground (m/s^2) along the platform's axis, in a half-sine ``pulse``: begin, duration, peak."""
-    since, lasts, peak = time - pulse[0], pulse[1], pulse[2]
+    """Acceleration of the ground (m/s^2) along the platform's axis at ``time`` (s), in a half-sine.
+
+    ``pulse`` (3,): when it begins (s), how long it lasts (s), its peak (m/s^2).
+    """
+    onset, lasts, peak = pulse[0], pulse[1], pulse[2]
+    since = time - onset
     return peak * math.sin(math.pi * since / lasts) if 0.0 < since < lasts else 0.0
+
+
+@kernel
+def equations_of_motion(t, k, x, z, time):
+    """Mass matrix ``k.M``, and ``k.tau`` of velocities, gravity, dampers and springs: V and G of Eqs 4 and 5.
+
+    Everything refers to the ground, whose own acceleration adds to gravity.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space (written), and of state
+    z : (N,) float
+    time : float, s
+    """
+    n = t.bodies
+    q, v = z[:n], z[n : 2 * n]
+    pushed = ground_acceleration(x.pulse, time)
+    for i in range(3):
+        k.gravity[i] = t.gravity[i] - pushed * t.platform[i]
+    kinematics(t, k, q)
+    inertias(t, k)
+    mass_matrix(t, k)
+    bias_force(t, k, v)
+    mass, damping = x.mass, x.damping
+    for i in range(n):
+        for j in range(n):
+            k.M[i, j] *= mass
+        k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
+
+
+@kernel
+def apply_wrenches(t, k, x):
+    """Add the external forces (N) and moments (N m) ``x.wrench`` (w, 6) to ``k.tau``; T_E of Eq. 5."""
+    for w in range(t.wrenches):
+        b = t.wrench_body[w]
+        px, py, pz = place(k, b, t.wrench_at[w])
+        f0, f1, f2, m0, m1, m2 = x.wrench[w]
+        if t.wrench_local[w] and b >= 0:
+            f0, f1, f2 = rotate(k.turn[b], f0, f1, f2)
+            m0, m1, m2 = rotate(k.turn[b], m0, m1, m2)
+        push(t, k, b, px, py, pz, f0, f1, f2, k.tau)
+        turn_force(t, k, b, m0, m1, m2, k.tau)
+
+
+@kernel
+def contract_muscles(t, k, x, z):
+    """Forces ``k.force`` (N) of the muscles that have an activation, and rates of the fibre lengths in ``k.dz``."""
+    active = 2 * t.bodies + t.states
+    fibre = active + t.active
+    for m in range(t.muscles):
+        if t.muscle[m] != PROPORTIONAL:
+            length = z[fibre + t.fibre[m]] if t.fibre[m] >= 0 else 0.0
+            contract(t, k, m, z[active + t.activation[m]], length, x.strength)
+            if t.fibre[m] >= 0:
+                k.dz[fibre + t.fibre[m]] = k.fibre_rate[m]
+
+
+@kernel
+def excite_muscles(t, k, x, z, time):
+    """Excitations and rates of activation, proportional muscles, and all muscles' share of ``k.tau``; T_M of Eq. 5."""
+    active = 2 * t.bodies + t.states
+    for m in range(t.muscles):
+        kind, index = t.excitation[m]
+        e = t.excitation_value[m] if kind == CONSTANT else signal(t, k, x, z, time, kind, index)
+        e = min(max(e, 0.0), 1.0)
+        k.excitation[m] = e
+        if t.muscle[m] == PROPORTIONAL:
+            contract(t, k, m, e, 0.0, x.strength)
+        else:
+            j = active + t.activation[m]
+            k.dz[j] = activation_rate(t.activation_kind[m], t.rise_time[m], t.fall_time[m], e, z[j])
+        for i in range(k.arm.shape[1]):
+            k.tau[i] += k.arm[m, i] * k.force[m]
 
 
 @kernel
 def forces(t, k, x, z, time, fraction, module):
     """Mass matrix, generalised forces, muscles, neurons, and the rates of all states but q and v.
 
-    Everything refers to the ground, whose own acceleration adds to gravity. In the order of the paper's Fig. 1, except
-    that muscle forces come before neurons: they follow from activation and fibre length, which are states, so nothing
-    has to be taken from the step before.
+    In the order of the paper's Fig. 1, except that muscle forces come before neurons: they follow from activation and
+    fibre length, which are states, so nothing has to be taken from the step before.
 
     Parameters
     ----------
@@ -70,62 +147,16 @@ def forces(t, k, x, z, time, fraction, module):
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
-    pushed = ground_acceleration(x.pulse, time)
-    for i in range(3):
-        k.gravity[i] = t.gravity[i] - pushed * t.platform[i]
-    kinematics(t, k, q)
-    inertias(t, k)
-    mass_matrix(t, k)
-    bias_force(t, k, v)
-    mass, damping, strength = x.mass, x.damping, x.strength
-    for i in range(n):
-        for j in range(n):
-            k.M[i, j] *= mass
-        k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
-    for w in range(t.wrenches):
-        b = t.wrench_body[w]
-        px, py, pz = place(k, b, t.wrench_at[w])
-        f0, f1, f2, m0, m1, m2 = x.wrench[w]
-        if t.wrench_local[w] and b >= 0:
-            R = k.turn[b]
-            f0, f1, f2 = (
-                R[0, 0] * f0 + R[0, 1] * f1 + R[0, 2] * f2,
-                R[1, 0] * f0 + R[1, 1] * f1 + R[1, 2] * f2,
-                R[2, 0] * f0 + R[2, 1] * f1 + R[2, 2] * f2,
-            )
-            m0, m1, m2 = (
-                R[0, 0] * m0 + R[0, 1] * m1 + R[0, 2] * m2,
-                R[1, 0] * m0 + R[1, 1] * m1 + R[1, 2] * m2,
-                R[2, 0] * m0 + R[2, 1] * m1 + R[2, 2] * m2,
-            )
-        push(t, k, b, px, py, pz, f0, f1, f2, k.tau)
-        turn_force(t, k, b, m0, m1, m2, k.tau)
-    states = t.states
-    active, fibre = 2 * n + states, 2 * n + states + t.active
+    equations_of_motion(t, k, x, z, time)
+    apply_wrenches(t, k, x)
     paths(t, k, q, v)
-    for m in range(t.muscles):
-        if t.muscle[m] != PROPORTIONAL:
-            a = z[active + t.activation[m]]
-            length = z[fibre + t.fibre[m]] if t.fibre[m] >= 0 else 0.0
-            contract(t, k, m, a, length, strength)
-            if t.fibre[m] >= 0:
-                k.dz[fibre + t.fibre[m]] = k.fibre_rate[m]
+    contract_muscles(t, k, x, z)
     if module is not None:
+        states = slice(2 * n, 2 * n + t.states)
         momentum(t, k)
-        module(time, q, v, z[2 * n : active], k.momentum, x.input, k.dz[2 * n : active], k.output)
+        module(time, q, v, z[states], k.momentum, x.input, k.dz[states], k.output)
     neurons(t, k, x, z, time, fraction)
-    for m in range(t.muscles):
-        kind, index = t.excitation[m]
-        e = t.excitation_value[m] if kind == CONSTANT else signal(t, k, x, z, time, kind, index)
-        e = min(max(e, 0.0), 1.0)
-        k.excitation[m] = e
-        if t.muscle[m] == PROPORTIONAL:
-            contract(t, k, m, e, 0.0, strength)
-        else:
-            j = active + t.activation[m]
-            k.dz[j] = activation_rate(t.activation_kind[m], t.rise_time[m], t.fall_time[m], e, z[j])
-        for i in range(k.arm.shape[1]):
-            k.tau[i] += k.arm[m, i] * k.force[m]
+    excite_muscles(t, k, x, z, time)
     for i in range(t.motors):
         b, kind, index = t.motor[i]
         k.tau[b] += t.motor_gain[i] * signal(t, k, x, z, time, kind, index)
@@ -237,6 +268,35 @@ def state_rate(t, k, x, z, time, fraction, module):
 
 
 @kernel
+def make_damping_implicit(t, k, x, dt):
+    """Add dt times the damping of joints and muscles, dF/dldot r r', to the mass matrix ``k.M``."""
+    n = t.bodies
+    for i in range(n):
+        k.M[i, i] += dt * x.damping * t.damping[i]
+    for m in range(t.muscles):
+        s = dt * k.slope[m]
+        if s > 0.0:
+            for i in range(n):
+                r = s * k.arm[m, i]
+                if r != 0.0:
+                    for j in range(k.arm.shape[1]):
+                        k.M[i, j] += r * k.arm[m, j]
+
+
+@kernel
+def make_fibres_implicit(t, k, x, dt):
+    """Turn the rates ``k.dz`` of fibre lengths into those of a linearly implicit step; the slope is a difference."""
+    active, fibre = 2 * t.bodies + t.states, t.size - t.fibres
+    for m in range(t.muscles):
+        if t.fibre[m] >= 0:
+            j = fibre + t.fibre[m]
+            rate, length = k.dz[j], x.z[j]
+            h = 1e-6 * t.optimal_length[m]
+            contract(t, k, m, x.z[active + t.activation[m]], length + h, x.strength)
+            k.dz[j] = rate / (1.0 - dt * min((k.fibre_rate[m] - rate) / h, 0.0))
+
+
+@kernel
 def semi_implicit(t, k, x, dt, module):
     """Take one step of the semi-implicit Euler method with implicit damping of joints and muscles.
 
@@ -259,29 +319,13 @@ def semi_implicit(t, k, x, dt, module):
     z, n = x.z, t.bodies
     forces(t, k, x, z, x.time, 0.0, module)
     remember(t, k, x, z)
-    note(t, k, x)
-    for i in range(n):
-        k.M[i, i] += dt * x.damping * t.damping[i]
-    for m in range(t.muscles):
-        s = dt * k.slope[m]
-        if s > 0.0:
-            for i in range(n):
-                r = s * k.arm[m, i]
-                if r != 0.0:
-                    for j in range(k.arm.shape[1]):
-                        k.M[i, j] += r * k.arm[m, j]
+    keep_signals(t, k, x)
+    make_damping_implicit(t, k, x, dt)
     if not accelerate(t, k):
         return False
     if t.contacts:
         collide(t, k, x, dt)
-    fibre = t.size - t.fibres
-    for m in range(t.muscles):
-        if t.fibre[m] >= 0:
-            j = fibre + t.fibre[m]
-            rate, length = k.dz[j], z[j]
-            h = 1e-6 * t.optimal_length[m]
-            contract(t, k, m, z[2 * n + t.states + t.activation[m]], length + h, x.strength)
-            k.dz[j] = rate / (1.0 - dt * min((k.fibre_rate[m] - rate) / h, 0.0))
+    make_fibres_implicit(t, k, x, dt)
     for i in range(n):
         z[n + i] += dt * k.qdd[i]
         z[i] += dt * z[n + i]
@@ -319,7 +363,7 @@ def runge_kutta(t, k, x, dt, module):
             return False
         if stage == 0:
             remember(t, k, x, z)
-            note(t, k, x)
+            keep_signals(t, k, x)
         weight = dt / 3.0 if stage in (1, 2) else dt / 6.0
         for i in range(t.size):
             k.total[i] += weight * k.dz[i]
@@ -329,8 +373,8 @@ def runge_kutta(t, k, x, dt, module):
 
 
 @kernel
-def note(t, k, x):
-    """Keep what was evaluated for those who read the row."""
+def keep_signals(t, k, x):
+    """Copy forces (N), excitations and neurons from scratch space to the row, for those who read it."""
     for m in range(t.muscles):
         x.force[m] = k.force[m]
         x.excitation[m] = k.excitation[m]
@@ -340,7 +384,7 @@ def note(t, k, x):
 
 @kernel
 def healthy(t, z):
-    """Tell whether a state vector is finite, and the joints not absurdly fast; a status."""
+    """Status of a state vector (N,): 0 where it is finite, and the joints not absurdly fast."""
     zero = 0.0
     for i in range(t.size):
         zero += z[i] * 0.0
@@ -393,7 +437,7 @@ def _rows(ts, ks, xs, ids, steps, dt, scheme, module):
             run(ts[0], ks[i], xs[ids[j]], steps, dt, scheme, module)
 
 
-rows_serial, rows_threaded = batch_kernel(_rows)
+rows_serial, rows_threaded = serial_and_threaded(_rows)
 
 
 @kernel
@@ -408,7 +452,7 @@ def evaluate(ts, ks, xs, z, rate, fill, module):
     rate : (N,) float
         Written; NaN where it does not exist.
     fill : bool
-        Fill the past of delayed signals with the present, and note forces and neurons in the row.
+        Fill the past of delayed signals with the present, and keep forces and neurons in the row.
     module : callable kernel or None
     """
     t, k, x = ts[0], ks[0], xs[0]
@@ -423,6 +467,6 @@ def evaluate(ts, ks, xs, z, rate, fill, module):
     for i in range(t.size):
         rate[i] = k.dz[i] if solved else np.nan
     if fill:
-        note(t, k, x)
+        keep_signals(t, k, x)
         for c in range(t.pins):
             x.reaction[c] = k.reaction[c] if solved else 0.0

@@ -45,6 +45,9 @@ SOFT = 1e-11
 RIGID = 1e-12
 """Share of W's largest diagonal below which a point cannot move in a direction: then nothing pushes it there."""
 
+RIGHT = 4
+"""Column of the right-hand side in the equations of `attempt`."""
+
 RATE, CREEP = 20.0, 0.1
 """How fast a point that is below the surface comes out: 1/s, at most m/s, so that it does not fly off."""
 
@@ -114,7 +117,7 @@ def attempt(W, u, mu, contacts, first, second, p, grid):
     p : (n,) float, N s
         Written.
     grid : (4, 5) float
-        Scratch space.
+        Scratch space: an equation for each impulse, the right-hand side in the last column.
     """
     size = 2 * contacts
     for c in range(contacts):
@@ -123,15 +126,15 @@ def attempt(W, u, mu, contacts, first, second, p, grid):
             for j in range(size):
                 grid[row, j] = W[row, j]
             grid[row, row] *= 1.0 + SOFT
-            grid[row, 4] = -u[row]
+            grid[row, RIGHT] = -u[row]
         if mode != STICK:
             for j in range(size):
                 grid[i + 1, j] = 0.0
-            grid[i + 1, i + 1], grid[i + 1, 4] = 1.0, 0.0
+            grid[i + 1, i + 1], grid[i + 1, RIGHT] = 1.0, 0.0
             if mode == OPEN:
                 for j in range(size):
                     grid[i, j] = 0.0
-                grid[i, i], grid[i, 4] = 1.0, 0.0
+                grid[i, i], grid[i, RIGHT] = 1.0, 0.0
             else:
                 grid[i + 1, i] = mu[c] if mode == SLIP else -mu[c]
     for i in range(size):
@@ -141,15 +144,15 @@ def attempt(W, u, mu, contacts, first, second, p, grid):
                 pivot = row
         if not abs(grid[pivot, i]) > 1e-300:
             return False
-        for j in range(5):
+        for j in range(RIGHT + 1):
             grid[i, j], grid[pivot, j] = grid[pivot, j], grid[i, j]
         for row in range(i + 1, size):
             share = grid[row, i] / grid[i, i]
             if share != 0.0:
-                for j in range(i, 5):
+                for j in range(i, RIGHT + 1):
                     grid[row, j] -= share * grid[i, j]
     for i in range(size - 1, -1, -1):
-        s = grid[i, 4]
+        s = grid[i, RIGHT]
         for j in range(i + 1, size):
             s -= grid[i, j] * p[j]
         p[i] = s / grid[i, i]
@@ -352,23 +355,21 @@ def read_modes(W, u, mu, contacts, rows, p, mode):
 
 
 @kernel
-def collide(t, k, x, dt):
-    """Add the effect of contacts to the accelerations of a time step.
+def approach(t, k, x, dt):
+    """Velocities ``k.free`` (m/s) of the points at the end of a time step without contacts, and whether any touches.
 
-    A point above its surface may come as near as touching it within the step; one below comes out slowly.
+    The normal one is that with which the law begins: a point above its surface may come as near as touching it within
+    the step; one below comes out slowly.
 
     Parameters
     ----------
-    t : record of the model
-    k : record of scratch space
-        Read after `body.accelerate`; ``k.qdd`` is changed such that v + dt qdd obeys the contacts.
-    x : record of state
-        ``x.impulse`` (N s), ``x.mode``, ``x.contact_error`` (m/s) and ``x.alternations`` are written.
+    t, k, x : records of the model, of scratch space, and of state
+        ``k.qdd`` is read; ``k.J`` (n, bodies), ``k.free`` (n,) and ``k.friction`` (m,) are written.
     dt : float, s
     """
-    n, m, rows = t.bodies, t.contacts, t.contact_rows
-    v, size, touched = x.z[n : 2 * n], m * rows, False
-    for c in range(m):
+    n, rows, touched = t.bodies, t.contact_rows, False
+    v = x.z[n : 2 * n]
+    for c in range(t.contacts):
         body = t.contact_body[c]
         px, py, pz = place(k, body, t.contact_at[c])
         d = t.contact_frame[c]
@@ -385,14 +386,20 @@ def collide(t, k, x, dt):
         k.free[c * rows] += gap / dt if gap > 0.0 else max(RATE * gap, -CREEP)
         k.friction[c] = x.friction * t.contact_friction[c]
         touched |= k.free[c * rows] < 0.0
-    x.contact_error, x.alternations = 0.0, 0.0
-    if not touched:
-        for i in range(size):
-            x.impulse[i] = 0.0
-        for c in range(m):
-            x.mode[c] = OPEN
-        return
-    W = k.schur
+    return touched
+
+
+@kernel
+def mobility(t, k):
+    """W = J M^-1 J' (1/kg) of all points in ``k.schur``; a direction in which none can move is left out of the law.
+
+    Parameters
+    ----------
+    t, k : records of the model and of scratch space
+        Read after `approach` and `body.accelerate`; ``k.MJ`` = M^-1 J' (n, bodies) is written, ``k.free`` changed.
+    """
+    n, rows = t.bodies, t.contact_rows
+    W, size = k.schur, t.contacts * rows
     for i in range(size):
         for j in range(n):
             k.MJ[i, j] = k.J[i, j]
@@ -411,6 +418,18 @@ def collide(t, k, x, dt):
                 W[i, j] = W[j, i] = 0.0
             W[i, i] = RIGID * most if most > 0.0 else 1.0
             k.free[i] = 1.0 if i % rows == 0 else 0.0
+
+
+@kernel
+def find_impulses(t, k, x):
+    """Solve for ``x.impulse`` (n,) N s and ``x.mode`` (m,) by the model's solver; ``x.contact_error`` tells how well.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state
+        Read after `mobility`.
+    """
+    m, rows, W = t.contacts, t.contact_rows, k.schur
     enumerable = m <= 2 and rows == 2
     if t.contact_solver == STAGGERED:
         x.alternations = float(staggered(W, k.free, k.friction, m, rows, x.impulse))
@@ -421,8 +440,33 @@ def collide(t, k, x, dt):
             sweep(W, k.free, k.friction, m, rows, x.impulse)
         read_modes(W, k.free, k.friction, m, rows, x.impulse, x.mode)
         x.contact_error = violation(W, k.free, k.friction, m, rows, x.impulse)
+
+
+@kernel
+def collide(t, k, x, dt):
+    """Add the effect of contacts to the accelerations of a time step.
+
+    Parameters
+    ----------
+    t : record of the model
+    k : record of scratch space
+        Read after `body.accelerate`; ``k.qdd`` is changed such that v + dt qdd obeys the contacts.
+    x : record of state
+        ``x.impulse`` (N s), ``x.mode``, ``x.contact_error`` (m/s) and ``x.alternations`` are written.
+    dt : float, s
+    """
+    size = t.contacts * t.contact_rows
+    x.contact_error, x.alternations = 0.0, 0.0
+    if not approach(t, k, x, dt):
+        for i in range(size):
+            x.impulse[i] = 0.0
+        for c in range(t.contacts):
+            x.mode[c] = OPEN
+        return
+    mobility(t, k)
+    find_impulses(t, k, x)
     for i in range(size):
         p = x.impulse[i] / dt
         if p != 0.0:
-            for j in range(n):
+            for j in range(t.bodies):
                 k.qdd[j] += p * k.MJ[i, j]

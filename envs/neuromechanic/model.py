@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from . import contact, muscles, nerves, skeleton
 from .table import pack
@@ -445,6 +444,8 @@ class _Builder:
         )
 
     def read_splines(self, tables: dict[str, _Keys]) -> None:
+        from scipy.interpolate import CubicSpline  # slow to import, and few models have splines
+
         start, times, cubics = [0], [], []
         for keys in tables.values():
             lists = []

@@ -87,6 +87,17 @@ def past(t, x, column, delay, fraction):
     """Value that a signal had ``delay`` steps before ``fraction`` (0 to 1) of the present step, linear in between.
 
     The row's factor ``delay`` shortens all delays, to one step at least.
+
+    Parameters
+    ----------
+    t : record of the model
+    x : record of state
+        ``x.ring`` holds ``t.depth`` steps of the ``t.delays`` delayed signals, the present step at ``x.step``.
+    column : int
+        Which delayed signal.
+    delay : int
+        In time steps.
+    fraction : float
     """
     ago = x.step - max(delay * x.delay, 1.0)
     at = math.floor(ago)
@@ -101,7 +112,7 @@ def past(t, x, column, delay, fraction):
 
 @kernel
 def remember(t, k, x, z):
-    """Note the present of all delayed signals, for later."""
+    """Keep the present of all delayed signals in ``x.ring``, for `past`."""
     for d in range(t.delays):
         row = int(x.step) % t.depth
         x.ring[row * t.delays + d] = signal(t, k, x, z, x.time, t.delayed[d, 0], t.delayed[d, 1])
@@ -109,7 +120,7 @@ def remember(t, k, x, z):
 
 @kernel
 def shaped(shape, low, high, s):
-    """Shaping functions of Eq. 9, and saturation between ``low`` and ``high``."""
+    """Shaping functions of Eq. 9 of a sum ``s``, and saturation between ``low`` and ``high``."""
     if shape == SIGMOID:
         return 1.0 / (1.0 + exp(-s))
     if shape == TANH:

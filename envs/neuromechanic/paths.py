@@ -7,6 +7,9 @@ import math
 from ..core.jit import kernel
 from .skeleton import place, push
 
+MEETS, LEAVES, BEFORE, AFTER = range(4)
+"""Rows of ``k.meet``: where a string meets and leaves a cylinder, and its points before and after it."""
+
 
 @kernel
 def tangents(meet, radius, p, q):
@@ -17,8 +20,8 @@ def tangents(meet, radius, p, q):
 
     Parameters
     ----------
-    meet : (2 or more, 3) float, m
-        The two points, written to the first rows.
+    meet : (4, 3) float, m
+        The two points, written to the rows MEETS and LEAVES.
     radius : float, m
     p, q : (3,) float, m
 
@@ -41,10 +44,10 @@ def tangents(meet, radius, p, q):
     lead, trail = math.sqrt(dp * dp - radius * radius), math.sqrt(dq * dq - radius * radius)
     way = lead + radius * angle + trail
     rise = (q[2] - p[2]) / way
-    meet[0, 0], meet[0, 1] = radius * math.cos(first), radius * math.sin(first)
-    meet[0, 2] = p[2] + rise * lead
-    meet[1, 0], meet[1, 1] = radius * math.cos(last), radius * math.sin(last)
-    meet[1, 2] = q[2] - rise * trail
+    meet[MEETS, 0], meet[MEETS, 1] = radius * math.cos(first), radius * math.sin(first)
+    meet[MEETS, 2] = p[2] + rise * lead
+    meet[LEAVES, 0], meet[LEAVES, 1] = radius * math.cos(last), radius * math.sin(last)
+    meet[LEAVES, 2] = q[2] - rise * trail
     return True, radius * angle * math.sqrt(1.0 + rise * rise)
 
 
@@ -72,6 +75,7 @@ def paths(t, k, q, v):
     k : record of scratch space
         Written, after `kinematics`.
     q, v : (n,) float
+        Joint positions (rad or m) and velocities.
     """
     n = t.bodies
     meet = k.meet
@@ -101,14 +105,14 @@ def paths(t, k, q, v):
                 if c >= 0:
                     b = t.cylinder_body[c]
                     x1, y1, z1 = place(k, t.point_body[j + 1], t.point_at[j + 1])
-                    inside(t, k, c, x, y, z, meet[2])
-                    inside(t, k, c, x1, y1, z1, meet[3])
-                    wraps, arc = tangents(meet, t.cylinder_radius[c], meet[2], meet[3])
+                    inside(t, k, c, x, y, z, meet[BEFORE])
+                    inside(t, k, c, x1, y1, z1, meet[AFTER])
+                    wraps, arc = tangents(meet, t.cylinder_radius[c], meet[BEFORE], meet[AFTER])
                     if wraps:
-                        x1, y1, z1 = outside(t, k, c, meet[0])
+                        x1, y1, z1 = outside(t, k, c, meet[MEETS])
                         length += arc + span(t, k, m, body, x, y, z, b, x1, y1, z1)
                         body = b
-                        x, y, z = outside(t, k, c, meet[1])
+                        x, y, z = outside(t, k, c, meet[LEAVES])
                     continue
                 b = t.point_body[j]
                 x1, y1, z1 = place(k, b, t.point_at[j])
@@ -123,7 +127,7 @@ def paths(t, k, q, v):
 
 @kernel
 def inside(t, k, c, x, y, z, local):
-    """Coordinates ``local`` (3,) of a point of the world in the frame of cylinder ``c``."""
+    """Coordinates ``local`` (3,) m, written, of a point (x, y, z) of the world in the frame of cylinder ``c``."""
     b = t.cylinder_body[c]
     if b >= 0:
         R, o = k.turn[b], k.origin[b]
@@ -140,7 +144,7 @@ def inside(t, k, c, x, y, z, local):
 
 @kernel
 def outside(t, k, c, local):
-    """Point of the world (m) that has coordinates ``local`` in the frame of cylinder ``c``."""
+    """Point of the world (m) that has coordinates ``local`` (3,) m in the frame of cylinder ``c``."""
     a, F = t.cylinder_at[c], t.cylinder_frame[c]
     x = a[0] + F[0, 0] * local[0] + F[1, 0] * local[1] + F[2, 0] * local[2]
     y = a[1] + F[0, 1] * local[0] + F[1, 1] * local[1] + F[2, 1] * local[2]

@@ -16,7 +16,7 @@ from .contact import SLIP
 from .hindlimb import PAW_FORCE
 from .skeleton import REVOLUTE
 from .standing import HIPS, feet
-from .tasks import HindlimbHold, Pose, StandGains, StandPulse
+from .tasks import HindlimbHold, NeuromechanicTask, Pose, StandGains, StandTask
 
 BONE: c.Colour = (214, 206, 188)
 EDGE: c.Colour = (140, 130, 110)
@@ -30,9 +30,7 @@ CROSSES = 1e-4
 """Moment arm, m, from which on a muscle counts as crossing a joint."""
 
 
-def draw(
-    canvas: Canvas, task: HindlimbHold | Pose | StandGains | StandPulse, trail: Trail, ghost: Trail | None = None
-) -> None:
+def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | None = None) -> None:
     """Draw a model: x to the right, y up.
 
     Muscles with a path are drawn along it. Those whose length is fitted have no known path: they are drawn
@@ -42,12 +40,12 @@ def draw(
     Parameters
     ----------
     canvas : Canvas
-    task : HindlimbHold, Pose, StandGains or StandPulse
+    task : NeuromechanicTask
     trail : Trail
     ghost : Trail, optional
         Another animal with the same task, drawn translucent.
     """
-    if isinstance(task, StandGains | StandPulse):
+    if isinstance(task, StandTask):
         _stand(canvas, task, trail, ghost)
         return
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
@@ -108,7 +106,7 @@ def _reactions(view: Panel, animal: Neuromechanic, row: NDArray[Any], reach: flo
         return
     arrays = animal.model.arrays
     weight = float(np.sum(arrays["mass"]) * np.linalg.norm(arrays["gravity"])) or 1.0
-    forces, points = animal.contact_force(row)[0], animal.sense(row, "contact_point")[0]
+    forces, points = animal.contact_force(row)[0], animal.signal(row, "contact_point")[0]
     for force, point, mode in zip(forces, points, row["mode"][0], strict=True):
         if force.any():
             view.arrow(point[:2], 0.4 * reach / weight * force[:2], c.GOAL, 3.0)
@@ -205,10 +203,10 @@ def _(task: HindlimbHold, view: Panel, trail: Trail, reach: float) -> tuple[str,
     if push.any():
         view.arrow(ankle - scale * push, scale * push, c.COLD, 3.0)
         view.label("push", ankle - scale * push, c.COLD, 11, (0.5, 1.0), (0, -6), c.PLATE)
-    told = task.info(row, trail.memory[-1:])
+    info = task.info(row, trail.memory[-1:])
     return (
-        f"{np.rad2deg(told['posture_error'][0]):.1f}°",
-        f"from the posture (rms), {told['force_error'][0]:.2f} N from the wanted force",
+        f"{np.rad2deg(info['posture_error'][0]):.1f}°",
+        f"from the posture (rms), {info['force_error'][0]:.2f} N from the wanted force",
     )
 
 
@@ -225,9 +223,9 @@ def _(task: Pose, view: Panel, trail: Trail, reach: float) -> tuple[str, str]:
     return away, f"of {task.animal.model.bodies[task.joint]} from the goal"
 
 
-def _strip(canvas: Canvas, task: HindlimbHold | Pose, trail: Trail) -> None:
+def _strip(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:
     top, left, right = canvas.height - STRIP, 112.0, 24.0
-    shown = round(SECONDS * task.rate)
+    shown = round(SECONDS * task.control_rate)
     activation = _activation(task.animal, trail.rows[-shown:])
     canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
     area = (left, top + 10, canvas.width - left - right, STRIP - 22)
@@ -258,7 +256,7 @@ STAGE = 0.6
 """Width of the stage, as a share of the canvas; the traces stand beside it."""
 
 
-def _stand(canvas: Canvas, task: StandGains | StandPulse, trail: Trail, ghost: Trail | None) -> None:
+def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -> None:
     """Draw the standing figure on its platform, and what it knows beside what is true."""
     rows = trail.rows
     row = rows[-1:]
@@ -281,23 +279,23 @@ def _stand(canvas: Canvas, task: StandGains | StandPulse, trail: Trail, ghost: T
             at = foot + np.array([0.0, 0.16])
             shift = (22.0 if right else -22.0, 0.0)
             view.label(f"{force[1]:.0f} N", at, c.GOAL, 11, (0.0 if right else 1.0, 0.5), shift, c.PLATE)
-    told = task.info(row, trail.memory[-1:])
-    speed = float(told["push"][0])
+    info = task.info(row, trail.memory[-1:])
+    speed = float(info["push"][0])
     way = "the right" if speed > 0 else "the left" if speed < 0 else "no side"
     canvas.label(f"{abs(speed):.2f} m/s", (24, 30), c.INK, 17, back=c.PLATE)
-    caption = f"pulse of the ground, to {way}; feet {told['stance'][0]:.2f} hip widths apart"
+    caption = f"pulse of the ground, to {way}; feet {info['stance'][0]:.2f} hip widths apart"
     canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
     for other, y in zip([trail] if ghost is None else [trail, ghost], (74.0, 92.0), strict=False):
         canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)
     _knowledge(canvas, task, rows)
 
 
-def _lateness(task: StandGains | StandPulse, row: NDArray[Any]) -> float:
+def _lateness(task: StandTask, row: NDArray[Any]) -> float:
     """By how much (s) the senses are late."""
     return float(task.animal.model.delays.max() * row["delay"][0]) + task.animal.dt
 
 
-def _platform(view: Panel, task: StandGains | StandPulse, row: NDArray[Any]) -> None:
+def _platform(view: Panel, task: StandTask, row: NDArray[Any]) -> None:
     """Draw the room, past which the platform moves, and the platform with marks of its own."""
     moved = float(task.animal.platform(row)[0, 0])
     low, high = view.low, view.high
@@ -359,7 +357,7 @@ def _person(view: Panel, q: NDArray[np.float64], ghost: bool = False, felt: bool
             view.disc(leg[0], 0.25 * thick, EDGE)
 
 
-def _knowledge(canvas: Canvas, task: StandGains | StandPulse, rows: NDArray[Any]) -> None:
+def _knowledge(canvas: Canvas, task: StandTask, rows: NDArray[Any]) -> None:
     """Draw the angles as they are and as they are known, and the torques of the hips."""
     left = STAGE * canvas.width + 16.0
     width, top, gap = canvas.width - left - 24.0, 64.0, 8.0
@@ -373,7 +371,7 @@ def _knowledge(canvas: Canvas, task: StandGains | StandPulse, rows: NDArray[Any]
         known = np.stack([rows["time"], np.rad2deg(rows["neuron"][:, neuron])], 1)
         panel.polyline(known[rows["time"] >= panel.low[0]], c.COLD, 1.25)
     area = (left, top + 3 * (height + gap), width, height)
-    torques = rows["input"] if isinstance(task, StandPulse) else rows["neuron"][:, -2:]
+    torques = task.hip_torque(rows)
     panel = canvas.trace(area, rows["time"], torques[:, 0], 4.0, 200.0, c.FORE, "torques  ± 200 N m")
     panel.polyline(np.stack([rows["time"], torques[:, 1]], 1)[rows["time"] >= panel.low[0]], c.AFT, 1.25)
     panel.label("left", (panel.high[0], panel.high[1]), c.FORE, 11, (1.0, 0.0), (-40, 4))

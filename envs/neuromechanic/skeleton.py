@@ -12,6 +12,9 @@ from ..core.jit import kernel, sincos
 
 REVOLUTE, PRISMATIC = 0, 1
 
+MASS, MX, MY, MZ, XX, YY, ZZ, XY, XZ, YZ = range(10)
+"""Of an inertia about the world's origin: mass (kg), its first moment (kg m), second moments (kg m^2)."""
+
 
 @kernel
 def kinematics(t, k, q):
@@ -75,9 +78,7 @@ def kinematics(t, k, q):
 
 @kernel
 def inertias(t, k):
-    """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10).
-
-    Mass (kg), its first moment (kg m), and the second moments xx, yy, zz, xy, xz, yz (kg m^2).
+    """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10), in the order of MASS to YZ.
 
     Parameters
     ----------
@@ -85,44 +86,46 @@ def inertias(t, k):
         Read after `kinematics`.
     """
     for i in range(t.bodies):
-        R, o, c, J, B = k.turn[i], k.origin[i], t.centre[i], t.inertia[i], k.body_inertia[i]
+        R, o, c, B = k.turn[i], k.origin[i], t.centre[i], k.body_inertia[i]
         m = t.mass[i]
         if m == 0.0:
-            for j in range(10):
+            for j in range(len(B)):
                 B[j] = 0.0
             continue
         x = o[0] + R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
         y = o[1] + R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]
         z = o[2] + R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
-        B[0], B[1], B[2], B[3] = m, m * x, m * y, m * z
+        B[MASS], B[MX], B[MY], B[MZ] = m, m * x, m * y, m * z
+        J = t.inertia[i]
+        xx, yy, zz, xy, xz, yz = J[0], J[1], J[2], J[3], J[4], J[5]
         # Rows of R J, then those of R J R'.
-        a0 = R[0, 0] * J[0] + R[0, 1] * J[3] + R[0, 2] * J[4]
-        a1 = R[0, 0] * J[3] + R[0, 1] * J[1] + R[0, 2] * J[5]
-        a2 = R[0, 0] * J[4] + R[0, 1] * J[5] + R[0, 2] * J[2]
-        b0 = R[1, 0] * J[0] + R[1, 1] * J[3] + R[1, 2] * J[4]
-        b1 = R[1, 0] * J[3] + R[1, 1] * J[1] + R[1, 2] * J[5]
-        b2 = R[1, 0] * J[4] + R[1, 1] * J[5] + R[1, 2] * J[2]
-        c0 = R[2, 0] * J[0] + R[2, 1] * J[3] + R[2, 2] * J[4]
-        c1 = R[2, 0] * J[3] + R[2, 1] * J[1] + R[2, 2] * J[5]
-        c2 = R[2, 0] * J[4] + R[2, 1] * J[5] + R[2, 2] * J[2]
-        B[4] = a0 * R[0, 0] + a1 * R[0, 1] + a2 * R[0, 2] + m * (y * y + z * z)
-        B[5] = b0 * R[1, 0] + b1 * R[1, 1] + b2 * R[1, 2] + m * (x * x + z * z)
-        B[6] = c0 * R[2, 0] + c1 * R[2, 1] + c2 * R[2, 2] + m * (x * x + y * y)
-        B[7] = a0 * R[1, 0] + a1 * R[1, 1] + a2 * R[1, 2] - m * x * y
-        B[8] = a0 * R[2, 0] + a1 * R[2, 1] + a2 * R[2, 2] - m * x * z
-        B[9] = b0 * R[2, 0] + b1 * R[2, 1] + b2 * R[2, 2] - m * y * z
+        a0 = R[0, 0] * xx + R[0, 1] * xy + R[0, 2] * xz
+        a1 = R[0, 0] * xy + R[0, 1] * yy + R[0, 2] * yz
+        a2 = R[0, 0] * xz + R[0, 1] * yz + R[0, 2] * zz
+        b0 = R[1, 0] * xx + R[1, 1] * xy + R[1, 2] * xz
+        b1 = R[1, 0] * xy + R[1, 1] * yy + R[1, 2] * yz
+        b2 = R[1, 0] * xz + R[1, 1] * yz + R[1, 2] * zz
+        c0 = R[2, 0] * xx + R[2, 1] * xy + R[2, 2] * xz
+        c1 = R[2, 0] * xy + R[2, 1] * yy + R[2, 2] * yz
+        c2 = R[2, 0] * xz + R[2, 1] * yz + R[2, 2] * zz
+        B[XX] = a0 * R[0, 0] + a1 * R[0, 1] + a2 * R[0, 2] + m * (y * y + z * z)
+        B[YY] = b0 * R[1, 0] + b1 * R[1, 1] + b2 * R[1, 2] + m * (x * x + z * z)
+        B[ZZ] = c0 * R[2, 0] + c1 * R[2, 1] + c2 * R[2, 2] + m * (x * x + y * y)
+        B[XY] = a0 * R[1, 0] + a1 * R[1, 1] + a2 * R[1, 2] - m * x * y
+        B[XZ] = a0 * R[2, 0] + a1 * R[2, 1] + a2 * R[2, 2] - m * x * z
+        B[YZ] = b0 * R[2, 0] + b1 * R[2, 1] + b2 * R[2, 2] - m * y * z
 
 
 @kernel
 def times(B, v):
     """Momentum (angular about the origin, linear) of an inertia (10,) that moves with ``v`` (6,)."""
     return (
-        B[4] * v[0] + B[7] * v[1] + B[8] * v[2] + B[2] * v[5] - B[3] * v[4],
-        B[7] * v[0] + B[5] * v[1] + B[9] * v[2] + B[3] * v[3] - B[1] * v[5],
-        B[8] * v[0] + B[9] * v[1] + B[6] * v[2] + B[1] * v[4] - B[2] * v[3],
-        B[0] * v[3] + v[1] * B[3] - v[2] * B[2],
-        B[0] * v[4] + v[2] * B[1] - v[0] * B[3],
-        B[0] * v[5] + v[0] * B[2] - v[1] * B[1],
+        B[XX] * v[0] + B[XY] * v[1] + B[XZ] * v[2] + B[MY] * v[5] - B[MZ] * v[4],
+        B[XY] * v[0] + B[YY] * v[1] + B[YZ] * v[2] + B[MZ] * v[3] - B[MX] * v[5],
+        B[XZ] * v[0] + B[YZ] * v[1] + B[ZZ] * v[2] + B[MX] * v[4] - B[MY] * v[3],
+        B[MASS] * v[3] + v[1] * B[MZ] - v[2] * B[MY],
+        B[MASS] * v[4] + v[2] * B[MX] - v[0] * B[MZ],
+        B[MASS] * v[5] + v[0] * B[MY] - v[1] * B[MX],
     )
 
 
@@ -184,18 +187,18 @@ def bias_force(t, k, v):
         A[4] += (V[2] * S[3] - V[0] * S[5] + V[5] * S[0] - V[3] * S[2]) * v[i]
         A[5] += (V[0] * S[4] - V[1] * S[3] + V[3] * S[1] - V[4] * S[0]) * v[i]
         B, f = k.body_inertia[i], k.f[i]
-        if B[0] == 0.0:
+        if B[MASS] == 0.0:
             f[0] = f[1] = f[2] = f[3] = f[4] = f[5] = 0.0
             continue
         p0, p1, p2, p3, p4, p5 = times(B, V)
         f[0], f[1], f[2], f[3], f[4], f[5] = times(B, A)
         g = k.gravity
-        f[0] += V[1] * p2 - V[2] * p1 + V[4] * p5 - V[5] * p4 - (B[2] * g[2] - B[3] * g[1])
-        f[1] += V[2] * p0 - V[0] * p2 + V[5] * p3 - V[3] * p5 - (B[3] * g[0] - B[1] * g[2])
-        f[2] += V[0] * p1 - V[1] * p0 + V[3] * p4 - V[4] * p3 - (B[1] * g[1] - B[2] * g[0])
-        f[3] += V[1] * p5 - V[2] * p4 - B[0] * g[0]
-        f[4] += V[2] * p3 - V[0] * p5 - B[0] * g[1]
-        f[5] += V[0] * p4 - V[1] * p3 - B[0] * g[2]
+        f[0] += V[1] * p2 - V[2] * p1 + V[4] * p5 - V[5] * p4 - (B[MY] * g[2] - B[MZ] * g[1])
+        f[1] += V[2] * p0 - V[0] * p2 + V[5] * p3 - V[3] * p5 - (B[MZ] * g[0] - B[MX] * g[2])
+        f[2] += V[0] * p1 - V[1] * p0 + V[3] * p4 - V[4] * p3 - (B[MX] * g[1] - B[MY] * g[0])
+        f[3] += V[1] * p5 - V[2] * p4 - B[MASS] * g[0]
+        f[4] += V[2] * p3 - V[0] * p5 - B[MASS] * g[1]
+        f[5] += V[0] * p4 - V[1] * p3 - B[MASS] * g[2]
     for i in range(n - 1, -1, -1):
         S, f, p = k.S[i], k.f[i], t.parent[i]
         k.bias[i] = S[0] * f[0] + S[1] * f[1] + S[2] * f[2] + S[3] * f[3] + S[4] * f[4] + S[5] * f[5]
@@ -219,7 +222,7 @@ def momentum(t, k):
     for i in range(t.bodies):
         B = k.body_inertia[i]
         a0, a1, a2, a3, a4, a5 = times(B, k.V[i])
-        m, x, y, z = m + B[0], x + B[1], y + B[2], z + B[3]
+        m, x, y, z = m + B[MASS], x + B[MX], y + B[MY], z + B[MZ]
         l0, l1, l2, p0, p1, p2 = l0 + a0, l1 + a1, l2 + a2, p0 + a3, p1 + a4, p2 + a5
     x, y, z = x / m, y / m, z / m
     h = k.momentum
@@ -227,6 +230,16 @@ def momentum(t, k):
     h[3], h[4], h[5] = p0, p1, p2
     h[6], h[7], h[8] = x, y, z
     h[9], h[10], h[11] = p0 / m, p1 / m, p2 / m
+
+
+@kernel
+def rotate(R, x, y, z):
+    """Vector of a body's frame in the world's, by its rotation ``R`` (3, 3)."""
+    return (
+        R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
+        R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
+        R[2, 0] * x + R[2, 1] * y + R[2, 2] * z,
+    )
 
 
 @kernel
@@ -258,7 +271,7 @@ def push(t, k, body, x, y, z, f0, f1, f2, row):
 
 @kernel
 def turn_force(t, k, body, m0, m1, m2, row):
-    """Add to ``row`` (n,) the generalised force of a moment on a body."""
+    """Add to ``row`` (n,) the generalised force of a moment (m0, m1, m2) N m on a body; J' W of Eq. 5."""
     j = body
     while j >= 0:
         S = k.S[j]
@@ -287,7 +300,10 @@ def point_motion(k, body, x, y, z):
 
 @kernel
 def cholesky(A, L, n):
-    """Factor a symmetric matrix, the first n rows of ``A``, into L L'; False where it is not positive definite."""
+    """Factor a symmetric matrix, the first n rows of ``A``, into L L'; False unless positive definite.
+
+    ``L`` may be ``A`` itself; only the lower triangles are read and written.
+    """
     for i in range(n):
         for j in range(i + 1):
             s = A[i, j]
@@ -304,7 +320,7 @@ def cholesky(A, L, n):
 
 @kernel
 def solve(L, b, n):
-    """Solve L L' x = b in place; n unknowns."""
+    """Solve L L' x = b in place, n unknowns, with ``L`` of `cholesky`."""
     for i in range(n):
         s = b[i]
         for c in range(i):

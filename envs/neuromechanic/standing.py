@@ -22,6 +22,29 @@ def splay(stance: ArrayLike) -> NDArray[np.float64]:
     return np.arcsin((np.asarray(stance, float) - 1.0) * HIPS / (2.0 * LEG))
 
 
+def reflex_torque(
+    stance: NDArray[np.float64],
+    hip_angle: NDArray[np.float64],
+    hip_rate: NDArray[np.float64],
+    stiffness: float = STIFFNESS,
+    damping: float = DAMPING,
+) -> NDArray[np.float64]:
+    """Torques (B, 2) N m of left and right hip by its own angle and rate; Bunderson et al. (2012), section 3.3.
+
+    Parameters
+    ----------
+    stance : (B,) or (B, 1) float, hip widths
+        At whose legs' angles there is no torque.
+    hip_angle : (B, 2) float, rad
+        Of left and right leg from the torso.
+    hip_rate : (B, 2) float, rad/s
+    stiffness : float, N m/rad
+    damping : float, N m s/rad
+    """
+    rest = splay(stance).reshape(-1, 1) * [-1.0, 1.0]
+    return -stiffness * (hip_angle - rest) - damping * hip_rate
+
+
 def upright(stance: ArrayLike) -> NDArray[np.float64]:
     """Joints (5,) or (B, 5) of a symmetric stance: place (m) of the hips' middle, torso, left and right leg (rad)."""
     angle = splay(stance)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PARAMETERS = ("strength", "mass", "damping", "friction", "delay")
-"""Factors, one per row: on maximal forces of muscles, masses and inertias, damping of joints, friction, delays."""
+from .params import PHYSICAL
 
 _COUNTS = [
     "bodies",
@@ -112,7 +111,7 @@ def pack(
             ("contact_error", "f8"),
             ("alternations", "f8"),
             ("pulse", "f8", (3,)),
-            *[(name, "f8") for name in PARAMETERS],
+            *[(name, "f8") for name in PHYSICAL],
         ]
     )
     work = np.dtype(
@@ -179,7 +178,7 @@ def pack(
         "contact_error": (),
         "alternations": (),
         "pulse": (3,),
-        **dict.fromkeys(PARAMETERS, ()),
+        **dict.fromkeys(PHYSICAL, ()),
     }
     for name, shape in sizes.items():
         places[name] = ("f8", shape), kernel.fields[name][1]  # type: ignore[index]

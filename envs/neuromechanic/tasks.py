@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +13,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import choice, number
-from ..core.task import Field, Layout, Option, Score, Task, tolerance
+from ..core.spec import ActionField, Ending, Field, Option, Score
+from ..core.task import EpisodeStart, Task, tolerance
 from .analysis import central_pattern
 from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, hindlimb
-from .standing import DAMPING, DELAY, LEG, STIFFNESS, splay, standing, upright
+from .standing import DAMPING, DELAY, LEG, STIFFNESS, reflex_torque, splay, standing, upright
 
 FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
 """Endings: the limb has left its posture; a joint has left its range; the figure has fallen."""
 
 
-class _Driven(Task):
-    """Actions that all tasks share: the model's inputs, each between ``low`` and ``high``."""
+class NeuromechanicTask(Task):
+    """What actions mean to all models; subclasses add what is observed, goal, reward, endings.
+
+    ## Version History
+
+    * v0: first version
+    """
 
     animal: Neuromechanic
-    rate = 100.0
-    low, high = 0.0, 1.0
+    control_rate = 100.0
+    arguments: Mapping[str, str] = {
+        **Task.arguments,
+        "scheme": "``semi_implicit``, or the paper's ``rk4``",
+        "dt": "time step, s",
+    }
 
-    def _drive(self, actions: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.low + 0.5 * (actions + 1.0) * (self.high - self.low)
+    @cached_property
+    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What -1 and 1 mean, each (action_size,)."""
+        fields = self.action_fields().values()
+        low, high = ([field.low for field in fields], [field.high for field in fields])
+        sizes = [field.size for field in fields]
+        return np.repeat(low, sizes), np.repeat(high, sizes)
 
-    def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
+    def values(self, actions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What ``actions`` (B, action_size) mean, in SI."""
+        low, high = self._bounds
+        return low + 0.5 * (actions + 1.0) * (high - low)
+
+    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Action that means ``values`` (B, action_size) in SI."""
+        low, high = self._bounds
+        actions = 2.0 * (np.asarray(values) - low) / (high - low) - 1.0
+        return np.clip(actions, -1.0, 1.0).astype(np.float32)
+
+    def action_from_drive(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
         """Action whose inputs come closest to ``drive`` (B, u)."""
         if self.actions == "residual":
             raise ValueError("actions='residual' adds to the reference controller, whose own action is zero")
-        actions = 2.0 * (np.asarray(drive) - self.low) / (self.high - self.low) - 1.0
-        return np.clip(actions, -1.0, 1.0).astype(np.float32)
+        return self.action_from_values(drive)
+
+    def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Time, s."""
+        return {"time": rows["time"].copy()}
 
 
-class HindlimbHold(_Driven):
+class HindlimbHold(NeuromechanicTask):
     """Hold posture and paw force of a cat's hindlimb against pushes.
 
     ## Description
@@ -49,135 +79,115 @@ class HindlimbHold(_Driven):
     The hindlimb of Bunderson et al. (2012), illustrations 1 and 2: 31 muscles, 7 joints, the pelvis fixed, the paw
     gimballed where it stands, so that four degrees of freedom are left. The paw is to push with 8.5 N, 35 degrees
     backward of straight down. Every second a push of 50 ms hits the ankle, at a random time from a random direction.
-    100 Hz, 5 s. Many patterns of excitation hold the limb, but only some are stable.
-
-    ## Action Space
-
-    ``Box(-1, 1, (31,))`` with ``actions="excitation"`` (default): excitation of each muscle, -1 is none and 1 full.
-    ``"residual"``, (31,): added to the central one of all patterns that hold the limb, in units of 0.25, clipped.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (48,))``:
-
-    | entries     | value                                        | unit  | divided by |
-    |-------------|----------------------------------------------|-------|------------|
-    | 0 .. 6      | joint angles from the posture to be held     | rad   | 0.2        |
-    | 7 .. 13     | joint rates                                  | rad/s | 5          |
-    | 14 .. 44    | activations                                  | 1     | 1          |
-    | 45 .. 47    | ground's force on the paw, from the wanted   | N     | 5          |
+    Many patterns of excitation hold the limb, but only some are stable. It has left its posture where a joint is
+    {largest_error:g} rad away from it.
 
     ## Rewards
 
-    0.6 for the posture, falling to a tenth at 0.1 rad (rms over the joints); 0.3 for the force, falling to a tenth
-    4 N off; 0.1 times one minus the mean squared activation.
+    0.6 for the posture, falling to a tenth of it at 0.1 rad (rms over the joints); 0.3 for the force, falling to a
+    tenth of it 4 N off; 0.1 times one minus the mean squared activation. ``info["held"]`` is the time (s) so far.
 
     ## Starting State
 
     In the posture, at rest, with the activations of the pattern that ``"residual"`` adds to, each changed by up to
     0.02 at random.
-
-    ## Episode End
-
-    Failure: a joint is 0.7 rad from the posture, moves absurdly fast, or the state is not finite. Truncated after 500
-    steps.
-
-    ## Arguments
-
-    ``actions``; ``scheme``: ``semi_implicit`` (default) or the paper's ``rk4``; ``dt``: time step, s, by default 1 ms,
-    with ``rk4`` 0.02 ms; ``rate``: control rate, Hz; ``stiffness``: of the muscles, in maximal forces per optimal
-    length. Reset options: ``push``, the pushes' largest force in N, and the factors ``strength``, ``mass`` and
-    ``damping``.
-
-    ## Version History
-
-    * v0: first version
     """
 
-    levels = ("excitation", "residual")
-    options: Mapping[str, Option] = {"push": Option(0.0, 50.0, "N")}
-    endings: Mapping[float, str] = {FALLEN: "the limb has left its posture"}
+    action_modes = ("excitation", "residual")
+    options: Mapping[str, Option] = {"push": Option(0.0, 50.0, "N", "largest force of the pushes")}
+    endings: Mapping[float, Ending] = {FALLEN: Ending("the limb has left its posture")}
+    arguments: Mapping[str, str] = {
+        **NeuromechanicTask.arguments,
+        "dt": "time step, s; by default 1 ms, with ``rk4`` 0.02 ms",
+        "stiffness": "short-range stiffness of the muscles, in maximal forces per optimal length",
+    }
     seconds = 5
     """Pushes that are drawn at a reset, one for each second."""
-    last = 0.05
-    """Duration of a push, s."""
-    push = 4.0
-    """Largest force, N."""
+    push_duration = 0.05
+    """Of one push, s."""
+    largest_push = 4.0
+    """Largest force of a push, N."""
+    largest_error = 0.7
+    """Angle of a joint from the posture, rad, at which the limb is lost."""
+    residual_scale = 0.25
+    """Excitation that an action of 1 adds with ``actions="residual"``."""
 
     def __init__(
         self,
         actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float | None = None,
-        rate: float | None = None,
+        control_rate: float | None = None,
         stiffness: float = 6.0,
-        threads: int = 1,
     ) -> None:
-        super().__init__(actions, rate)
+        super().__init__(actions, control_rate)
         number("stiffness", stiffness, above=0)
         model = hindlimb(stiffness)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         default = 1e-3 if scheme == "semi_implicit" else 2e-5
-        self.animal = Neuromechanic(model, default if dt is None else dt, scheme, threads)
-        self.action_size = self.animal.drive_size
+        self.animal = Neuromechanic(model, default if dt is None else dt, scheme)
         self.pattern = central_pattern(self.animal, POSTURE, reaction=PAW_FORCE)
-        joints = len(POSTURE)
-        self.layout = Layout(
-            {
-                "posture_error": Field(joints, "rad", 0.2),
-                "joint_rate": Field(joints, "rad/s", 5.0),
-                "activation": Field(self.action_size, "1", 1.0),
-                "force_error": Field(3, "N", 5.0),
-            }
-        )
-        self.memory = np.dtype([("push", "f8", (self.seconds, 4))])
 
-    def reset(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        """Start in the posture, and draw the pushes: when, and their force."""
-        count = len(ids)
-        draws = np.array([rng.uniform(-1.0, 1.0, self.action_size) for rng in rngs])
+    def fields(self) -> dict[str, Field]:
+        """Posture and its error, activations, error of the force."""
+        joints, muscles = len(POSTURE), self.animal.model.counts["active"]
+        return {
+            "posture_error": Field(joints, "rad", 0.2, "joint angles from the posture to be held"),
+            "joint_rate": Field(joints, "rad/s", 5.0, "joint rates"),
+            "activation": Field(muscles, "1", 1.0, "activations"),
+            "force_error": Field(3, "N", 5.0, "ground's force on the paw, from the wanted one"),
+        }
+
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        """Excitations."""
+        muscles, scale = self.animal.drive_size, self.residual_scale
+        if (mode or self.actions) == "residual":
+            meaning = "added to the central one of all patterns that hold the limb; the sum is clipped"
+            return {"excitation": ActionField(muscles, -scale, scale, "1", meaning)}
+        return {"excitation": ActionField(muscles, 0.0, 1.0, "1", "excitation of each muscle")}
+
+    def memory_fields(self) -> list[tuple[Any, ...]]:
+        """Of each push its time (s) and force (N)."""
+        return [("push", "f8", (self.seconds, 4))]
+
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """In the posture; the pushes are drawn: when, and their force."""
+        draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, self.animal.drive_size))
         activation = np.clip(self.pattern + 0.02 * draws, 0.0, 1.0)
-        self.animal.reset(rows, ids, {"activation": activation, "input": activation, **self.physical(options)})
-        pushes = np.array([rng.standard_normal((self.seconds, 3)) for rng in rngs])
-        chance = np.array([rng.random((self.seconds, 2)) for rng in rngs])
+        pushes = episodes.draw(lambda rng: rng.standard_normal((self.seconds, 3)))
+        chance = episodes.draw(lambda rng: rng.random((self.seconds, 2)))
         pushes /= np.sqrt(np.sum(pushes**2, -1, keepdims=True))
-        size = np.broadcast_to(options.get("push", np.full(count, self.push)), count)
-        fresh = np.zeros(count, self.memory)
-        fresh["push"][:, :, 0] = np.arange(self.seconds) + (1.0 - self.last) * chance[:, :, 0]
-        fresh["push"][:, :, 1:] = (size[:, None] * chance[:, :, 1])[:, :, None] * pushes
-        memory[ids] = fresh
+        size = episodes.options.get("push", np.full(len(episodes), self.largest_push))
+        push = episodes.memory["push"]
+        push[:, :, 0] = np.arange(self.seconds) + (1.0 - self.push_duration) * chance[:, :, 0]
+        push[:, :, 1:] = (size[:, None] * chance[:, :, 1])[:, :, None] * pushes
+        return {"activation": activation, "input": activation}
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Excitations from actions; pushes begin and end with a control period."""
         second = np.minimum(rows["time"].astype(np.int64), self.seconds - 1)
         push = memory["push"][np.arange(len(rows)), second]
         since = rows["time"] - push[:, 0]
-        rows["wrench"][:, 0, :3] = np.where(((since >= 0) & (since < self.last))[:, None], push[:, 1:], 0.0)
+        pushed = (since >= 0) & (since < self.push_duration)
+        rows["wrench"][:, 0, :3] = np.where(pushed[:, None], push[:, 1:], 0.0)
         if self.actions == "residual":
-            return np.clip(self.pattern + 0.25 * actions, 0.0, 1.0)
-        return self._drive(actions)
+            return np.clip(self.pattern + self.residual_scale * actions, 0.0, 1.0)
+        return self.values(actions)
 
-    def _errors(self, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    @staticmethod
+    def _errors(rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the joints (B, 7) rad, and of the force on the paw (B, 3) N."""
         return rows["q"] - POSTURE, rows["reaction"] - PAW_FORCE
 
-    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
+    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Deviations, rates, and activations."""
         angle, force = self._errors(rows)
-        return self.layout.encode(
-            {
-                "posture_error": angle,
-                "joint_rate": rows["v"],
-                "activation": rows["activation"],
-                "force_error": force,
-            }
-        )
+        return {
+            "posture_error": angle,
+            "joint_rate": rows["v"],
+            "activation": rows["activation"],
+            "force_error": force,
+        }
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Posture, force and economy."""
@@ -186,15 +196,14 @@ class HindlimbHold(_Driven):
         pushed = tolerance(np.sqrt(np.sum(force**2, 1)), 0.0, 0.0, 4.0)
         return 0.6 * held + 0.3 * pushed + 0.1 * (1.0 - np.mean(rows["activation"] ** 2, 1))
 
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when a joint is far from the posture."""
-        return np.where(np.abs(rows["q"] - POSTURE).max(1) > 0.7, FALLEN, 0.0)
+        return np.where(np.abs(rows["q"] - POSTURE).max(1) > self.largest_error, FALLEN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time held (s), deviations of posture (rad, rms) and force (N), and the force on the paw (N)."""
+        """Time and time held (s), deviations of posture (rad, rms) and force (N), and the force on the paw (N)."""
         angle, force = self._errors(rows)
-        return {
-            "time": rows["time"].copy(),
+        return super().info(rows, memory) | {
             "held": rows["time"].copy(),
             "posture_error": np.sqrt(np.mean(angle**2, 1)),
             "force_error": np.sqrt(np.sum(force**2, 1)),
@@ -202,26 +211,43 @@ class HindlimbHold(_Driven):
         }
 
 
-class _Standing(Task):
-    """What the standing figure's tasks share: stance and pulse, late senses, reward, and the fall."""
+class StandTask(NeuromechanicTask):
+    """What the standing figure's tasks share: stance and pulse, late senses, reward, and the fall.
 
-    animal: Neuromechanic
+    ## Rewards
+
+    One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
+    torque in units of {largest_torque:g} N m, and 0.05 for each foot that slips. ``info["survived"]`` is 1 while it
+    stands.
+
+    ## Starting State
+
+    Upright at rest, feet 1 to 1.4 hip widths apart.
+    """
+
     options: Mapping[str, Option] = {
-        "stance": Option(0.8, 1.8, "hip widths"),
-        "push": Option(-1.0, 1.0, "m/s"),
-        "onset": Option(0.0, 100.0, "s"),
+        "stance": Option(0.8, 1.8, "hip widths", "distance of the feet"),
+        "push": Option(-1.0, 1.0, "m/s", "speed that the platform takes up, positive to the right"),
+        "onset": Option(0.0, 100.0, "s", "time at which it does"),
     }
-    endings: Mapping[float, str] = {DOWN: "the figure has fallen"}
+    endings: Mapping[float, Ending] = {DOWN: Ending("the figure has fallen")}
     score = Score("survived")
-    stance, push, onset = (1.0, 1.4), (0.1, 0.4), (0.1, 0.5)
-    """Ranges that are drawn from: hip widths, m/s either way, s."""
-    lasts = 0.0507
+    arguments: Mapping[str, str] = {
+        **NeuromechanicTask.arguments,
+        "scheme": "``semi_implicit``, as contacts demand",
+        "contacts": "their solver: ``modes``, the default, the paper's ``staggered``, or ``sweep``",
+    }
+    stances, speeds, onsets = (1.0, 1.4), (0.1, 0.4), (0.1, 0.5)
+    """Ranges that stance (hip widths), speed of the platform (m/s, to either side) and onset (s) are drawn from."""
+    pulse_duration = 0.0507
     """Duration of the ground's acceleration, s."""
-    steepest, lowest = 1.2, 0.4 * LEG
-    """A fall: angle of torso or leg, rad, or height of the hips, m."""
-    strongest = 200.0
-    """Torque, N m, at which effort counts as one."""
-    longest = DELAY
+    largest_lean = 1.2
+    """Angle of torso or leg out of the vertical, rad, beyond which the figure has fallen."""
+    lowest_hips = 0.4 * LEG
+    """Height of the hips, m, below which it has."""
+    largest_torque = 200.0
+    """Torque of a hip, N m, at which effort counts as one."""
+    longest_delay = DELAY
     """Delay of the senses, s, at most."""
 
     def __init__(
@@ -229,48 +255,54 @@ class _Standing(Task):
         actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float = 1e-3,
-        rate: float | None = None,
+        control_rate: float | None = None,
         contacts: str | None = None,
-        threads: int = 1,
     ) -> None:
-        super().__init__(actions, rate)
-        number("dt", dt, above=0, most=0.5 * self.longest)
-        if abs(self.longest / dt - round(self.longest / dt)) > 1e-6:
-            raise ValueError(f"dt must divide the delay of {self.longest:g} s, got {dt!r}")
-        self.animal = Neuromechanic(self._figure(dt), dt, scheme, threads, contacts=contacts)
-        fields = {
-            "torso_angle": Field(1, "rad", 0.3),
-            "torso_rate": Field(1, "rad/s", 1.0),
-            "hip_angle": Field(2, "rad", 0.3),
-            "hip_rate": Field(2, "rad/s", 1.0),
-            "stance": Field(1, "hip widths", 1.0),
+        super().__init__(actions, control_rate)
+        number("dt", dt, above=0, most=0.5 * self.longest_delay)
+        if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
+            raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {dt!r}")
+        self.animal = Neuromechanic(self.figure(dt), dt, scheme, contacts=contacts)
+
+    @abstractmethod
+    def figure(self, dt: float) -> dict[str, Any]:
+        """Model, for time steps of ``dt`` s."""
+
+    @abstractmethod
+    def hip_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torques of left and right hip (B, 2), N m."""
+
+    def fields(self) -> dict[str, Field]:
+        """Body as the nervous system knows it, and the stance."""
+        return {
+            "torso_angle": Field(1, "rad", 0.3, "angle of the torso, a delay ago"),
+            "torso_rate": Field(1, "rad/s", 1.0, "its rate, a delay ago"),
+            "hip_angle": Field(2, "rad", 0.3, "angles of left and right leg from the torso, a delay ago"),
+            "hip_rate": Field(2, "rad/s", 1.0, "their rates, a delay ago"),
+            "stance": Field(1, "hip widths", 1.0, "distance of the feet at the start"),
         }
-        self.action_size = 2
-        self.layout = Layout(fields | self._fields())
 
-    @abstractmethod
-    def _figure(self, dt: float) -> dict[str, Any]:
-        """Model."""
+    def memory_fields(self) -> list[tuple[Any, ...]]:
+        """Distance of the feet at the start."""
+        return [("stance", "f8")]
 
-    @abstractmethod
-    def _fields(self) -> dict[str, Field]:
-        """What is observed besides the body and the stance."""
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """Upright; stance and pulse are drawn."""
+        options, draws = episodes.options, episodes.draw(lambda rng: rng.random(4))
 
-    @abstractmethod
-    def _told(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-        """Values of those fields."""
+        def drawn(j: int, low: float, high: float) -> NDArray[np.float64]:
+            return low + (high - low) * draws[:, j]
 
-    @abstractmethod
-    def _torques(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Torques of the hips (B, 2), N m."""
+        stance = episodes.memory["stance"]
+        stance[:] = options.get("stance", drawn(0, *self.stances))
+        side = np.where(draws[:, 3] < 0.5, -1.0, 1.0)
+        pulse = np.empty((len(episodes), 3))
+        pulse[:, 0] = options.get("onset", drawn(2, *self.onsets))
+        pulse[:, 1] = self.pulse_duration
+        pulse[:, 2] = options.get("push", side * drawn(1, *self.speeds)) * np.pi / (2.0 * self.pulse_duration)
+        return {"q": upright(stance), "pulse": pulse}
 
-    def _begin(
-        self, stance: NDArray[np.float64], rngs: Sequence[np.random.Generator]
-    ) -> dict[str, NDArray[np.float64]]:
-        """Initial values of the figure besides posture and pulse."""
-        return {}
-
-    def _known(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Body as the nervous system knows it, and the stance."""
         neuron = rows["neuron"]
         return {
@@ -281,291 +313,186 @@ class _Standing(Task):
             "stance": memory["stance"],
         }
 
-    def reset(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        """Stand upright, and draw stance and pulse."""
-        draws = np.array([rng.random(4) for rng in rngs])
-
-        def drawn(j: int, low: float, high: float) -> NDArray[np.float64]:
-            return low + (high - low) * draws[:, j]
-
-        fresh = np.zeros(len(ids), self.memory)
-        fresh["stance"] = options.get("stance", drawn(0, *self.stance))
-        side = np.where(draws[:, 3] < 0.5, -1.0, 1.0)
-        pulse = np.empty((len(ids), 3))
-        pulse[:, 0] = options.get("onset", drawn(2, *self.onset))
-        pulse[:, 1] = self.lasts
-        pulse[:, 2] = options.get("push", side * drawn(1, *self.push)) * np.pi / (2.0 * self.lasts)
-        start = {"q": upright(fresh["stance"]), "pulse": pulse, **self._begin(fresh["stance"], rngs)}
-        self.animal.reset(rows, ids, {**start, **self.physical(options)})
-        memory[ids] = fresh
-
-    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """What is known of the body, the stance, and what the task tells."""
-        return self.layout.encode(self._known(rows, memory) | self._told(rows, memory))
-
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Alive, less leaning, effort and slip."""
         lean = np.sqrt(np.mean((rows["q"] - upright(memory["stance"]))[:, 2:] ** 2, 1))
-        effort = np.mean((self._torques(rows) / self.strongest) ** 2, 1)
+        effort = np.mean((self.hip_torque(rows) / self.largest_torque) ** 2, 1)
         slips = np.mean(rows["mode"] >= SLIP, 1)
         return 1.0 - 0.4 * (1.0 - tolerance(lean, 0.0, 0.0, 0.5)) - 0.1 * effort - 0.1 * slips
 
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when torso or legs lean too far, or the hips are too low."""
         q = rows["q"]
         lean = np.maximum(np.abs(q[:, 2]), np.abs(q[:, 2:3] + q[:, 3:]).max(1))
-        return np.where((lean > self.steepest) | (q[:, 1] < self.lowest), DOWN, 0.0)
+        return np.where((lean > self.largest_lean) | (q[:, 1] < self.lowest_hips), DOWN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet."""
-        return {
-            "time": rows["time"].copy(),
-            "survived": np.where((rows["status"] == 0.0) & (self.terminated(rows, memory) == 0.0), 1.0, 0.0),
+        return super().info(rows, memory) | {
+            "survived": np.where((rows["status"] == 0.0) & (self.ending(rows, memory) == 0.0), 1.0, 0.0),
             "stance": memory["stance"].copy(),
-            "push": rows["pulse"][:, 2] * 2.0 * self.lasts / np.pi,
+            "push": rows["pulse"][:, 2] * 2.0 * self.pulse_duration / np.pi,
             "slipping": np.sum(rows["mode"] >= SLIP, 1),
         }
 
 
-class StandPulse(_Standing, _Driven):
+class StandPulse(StandTask):
     """Stay on one's feet when the ground jerks sideways, by the torques of the hips, with late senses.
 
     ## Description
 
     The standing figure of Bunderson et al. (2012), illustration 3: torso and two straight legs, seen from the front,
     feet in frictional contact with a platform. After 0.1 to 0.5 s the platform takes up a speed of 0.1 to 0.4 m/s, to
-    either side, within 51 ms. What the nervous system knows is 120 ms old. 100 Hz, 4 s. The paper's reflex feeds back
-    each hip's own angle and rate; feet may slip, lift off, and step.
-
-    ## Action Space
-
-    ``Box(-1, 1, (2,))`` with ``actions="torque"`` (default): torques of left and right hip, 200 N m. ``"residual"``,
-    (2,): added to the paper's reflex of 255 N m/rad and 85 N m s/rad, in units of 100 N m, clipped to 200 N m.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (31,))``; angles and rates are 120 ms old. At another rate there are as many torques as cover 120 ms:
-
-    | entries  | value                                                    | unit       | divided by |
-    |----------|----------------------------------------------------------|------------|------------|
-    | 0        | angle of the torso                                       | rad        | 0.3        |
-    | 1        | its rate                                                 | rad/s      | 1          |
-    | 2, 3     | angles of left and right leg from the torso              | rad        | 0.3        |
-    | 4, 5     | their rates                                              | rad/s      | 1          |
-    | 6        | distance of the feet at the start                        | hip widths | 1          |
-    | 7 .. 30  | torques of left and right hip in the last 120 ms, oldest first | N m  | 200        |
-
-    ## Rewards
-
-    One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
-    torque over 200 N m, and 0.05 for each foot that slips.
-
-    ## Starting State
-
-    Upright at rest, feet 1 to 1.4 hip widths apart.
-
-    ## Episode End
-
-    Failure: torso or a leg leans by more than 1.2 rad, the hips are lower than 0.4 leg lengths, a joint moves absurdly
-    fast, or the state is not finite. Truncated after 400 steps.
-
-    ## Arguments
-
-    ``actions``; ``scheme``: ``semi_implicit``, as contacts demand; ``dt``: time step, s, 1 ms by default; ``rate``:
-    control rate, Hz; ``contacts``: solver, ``modes`` (default), ``staggered`` (the paper's) or ``sweep``. Reset
-    options: ``stance``, hip widths; ``push``, the platform's speed in m/s, positive to the right; ``onset``, s; and the
-    factors ``mass``, ``friction`` and ``delay``, whose product with 120 ms is rounded to time steps; 0 leaves two.
-
-    ## Version History
-
-    * v0: first version
+    either side, within 51 ms. What the nervous system knows of the body is 120 ms old; the option ``delay`` shortens
+    that, to two time steps at least. The paper's reflex feeds back each hip's own angle and rate; feet may slip, lift
+    off, and step. The figure has fallen where torso or a leg leans by more than {largest_lean:g} rad, or the hips are
+    lower than 0.4 leg lengths.
     """
 
-    levels = ("torque", "residual")
-    low, high = -_Standing.strongest, _Standing.strongest
+    action_modes = ("torque", "residual")
+    residual_scale = 100.0
+    """Torque, N m, that an action of 1 adds with ``actions="residual"``."""
 
-    def _figure(self, dt: float) -> dict[str, Any]:
-        self.past = math.ceil(DELAY * self.rate - 1e-6)
-        self.memory = np.dtype([("stance", "f8"), ("past", "f8", (self.past, 2))])
+    def figure(self, dt: float) -> dict[str, Any]:
         # Neurons are read as of the beginning of the last time step.
         return standing(drive="torque", delay=DELAY - dt)
 
-    def _fields(self) -> dict[str, Field]:
-        return {"past_torque": Field(2 * self.past, "N m", self.high)}
+    @cached_property
+    def periods(self) -> int:
+        """Control periods that cover the delay."""
+        return math.ceil(DELAY * self.control_rate - 1e-6)
 
-    def _told(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-        return {"past_torque": memory["past"].reshape(len(rows), -1)}
+    def fields(self):
+        meaning = f"torques of left and right hip in the last {self.periods} control periods, oldest first"
+        return super().fields() | {"past_torque": Field(2 * self.periods, "N m", self.largest_torque, meaning)}
 
-    def _torques(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        return rows["input"]
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        """Torques of the hips."""
+        most, meaning = self.largest_torque, "torques of left and right hip"
+        if (mode or self.actions) == "residual":
+            most = self.residual_scale
+            meaning = (
+                f"added to the torques of the paper's reflex of {STIFFNESS:g} N m/rad and {DAMPING:g} N m s/rad; the "
+                f"sum is clipped at {self.largest_torque:g} N m"
+            )
+        return {"torque": ActionField(2, -most, most, "N m", meaning)}
+
+    def memory_fields(self):
+        return [*super().memory_fields(), ("past", "f8", (self.periods, 2))]
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Torques from actions."""
         if self.actions == "residual":
-            known = self._known(rows, memory)
-            rest = splay(memory["stance"])[:, None] * [-1.0, 1.0]
-            torque = -STIFFNESS * (known["hip_angle"] - rest) - DAMPING * known["hip_rate"] + 100.0 * actions
-            torque = np.clip(torque, self.low, self.high)
+            known = self.sense(rows, memory)
+            torque = reflex_torque(memory["stance"], known["hip_angle"], known["hip_rate"])
+            torque = np.clip(torque + self.residual_scale * actions, -self.largest_torque, self.largest_torque)
         else:
-            torque = self._drive(actions)
+            torque = self.values(actions)
         memory["past"] = np.concatenate([memory["past"][:, 1:], torque[:, None]], 1)
         return torque
 
+    def hip_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return rows["input"]
 
-class StandGains(_Standing):
+    def sense(self, rows, memory):
+        return super().sense(rows, memory) | {"past_torque": memory["past"].reshape(len(rows), -1)}
+
+
+class StandGains(StandTask):
     """Stay on one's feet when the ground jerks sideways, by setting the gains of the hips' reflexes.
 
     ## Description
 
-    As StandPulse, but the paper's reflexes act by themselves, at every time step: the torque of each hip is minus
+    As ``StandPulse``, but the paper's reflexes act by themselves, at every time step: the torque of each hip is minus
     stiffness times its angle from the symmetric stance, minus damping times its rate, as they were a delay ago. The
-    action sets the two gains, 20 times a second. The delay, 80 to 140 ms, is drawn for every episode, as is the stance.
-    4 s.
-
-    ## Action Space
-
-    ``Box(-1, 1, (2,))`` with ``actions="gains"``: stiffness, 0 to 600 N m/rad, and damping, 0 to 200 N m s/rad.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (10,))``; angles and rates are as old as the delay, and one time step:
-
-    | entries | value                                       | unit       | divided by |
-    |---------|---------------------------------------------|------------|------------|
-    | 0       | angle of the torso                          | rad        | 0.3        |
-    | 1       | its rate                                    | rad/s      | 1          |
-    | 2, 3    | angles of left and right leg from the torso | rad        | 0.3        |
-    | 4, 5    | their rates                                 | rad/s      | 1          |
-    | 6       | distance of the feet at the start           | hip widths | 1          |
-    | 7       | delay                                       | s          | 0.1        |
-    | 8       | stiffness                                   | N m/rad    | 300        |
-    | 9       | damping                                     | N m s/rad  | 100        |
-
-    ## Rewards
-
-    One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
-    torque over 200 N m, and 0.05 for each foot that slips.
+    action sets the two gains. The delay, 80 to 140 ms, is drawn for every episode, as is the stance; the option
+    ``delay`` is its share of 140 ms. What is observed of the body is one time step older than the delay. The figure has
+    fallen where torso or a leg leans by more than {largest_lean:g} rad, or the hips are lower than 0.4 leg lengths.
 
     ## Starting State
 
     Upright at rest, feet 1 to 1.4 hip widths apart, with the paper's gains of 255 N m/rad and 85 N m s/rad.
-
-    ## Episode End
-
-    Failure: torso or a leg leans by more than 1.2 rad, the hips are lower than 0.4 leg lengths, a joint moves absurdly
-    fast, or the state is not finite. Truncated after 80 steps.
-
-    ## Arguments
-
-    ``scheme``: ``semi_implicit``, as contacts demand; ``dt``: time step, s, 1 ms by default; ``rate``: control rate,
-    Hz; ``contacts``: solver, ``modes`` (default), ``staggered`` (the paper's) or ``sweep``. Reset options:
-    ``stance``, hip widths; ``push``, the platform's speed in m/s, positive to the right; ``onset``, s; and the factors
-    ``mass``, ``friction`` and ``delay`` (of 140 ms, rounded to time steps).
-
-    ## Version History
-
-    * v0: first version
     """
 
-    levels = ("gains",)
-    rate = 20.0
-    memory = np.dtype([("stance", "f8")])
-    most = np.array([600.0, 200.0])
-    """Stiffness (N m/rad) and damping (N m s/rad) of action 1."""
-    longest, shortest = 0.14, 0.08
+    action_modes = ("gains",)
+    control_rate = 20.0
+    largest_stiffness, largest_damping = 600.0, 200.0
+    """What an action of 1 means, N m/rad and N m s/rad."""
+    longest_delay, shortest_delay = 0.14, 0.08
 
-    def _figure(self, dt: float) -> dict[str, Any]:
-        return standing(delay=self.longest)
+    def figure(self, dt: float) -> dict[str, Any]:
+        return standing(delay=self.longest_delay)
 
-    def _fields(self) -> dict[str, Field]:
-        return {
-            "delay": Field(1, "s", 0.1),
-            "stiffness": Field(1, "N m/rad", 300.0),
-            "damping": Field(1, "N m s/rad", 100.0),
+    def fields(self):
+        return super().fields() | {
+            "delay": Field(1, "s", 0.1, "delay"),
+            "stiffness": Field(1, "N m/rad", 300.0, "stiffness in force"),
+            "damping": Field(1, "N m s/rad", 100.0, "damping in force"),
         }
 
-    def _told(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-        gains = rows["input"]
-        return {"delay": self.longest * rows["delay"], "stiffness": gains[:, 1], "damping": gains[:, 2]}
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        """Gains of the reflexes."""
+        return {
+            "stiffness": ActionField(1, 0.0, self.largest_stiffness, "N m/rad", "stiffness of both hips' reflexes"),
+            "damping": ActionField(1, 0.0, self.largest_damping, "N m s/rad", "their damping"),
+        }
 
-    def _torques(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        return rows["neuron"][:, -2:]
-
-    def _begin(
-        self, stance: NDArray[np.float64], rngs: Sequence[np.random.Generator]
-    ) -> dict[str, NDArray[np.float64]]:
-        gains = np.tile([0.0, STIFFNESS, DAMPING], (len(rngs), 1))
-        gains[:, 0] = splay(stance)
-        delay = np.array([rng.uniform(self.shortest, self.longest) for rng in rngs])
-        return {"input": gains, "delay": delay / self.longest}
+    def start(self, episodes):
+        values = super().start(episodes)
+        gains = np.tile([0.0, STIFFNESS, DAMPING], (len(episodes), 1))
+        gains[:, 0] = splay(episodes.memory["stance"])
+        delay = episodes.draw(lambda rng: rng.uniform(self.shortest_delay, self.longest_delay))
+        return values | {"input": gains, "delay": delay / self.longest_delay}
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Splay of the stance, and gains from actions."""
-        return np.column_stack([splay(memory["stance"]), 0.5 * (actions + 1.0) * self.most])
+        return np.column_stack([splay(memory["stance"]), self.values(actions)])
 
-    def encode(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
+    def action_from_drive(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
         """Action whose gains come closest to those of a drive (B, 3), whose first entry is the stance's."""
-        return np.clip(2.0 * np.asarray(drive)[:, 1:] / self.most - 1.0, -1.0, 1.0).astype(np.float32)
+        return self.action_from_values(np.asarray(drive)[:, 1:])
+
+    def hip_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return rows["neuron"][:, -2:]
+
+    def sense(self, rows, memory):
+        _, stiffness, damping = rows["input"].T
+        delay = self.longest_delay * rows["delay"]
+        return super().sense(rows, memory) | {"delay": delay, "stiffness": stiffness, "damping": damping}
 
 
-class Pose(_Driven):
+class Pose(NeuromechanicTask):
     """Bring a joint of any model to an angle and hold it there.
 
     ## Description
 
-    For models that users write: `register_model` makes an id of a TOML file. The goal is drawn for every episode.
-
-    ## Action Space
-
-    ``Box(-1, 1, (u,))``: the model's inputs, in the order of ``model.inputs``, from ``inputs[0]`` to ``inputs[1]``.
-
-    ## Observation Space
-
-    ``Box(-10, 10, (2 n + a + 2,))``:
-
-    | entries  | value                          | unit          | divided by |
-    |----------|--------------------------------|---------------|------------|
-    | n        | joint positions                | rad or m      | 1          |
-    | n        | joint velocities               | rad/s or m/s  | 5          |
-    | a        | activations                    | 1             | 1          |
-    | 1        | goal                           | rad or m      | 1          |
-    | 1        | goal less position             | rad or m      | 0.3        |
+    For models that users write: ``register_model`` makes an id of a TOML file. The goal is drawn for every episode.
+    Actions are the model's inputs, in the order of ``model.inputs``; how many there are, and how many joints and
+    activations are observed, depends on the model, and so do the options of the reset.
 
     ## Rewards
 
-    One at the goal, a tenth 0.5 away from it, less a twentieth of the mean squared activation.
+    One at the goal, a tenth 0.5 (rad, or m) away from it, less a twentieth of the mean squared activation.
 
     ## Starting State
 
-    The model's start, each joint displaced by up to 0.05 at random, at rest and silent.
-
-    ## Episode End
-
-    Failure: a joint leaves its range, moves absurdly fast, or the state is not finite.
-
-    ## Arguments
-
-    ``model``: path or mapping; ``joint``: a body's name, the last by default; ``goal``: (low, high), by default the
-    middle half of the joint's range; ``inputs``: (low, high); ``modules``: control modules; ``dt``: time step, s;
-    ``rate``: control rate, Hz; ``scheme``; ``contacts``: their solver. Reset options: ``goal``, and the factors that
-    the model has a use for, of ``strength``, ``mass``, ``damping``, ``friction`` and ``delay``.
-
-    ## Version History
-
-    * v0: first version
+    The model's start, each joint displaced by up to 0.05 (rad, or m) at random, at rest and silent.
     """
 
-    levels = ("inputs",)
-    rate = 50.0
-    endings: Mapping[float, str] = {BEYOND: "a joint has left its range"}
+    action_modes = ("inputs",)
+    control_rate = 50.0
+    endings: Mapping[float, Ending] = {BEYOND: Ending("a joint has left its range")}
     score = Score("error", "rad")
+    arguments: Mapping[str, str] = {
+        **NeuromechanicTask.arguments,
+        "model": "path of a TOML file, or a mapping with the same keys",
+        "joint": "the body whose joint has a goal; by default the last",
+        "goal": "(low, high) that the goal is drawn from; by default the middle half of the joint's range",
+        "inputs": "what -1 and 1 of an action mean, for all inputs",
+        "scheme": "``semi_implicit``, or the paper's ``rk4``, which takes no contacts",
+        "modules": "control modules by name",
+        "contacts": "solver of contacts: ``modes``, ``staggered`` or ``sweep``; by default the model's",
+    }
 
     def __init__(
         self,
@@ -576,18 +503,17 @@ class Pose(_Driven):
         actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float = 1e-3,
-        rate: float | None = None,
-        threads: int = 1,
+        control_rate: float | None = None,
         modules: Mapping[str, Any] | None = None,
         contacts: str | None = None,
     ) -> None:
-        super().__init__(actions, rate)
-        self.animal = Neuromechanic(model, dt, scheme, threads, modules, contacts)
+        super().__init__(actions, control_rate)
+        self.animal = Neuromechanic(model, dt, scheme, modules=modules, contacts=contacts)
         bodies, joints = self.animal.model.bodies, self.animal.model.joints
         choice("joint", bodies[-1] if joint is None else joint, bodies)
         self.joint = len(bodies) - 1 if joint is None else bodies.index(joint)
-        self._range = np.array([[one.low, one.high] for one in joints]).T
-        low, high = self._range[:, self.joint]
+        self._ranges = np.array([[one.low, one.high] for one in joints]).T
+        low, high = self._ranges[:, self.joint]
         self.goal = goal or (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
         if not low <= self.goal[0] < self.goal[1] <= high:
             raise ValueError(f"goal must be (low, high) within [{low:g}, {high:g}], got {goal!r}")
@@ -595,65 +521,70 @@ class Pose(_Driven):
             raise ValueError(f"inputs must be (low, high), got {inputs!r}")
         if not self.animal.drive_size:
             raise ValueError("model must have at least one input.NAME, got none")
-        self.low, self.high = inputs
-        self.options = {"goal": Option(low, high, "rad" if joints[self.joint].revolute else "m")}
-        self.action_size = self.animal.drive_size
-        n, active = len(bodies), self.animal.model.counts["active"]
-        self.layout = Layout(
-            {
-                "position": Field(n, "rad", 1.0),
-                "velocity": Field(n, "rad/s", 5.0),
-                "activation": Field(active, "1", 1.0),
-                "goal": Field(1, "rad", 1.0),
-                "error": Field(1, "rad", 0.3),
-            }
-        )
-        self.memory = np.dtype([("goal", "f8")])
+        self.inputs = inputs
+        unit = "rad" if joints[self.joint].revolute else "m"
+        self.options = {"goal": Option(low, high, unit, "where the joint is to be")}
+        self.score = Score("error", unit)
 
-    def reset(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        """Start near the model's start, and draw a goal."""
-        n = len(self.animal.model.bodies)
-        draws = np.array([rng.uniform(-0.05, 0.05, n) for rng in rngs])
-        goal = np.array([rng.uniform(*self.goal) for rng in rngs])
-        start = np.array([joint.start for joint in self.animal.model.joints])
-        self.animal.reset(rows, ids, {"q": start + draws, "input": self.low, **self.physical(options)})
-        memory["goal"][ids] = options.get("goal", goal)
+    def fields(self) -> dict[str, Field]:
+        """Joints, activations where there are any, and the goal."""
+        joints, active = self.animal.model.joints, self.animal.model.counts["active"]
+        unit = "rad" if joints[self.joint].revolute else "m"
+        units = list(dict.fromkeys("rad" if joint.revolute else "m" for joint in joints))
+        activation = {"activation": Field(active, "1", 1.0, "activations")} if active else {}
+        return {
+            "joint_angle": Field(len(joints), ", ".join(units), 1.0, "joint positions"),
+            "joint_rate": Field(len(joints), ", ".join(f"{one}/s" for one in units), 5.0, "joint velocities"),
+            **activation,
+            "goal": Field(1, unit, 1.0, "where the joint is to be"),
+            "error": Field(1, unit, 0.3, "goal less position"),
+        }
+
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        """The model's inputs, in its own units."""
+        return {name: ActionField(1, *self.inputs, "1", f"input {name}") for name in self.animal.model.inputs}
+
+    def memory_fields(self) -> list[tuple[Any, ...]]:
+        """Goal."""
+        return [("goal", "f8")]
+
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """Near the model's start; the goal is drawn."""
+        joints = self.animal.model.joints
+        draws = episodes.draw(lambda rng: rng.uniform(-0.05, 0.05, len(joints)))
+        goal = episodes.draw(lambda rng: rng.uniform(*self.goal))
+        episodes.memory["goal"] = episodes.options.get("goal", goal)
+        return {"q": np.array([joint.start for joint in joints]) + draws, "input": self.inputs[0]}
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Inputs from actions."""
-        return self._drive(actions)
+        return self.values(actions)
 
-    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
+    def _error(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Goal less position (B,), rad or m."""
+        return memory["goal"] - rows["q"][:, self.joint]
+
+    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Joints, activations, and the goal."""
-        return self.layout.encode(
-            {
-                "position": rows["q"],
-                "velocity": rows["v"],
-                "activation": rows["activation"],
-                "goal": memory["goal"],
-                "error": memory["goal"] - rows["q"][:, self.joint],
-            }
-        )
+        return {
+            "joint_angle": rows["q"],
+            "joint_rate": rows["v"],
+            "activation": rows["activation"],
+            "goal": memory["goal"],
+            "error": self._error(rows, memory),
+        }
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Nearness to the goal, less effort."""
-        error = np.abs(memory["goal"] - rows["q"][:, self.joint])
         effort = np.sum(rows["activation"] ** 2, 1) / max(rows["activation"].shape[1], 1)
-        return tolerance(error, 0.0, 0.0, 0.5) - 0.05 * effort
+        return tolerance(np.abs(self._error(rows, memory)), 0.0, 0.0, 0.5) - 0.05 * effort
 
-    def terminated(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when a joint leaves its range."""
-        low, high = self._range
+        low, high = self._ranges
         return np.where(((rows["q"] < low) | (rows["q"] > high)).any(1), BEYOND, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), goal and distance from it (rad or m)."""
-        error = np.abs(memory["goal"] - rows["q"][:, self.joint])
-        return {"time": rows["time"].copy(), "goal": memory["goal"].copy(), "error": error}
+        error = np.abs(self._error(rows, memory))
+        return super().info(rows, memory) | {"goal": memory["goal"].copy(), "error": error}

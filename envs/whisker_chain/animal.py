@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.animal import Animal, read_start
 from ..core.arguments import choice, number, whole
 from ..core.lanes import LANES, Stepper
-from ..core.simulate import read_start
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
-from .params import WhiskerParams, check_parameter
+from .params import PHYSICAL, WhiskerParams, check_parameter
 
 _SCHEMES = {"complementarity": (COMPLEMENTARITY, LANES), "events": (LOCATED, 1)}
 
@@ -23,12 +23,12 @@ HALVINGS = 4
 """How often the time step is halved before a step counts as not solved."""
 
 
-class Whisker:
+class Whisker(Animal):
     """Rat vibrissa of Quist et al. (2014).
 
     Its drive is the angular acceleration of the base (rad/s^2, counter-clockwise) and the acceleration
-    of the base along world x and y (m/s^2); :func:`follow` makes it from a motion. At rest the hair lies
-    along x from the origin. M, Fx and Fy are what the hair exerts on the follicle, in the axes of link 1:
+    of the base along world x and y (m/s^2); :func:`follow` makes it from a motion. At rest the whisker lies
+    along x from the origin. M, Fx and Fy are what the whisker exerts on the follicle, in the axes of link 1:
     a counter-clockwise push against a peg gives three negative numbers. They hold for the start of the
     last time step, and jump at an impact; ``base_wrench_mean`` is the impulse since the last ``advance``
     began, over that time. Signals, by name, each with a leading axis of rows:
@@ -36,6 +36,7 @@ class Whisker:
     =====================  ===============  ===============  =============================================
     name                   shape            unit             meaning
     =====================  ===============  ===============  =============================================
+    ``time``               ()               s
     ``base``               (2,)             m                where the follicle is
     ``base_velocity``      (2,)             m/s
     ``base_angle``         ()               rad              heading of link 1
@@ -47,8 +48,8 @@ class Whisker:
     ``base_wrench``        (3,)             N m, N, N        M, Fx, Fy
     ``base_wrench_mean``   (3,)             N m, N, N        the same as mean over the last ``advance``
     ``peg``                (pegs, 2)        m                centre
-    ``gap``                (pegs,)          m                free distance to the hair; inf beyond its tip
-    ``contact_force``      (pegs, 2)        N                push across and drag along the hair
+    ``gap``                (pegs,)          m                free distance to it; inf beyond its tip
+    ``contact_force``      (pegs, 2)        N                push across and drag along the whisker
     ``contact_place``      (pegs,)          1                arc length of the contact over the whole
     ``collision_energy``   ()               J                lost in collisions, ``scheme="events"``
     ``energy``             ()               J                kinetic and elastic
@@ -94,7 +95,7 @@ class Whisker:
         whole("threads", threads)
         self.params = p = WhiskerParams() if params is None else params
         self.dt, self.scheme, self.pegs = float(dt), scheme, pegs
-        self.parameters = PARAMETERS if p.friction > 0 else tuple(x for x in PARAMETERS if x != "friction")
+        self.parameters = {name: PHYSICAL[name] for name in PARAMETERS if name != "friction" or p.friction > 0}
         mass, stiffness, damping = map(np.array, (p.link_mass, p.joint_stiffness, p.joint_damping))
         self._defaults = {
             "length": p.length,
@@ -116,6 +117,7 @@ class Whisker:
         work = work_dtype(p.n_links, pegs, 2 if p.friction > 0 else 1)
         self._stepper = Stepper(self.state, work, kernels, threads, lanes)
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+            "time": lambda rows: rows["time"],
             "base": lambda rows: rows["base"],
             "base_velocity": lambda rows: rows["base_velocity"],
             "base_angle": lambda rows: rows["link_angle"][:, 0],
@@ -196,7 +198,7 @@ class Whisker:
         fresh["link_rate_before"] = fresh["link_rate"]
         fresh["peg_side"] = np.where(self._at_pegs(fresh)[1] >= 0.0, 1.0, -1.0)
         if (self.gap(fresh) < 0.0).any():
-            raise ValueError(f"start: peg must lie beside the hair, got a gap of {self.gap(fresh).min():g} m")
+            raise ValueError(f"start: peg must lie beside the whisker, got a gap of {self.gap(fresh).min():g} m")
         inertia, moment = self._matrices(fresh)
         speed = fresh["link_rate"]
         fresh["momentum"] = np.sum(inertia * speed[:, None, :], 2) + np.sum(moment * fresh["base_velocity"][:, None], 2)
@@ -219,12 +221,6 @@ class Whisker:
                 break
             rows["status"][failed] = 0.0
             self._stepper.advance(rows, failed, self.profile, steps * 2**halving, self.dt / 2**halving)
-
-    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Signal ``name`` of the class table for all rows."""
-        if name not in self.signals:
-            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
-        return self.signals[name](rows)
 
     def nodes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Base, joints and tip, (B, n + 1, 2) m."""
@@ -250,7 +246,7 @@ class Whisker:
         return along, across, distance, nearest + 1
 
     def gap(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Free distance between hair and pegs (B, pegs) m: inf for a point beyond the tip, or at the follicle."""
+        """Free distance between whisker and pegs (B, pegs) m: inf for a point beyond the tip, or at the follicle."""
         along, across, distance, link = self._at_pegs(rows)
         length, last = (rows["length"] / self.params.n_links)[:, None], self.params.n_links - 1
         free = ((link == last) & (along > length)) | ((link == 1) & (along < 0.0))
@@ -273,7 +269,7 @@ class Whisker:
         return (rows["mass"] * link**2)[:, None, None] * self._inertia * swing, moment
 
     def speeds(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Rates of the links now (B, n) rad/s, from the momenta: the base's as told, M v = p for the others."""
+        """Rates of the links now (B, n) rad/s, from the momenta: the base's as driven, M v = p for the others."""
         inertia, moment = self._matrices(rows)
         driven = inertia[:, :, 0] * rows["base_rate"][:, None] + np.sum(moment * rows["base_velocity"][:, None], 2)
         rates = np.empty_like(rows["link_angle"])
@@ -287,11 +283,11 @@ class Whisker:
         rates, base = self.speeds(rows), rows["base_velocity"]
         kinetic = 0.5 * np.sum(inertia * rates[:, :, None] * rates[:, None, :], (1, 2))
         kinetic += np.sum(moment * rates[:, :, None] * base[:, None], (1, 2)) + 0.5 * rows["mass"] * np.sum(base**2, 1)
-        bend = np.diff(rows["link_angle"])
-        return kinetic + 0.5 * rows["stiffness"] * np.sum(self.profile[2, 1:] * bend**2, 1)
+        joint_angle = np.diff(rows["link_angle"])
+        return kinetic + 0.5 * rows["stiffness"] * np.sum(self.profile[2, 1:] * joint_angle**2, 1)
 
     def impact(self, rows: NDArray[Any], peg: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Collision of the hair with a peg at the place nearest to it.
+        """Collision of the whisker with a peg at the place nearest to it.
 
         Quist et al. (2014), Eqs. 19-21: the energy needed to stop the approach, v_n^2/(2 G M^-1 G^T).
 
@@ -330,7 +326,7 @@ def wrench_mean(rows: NDArray[Any]) -> NDArray[np.float64]:
 def wall(point: ArrayLike, direction: ArrayLike, pegs: int = 2) -> dict[str, NDArray[np.float64]]:
     """Start values that make ``pegs`` pegs a wall: discs so large (10 km) that they are flat within 0.1 um.
 
-    Each stops one place of the hair at a time. A hair that sweeps over the wall with its tip's links bent
+    Each stops one place of the whisker at a time. A whisker that sweeps over the wall with its tip's links bent
     flat goes up to 0.04 mm into it with two pegs, 0.16 mm with one; pressed on it along half of its
     length, 0.2 mm.
 
@@ -339,7 +335,7 @@ def wall(point: ArrayLike, direction: ArrayLike, pegs: int = 2) -> dict[str, NDA
     point : (2,) array, m
         Where the wall passes.
     direction : (2,) array
-        Out of the wall, to the side on which the hair is.
+        Out of the wall, to the side on which the whisker is.
     pegs : int
         As many as the animal has.
     """

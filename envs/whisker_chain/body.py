@@ -1,7 +1,7 @@
 """Mechanics of the vibrissa: records of one animal, and the variational integrator as a kernel.
 
 A chain of n rigid links of length L, headings phi_i, with a point mass m_i at c_i along each, joined by
-springs k_i and dampers b_i (Quist et al., 2014). Link 1 sits in the follicle and moves as it is told;
+springs k_i and dampers b_i (Quist et al., 2014). Link 1 sits in the follicle and moves as it is driven;
 the others are free. The state is the heading and its conjugate momentum p_i; a step solves the forced
 discrete Euler-Lagrange equation of the midpoint rule for the next heading.
 
@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from ..core.jit import batch_kernel, kernel, prange, sincos, sincos_small
-from ..core.lanes import gather, scatter
+from ..core.jit import kernel, sincos, sincos_small
+from ..core.lanes import batch_kernel
 
 UNSOLVED, BROKEN = 1.0, 2.0
 """Status codes: the equations of a step were not solved; the state is not finite."""
@@ -29,8 +29,11 @@ PASSES = 24
 TOLERANCE = 1e-6
 """Size (rad) of the last Newton correction of a step."""
 
+LARGEST_TURN = 1.5
+"""Turn (rad) of a link in one step beyond which the step counts as not solved."""
+
 MISSED = 1e-4
-"""A point found deeper than this (m) behind the hair at a step's start is on its other side."""
+"""A point found deeper than this (m) behind the whisker at a step's start is on its other side."""
 
 SWEEPS = 8
 """Gauss-Seidel sweeps over several pegs within one Newton pass."""
@@ -42,10 +45,10 @@ INSTANT = 1e-9
 """Duration (s) over which a collision's velocities are differenced; it cancels."""
 
 REST = 1e-9
-"""Speed (m/s) after a collision below which the hair stays at the peg."""
+"""Speed (m/s) after a collision below which the whisker stays at the peg."""
 
 EVENTS, BOUNCES = 50, 20
-"""Collisions in one step, and how many of them may bounce; then the hair stays."""
+"""Collisions in one step, and how many of them may bounce; then the whisker stays."""
 
 
 def state_dtype(n: int, pegs: int) -> np.dtype:
@@ -56,7 +59,7 @@ def state_dtype(n: int, pegs: int) -> np.dtype:
     ``link_angle`` rad; ``link_rate`` rad/s, mean over the last step, and one step ``before``;
     ``momentum`` N m s conjugate to the headings; ``linear_momentum`` N s; ``wrench`` M (N m), Fx, Fy (N)
     at the start of the last step; then per peg ``peg`` (x; y) m, ``peg_velocity`` m/s, ``peg_radius`` m,
-    ``peg_side``: +1 where the peg is on the left of the hair, -1 on its right;
+    ``peg_side``: +1 where the peg is on the left of the whisker, -1 on its right;
     ``contact_force`` (push; drag) N in the last step, ``touch`` 1 where it pushed, ``contact_link``,
     ``contact_place`` m along it. Since the last ``advance`` began: ``span`` s, ``wrench_sum`` N m s and
     N s, ``contact_sum`` N s, ``collision_energy`` J lost. Then the physical parameters in SI;
@@ -95,48 +98,89 @@ def state_dtype(n: int, pegs: int) -> np.dtype:
 
 
 def work_dtype(n: int, pegs: int, directions: int) -> np.dtype:
-    """Scratch space of a step: ``directions`` is 2 with friction, else 1."""
+    """Scratch space of a step of length dt; ``directions`` of a load by a peg are 2 with friction, else 1.
+
+    Loads are numbered by peg, the push before the drag. What is named after the end of the step holds for the
+    last Newton pass.
+    """
     loads = pegs * directions
     return np.dtype(
         [
+            ("length", "f8", ()),  # of a link
+            # Motion of base and pegs in the step, m.
+            ("base_move", "f8", (2,)),
+            ("peg_move", "f8", (2, pegs)),
+            # Link 1: LQ and LV (N m s) before a correction; these and the momentum (N s) once solved; what the follicle
+            # takes: N m s, and N s in the axes of the world.
+            ("base_force", "f8", ()),
+            ("base_inertia", "f8", ()),
+            ("solved_force", "f8", ()),
+            ("solved_inertia", "f8", ()),
+            ("solved_momentum", "f8", (2,)),
+            ("follicle_moment", "f8", ()),
+            ("follicle_force", "f8", (2,)),
+            # Sums along the chain.
+            ("joint_x", "f8", ()),  # displacement of the joint that is reached, m
+            ("joint_y", "f8", ()),
+            ("momentum_x", "f8", ()),  # of all that lies beyond it; in the end of the whole, N s
+            ("momentum_y", "f8", ()),
+            ("before", "f8", ()),  # correction of the link before, rad
+            ("outer_torque", "f8", ()),  # impulse of the joint at a link's outer end, N m s
+            # The elimination from tip to base, of what lies beyond a joint.
+            ("beyond_xx", "f8", ()),  # its mass, as the joint's displacement meets it, /dt
+            ("beyond_xy", "f8", ()),
+            ("beyond_yy", "f8", ()),
+            ("beyond_xw", "f8", ()),  # its coupling of the joint's displacement with the turn of the link before
+            ("beyond_yw", "f8", ()),
+            ("beyond_ww", "f8", ()),  # its resistance to that turn
+            ("left_x", "f8", ()),  # residual that it hands on: N s, and N m s to the turn of the link before
+            ("left_y", "f8", ()),
+            ("left_turn", "f8", ()),
+            ("load_x", "f8", (loads,)),  # the same of a unit of each load
+            ("load_y", "f8", (loads,)),
+            ("load_turn", "f8", (loads,)),
+            # Contacts.
+            ("normal", "f8", (2, pegs)),  # direction of a push
+            ("ready", "f8", (pegs,)),  # 1 where a peg may push
+            ("along", "f8", ()),  # a peg by its nearest link, m
+            ("across", "f8", ()),
+            ("square", "f8", ()),  # squared distance, m^2
+            ("peg_x", "f8", ()),  # a peg from the base of a link, m
+            ("peg_y", "f8", ()),
+            ("tangent", "f8", (2,)),  # of the link that it touches
+            ("gap", "f8", ()),  # gap and slip of a peg with the loads of the others, m
+            ("slip", "f8", ()),
+            ("residual", "f8", (loads,)),  # gap or slip at the end without loads, m
+            ("compliance", "f8", (loads, loads)),  # gap or slip by a unit of each load
+            ("impulse", "f8", (loads,)),  # N s
+            # Newton's method: squared correction, rad^2; 1 where it goes on.
+            ("error", "f8", ()),
+            ("unsolved", "f8", ()),
+            # Constants of the step, by link or by the joint at its base.
             ("mass", "f8", (n,)),  # m/dt
             ("lever", "f8", (n,)),  # c
-            ("outer", "f8", (n,)),  # mass at the outer end of a link, by the lever rule, /dt
+            ("outer_mass", "f8", (n,)),  # mass at the outer end of a link, by the lever rule, /dt
             ("spin", "f8", (n,)),  # what the lever rule misses in the moment of inertia, /dt
-            ("joint", "f8", (n,)),  # k dt/4 + b/2
+            ("resistance", "f8", (n,)),  # k dt/4 + b/2, of a joint to a correction
             ("spring", "f8", (n,)),  # k dt/2
-            ("bent", "f8", (n,)),  # k dt/2 times the joint angle at the step's start
-            ("length", "f8", ()),
-            ("s0", "f8", (n,)),
-            ("c0", "f8", (n,)),
-            ("s1", "f8", (n,)),
-            ("c1", "f8", (n,)),
-            ("s", "f8", (n,)),
-            ("c", "f8", (n,)),
-            ("delta", "f8", (n,)),
-            ("move", "f8", (2,)),
-            ("w", "f8", (2, n)),
-            ("force", "f8", (n,)),  # LQ
-            ("reaction", "f8", (3,)),
-            ("base", "f8", (4,)),  # LQ and LV of link 1, and the momentum, of the solved step
-            ("u", "f8", (2,)),
-            ("carry", "f8", (10,)),
-            ("load", "f8", (loads, 3)),
+            ("start_torque", "f8", (n,)),  # k dt/2 times the joint angle at the step's start
+            # Motion of the links in the step.
+            ("sin_start", "f8", (n,)),  # of the headings
+            ("cos_start", "f8", (n,)),
+            ("sin_end", "f8", (n,)),
+            ("cos_end", "f8", (n,)),
+            ("sin_middle", "f8", (n,)),
+            ("cos_middle", "f8", (n,)),
+            ("turn", "f8", (n,)),  # of the headings, rad
+            ("mass_momentum", "f8", (2, n)),  # of the point masses, N s
+            ("discrete_force", "f8", (n,)),  # LQ, N m s
+            # The elimination, of each link.
             ("pivot", "f8", (n,)),
-            ("k", "f8", (2, n)),
-            ("a", "f8", (2, n)),
-            ("z", "f8", (1 + loads, n)),  # correction by the residual, and by a unit of each load
-            ("G", "f8", (loads, n)),
-            ("normal", "f8", (2, pegs)),
-            ("ready", "f8", (pegs,)),
-            ("peg_move", "f8", (2, pegs)),
-            ("ahead", "f8", (5,)),
-            ("residual", "f8", (loads,)),
-            ("D", "f8", (loads, loads)),
-            ("impulse", "f8", (loads,)),
-            ("error", "f8", ()),
-            ("open", "f8", ()),
-            ("kept", "f8", (state_dtype(n, pegs).itemsize // 8,)),  # state before an event
+            ("coupling", "f8", (2, n)),  # momentum of link and all beyond by its turn
+            ("arm", "f8", (2, n)),  # displacement of its end by its turn, m
+            ("correction", "f8", (1 + loads, n)),  # of its turn, by the residual, and by a unit of each load
+            ("gradient", "f8", (loads, n)),  # of gaps and slips by the headings, m
+            ("saved", "f8", (state_dtype(n, pegs).itemsize // 8,)),  # state before an event
         ]
     )
 
@@ -152,35 +196,38 @@ def _prepare(x, k, profile, dt):
             k.mass[i, e] = x.mass[e] * profile[0, i] / dt
             k.lever[i, e] = k.length[e] * profile[1, i]
             k.spring[i, e] = 0.5 * dt * x.stiffness[e] * profile[2, i]
-            k.joint[i, e] = 0.5 * (k.spring[i, e] + x.damping[e] * profile[3, i])
-            k.s0[i, e], k.c0[i, e] = sincos(x.link_angle[i, e])
+            k.resistance[i, e] = 0.5 * (k.spring[i, e] + x.damping[e] * profile[3, i])
+            k.sin_start[i, e], k.cos_start[i, e] = sincos(x.link_angle[i, e])
     for i in range(n):
         j = min(i + 1, n - 1)
         share = 1.0 - profile[1, j] if i < n - 1 else 0.0
         for e in range(lanes):
-            k.outer[i, e] = k.mass[i, e] * profile[1, i] + k.mass[j, e] * share
+            k.outer_mass[i, e] = k.mass[i, e] * profile[1, i] + k.mass[j, e] * share
             k.spin[i, e] = -k.mass[i, e] * k.lever[i, e] * (k.length[e] - k.lever[i, e])
+
+
+# Contacts at the step's start.
 
 
 @kernel
 def _nearest_link(x, k, o):
     """Link closest to peg ``o``, where on it and how far; link 1, in the follicle, cannot be touched.
 
-    Of several discs in one place each takes another link, so that together they stop a hair that lies
-    along a wall. Writes ``contact_link``, the link's normal, and into ``ahead`` the peg along and across
-    the link and the squared distance.
+    Of several discs in one place each takes another link, so that together they stop a whisker that lies
+    along a wall. Writes ``contact_link``, the link's normal, ``along`` and ``across`` the link (m) and ``square``,
+    the squared distance.
     """
     n, lanes = x.link_angle.shape
-    along, across, nearest, px, py = k.ahead[0], k.ahead[1], k.ahead[2], k.ahead[3], k.ahead[4]
+    along, across, nearest, px, py = k.along, k.across, k.square, k.peg_x, k.peg_y
     link, normal_x, normal_y = x.contact_link[o], k.normal[0, o], k.normal[1, o]
     for e in range(lanes):
-        px[e] = x.peg[0, o, e] - x.base[0, e] - k.length[e] * k.c0[0, e]
-        py[e] = x.peg[1, o, e] - x.base[1, e] - k.length[e] * k.s0[0, e]
+        px[e] = x.peg[0, o, e] - x.base[0, e] - k.length[e] * k.cos_start[0, e]
+        py[e] = x.peg[1, o, e] - x.base[1, e] - k.length[e] * k.sin_start[0, e]
         nearest[e] = 1e300
     for i in range(1, n):
         for e in range(lanes):
-            t = px[e] * k.c0[i, e] + py[e] * k.s0[i, e]
-            d = py[e] * k.c0[i, e] - px[e] * k.s0[i, e]
+            t = px[e] * k.cos_start[i, e] + py[e] * k.sin_start[i, e]
+            d = py[e] * k.cos_start[i, e] - px[e] * k.sin_start[i, e]
             beyond = t - min(max(t, 0.0), k.length[e])
             far = beyond * beyond + d * d
             for before in range(o):
@@ -192,10 +239,10 @@ def _nearest_link(x, k, o):
             along[e] = t if near else along[e]
             across[e] = d if near else across[e]
             link[e] = i if near else link[e]
-            normal_x[e] = -k.s0[i, e] if near else normal_x[e]
-            normal_y[e] = k.c0[i, e] if near else normal_y[e]
-            px[e] -= k.length[e] * k.c0[i, e]
-            py[e] -= k.length[e] * k.s0[i, e]
+            normal_x[e] = -k.sin_start[i, e] if near else normal_x[e]
+            normal_y[e] = k.cos_start[i, e] if near else normal_y[e]
+            px[e] -= k.length[e] * k.cos_start[i, e]
+            py[e] -= k.length[e] * k.sin_start[i, e]
 
 
 @kernel
@@ -206,7 +253,7 @@ def _out_of_reach(link, along, length, n):
 
 @kernel
 def _signed_gap(radius, side, along, across, length, free):
-    """Gap (m) between a peg on a ``side`` of the hair and the link it lies beside.
+    """Gap (m) between a peg on a ``side`` of the whisker and the link it lies beside.
 
     A point is tested against the whole line of the link, a disc against the link itself; no gap to
     a point is closed that is out of reach.
@@ -225,13 +272,13 @@ def _find_contact(x, k):
     """
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
-    directions = k.G.shape[0] // pegs
-    along, across = k.ahead[0], k.ahead[1]
+    directions = k.gradient.shape[0] // pegs
+    along, across = k.along, k.across
     for o in range(pegs):
         _nearest_link(x, k, o)
         normal_x, normal_y, link, place = k.normal[0, o], k.normal[1, o], x.contact_link[o], x.contact_place[o]
         for e in range(lanes):
-            # A peg keeps its side of the hair while it is within reach.
+            # A peg keeps its side of the whisker while it is within reach.
             radius = x.peg_radius[o, e]
             free = _out_of_reach(link[e], along[e], k.length[e], n)
             sign = 1.0 if across[e] >= 0.0 else -1.0
@@ -249,111 +296,145 @@ def _find_contact(x, k):
             normal_y[e] = -side * normal_y[e] if point else ny
             place[e] = along[e] if point else held
             k.ready[o, e] = 0.0 if (point & free) | (gap < -max(MISSED, 0.5 * radius)) else 1.0
+        push, drag = k.gradient[o * directions], k.gradient[o * directions + directions - 1]
         for i in range(n):
             for e in range(lanes):
                 arm = k.length[e] if i < link[e] else (place[e] if i == link[e] else 0.0)
-                k.G[o * directions, i, e] = arm * (normal_y[e] * k.c0[i, e] - normal_x[e] * k.s0[i, e])
+                push[i, e] = arm * (normal_y[e] * k.cos_start[i, e] - normal_x[e] * k.sin_start[i, e])
         if directions == 2:
             for i in range(n):
                 for e in range(lanes):
                     arm = k.length[e] if i < link[e] else (place[e] if i == link[e] else 0.0)
-                    k.G[o * directions + 1, i, e] = arm * (normal_x[e] * k.c0[i, e] + normal_y[e] * k.s0[i, e])
+                    drag[i, e] = arm * (normal_x[e] * k.cos_start[i, e] + normal_y[e] * k.sin_start[i, e])
+
+
+# A Newton pass.
 
 
 @kernel
-def _turn(x, k):
+def _predict(x, k, dt):
+    """Motion of base and pegs in the step, and a first guess of the turns: rates change as they did."""
+    n, lanes = x.link_angle.shape
+    for e in range(lanes):
+        k.turn[0, e] = dt * (x.base_rate[e] + 0.5 * dt * x.drive[0, e])
+        k.base_move[0, e] = dt * (x.base_velocity[0, e] + 0.5 * dt * x.drive[1, e])
+        k.base_move[1, e] = dt * (x.base_velocity[1, e] + 0.5 * dt * x.drive[2, e])
+        k.unsolved[e] = 1.0 if x.status[e] == 0.0 else 0.0
+    for o in range(x.peg_radius.shape[0]):
+        for e in range(lanes):
+            k.peg_move[0, o, e] = dt * x.peg_velocity[0, o, e]
+            k.peg_move[1, o, e] = dt * x.peg_velocity[1, o, e]
+    for a in range(k.gradient.shape[0]):
+        for e in range(lanes):
+            k.impulse[a, e] = 0.0
+    for i in range(1, n):
+        for e in range(lanes):
+            k.turn[i, e] = dt * (2.0 * x.link_rate[i, e] - x.link_rate_before[i, e])
+            k.start_torque[i, e] = k.spring[i, e] * (x.link_angle[i, e] - x.link_angle[i - 1, e])
+
+
+@kernel
+def _turn_links(x, k):
     """Headings at the middle and the end of the step, and the momenta of the point masses between."""
     n, lanes = x.link_angle.shape
-    delta, ux, uy = k.delta, k.u[0], k.u[1]
+    turn, ux, uy = k.turn, k.joint_x, k.joint_y
     for e in range(lanes):
-        ux[e] = k.move[0, e]
-        uy[e] = k.move[1, e]
+        ux[e] = k.base_move[0, e]
+        uy[e] = k.base_move[1, e]
     for i in range(n):
         for e in range(lanes):
-            sh, ch = sincos_small(0.5 * delta[i, e])
-            s = k.s0[i, e] * ch + k.c0[i, e] * sh
-            c = k.c0[i, e] * ch - k.s0[i, e] * sh
-            k.s[i, e] = s
-            k.c[i, e] = c
-            still = k.open[e] != 0.0
-            k.s1[i, e] = s * ch + c * sh if still else k.s1[i, e]
-            k.c1[i, e] = c * ch - s * sh if still else k.c1[i, e]
-            dx = -s * delta[i, e]
-            dy = c * delta[i, e]
-            k.w[0, i, e] = k.mass[i, e] * (ux[e] + k.lever[i, e] * dx)
-            k.w[1, i, e] = k.mass[i, e] * (uy[e] + k.lever[i, e] * dy)
+            sh, ch = sincos_small(0.5 * turn[i, e])
+            s = k.sin_start[i, e] * ch + k.cos_start[i, e] * sh
+            c = k.cos_start[i, e] * ch - k.sin_start[i, e] * sh
+            k.sin_middle[i, e] = s
+            k.cos_middle[i, e] = c
+            goes_on = k.unsolved[e] != 0.0
+            k.sin_end[i, e] = s * ch + c * sh if goes_on else k.sin_end[i, e]
+            k.cos_end[i, e] = c * ch - s * sh if goes_on else k.cos_end[i, e]
+            dx = -s * turn[i, e]
+            dy = c * turn[i, e]
+            k.mass_momentum[0, i, e] = k.mass[i, e] * (ux[e] + k.lever[i, e] * dx)
+            k.mass_momentum[1, i, e] = k.mass[i, e] * (uy[e] + k.lever[i, e] * dy)
             ux[e] += k.length[e] * dx
             uy[e] += k.length[e] * dy
 
 
 @kernel
-def _factorise(x, k):
+def _factorise(k):
     """Eliminate the headings from tip to base, for any residual and for a unit of each contact load.
 
     The matrix of a Newton pass is M/dt + dt/4 K + b/2. What lies beyond a joint answers the joint's
-    motion through a mass P, a coupling p and a stiffness pw, so one sweep takes link after link.
+    motion through a mass, a coupling and a resistance, so one sweep takes link after link.
     """
-    n, lanes = x.link_angle.shape
-    xx, xy, yy, px, py, pw = k.carry[0], k.carry[1], k.carry[2], k.carry[3], k.carry[4], k.carry[5]
+    n, lanes = k.pivot.shape
+    xx, xy, yy, xw, yw, ww = k.beyond_xx, k.beyond_xy, k.beyond_yy, k.beyond_xw, k.beyond_yw, k.beyond_ww
     for e in range(lanes):
-        xx[e] = xy[e] = yy[e] = px[e] = py[e] = pw[e] = 0.0
+        xx[e] = xy[e] = yy[e] = xw[e] = yw[e] = ww[e] = 0.0
     for i in range(n - 1, 0, -1):
         for e in range(lanes):
-            ax = -k.length[e] * k.s[i, e]
-            ay = k.length[e] * k.c[i, e]
-            joint = k.joint[i, e]
-            xx[e] += k.outer[i, e]
-            yy[e] += k.outer[i, e]
-            kx = xx[e] * ax + xy[e] * ay + px[e]
-            ky = xy[e] * ax + yy[e] * ay + py[e]
-            d = 1.0 / (ax * (kx + px[e]) + ay * (ky + py[e]) + pw[e] + k.spin[i, e] + joint)
+            ax = -k.length[e] * k.sin_middle[i, e]
+            ay = k.length[e] * k.cos_middle[i, e]
+            joint = k.resistance[i, e]
+            xx[e] += k.outer_mass[i, e]
+            yy[e] += k.outer_mass[i, e]
+            kx = xx[e] * ax + xy[e] * ay + xw[e]
+            ky = xy[e] * ax + yy[e] * ay + yw[e]
+            d = 1.0 / (ax * (kx + xw[e]) + ay * (ky + yw[e]) + ww[e] + k.spin[i, e] + joint)
             xx[e] -= kx * kx * d
             xy[e] -= kx * ky * d
             yy[e] -= ky * ky * d
-            px[e] = kx * joint * d
-            py[e] = ky * joint * d
-            pw[e] = joint - joint * joint * d
-            k.a[0, i, e] = ax
-            k.a[1, i, e] = ay
-            k.k[0, i, e] = kx
-            k.k[1, i, e] = ky
+            xw[e] = kx * joint * d
+            yw[e] = ky * joint * d
+            ww[e] = joint - joint * joint * d
+            k.arm[0, i, e] = ax
+            k.arm[1, i, e] = ay
+            k.coupling[0, i, e] = kx
+            k.coupling[1, i, e] = ky
             k.pivot[i, e] = d
-    for a in range(k.G.shape[0]):
-        gx, gy, gw = k.load[a, 0], k.load[a, 1], k.load[a, 2]
+    _respond(k)
+
+
+@kernel
+def _respond(k):
+    """Corrections by a unit of each load, and the compliance of gaps and slips, from the elimination."""
+    n, lanes = k.pivot.shape
+    loads = k.gradient.shape[0]
+    for a in range(loads):
+        gx, gy, gw = k.load_x[a], k.load_y[a], k.load_turn[a]
         for e in range(lanes):
             gx[e] = gy[e] = gw[e] = 0.0
         for i in range(n - 1, 0, -1):
             for e in range(lanes):
-                t = k.pivot[i, e] * (gw[e] + k.a[0, i, e] * gx[e] + k.a[1, i, e] * gy[e] + k.G[a, i, e])
-                gx[e] -= k.k[0, i, e] * t
-                gy[e] -= k.k[1, i, e] * t
-                gw[e] = k.joint[i, e] * t
-                k.z[1 + a, i, e] = t
+                t = k.pivot[i, e] * (gw[e] + k.arm[0, i, e] * gx[e] + k.arm[1, i, e] * gy[e] + k.gradient[a, i, e])
+                gx[e] -= k.coupling[0, i, e] * t
+                gy[e] -= k.coupling[1, i, e] * t
+                gw[e] = k.resistance[i, e] * t
+                k.correction[1 + a, i, e] = t
         _substitute(k, 1 + a)
-    for a in range(k.G.shape[0]):
-        for b in range(k.G.shape[0]):
+    for a in range(loads):
+        for b in range(loads):
             for e in range(lanes):
-                k.D[a, b, e] = 0.0
+                k.compliance[a, b, e] = 0.0
             for i in range(1, n):
                 for e in range(lanes):
-                    k.D[a, b, e] += k.G[a, i, e] * k.z[1 + b, i, e]
+                    k.compliance[a, b, e] += k.gradient[a, i, e] * k.correction[1 + b, i, e]
 
 
 @kernel
 def _substitute(k, a):
     """Finish correction ``a`` of the headings, from base to tip."""
-    n, lanes = k.s.shape
-    ux, uy, before = k.ahead[0], k.ahead[1], k.ahead[2]
+    n, lanes = k.pivot.shape
+    ux, uy, before = k.joint_x, k.joint_y, k.before
     for e in range(lanes):
         ux[e] = uy[e] = before[e] = 0.0
     for i in range(1, n):
         for e in range(lanes):
-            pull = k.k[0, i, e] * ux[e] + k.k[1, i, e] * uy[e] - k.joint[i, e] * before[e]
-            w = k.z[a, i, e] - k.pivot[i, e] * pull
-            k.z[a, i, e] = w
+            pull = k.coupling[0, i, e] * ux[e] + k.coupling[1, i, e] * uy[e] - k.resistance[i, e] * before[e]
+            w = k.correction[a, i, e] - k.pivot[i, e] * pull
+            k.correction[a, i, e] = w
             before[e] = w
-            ux[e] += k.a[0, i, e] * w
-            uy[e] += k.a[1, i, e] * w
+            ux[e] += k.arm[0, i, e] * w
+            uy[e] += k.arm[1, i, e] * w
 
 
 @kernel
@@ -363,65 +444,65 @@ def _balance(x, k):
     Quist et al. (2014), Eqs. 6-9.
     """
     n, lanes = x.link_angle.shape
-    s, c, delta, ux, uy, outward = k.s, k.c, k.delta, k.u[0], k.u[1], k.ahead[0]
-    gx, gy, gw = k.carry[6], k.carry[7], k.carry[8]
+    s, c, turn, ux, uy, outward = k.sin_middle, k.cos_middle, k.turn, k.momentum_x, k.momentum_y, k.outer_torque
+    gx, gy, gw = k.left_x, k.left_y, k.left_turn
     for e in range(lanes):
         gx[e] = gy[e] = gw[e] = outward[e] = 0.0
-        ux[e] = uy[e] = 0.0  # momentum of all that lies beyond
+        ux[e] = uy[e] = 0.0
     for i in range(n - 1, 0, -1):
         for e in range(lanes):
-            pi_x = k.lever[i, e] * k.w[0, i, e] + k.length[e] * ux[e]
-            pi_y = k.lever[i, e] * k.w[1, i, e] + k.length[e] * uy[e]
-            ux[e] += k.w[0, i, e]
-            uy[e] += k.w[1, i, e]
-            tau = k.bent[i, e] + k.joint[i, e] * (delta[i, e] - delta[i - 1, e])
-            lq = outward[e] - tau - 0.5 * delta[i, e] * (c[i, e] * pi_x + s[i, e] * pi_y)
+            pi_x = k.lever[i, e] * k.mass_momentum[0, i, e] + k.length[e] * ux[e]
+            pi_y = k.lever[i, e] * k.mass_momentum[1, i, e] + k.length[e] * uy[e]
+            ux[e] += k.mass_momentum[0, i, e]
+            uy[e] += k.mass_momentum[1, i, e]
+            tau = k.start_torque[i, e] + k.resistance[i, e] * (turn[i, e] - turn[i - 1, e])
+            lq = outward[e] - tau - 0.5 * turn[i, e] * (c[i, e] * pi_x + s[i, e] * pi_y)
             lv = c[i, e] * pi_y - s[i, e] * pi_x
             outward[e] = tau
-            k.force[i, e] = lq if k.open[e] != 0.0 else k.force[i, e]
+            k.discrete_force[i, e] = lq if k.unsolved[e] != 0.0 else k.discrete_force[i, e]
             r = x.momentum[i, e] + lq - lv
-            t = k.pivot[i, e] * (gw[e] + k.a[0, i, e] * gx[e] + k.a[1, i, e] * gy[e] + r)
-            gx[e] -= k.k[0, i, e] * t
-            gy[e] -= k.k[1, i, e] * t
-            gw[e] = k.joint[i, e] * t
-            k.z[0, i, e] = t
+            t = k.pivot[i, e] * (gw[e] + k.arm[0, i, e] * gx[e] + k.arm[1, i, e] * gy[e] + r)
+            gx[e] -= k.coupling[0, i, e] * t
+            gy[e] -= k.coupling[1, i, e] * t
+            gw[e] = k.resistance[i, e] * t
+            k.correction[0, i, e] = t
     for e in range(lanes):
-        pi_x = k.lever[0, e] * k.w[0, 0, e] + k.length[e] * ux[e]
-        pi_y = k.lever[0, e] * k.w[1, 0, e] + k.length[e] * uy[e]
-        k.reaction[0, e] = outward[e] - 0.5 * delta[0, e] * (c[0, e] * pi_x + s[0, e] * pi_y)
-        k.reaction[1, e] = c[0, e] * pi_y - s[0, e] * pi_x
-        ux[e] += k.w[0, 0, e]
-        uy[e] += k.w[1, 0, e]
+        pi_x = k.lever[0, e] * k.mass_momentum[0, 0, e] + k.length[e] * ux[e]
+        pi_y = k.lever[0, e] * k.mass_momentum[1, 0, e] + k.length[e] * uy[e]
+        k.base_force[e] = outward[e] - 0.5 * turn[0, e] * (c[0, e] * pi_x + s[0, e] * pi_y)
+        k.base_inertia[e] = c[0, e] * pi_y - s[0, e] * pi_x
+        ux[e] += k.mass_momentum[0, 0, e]
+        uy[e] += k.mass_momentum[1, 0, e]
     _substitute(k, 0)
 
 
 @kernel
-def _contact_impulse(x, k):
-    """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere.
+def _predict_contact(x, k):
+    """Gap of every peg at the step's end, and its slip in the step with friction, were there no loads.
 
-    A push per peg, at least 0, with friction a drag within Coulomb's cone; several pegs by Gauss-Seidel.
+    Turns and headings are those of the pass, corrected by the residual's part to first order.
     """
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
-    loads = k.G.shape[0]
+    loads = k.gradient.shape[0]
     directions = loads // pegs
-    px, py, tx, ty, slip = k.ahead[0], k.ahead[1], k.ahead[2], k.ahead[3], k.ahead[4]
+    px, py, tx, ty, slip = k.peg_x, k.peg_y, k.tangent[0], k.tangent[1], k.slip
     for o in range(pegs):
         a = o * directions
         link = x.contact_link[o]
         for e in range(lanes):
-            px[e] = x.peg[0, o, e] + k.peg_move[0, o, e] - x.base[0, e] - k.move[0, e]
-            py[e] = x.peg[1, o, e] + k.peg_move[1, o, e] - x.base[1, e] - k.move[1, e]
+            px[e] = x.peg[0, o, e] + k.peg_move[0, o, e] - x.base[0, e] - k.base_move[0, e]
+            py[e] = x.peg[1, o, e] + k.peg_move[1, o, e] - x.base[1, e] - k.base_move[1, e]
             tx[e] = ty[e] = 0.0
             k.residual[a, e] = 0.0
         for i in range(n):
             for e in range(lanes):
                 arm = k.length[e] if i < link[e] else 0.0
                 here = 1.0 if i == link[e] else 0.0
-                px[e] -= arm * k.c1[i, e]
-                py[e] -= arm * k.s1[i, e]
-                tx[e] += here * k.c1[i, e]
-                ty[e] += here * k.s1[i, e]
+                px[e] -= arm * k.cos_end[i, e]
+                py[e] -= arm * k.sin_end[i, e]
+                tx[e] += here * k.cos_end[i, e]
+                ty[e] += here * k.sin_end[i, e]
         for e in range(lanes):
             along = tx[e] * px[e] + ty[e] * py[e]
             across = tx[e] * py[e] - ty[e] * px[e]
@@ -433,36 +514,49 @@ def _contact_impulse(x, k):
             k.residual[a, e] = (away if kept else x.peg_side[o, e] * across) - radius
         if directions == 2:
             for e in range(lanes):
-                dx = k.move[0, e] - k.peg_move[0, o, e]
-                dy = k.move[1, e] - k.peg_move[1, o, e]
-                slip[e] = k.normal[0, o, e] * dy - k.normal[1, o, e] * dx + k.G[a + 1, 0, e] * k.delta[0, e]
+                dx = k.base_move[0, e] - k.peg_move[0, o, e]
+                dy = k.base_move[1, e] - k.peg_move[1, o, e]
+                slip[e] = k.normal[0, o, e] * dy - k.normal[1, o, e] * dx + k.gradient[a + 1, 0, e] * k.turn[0, e]
             for i in range(1, n):
                 for e in range(lanes):
-                    slip[e] += k.G[a + 1, i, e] * k.delta[i, e]
+                    slip[e] += k.gradient[a + 1, i, e] * k.turn[i, e]
             for e in range(lanes):
                 k.residual[a + 1, e] = slip[e]
     for a in range(loads):
         for i in range(1, n):
             for e in range(lanes):
-                k.residual[a, e] += k.G[a, i, e] * k.z[0, i, e]
+                k.residual[a, e] += k.gradient[a, i, e] * k.correction[0, i, e]
+
+
+@kernel
+def _contact_impulse(x, k):
+    """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere.
+
+    A push per peg, at least 0, with friction a drag within Coulomb's cone; several pegs by Gauss-Seidel.
+    """
+    lanes = x.time.shape[0]
+    pegs = x.peg_radius.shape[0]
+    loads = k.gradient.shape[0]
+    directions = loads // pegs
+    gap, slip, compliance = k.gap, k.slip, k.compliance
+    _predict_contact(x, k)
     for _ in range(SWEEPS if pegs > 1 else 1):
         for o in range(pegs):
             a = o * directions
-            gap, slip = k.ahead[0], k.ahead[1]
             for e in range(lanes):
                 gap[e] = k.residual[a, e]
                 slip[e] = k.residual[a + directions - 1, e]
             for b in range(loads):
                 if b // directions != o:
                     for e in range(lanes):
-                        gap[e] += k.D[a, b, e] * k.impulse[b, e]
-                        slip[e] += k.D[a + directions - 1, b, e] * k.impulse[b, e]
+                        gap[e] += compliance[a, b, e] * k.impulse[b, e]
+                        slip[e] += compliance[a + directions - 1, b, e] * k.impulse[b, e]
             for e in range(lanes):
-                push = -gap[e] / k.D[a, a, e]
+                push = -gap[e] / compliance[a, a, e]
                 push = push if (push > 0.0) & (k.ready[o, e] != 0.0) else 0.0
                 drag = 0.0
                 if directions == 2:
-                    nn, nt, tt = k.D[a, a, e], k.D[a, a + 1, e], k.D[a + 1, a + 1, e]
+                    nn, nt, tt = compliance[a, a, e], compliance[a, a + 1, e], compliance[a + 1, a + 1, e]
                     mu = x.friction[e]
                     det = 1.0 / (nn * tt - nt * nt)
                     stick_push = (nt * slip[e] - tt * gap[e]) * det
@@ -474,8 +568,134 @@ def _contact_impulse(x, k):
                     touches = push > 0.0
                     push = (stick_push if sticks else slide_push) if touches else 0.0
                     drag = (stick_drag if sticks else ratio * slide_push) if touches else 0.0
-                    k.impulse[a + 1, e] = drag if k.open[e] != 0.0 else k.impulse[a + 1, e]
-                k.impulse[a, e] = push if k.open[e] != 0.0 else k.impulse[a, e]
+                    k.impulse[a + 1, e] = drag if k.unsolved[e] != 0.0 else k.impulse[a + 1, e]
+                k.impulse[a, e] = push if k.unsolved[e] != 0.0 else k.impulse[a, e]
+
+
+@kernel
+def _correct(k):
+    """Correct the turns by the residual and the loads, and with them what the balance of link 1 needs.
+
+    Lanes that are solved stay; the others are, where the correction is small.
+    """
+    n, lanes = k.pivot.shape
+    loads = k.gradient.shape[0]
+    before = k.before
+    for e in range(lanes):
+        k.error[e] = before[e] = 0.0
+    for i in range(1, n):
+        for a in range(loads):
+            for e in range(lanes):
+                k.correction[0, i, e] += k.correction[1 + a, i, e] * k.impulse[a, e]
+        for e in range(lanes):
+            w = k.correction[0, i, e] if k.unsolved[e] != 0.0 else 0.0
+            tau = k.resistance[i, e] * (w - before[e])
+            before[e] = w
+            k.discrete_force[i - 1, e] += tau
+            k.discrete_force[i, e] -= tau
+            k.turn[i, e] += w
+            s, c = k.sin_end[i, e], k.cos_end[i, e]
+            k.sin_end[i, e] += w * (c - 0.5 * w * s)
+            k.cos_end[i, e] -= w * (s + 0.5 * w * c)
+            k.error[e] += w * w
+    # The base's rows at the corrected headings: what the elimination left over is their derivative.
+    gx, gy, gw = k.left_x, k.left_y, k.left_turn
+    for a in range(loads):
+        for e in range(lanes):
+            gx[e] += k.load_x[a, e] * k.impulse[a, e]
+            gy[e] += k.load_y[a, e] * k.impulse[a, e]
+            gw[e] += k.load_turn[a, e] * k.impulse[a, e]
+    for e in range(lanes):
+        lq = k.base_force[e] + gw[e]
+        lv = k.base_inertia[e] + k.length[e] * (k.sin_middle[0, e] * gx[e] - k.cos_middle[0, e] * gy[e])
+        goes_on = k.unsolved[e] != 0.0
+        k.solved_force[e] = lq if goes_on else k.solved_force[e]
+        k.solved_inertia[e] = lv if goes_on else k.solved_inertia[e]
+        k.solved_momentum[0, e] = k.momentum_x[e] - gx[e] if goes_on else k.solved_momentum[0, e]
+        k.solved_momentum[1, e] = k.momentum_y[e] - gy[e] if goes_on else k.solved_momentum[1, e]
+        k.unsolved[e] = 0.0 if k.error[e] <= TOLERANCE * TOLERANCE else k.unsolved[e]  # NaN goes on
+
+
+# The solved step.
+
+
+@kernel
+def _change_momenta(x, k, dt):
+    """Momenta at the step's end, forces of the pegs, and what the follicle takes.
+
+    The reaction on the follicle is what is missing in the balance of the base's momenta, as an impulse.
+    """
+    n, lanes = x.link_angle.shape
+    pegs = x.peg_radius.shape[0]
+    loads = k.gradient.shape[0]
+    directions = loads // pegs
+    mz, fx, fy = k.follicle_moment, k.follicle_force[0], k.follicle_force[1]
+    for e in range(lanes):
+        x.status[e] = UNSOLVED if k.unsolved[e] != 0.0 else x.status[e]
+        mz[e] = x.momentum[0, e] + k.solved_force[e] - k.solved_inertia[e]
+        fx[e] = x.linear_momentum[0, e] - k.solved_momentum[0, e]
+        fy[e] = x.linear_momentum[1, e] - k.solved_momentum[1, e]
+        x.momentum[0, e] = k.solved_force[e] + k.solved_inertia[e]
+        x.linear_momentum[0, e] = k.solved_momentum[0, e]
+        x.linear_momentum[1, e] = k.solved_momentum[1, e]
+    for o in range(pegs):
+        for e in range(lanes):
+            push = k.impulse[o * directions, e]
+            mz[e] += k.gradient[o * directions, 0, e] * push
+            fx[e] += k.normal[0, o, e] * push
+            fy[e] += k.normal[1, o, e] * push
+            x.contact_force[0, o, e] = push / dt
+            x.contact_sum[o, e] += push
+            x.touch[o, e] = 1.0 if push > 0.0 else 0.0
+        if directions == 2:
+            for e in range(lanes):
+                drag = k.impulse[o * directions + 1, e]
+                mz[e] += k.gradient[o * directions + 1, 0, e] * drag
+                fx[e] -= k.normal[1, o, e] * drag
+                fy[e] += k.normal[0, o, e] * drag
+                x.contact_force[1, o, e] = drag / dt
+    for i in range(1, n):
+        for e in range(lanes):
+            x.momentum[i, e] += 2.0 * k.discrete_force[i, e]
+        for a in range(loads):
+            for e in range(lanes):
+                x.momentum[i, e] += k.gradient[a, i, e] * k.impulse[a, e]
+
+
+@kernel
+def _move_on(x, k, dt):
+    """Wrench on the follicle in the axes of link 1 at the step's start; base, pegs and headings at its end."""
+    n, lanes = x.link_angle.shape
+    mz, fx, fy = k.follicle_moment, k.follicle_force[0], k.follicle_force[1]
+    for e in range(lanes):
+        x_axis = fx[e] * k.cos_start[0, e] + fy[e] * k.sin_start[0, e]
+        y_axis = fy[e] * k.cos_start[0, e] - fx[e] * k.sin_start[0, e]
+        x.wrench[0, e] = mz[e] / dt
+        x.wrench[1, e] = x_axis / dt
+        x.wrench[2, e] = y_axis / dt
+        x.wrench_sum[0, e] += mz[e]
+        x.wrench_sum[1, e] += x_axis
+        x.wrench_sum[2, e] += y_axis
+        x.base_rate[e] += dt * x.drive[0, e]
+        x.base[0, e] += k.base_move[0, e]
+        x.base[1, e] += k.base_move[1, e]
+        x.base_velocity[0, e] += dt * x.drive[1, e]
+        x.base_velocity[1, e] += dt * x.drive[2, e]
+        x.time[e] += dt
+        x.span[e] += dt
+        x.step[e] += 1.0
+    for o in range(x.peg_radius.shape[0]):
+        for e in range(lanes):
+            x.peg[0, o, e] += k.peg_move[0, o, e]
+            x.peg[1, o, e] += k.peg_move[1, o, e]
+    for i in range(n):
+        for e in range(lanes):
+            k.sin_start[i, e] = k.sin_end[i, e]
+            k.cos_start[i, e] = k.cos_end[i, e]
+            x.status[e] = UNSOLVED if abs(k.turn[i, e]) > LARGEST_TURN else x.status[e]
+            x.link_rate_before[i, e] = x.link_rate[i, e]
+            x.link_rate[i, e] = k.turn[i, e] / dt
+            x.link_angle[i, e] += k.turn[i, e]
 
 
 @kernel
@@ -493,133 +713,21 @@ def step(x, k, dt):
         Prepared for ``dt``, with the contacts found.
     dt : float, s
     """
-    n, lanes = x.link_angle.shape
-    pegs = x.peg_radius.shape[0]
-    loads = k.G.shape[0]
-    delta, s0, c0 = k.delta, k.s0, k.c0
-    for e in range(lanes):
-        delta[0, e] = dt * (x.base_rate[e] + 0.5 * dt * x.drive[0, e])
-        k.move[0, e] = dt * (x.base_velocity[0, e] + 0.5 * dt * x.drive[1, e])
-        k.move[1, e] = dt * (x.base_velocity[1, e] + 0.5 * dt * x.drive[2, e])
-        k.open[e] = 1.0 if x.status[e] == 0.0 else 0.0
-    for o in range(pegs):
-        for e in range(lanes):
-            k.peg_move[0, o, e] = dt * x.peg_velocity[0, o, e]
-            k.peg_move[1, o, e] = dt * x.peg_velocity[1, o, e]
-    for a in range(loads):
-        for e in range(lanes):
-            k.impulse[a, e] = 0.0
-    for i in range(1, n):
-        for e in range(lanes):
-            delta[i, e] = dt * (2.0 * x.link_rate[i, e] - x.link_rate_before[i, e])
-            k.bent[i, e] = k.spring[i, e] * (x.link_angle[i, e] - x.link_angle[i - 1, e])
+    _predict(x, k, dt)
     for count in range(PASSES):
-        _turn(x, k)
+        _turn_links(x, k)
         if count != 1:  # the first matrix serves the second pass too
-            _factorise(x, k)
+            _factorise(k)
         _balance(x, k)
         _contact_impulse(x, k)
-        before = k.ahead[0]
-        for e in range(lanes):
-            k.error[e] = before[e] = 0.0
-        for i in range(1, n):
-            for a in range(loads):
-                for e in range(lanes):
-                    k.z[0, i, e] += k.z[1 + a, i, e] * k.impulse[a, e]
-            for e in range(lanes):
-                w = k.z[0, i, e] if k.open[e] != 0.0 else 0.0
-                tau = k.joint[i, e] * (w - before[e])
-                before[e] = w
-                k.force[i - 1, e] += tau
-                k.force[i, e] -= tau
-                delta[i, e] += w
-                s1, c1 = k.s1[i, e], k.c1[i, e]
-                k.s1[i, e] += w * (c1 - 0.5 * w * s1)
-                k.c1[i, e] -= w * (s1 + 0.5 * w * c1)
-                k.error[e] += w * w
-        # The base's rows at the corrected headings: what the elimination left over is their derivative.
-        gx, gy, gw = k.carry[6], k.carry[7], k.carry[8]
-        for a in range(loads):
-            for e in range(lanes):
-                gx[e] += k.load[a, 0, e] * k.impulse[a, e]
-                gy[e] += k.load[a, 1, e] * k.impulse[a, e]
-                gw[e] += k.load[a, 2, e] * k.impulse[a, e]
-        for e in range(lanes):
-            lq = k.reaction[0, e] + gw[e]
-            lv = k.reaction[1, e] + k.length[e] * (k.s[0, e] * gx[e] - k.c[0, e] * gy[e])
-            still = k.open[e] != 0.0
-            k.base[0, e] = lq if still else k.base[0, e]
-            k.base[1, e] = lv if still else k.base[1, e]
-            k.base[2, e] = k.u[0, e] - gx[e] if still else k.base[2, e]
-            k.base[3, e] = k.u[1, e] - gy[e] if still else k.base[3, e]
-            k.open[e] = 0.0 if k.error[e] <= TOLERANCE * TOLERANCE else k.open[e]  # NaN stays open
+        _correct(k)
         left = 0.0
-        for e in range(lanes):
-            left += k.open[e]
+        for e in range(k.unsolved.shape[0]):
+            left += k.unsolved[e]
         if left == 0.0:
             break
-    # Reaction on the follicle, what is missing in the balance of the base's momenta, as an impulse.
-    mz, fx, fy = k.reaction[0], k.reaction[1], k.reaction[2]
-    for e in range(lanes):
-        x.status[e] = UNSOLVED if k.open[e] != 0.0 else x.status[e]
-        mz[e] = x.momentum[0, e] + k.base[0, e] - k.base[1, e]
-        fx[e] = x.linear_momentum[0, e] - k.base[2, e]
-        fy[e] = x.linear_momentum[1, e] - k.base[3, e]
-        x.momentum[0, e] = k.base[0, e] + k.base[1, e]
-        x.linear_momentum[0, e] = k.base[2, e]
-        x.linear_momentum[1, e] = k.base[3, e]
-    directions = loads // pegs
-    for o in range(pegs):
-        for e in range(lanes):
-            push = k.impulse[o * directions, e]
-            mz[e] += k.G[o * directions, 0, e] * push
-            fx[e] += k.normal[0, o, e] * push
-            fy[e] += k.normal[1, o, e] * push
-            x.contact_force[0, o, e] = push / dt
-            x.contact_sum[o, e] += push
-            x.touch[o, e] = 1.0 if push > 0.0 else 0.0
-        if directions == 2:
-            for e in range(lanes):
-                drag = k.impulse[o * directions + 1, e]
-                mz[e] += k.G[o * directions + 1, 0, e] * drag
-                fx[e] -= k.normal[1, o, e] * drag
-                fy[e] += k.normal[0, o, e] * drag
-                x.contact_force[1, o, e] = drag / dt
-    for i in range(1, n):
-        for e in range(lanes):
-            x.momentum[i, e] += 2.0 * k.force[i, e]
-        for a in range(loads):
-            for e in range(lanes):
-                x.momentum[i, e] += k.G[a, i, e] * k.impulse[a, e]
-    for e in range(lanes):
-        x_axis = fx[e] * c0[0, e] + fy[e] * s0[0, e]
-        y_axis = fy[e] * c0[0, e] - fx[e] * s0[0, e]
-        x.wrench[0, e] = mz[e] / dt
-        x.wrench[1, e] = x_axis / dt
-        x.wrench[2, e] = y_axis / dt
-        x.wrench_sum[0, e] += mz[e]
-        x.wrench_sum[1, e] += x_axis
-        x.wrench_sum[2, e] += y_axis
-        x.base_rate[e] += dt * x.drive[0, e]
-        x.base[0, e] += k.move[0, e]
-        x.base[1, e] += k.move[1, e]
-        x.base_velocity[0, e] += dt * x.drive[1, e]
-        x.base_velocity[1, e] += dt * x.drive[2, e]
-        x.time[e] += dt
-        x.span[e] += dt
-        x.step[e] += 1.0
-    for o in range(pegs):
-        for e in range(lanes):
-            x.peg[0, o, e] += k.peg_move[0, o, e]
-            x.peg[1, o, e] += k.peg_move[1, o, e]
-    for i in range(n):
-        for e in range(lanes):
-            s0[i, e] = k.s1[i, e]
-            c0[i, e] = k.c1[i, e]
-            x.status[e] = UNSOLVED if abs(delta[i, e]) > 1.5 else x.status[e]
-            x.link_rate_before[i, e] = x.link_rate[i, e]
-            x.link_rate[i, e] = delta[i, e] / dt
-            x.link_angle[i, e] += delta[i, e]
+    _change_momenta(x, k, dt)
+    _move_on(x, k, dt)
 
 
 @kernel
@@ -657,27 +765,20 @@ def complementarity(xs, ks, profile, steps, dt):
         step(x, k, dt)
 
 
-def _complementarity_rows(rows, ids, blocks, lanes, work, profile, steps, dt):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            complementarity(blocks[t : t + 1], work[t : t + 1], profile, steps, dt)
-            scatter(lanes[t], rows, ids, first, 2, BROKEN)
+COMPLEMENTARITY = batch_kernel(complementarity, BROKEN)
 
 
-COMPLEMENTARITY = batch_kernel(_complementarity_rows)
+# Collisions within a step, all in one lane.
 
 
 @kernel
 def _least_gap(x, k):
-    """Least gap (m) of the pegs that do not touch, each on the side where it is known to be; one lane."""
+    """Least gap (m) of the pegs that do not touch, each on the side where it is known to be."""
     n = x.link_angle.shape[0]
     least = 1e300
     for o in range(x.peg_radius.shape[0]):
         _nearest_link(x, k, o)
-        radius, along, across = x.peg_radius[o, 0], k.ahead[0, 0], k.ahead[1, 0]
+        radius, along, across = x.peg_radius[o, 0], k.along[0], k.across[0]
         free = _out_of_reach(x.contact_link[o, 0], along, k.length[0], n)
         if x.touch[o, 0] == 0.0 and not (radius == 0.0 and free):
             least = min(least, _signed_gap(radius, x.peg_side[o, 0], along, across, k.length[0], free))
@@ -686,9 +787,9 @@ def _least_gap(x, k):
 
 @kernel
 def _try_step(x, k, numbers, profile, dt):
-    """Step from the kept state, letting only those pegs push that touch; give the least gap of the others."""
+    """Step from the saved state, letting only those pegs push that touch; give the least gap of the others."""
     for j in range(numbers.shape[0]):
-        numbers[j, 0] = k.kept[j, 0]
+        numbers[j, 0] = k.saved[j, 0]
     _prepare(x, k, profile, dt)
     _find_contact(x, k)
     for o in range(x.peg_radius.shape[0]):
@@ -698,86 +799,134 @@ def _try_step(x, k, numbers, profile, dt):
 
 
 @kernel
-def _collide(x, k, profile, keep):
-    """Stop or throw back the pegs that the hair meets: the momenta after a collision; one lane.
+def _closing_time(x, k, numbers, profile, before, after, left):
+    """First instant (s) at which a gap closes, by regula falsi (Illinois); steps to it from the saved state.
 
-    Quist et al. (2014), Eqs. 19-23. The free links obey M v = p + G lambda. Of the collision energy
-    v_n^2/(2 G M^-1 G^T) the share 1 - C.O.R. is lost, so that v_n reverses times ``keep``, the root of
-    the C.O.R. The base moves on as it does; there is no friction in a collision.
+    Parameters
+    ----------
+    x, k, numbers, profile
+        As for :func:`events`.
+    before, after : float, m
+        Least gap now and, below 0, after ``left``.
+    left : float, s
+    """
+    low, high = 0.0, left
+    h, f_low, f_high, last = 0.0, before, after, 0.0
+    for _ in range(60):
+        h = (low * f_high - high * f_low) / (f_high - f_low)
+        f = _try_step(x, k, numbers, profile, h)
+        if abs(f) < GRAZE or high - low < 1e-15:
+            break
+        if f > 0.0:
+            low, f_low = h, f
+            f_high *= 0.5 if last > 0.0 else 1.0
+        else:
+            high, f_high = h, f
+            f_low *= 0.5 if last < 0.0 else 1.0
+        last = f
+    return h
+
+
+@kernel
+def _approach(x, k, profile):
+    """Equations of a collision: rates without one, how gaps change by them (``residual``), and who touches.
+
+    They are those of a step as short as ``INSTANT``, without springs and dampers.
     """
     n = x.link_angle.shape[0]
     pegs = x.peg_radius.shape[0]
-    loads = k.G.shape[0]
-    directions = loads // pegs
+    directions = k.gradient.shape[0] // pegs
     _prepare(x, k, profile, INSTANT)
     _find_contact(x, k)
     for i in range(n):
-        k.joint[i, 0] = k.bent[i, 0] = k.delta[i, 0] = 0.0
-    k.delta[0, 0] = INSTANT * x.base_rate[0]
-    k.move[0, 0] = INSTANT * x.base_velocity[0, 0]
-    k.move[1, 0] = INSTANT * x.base_velocity[1, 0]
-    k.open[0] = 1.0
-    _turn(x, k)
-    _factorise(x, k)
+        k.resistance[i, 0] = k.start_torque[i, 0] = k.turn[i, 0] = 0.0
+    k.turn[0, 0] = INSTANT * x.base_rate[0]
+    k.base_move[0, 0] = INSTANT * x.base_velocity[0, 0]
+    k.base_move[1, 0] = INSTANT * x.base_velocity[1, 0]
+    k.unsolved[0] = 1.0
+    _turn_links(x, k)
+    _factorise(k)
     _balance(x, k)
     for o in range(pegs):
         a = o * directions
         k.impulse[a, 0] = 0.0
         k.residual[a, 0] = (
-            k.normal[0, o, 0] * (k.move[0, 0] - INSTANT * x.peg_velocity[0, o, 0])
-            + k.normal[1, o, 0] * (k.move[1, 0] - INSTANT * x.peg_velocity[1, o, 0])
-            + k.G[a, 0, 0] * k.delta[0, 0]
+            k.normal[0, o, 0] * (k.base_move[0, 0] - INSTANT * x.peg_velocity[0, o, 0])
+            + k.normal[1, o, 0] * (k.base_move[1, 0] - INSTANT * x.peg_velocity[1, o, 0])
+            + k.gradient[a, 0, 0] * k.turn[0, 0]
         )
         for i in range(1, n):
-            k.residual[a, 0] += k.G[a, i, 0] * k.z[0, i, 0]
+            k.residual[a, 0] += k.gradient[a, i, 0] * k.correction[0, i, 0]
         _nearest_link(x, k, o)
-        gap = math.sqrt(k.ahead[2, 0]) - x.peg_radius[o, 0]
+        gap = math.sqrt(k.square[0]) - x.peg_radius[o, 0]
         x.touch[o, 0] = 1.0 if k.ready[o, 0] != 0.0 and gap < 2.0 * GRAZE else 0.0
+
+
+@kernel
+def _collide(x, k, profile, keep):
+    """Stop or throw back the pegs that the whisker meets: the momenta after a collision.
+
+    Quist et al. (2014), Eqs. 19-23. The free links obey M v = p + G lambda. Of the collision energy
+    v_n^2/(2 G M^-1 G^T) the share 1 - C.O.R. is lost, so that v_n reverses times ``keep``, the root of
+    the C.O.R. The base moves on as it does; there is no friction in a collision.
+    """
+    pegs = x.peg_radius.shape[0]
+    directions = k.gradient.shape[0] // pegs
+    _approach(x, k, profile)
     for _ in range(SWEEPS if pegs > 1 else 1):
         for o in range(pegs):
             a = o * directions
             leaves = k.residual[a, 0]
             for b in range(pegs):
                 if b != o:
-                    leaves += k.D[a, b * directions, 0] * k.impulse[b * directions, 0]
+                    leaves += k.compliance[a, b * directions, 0] * k.impulse[b * directions, 0]
             wanted = keep * max(-k.residual[a, 0], 0.0)
-            k.impulse[a, 0] = x.touch[o, 0] * max((wanted - leaves) / k.D[a, a, 0], 0.0)
+            k.impulse[a, 0] = x.touch[o, 0] * max((wanted - leaves) / k.compliance[a, a, 0], 0.0)
+    _throw_back(x, k)
+
+
+@kernel
+def _throw_back(x, k):
+    """Momenta, rates, energy lost and reaction on the follicle by the impulses of a collision."""
+    n = x.link_angle.shape[0]
+    pegs = x.peg_radius.shape[0]
+    directions = k.gradient.shape[0] // pegs
     mz = x.momentum[0, 0]
-    fx = x.linear_momentum[0, 0] - k.u[0, 0] + k.carry[6, 0]
-    fy = x.linear_momentum[1, 0] - k.u[1, 0] + k.carry[7, 0]
-    gx, gy = k.carry[6, 0], k.carry[7, 0]
+    fx = x.linear_momentum[0, 0] - k.momentum_x[0] + k.left_x[0]
+    fy = x.linear_momentum[1, 0] - k.momentum_y[0] + k.left_y[0]
+    gx, gy = k.left_x[0], k.left_y[0]
     for o in range(pegs):
         a = o * directions
         push = k.impulse[a, 0]
         after = k.residual[a, 0]
         for b in range(pegs):
-            after += k.D[a, b * directions, 0] * k.impulse[b * directions, 0]
+            after += k.compliance[a, b * directions, 0] * k.impulse[b * directions, 0]
         x.collision_energy[0] -= 0.5 * push * (k.residual[a, 0] + after) / INSTANT
         x.contact_sum[o, 0] += push
         # What leaves and yet is back within the step bounces too briefly to be followed: it stays.
         stays = after <= INSTANT * REST or k.residual[a, 0] >= 0.0
         x.touch[o, 0] = 1.0 if x.touch[o, 0] != 0.0 and stays else 0.0
-        gx += k.load[a, 0, 0] * push
-        gy += k.load[a, 1, 0] * push
-        mz += k.G[a, 0, 0] * push
-        fx += k.load[a, 0, 0] * push + k.normal[0, o, 0] * push
-        fy += k.load[a, 1, 0] * push + k.normal[1, o, 0] * push
+        gx += k.load_x[a, 0] * push
+        gy += k.load_y[a, 0] * push
+        mz += k.gradient[a, 0, 0] * push
+        fx += k.load_x[a, 0] * push + k.normal[0, o, 0] * push
+        fy += k.load_y[a, 0] * push + k.normal[1, o, 0] * push
         for i in range(1, n):
-            x.momentum[i, 0] += k.G[a, i, 0] * push
-            k.z[0, i, 0] += k.z[1 + a, i, 0] * push
-    x.momentum[0, 0] = k.reaction[1, 0] + k.length[0] * (k.s[0, 0] * gx - k.c[0, 0] * gy)
-    x.linear_momentum[0, 0] = k.u[0, 0] - gx
-    x.linear_momentum[1, 0] = k.u[1, 0] - gy
+            x.momentum[i, 0] += k.gradient[a, i, 0] * push
+            k.correction[0, i, 0] += k.correction[1 + a, i, 0] * push
+    x.momentum[0, 0] = k.base_inertia[0] + k.length[0] * (k.sin_middle[0, 0] * gx - k.cos_middle[0, 0] * gy)
+    x.linear_momentum[0, 0] = k.momentum_x[0] - gx
+    x.linear_momentum[1, 0] = k.momentum_y[0] - gy
     x.wrench_sum[0, 0] += mz - x.momentum[0, 0]
-    x.wrench_sum[1, 0] += fx * k.c0[0, 0] + fy * k.s0[0, 0]
-    x.wrench_sum[2, 0] += fy * k.c0[0, 0] - fx * k.s0[0, 0]
+    x.wrench_sum[1, 0] += fx * k.cos_start[0, 0] + fy * k.sin_start[0, 0]
+    x.wrench_sum[2, 0] += fy * k.cos_start[0, 0] - fx * k.sin_start[0, 0]
     for i in range(1, n):
-        x.link_rate[i, 0] = x.link_rate_before[i, 0] = k.z[0, i, 0] / INSTANT
+        x.link_rate[i, 0] = x.link_rate_before[i, 0] = k.correction[0, i, 0] / INSTANT
 
 
 @kernel
 def events(xs, ks, numbers, profile, steps, dt):
-    """Take ``steps`` steps, each cut where the hair meets a peg, with restitution there; one lane.
+    """Take ``steps`` steps, each cut where the whisker meets a peg, with restitution there; one lane.
 
     Quist et al. (2014), Figs. 2-4. A peg that touches after its collision pushes until its impulse
     would turn into a pull.
@@ -796,45 +945,21 @@ def events(xs, ks, numbers, profile, steps, dt):
         left = dt
         for event in range(EVENTS):
             for j in range(numbers.shape[0]):
-                k.kept[j, 0] = numbers[j, 0]
+                k.saved[j, 0] = numbers[j, 0]
             _prepare(x, k, profile, left)
-            low, high = 0.0, left
             before = _least_gap(x, k)
             after = _try_step(x, k, numbers, profile, left)
             if after > -GRAZE or event == EVENTS - 1:
                 break
-            # The first instant at which a gap closes, by regula falsi (Illinois).
             h = 0.0
             if before > GRAZE:
-                f_low, f_high, last = before, after, 0.0
-                for _ in range(60):
-                    h = (low * f_high - high * f_low) / (f_high - f_low)
-                    f = _try_step(x, k, numbers, profile, h)
-                    if abs(f) < GRAZE or high - low < 1e-15:
-                        break
-                    if f > 0.0:
-                        low, f_low = h, f
-                        f_high *= 0.5 if last > 0.0 else 1.0
-                    else:
-                        high, f_high = h, f
-                        f_low *= 0.5 if last < 0.0 else 1.0
-                    last = f
+                h = _closing_time(x, k, numbers, profile, before, after, left)
             else:
                 for j in range(numbers.shape[0]):
-                    numbers[j, 0] = k.kept[j, 0]
+                    numbers[j, 0] = k.saved[j, 0]
             bounces = math.sqrt(x.restitution[0]) if event < BOUNCES else 0.0
             _collide(x, k, profile, bounces)
             left -= h
 
 
-def _events_rows(rows, ids, blocks, lanes, work, profile, steps, dt):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            events(blocks[t : t + 1], work[t : t + 1], lanes[t], profile, steps, dt)
-            scatter(lanes[t], rows, ids, first, 2, BROKEN)
-
-
-LOCATED = batch_kernel(_events_rows)
+LOCATED = batch_kernel(events, BROKEN, numbers=True)

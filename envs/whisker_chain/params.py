@@ -1,4 +1,4 @@
-"""Parameters of the vibrissa in SI, from the paper's Table 1 or from the shape of another hair."""
+"""Parameters of the vibrissa in SI, from the paper's Table 1 or from the shape of another whisker."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..core.arguments import numbers, whole
 from ..core.beam import cone_centroid, cone_volume, second_moment
+from ..core.spec import Option
 from ..core.table import read_table
 
 Column = tuple[float, ...]
@@ -99,7 +100,7 @@ class WhiskerParams:
         friction: float = 0.0,
         restitution: float = 0.0,
     ) -> WhiskerParams:
-        """Build any tapered hair by the formulas behind Table 1; its own arguments give Table 1 within 0.8%.
+        """Build any tapered whisker by the formulas behind Table 1; its own arguments give Table 1 within 0.8%.
 
         Quist et al. (2014), "Model parameters": m = rho V, k = E I/L at the base of a link, and
         b = 2 zeta Lp sqrt(Mp k) with the pendulum from the joint to the centre of mass of all that is
@@ -144,6 +145,17 @@ class WhiskerParams:
             friction=friction,
             restitution=restitution,
         )
+
+
+PHYSICAL = {
+    "length": Option(0.0, np.inf, "m", "length of the whole vibrissa"),
+    "mass": Option(0.0, np.inf, "kg", "mass of the whole vibrissa"),
+    "stiffness": Option(0.0, np.inf, "N m/rad", "stiffness of the first free joint; the others go with it"),
+    "damping": Option(0.0, np.inf, "N m s/rad", "damping of the first free joint; the others go with it"),
+    "friction": Option(0.0, np.inf, "1", "Coulomb's coefficient against pegs"),
+    "restitution": Option(0.0, 1.0, "1", "share of the collision energy that is kept, with ``scheme='events'``"),
+}
+"""Parameters that a row may change; ``friction`` only of a vibrissa that is made with some."""
 
 
 def check_parameter(name: str, value: ArrayLike) -> None:

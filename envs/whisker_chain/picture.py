@@ -1,4 +1,4 @@
-"""The vibrissa's picture: the hair at its true width, a close-up, pegs and pushes, and the traces of Fig. 11."""
+"""The vibrissa's picture: the whisker at its true width, a close-up, pegs and pushes, and the traces of Fig. 11."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
 from ..core.view import Trail
 from .animal import FAR, wrench_mean
-from .tasks import Detect, Hold, Localize, Whisk, _WhiskerTask
+from .tasks import Detect, Hold, Localize, Whisk, WhiskerTask
 
-HAIR: c.Colour = (92, 70, 52)
+WHISKER: c.Colour = (92, 70, 52)
 SKIN: c.Colour = (226, 196, 182)
 FOLLICLE: c.Colour = (190, 140, 124)
 PEG: c.Colour = (110, 116, 126)
@@ -25,10 +25,10 @@ WIDTH, STRIP = 0.62, 132.0
 """Share of the page's width left of the traces; height of the close-up in pt."""
 
 SPAN, CLOSE = 1.25, 0.1
-"""Widths of the view and of the close-up, in lengths of the hair."""
+"""Widths of the view and of the close-up, in lengths of the whisker."""
 
 
-def draw(canvas: Canvas, task: _WhiskerTask, trail: Trail, ghost: Trail | None = None) -> None:
+def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = None) -> None:
     """Draw a vibrissa.
 
     Parameters
@@ -47,7 +47,7 @@ def draw(canvas: Canvas, task: _WhiskerTask, trail: Trail, ghost: Trail | None =
     headline, caption = goal(task, view, trail)
     view.polygon([(view.low[0], view.low[1]), (0, view.low[1]), (0, view.high[1]), (view.low[0], view.high[1])], SKIN)
     for other in [trail] if ghost is None else [ghost, trail]:
-        _hair(view, task, other, other is ghost)
+        _whisker(view, task, other, other is ghost)
     _pegs(view, task, trail)
     view.scale_bar()
     canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
@@ -88,15 +88,15 @@ def _(task: Hold, view: Panel, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Whisk, view: Panel, trail: Trail) -> tuple[str, str]:
-    angle = task.goal(trail.rows[-1:], trail.memory[-1:])["goal"][0]
+    angle = task.goal(trail.rows[-1:], trail.memory[-1:])[0]
     length = trail.rows["length"][-1]
     view.polyline([(0, 0), 1.05 * length * np.array([np.cos(angle), np.sin(angle)])], c.GOAL, 1.5)
     error = np.rad2deg(task.info(trail.rows[-1:], trail.memory[-1:])["error"][0])
     return f"{error:.2f}°", "off the goal, on average"
 
 
-def _outline(task: _WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
-    """Outline (M, 2) m of the hair at its true width: a curve, or the straight links that pegs touch."""
+def _outline(task: WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDArray[np.float64]:
+    """Outline (M, 2) m of the whisker at its true width: a curve, or the straight links that pegs touch."""
     nodes = task.animal.nodes(rows)[0]
     places = np.linspace(0.0, 1.0, len(nodes))
     along = np.linspace(0.0, 1.0, 8 * len(nodes))
@@ -107,7 +107,7 @@ def _outline(task: _WhiskerTask, rows: NDArray[Any], smooth: bool = True) -> NDA
     return np.concatenate([left, right[::-1]])
 
 
-def _hair(view: Panel, task: _WhiskerTask, trail: Trail, ghost: bool) -> None:
+def _whisker(view: Panel, task: WhiskerTask, trail: Trail, ghost: bool) -> None:
     rows = trail.rows[-1:]
     shape = _outline(task, rows)
     if ghost:
@@ -115,20 +115,20 @@ def _hair(view: Panel, task: _WhiskerTask, trail: Trail, ghost: bool) -> None:
         return
     base, first = task.animal.nodes(rows)[0][:2]
     view.polyline([base, first], FOLLICLE, 9.0)
-    # A hair thinner than the finest line would vanish: its middle is drawn too.
+    # A whisker thinner than the finest line would vanish: its middle is drawn too.
     half = len(shape) // 2
-    view.polyline(0.5 * (shape[:half] + shape[: half - 1 : -1]), HAIR, 0.75)
-    view.polygon(shape, HAIR)
+    view.polyline(0.5 * (shape[:half] + shape[: half - 1 : -1]), WHISKER, 0.75)
+    view.polygon(shape, WHISKER)
 
 
-def _pegs(view: Panel, task: _WhiskerTask, trail: Trail, named: bool = True) -> None:
+def _pegs(view: Panel, task: WhiskerTask, trail: Trail, named: bool = True) -> None:
     row = trail.rows[-1]
     for o in range(task.animal.pegs):
         at, radius = row["peg"][:, o], row["peg_radius"][o]
         if np.hypot(*at) > 0.9 * FAR:
             continue
         view.disc(at, max(3.0, radius / view.point), PEG)
-        push = row["contact_sum"][o] * task.rate
+        push = row["contact_sum"][o] * task.control_rate
         if push <= 0.0:
             continue
         heading = row["link_angle"][int(row["contact_link"][o])]
@@ -140,7 +140,7 @@ def _pegs(view: Panel, task: _WhiskerTask, trail: Trail, named: bool = True) -> 
             view.label(c.quantity(push, "N", 2), tip, c.WARM, 12, (0.5, 0.5), (0, 12 * -np.sign(normal[1])), c.PLATE)
 
 
-def _close_up(canvas: Canvas, task: _WhiskerTask, trail: Trail, ghost: Trail | None) -> None:
+def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None) -> None:
     """Follow the peg that was touched last, else the tip."""
     rows = trail.rows
     touched = np.argwhere(rows["contact_sum"] > 0.0)
@@ -150,7 +150,7 @@ def _close_up(canvas: Canvas, task: _WhiskerTask, trail: Trail, ghost: Trail | N
     panel = canvas.view(area, at, CLOSE * float(rows["length"][-1]))
     panel.grid(1e-3, c.mix(c.CARD, c.RULE, 0.7))
     for other in [trail] if ghost is None else [ghost, trail]:
-        panel.polygon(_outline(task, other.rows[-1:], smooth=False), HAIR if other is trail else (*GHOST, 110))
+        panel.polygon(_outline(task, other.rows[-1:], smooth=False), WHISKER if other is trail else (*GHOST, 110))
     _pegs(panel, task, trail, named=False)
     panel.scale_bar()
     name = "at the peg" if len(touched) else "at the tip"
@@ -162,7 +162,7 @@ def _limit(values: NDArray[np.float64], least: float) -> float:
     return least * 10.0 / c.rounded(10.0 / max(1.0, float(np.abs(values).max()) / least))
 
 
-def _traces(canvas: Canvas, task: _WhiskerTask, trail: Trail) -> None:
+def _traces(canvas: Canvas, task: WhiskerTask, trail: Trail) -> None:
     rows = trail.rows
     wrench = wrench_mean(rows)
     left = WIDTH * canvas.width + 24.0

@@ -1,4 +1,4 @@
-"""The hair bent by a peg so slowly that only springs matter, as experimentalists fit it to films."""
+"""The whisker bent by a peg so slowly that only springs matter, as experimentalists fit it to films."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRIDE = np.deg2rad(0.25)
 
 @dataclass(frozen=True)
 class Equilibria:
-    """Shapes of a hair against a peg, one per base angle.
+    """Shapes of a whisker against a peg, one per base angle.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Equilibria:
     base_wrench : (T, 3) float, N m and N
         M, Fx, Fy on the follicle in the axes of link 1.
     contact_force : (T,) float, N
-        Push of the peg; 0 where the hair is free, also after it slipped off.
+        Push of the peg; 0 where the whisker is free, also after it slipped off.
     contact_place : (T,) float
         Arc length of the contact over the whole; NaN where there is none.
     energy : (T,) float, J
@@ -41,7 +41,7 @@ class Equilibria:
 
 
 def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | None = None) -> Equilibria:
-    """Equilibria of the hair as its base turns against a frictionless point peg.
+    """Equilibria of the whisker as its base turns against a frictionless point peg.
 
     Quist et al. (2014), "Slow deflections of the dynamic vibrissa model match quasi-static results".
     Follows the shape from base angle to base angle, in small strides, from link to link, until it snaps off.
@@ -80,14 +80,14 @@ def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | 
             phi, push, link = _equilibrium(phi + (theta - phi[0]), push, point, side, k, length)
             side = -side if link < 0 else side  # off the tip, it has passed the peg
         shapes[t] = phi
-        bend = np.diff(phi)
-        energy[t] = 0.5 * np.sum(k[1:] * bend**2)
+        joint_angle = np.diff(phi)
+        energy[t] = 0.5 * np.sum(k[1:] * joint_angle**2)
         if push > 0.0:
             force[t] = push
             place[t] = (link + _in_links(phi, point, length)[0][link] / length) / n
             angle = phi[link] - phi[0]
             wrench[t] = side * push * np.array([-length * np.cos(angle), np.sin(angle), -np.cos(angle)])
-            wrench[t, 0] += k[1] * bend[0]
+            wrench[t, 0] += k[1] * joint_angle[0]
     return Equilibria(shapes, wrench, force, place, energy)
 
 
@@ -96,7 +96,7 @@ def _equilibrium(
 ) -> tuple[NDArray[np.float64], float, int]:
     """Equilibrium for base angle ``phi[0]`` near a guess: headings, push and touched link.
 
-    Without contact the push is 0. The link is -1 where no equilibrium is left near the guess: the hair
+    Without contact the push is 0. The link is -1 where no equilibrium is left near the guess: the whisker
     has snapped off the peg, as it does when the peg slides onto a joint too soft to hold it.
     """
     n = len(phi)

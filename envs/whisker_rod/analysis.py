@@ -6,6 +6,7 @@ themselves: ``run["curvature_change"]`` and ``run["moment"]`` over ``run.time`` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -63,14 +64,65 @@ def spectrum(signal: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float
 def band_shares(
     signal: NDArray[np.float64], rate: float, edges: tuple[float, ...] = (40.0, 140.0, 300.0, 550.0, 2000.0)
 ) -> NDArray[np.float64]:
-    """Fractions of the power between ``edges`` (Hz), of that above the first; by default modes 1, 2, 3, higher ones."""
+    """Fractions of the power of a vibration in bands; by default those of modes 1, 2, 3 and all higher ones.
+
+    Parameters
+    ----------
+    signal : (T,) array
+    rate : float, Hz
+        At which it is sampled.
+    edges : tuple of float, Hz
+        Ends of the bands, rising.
+
+    Returns
+    -------
+    (len(edges) - 1,) array
+        Power within each band / power above the first edge.
+
+    Examples
+    --------
+    A tone in the band of mode 1, and one of half its amplitude, a quarter of its power, in that of mode 2:
+
+    >>> t = np.arange(4096) / 4000.0
+    >>> moment = np.sin(2 * np.pi * 90.0 * t) + 0.5 * np.sin(2 * np.pi * 220.0 * t)
+    >>> band_shares(moment, 4000.0).round(2).tolist()
+    [0.8, 0.2, 0.0, 0.0]
+    """
     frequency, power = spectrum(signal, rate)
     parts = [power[(frequency >= low) & (frequency < high)].sum() for low, high in pairwise(edges)]
     return np.array(parts) / power[frequency >= edges[0]].sum()
 
 
-def principal_mode(run: Trajectory, first: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shape (n,) in which the moment varies most from frame ``first`` on, and the places (m) of its nodes; Fig. 5J."""
+def principal_mode(
+    run: Mapping[str, NDArray[np.float64]], first: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shape in which the moment varies most, its first principal component, as in Fig. 5J.
+
+    Parameters
+    ----------
+    run : Trajectory, or mapping
+        With ``moment`` (T, n) N m and ``arc`` (T, n + 1) m.
+    first : int
+        Frame from which on it is taken.
+
+    Returns
+    -------
+    shape : (n,) array
+        Of length 1, up to its sign, along the joints.
+    nodes : array, m
+        Places from the base at which it changes its sign.
+
+    Examples
+    --------
+    A standing wave with nodes 10 and 20 mm from the base, about a steady moment:
+
+    >>> s = np.linspace(0.0, 30e-3, 61)
+    >>> wave = np.sin(2 * np.pi * 100.0 * np.arange(200) / 4000.0)
+    >>> moment = 1e-8 + 1e-9 * wave[:, None] * np.cos(np.pi * (s[:-1] - 5e-3) / 10e-3)
+    >>> shape, nodes = principal_mode({"moment": moment, "arc": np.tile(s, (200, 1))})
+    >>> nodes.round(6).tolist()
+    [0.01, 0.02]
+    """
     moment, s = run["moment"][first:], run["arc"][0][:-1]
     shape = np.linalg.svd(moment - moment.mean(0), full_matrices=False)[2][0]
     i = np.flatnonzero(shape[1:] * shape[:-1] < 0.0)

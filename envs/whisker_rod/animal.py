@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, whole
+from ..core.animal import Animal, read_start
+from ..core.arguments import choice, number, whole
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
-from ..core.simulate import read_start
 from .body import (
     BROKEN,
     BURIED,
@@ -23,11 +23,13 @@ from .body import (
     state_dtype,
     work_dtype,
 )
-from .params import Relief, WhiskerRodParams, check_parameter, table
+from .params import PHYSICAL, Relief, WhiskerRodParams, check_parameter, table
 from .statics import equilibrium
 
+_SCHEMES = {"midpoint": MIDPOINT}
 
-class WhiskerRod:
+
+class WhiskerRod(Animal):
     """Rat's whisker C4 of Oladazimi, Putelat et al. (2021).
 
     It points along +y from its base at the origin to a plate at y = ``plate_distance``. Its drive is
@@ -38,6 +40,7 @@ class WhiskerRod:
     ========================  ==========  ==========  ================================================
     name                      shape       unit        meaning
     ========================  ==========  ==========  ================================================
+    ``time``                  ()          s
     ``segment_angle``         (n,)        rad         from +x, base to tip
     ``segment_rate``          (n,)        rad/s
     ``arc``                   (n + 1,)    m           of the nodes, along the whisker from the base
@@ -54,6 +57,7 @@ class WhiskerRod:
     ``friction_coefficient``  ()          1           the paper's mu, as long as there is contact
     ``gap``                   ()          m           from the tip to the plate without its relief
     ``plate_position``        ()          m           along x
+    ``plate_speed``           ()          m/s         along x; the drive in force
     ``plate_distance``        ()          m           along y
     ``base_angle``            ()          rad
     ``base_wrench``           (3,)        N m, N, N   M, Fx, Fy of the rod on its base; last step's mean
@@ -68,6 +72,8 @@ class WhiskerRod:
     params : WhiskerRodParams, optional
     dt : float, s, optional
         Time step, 10 us; with a relief 5 us.
+    scheme : {"midpoint"}
+        Linearly implicit midpoint rule.
     relief : Relief, optional
         Height profile of the plate; flat by default.
     threads : int
@@ -76,10 +82,10 @@ class WhiskerRod:
     Raises
     ------
     ValueError
-        For a ``dt`` or ``threads`` that is not positive.
+        For an unknown scheme, or a ``dt`` or ``threads`` that is not positive.
     """
 
-    parameters: tuple[str, ...] = PARAMETERS
+    parameters = PHYSICAL
     drive_size = 3
     check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {
@@ -93,19 +99,23 @@ class WhiskerRod:
         self,
         params: WhiskerRodParams | None = None,
         dt: float | None = None,
+        scheme: str = "midpoint",
         relief: Relief | None = None,
         threads: int = 1,
     ) -> None:
+        choice("scheme", scheme, _SCHEMES)
         self.params = WhiskerRodParams() if params is None else params
         self.relief = Relief.flat() if relief is None else relief
         self.dt = (10e-6 if relief is None else 5e-6) if dt is None else number("dt", dt, above=0)
         whole("threads", threads)
+        self.scheme = scheme
         n = self.params.n_segments
         self.state = state_dtype(n)
-        self._stepper = Stepper(self.state, work_dtype(n), MIDPOINT, threads)
+        self._stepper = Stepper(self.state, work_dtype(n), _SCHEMES[scheme], threads)
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+            "time": lambda rows: rows["time"],
             "segment_angle": lambda rows: rows["segment_angle"],
             "segment_rate": lambda rows: rows["segment_rate"],
             "arc": lambda rows: _sums(self.rods(rows)[:, 0]),
@@ -122,6 +132,7 @@ class WhiskerRod:
             "friction_coefficient": lambda rows: rows["friction_level"] * rows["rate_strength"],
             "gap": lambda rows: rows["plate_distance"] - rows["tip"][:, 1],
             "plate_position": lambda rows: rows["plate_position"],
+            "plate_speed": lambda rows: rows["plate_velocity"][:, 0],
             "plate_distance": lambda rows: rows["plate_distance"],
             "base_angle": lambda rows: rows["base_angle"],
             "base_wrench": lambda rows: rows["base_wrench"],
@@ -226,14 +237,8 @@ class WhiskerRod:
         rows["base_rate"][ids] = drive[:, 2]
         self._stepper.advance(rows, ids, steps, self.dt, *self._surface)
 
-    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Signal ``name`` of the class table for all rows."""
-        if name not in self.signals:
-            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
-        return self.signals[name](rows)
-
     def rods(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Segments of the rods, (B, 6, n): length, mass, inertia, joint stiffness and viscosity, rest angle."""
+        """Segments of the rods (B, 6, n), in the order of `body.rods`: m, kg, kg m^2, N m, N m s, rad."""
         n = self.params.n_segments
         # The parameters are the last columns; as they rarely change, the last answer mostly still holds.
         numbers = matrix(np.ascontiguousarray(rows))
@@ -260,25 +265,26 @@ class WhiskerRod:
         y = along * np.sin(angle) + across * np.cos(angle)
         return np.stack([_sums(x), _sums(y)], -1)
 
-    def _bend(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def _deflection(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Angles of the joints (B, n) less those at rest, rad."""
         return np.diff(rows["segment_angle"], prepend=rows["base_angle"][:, None]) - self.rods(rows)[:, 5]
 
     def _curvature_change(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         h = self.rods(rows)[:, 0]
         cell = 0.5 * (h + np.concatenate([np.zeros((len(h), 1)), h[:, :-1]], 1))
-        return self._bend(rows) / cell
+        return self._deflection(rows) / cell
 
     def _moment(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         rod = self.rods(rows)
         rate = np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
-        return rod[:, 3] * self._bend(rows) + rod[:, 4] * rate
+        return rod[:, 3] * self._deflection(rows) + rod[:, 4] * rate
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Kinetic and elastic energy, (B,) J."""
         rod = self.rods(rows)
         square = np.sum(self._velocity(rows)[:, 1:] ** 2, -1)
         kinetic = rod[:, 1] * square + rod[:, 2] * rows["segment_rate"] ** 2
-        return 0.5 * np.sum(kinetic + rod[:, 3] * self._bend(rows) ** 2, -1)
+        return 0.5 * np.sum(kinetic + rod[:, 3] * self._deflection(rows) ** 2, -1)
 
 
 @cache

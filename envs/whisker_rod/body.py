@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from ..core.jit import asinh, batch_kernel, exp, kernel, log, prange, sincos
-from ..core.lanes import gather, scatter
+from ..core.jit import asinh, exp, kernel, log, sincos
+from ..core.lanes import batch_kernel
 
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
 """Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite."""
@@ -60,11 +60,11 @@ def state_dtype(n: int) -> np.dtype:
     rad/s^2 (mean of the last step), base to tip; ``cosine`` and ``sine`` of the angles half a step
     ahead; ``base_angle`` rad; ``tip`` m and ``tip_velocity`` m/s (x; y); ``plate_position`` (x) and
     ``plate_distance`` (y) m; the drive: ``plate_velocity`` (x; y) m/s and ``base_rate`` rad/s;
-    ``slip_speed`` m/s; ``friction_state``, the paper's phi; ``friction_level``, mu/a. Means over the
-    last step: ``tip_force`` N and ``base_wrench`` (M, Fx, Fy), N m and N, of the rod on its base. Over
-    the last ``advance``: ``base_wrench_mean``, ``base_wrench_samples``, ``contact`` (fraction of time)
-    and ``band_power`` (N m)^2; ``moment_mean`` and ``band`` are states of the filters. Then the physical
-    parameters in SI.
+    ``slip_speed`` m/s; ``friction_state``, the paper's phi; ``friction_level``, mu/a, and
+    ``friction_trend``, its last change. Means over the last step: ``tip_force`` N and ``base_wrench``
+    (M, Fx, Fy), N m and N, of the rod on its base. Over the last ``advance``: ``base_wrench_mean``,
+    ``base_wrench_samples``, ``contact`` (fraction of time) and ``band_power`` (N m)^2; ``moment_mean``
+    and ``band`` are states of the filters. Then the physical parameters in SI.
     """
     return np.dtype(
         [
@@ -100,61 +100,107 @@ def state_dtype(n: int) -> np.dtype:
 
 
 def work_dtype(n: int) -> np.dtype:
-    """Scratch space of :func:`midpoint`."""
+    """Scratch space of :func:`midpoint`: numbers of each segment, then of the whole whisker."""
+    bands = len(BANDS)
     return np.dtype(
         [
-            ("h", "f8", (n,)),  # length
-            ("m", "f8", (n,)),  # mass of the outer node
-            ("jp", "f8", (n,)),  # inertia that the nodes do not account for
-            ("stiffness", "f8", (n,)),  # of the joint before the segment
+            # The rod, see `segments`.
+            ("segment_length", "f8", (n,)),
+            ("node_mass", "f8", (n,)),
+            ("inertia", "f8", (n,)),
+            ("stiffness", "f8", (n,)),
             ("viscosity", "f8", (n,)),
-            ("rest", "f8", (n,)),
-            ("dtB", "f8", (n,)),
-            ("gg", "f8", (n,)),
-            ("heavy_m", "f8", (n,)),  # with external damping
-            ("heavy_jp", "f8", (n,)),
-            ("q", "f8", (n,)),
-            ("b", "f8", (2, n)),
-            ("t", "f8", (n,)),  # later the rate increments w
-            ("tau", "f8", (2, n)),
-            ("kd", "f8", (2, n)),
-            ("gd", "f8", (n,)),
+            ("rest_angle", "f8", (n,)),
+            # The same for a time step: impulse of a joint per angle (N m s), and per increment of its rate at the
+            # end of the step (kg m^2); inertia with the external damping.
+            ("joint_spring", "f8", (n,)),
+            ("joint_response", "f8", (n,)),
+            ("damped_mass", "f8", (n,)),
+            ("damped_inertia", "f8", (n,)),
+            # A step: impulse of each joint at the old rates (N m s), velocity increment of the outer node against
+            # the inner one at the old rate (m/s; later the vector of the segment, m).
+            ("joint_impulse", "f8", (n,)),
+            ("drift", "f8", (2, n)),
+            # Increment of the segment's rate (rad/s) at a resting inner node (later the whole increment), and what
+            # is added to it per impulse on the tip (x, y), less per velocity increment of the inner node (x, y),
+            # and added per increment of the rate of the segment before.
+            ("increment", "f8", (n,)),
+            ("by_tip", "f8", (2, n)),
+            ("by_node", "f8", (2, n)),
+            ("by_rate", "f8", (n,)),
             # Numbers of the whole whisker come last: LLVM compares the address ranges of both kinds.
             ("lighter", "f8"),
             ("drag", "f8"),
-            ("P", "f8", (3,)),
-            ("p", "f8", (3,)),  # p and pw
-            ("load", "f8", (3,)),  # gamma and gammaw
-            ("dual", "f8", (6,)),  # lam by component and dual, lamw
-            ("free", "f8", (4,)),  # free increment of the tip's velocity, correction for external damping
-            ("C", "f8", (3,)),
-            ("U", "f8", (3,)),  # running U and w, base to tip
-            ("R", "f8", (2,)),
-            # Of the contact: velocity of the tip without it, slope of the relief, normal speed, compliances ...
+            # Elimination from tip to base: quadratic form in the velocity increment (x, y) of a node and the rate
+            # increment w of the segment before it, its linear part, and that of unit impulses on the tip along x
+            # and y (the second letter).
+            ("mass_xx", "f8"),
+            ("mass_xy", "f8"),
+            ("mass_yy", "f8"),
+            ("mass_xw", "f8"),
+            ("mass_yw", "f8"),
+            ("mass_ww", "f8"),
+            ("load_x", "f8"),
+            ("load_y", "f8"),
+            ("load_w", "f8"),
+            ("unit_xx", "f8"),
+            ("unit_yx", "f8"),
+            ("unit_wx", "f8"),
+            ("unit_xy", "f8"),
+            ("unit_yy", "f8"),
+            ("unit_wy", "f8"),
+            # The tip: velocity increment without contact and its correction for external damping, m/s; velocity
+            # increment per impulse, 1/kg.
+            ("tip_change_x", "f8"),
+            ("tip_change_y", "f8"),
+            ("correction_x", "f8"),
+            ("correction_y", "f8"),
+            ("compliance_xx", "f8"),
+            ("compliance_xy", "f8"),
+            ("compliance_yy", "f8"),
+            # Contact: velocity of the tip without it, relief, speed at which the tip would enter the plate,
+            # compliance along the normal and between normal and tangent, whether there is contact.
             ("free_x", "f8"),
             ("free_y", "f8"),
+            ("height", "f8"),
             ("slope", "f8"),
             ("stretch", "f8"),
-            ("normal", "f8"),
-            ("Cnn", "f8"),
-            ("Cnt", "f8"),
+            ("entering", "f8"),
+            ("compliance_nn", "f8"),
+            ("compliance_nt", "f8"),
             ("touching", "f8"),
+            # Friction: gamma/V_*, level mu/a with its bracket, whether it is still searched, and what follows from
+            # it: slip speed, impulse of the plate on the tip, N s, state phi.
             ("gain", "f8"),
-            # ... the friction level y = mu/a with its bracket, and what follows from it.
-            ("y", "f8"),
-            ("low", "f8"),
-            ("high", "f8"),
-            ("busy", "f8"),
+            ("level", "f8"),
+            ("level_low", "f8"),
+            ("level_high", "f8"),
+            ("searching", "f8"),
             ("slip", "f8"),
-            ("phi", "f8"),
+            ("impulse_x", "f8"),
+            ("impulse_y", "f8"),
+            ("friction_state", "f8"),
+            # Solution from base to tip: increments of the last node's velocity and of its segment's rate; greatest
+            # magnitude of a rate, rad/s.
+            ("last_x", "f8"),
+            ("last_y", "f8"),
+            ("last_w", "f8"),
+            ("fastest", "f8"),
+            # Accepted parts of a step: whether this lane takes part, whether its step must be divided, its tip,
+            # greatest y of an inner node; impulses on base (M, Fx, Fy) and tip (x, y), and time in contact.
+            ("accepted", "f8"),
+            ("too_fast", "f8"),
             ("tip", "f8", (2,)),
             ("tip_velocity", "f8", (2,)),
-            ("follow", "f8", (3 * len(BANDS) + 1,)),
-            ("go", "f8"),
-            ("trip", "f8"),
-            ("spin", "f8"),
-            ("top", "f8"),
-            ("impulse", "f8", (6,)),  # of the base wrench, of the tip force, time in contact
+            ("highest", "f8"),
+            ("base_impulse", "f8", (3,)),
+            ("tip_impulse", "f8", (2,)),
+            ("contact_time", "f8"),
+            # Filters of the base moment: rotation in a step and share of the newest moment.
+            ("band_cosine", "f8", (bands,)),
+            ("band_sine", "f8", (bands,)),
+            ("band_share", "f8", (bands,)),
+            ("mean_share", "f8"),
         ]
     )
 
@@ -164,21 +210,23 @@ def segments(xs, ks):
     """Cut the truncated cone into rigid segments with joints between them.
 
     Nodes lie at s_j = l (1 - (1 - j/N)^1.5). The mass of each segment is shared between its ends by the
-    lever rule; ``jp`` is what remains of its inertia. The joint before segment i carries EI(s)/c and
+    lever rule; ``inertia`` is what remains of its own. The joint before segment i carries EI(s)/c and
     delta A(s)/c with c the distance of the segments' middles (Oladazimi et al., 2021, Eqs 5 and 6).
 
     Parameters
     ----------
     xs : (1,) record of ``state_dtype(n)`` in lanes
     ks : (1,) record of ``work_dtype(n)`` in lanes
-        ``h``, ``m``, ``jp``, ``stiffness``, ``viscosity`` and ``rest`` are written.
+        Written, each (n,): ``segment_length`` (m); ``node_mass`` (kg) of the outer node; ``inertia`` (kg m^2) that
+        the nodes do not account for; ``stiffness`` (N m), ``viscosity`` (N m s) and ``rest_angle`` (rad) of the
+        joint before the segment.
     """
     x = xs[0]
     k = ks[0]
     n, lanes = x.segment_angle.shape
     for i in range(n):
         for e in range(lanes):
-            k.m[i, e] = 0.0
+            k.node_mass[i, e] = 0.0
     for i in range(n):
         left = (n - i) / n
         right = (n - i - 1) / n
@@ -194,14 +242,14 @@ def segments(xs, ks):
             r1 = x.base_radius[e] + taper * s1
             a, b, c = r0 * r0, r0 * r1, r1 * r1
             h = length * (s1 - s0)
-            line = x.density[e] * math.pi * h
-            outer = line * (a + 2.0 * b + 3.0 * c) / 12.0
-            inner = line * (3.0 * a + 2.0 * b + c) / 12.0
-            k.h[i, e] = h
-            k.m[i, e] += outer
+            mass_per_area = x.density[e] * math.pi * h
+            outer = mass_per_area * (a + 2.0 * b + 3.0 * c) / 12.0
+            inner = mass_per_area * (3.0 * a + 2.0 * b + c) / 12.0
+            k.segment_length[i, e] = h
+            k.node_mass[i, e] += outer
             if i > 0:
-                k.m[i - 1, e] += inner
-            k.jp[i, e] = line * (
+                k.node_mass[i - 1, e] += inner
+            k.inertia[i, e] = mass_per_area * (
                 (a * a + a * b + a * c + b * c + c * c) / 20.0 - h * h * (a / 20.0 + b / 15.0 + c / 20.0)
             )
             cell = length * (middle - middle_before)
@@ -210,8 +258,8 @@ def segments(xs, ks):
             delta = 0.5 * x.damping[e] * x.density[e] * speed_of_sound * cubed
             k.stiffness[i, e] = x.youngs_modulus[e] * math.pi / 4.0 * a * a / cell
             k.viscosity[i, e] = delta * math.pi * a / cell
-            bend = x.curvature_tip[e] - x.curvature_base[e]
-            k.rest[i, e] = cell * (x.curvature_base[e] + 0.5 * bend * (middle + middle_before))
+            change = x.curvature_tip[e] - x.curvature_base[e]
+            k.rest_angle[i, e] = cell * (x.curvature_base[e] + 0.5 * change * (middle + middle_before))
 
 
 @kernel
@@ -223,113 +271,125 @@ def _prepare(x, k, dt):
         k.drag[e] = dt * x.external_damping[e] * k.lighter[e]
     for i in range(n):
         for e in range(lanes):
-            k.heavy_m[i, e] = k.m[i, e] / k.lighter[e]
-            k.heavy_jp[i, e] = k.jp[i, e] / k.lighter[e]
-            k.dtB[i, e] = dt * k.stiffness[i, e]
-            k.gg[i, e] = 0.5 * dt * (k.viscosity[i, e] + 0.5 * dt * k.stiffness[i, e])
+            k.damped_mass[i, e] = k.node_mass[i, e] / k.lighter[e]
+            k.damped_inertia[i, e] = k.inertia[i, e] / k.lighter[e]
+            k.joint_spring[i, e] = dt * k.stiffness[i, e]
+            k.joint_response[i, e] = 0.5 * dt * (k.viscosity[i, e] + 0.5 * dt * k.stiffness[i, e])
 
 
 @kernel
-def _spring(x, k, dt):
-    """Impulse of each joint at the rates of the step's start, at the bend of its middle."""
+def _spring(x, k):
+    """Impulse of each joint at the rates of the step's start, at its angle in the middle of the step."""
     n, lanes = x.segment_angle.shape
     theta, omega = x.segment_angle, x.segment_rate
     for e in range(lanes):
-        bend = theta[0, e] - x.base_angle[e] - k.rest[0, e]
-        k.q[0, e] = k.dtB[0, e] * bend + 2.0 * k.gg[0, e] * (omega[0, e] - x.base_rate[e])
+        deflection = theta[0, e] - x.base_angle[e] - k.rest_angle[0, e]
+        rate = omega[0, e] - x.base_rate[e]
+        k.joint_impulse[0, e] = k.joint_spring[0, e] * deflection + 2.0 * k.joint_response[0, e] * rate
     for i in range(1, n):
         for e in range(lanes):
-            bend = theta[i, e] - theta[i - 1, e] - k.rest[i, e]
-            k.q[i, e] = k.dtB[i, e] * bend + 2.0 * k.gg[i, e] * (omega[i, e] - omega[i - 1, e])
+            deflection = theta[i, e] - theta[i - 1, e] - k.rest_angle[i, e]
+            rate = omega[i, e] - omega[i - 1, e]
+            k.joint_impulse[i, e] = k.joint_spring[i, e] * deflection + 2.0 * k.joint_response[i, e] * rate
+
+
+@kernel
+def _begin_at_tip(k):
+    """Beyond the tip there is nothing but the unit impulses on it."""
+    for e in range(k.mass_xx.shape[0]):
+        k.mass_xx[e] = k.mass_xy[e] = k.mass_yy[e] = k.mass_xw[e] = k.mass_yw[e] = k.mass_ww[e] = 0.0
+        k.load_x[e] = k.load_y[e] = k.load_w[e] = 0.0
+        k.unit_xx[e] = k.unit_yy[e] = 1.0
+        k.unit_yx[e] = k.unit_xy[e] = k.unit_wx[e] = k.unit_wy[e] = 0.0
+        k.tip_change_x[e] = k.tip_change_y[e] = k.correction_x[e] = k.correction_y[e] = 0.0
+        k.compliance_xx[e] = k.compliance_xy[e] = k.compliance_yy[e] = 0.0
 
 
 @kernel
 def _eliminate(x, k, dt):
     """Eliminate the rate increments from tip to base.
 
-    The momentum equations of all segments beyond node i, with the rate increment w_i of the segment
-    before it, leave a quadratic form in the node's velocity increment U and in w_i: mass P, coupling p,
-    inertia pw, loads gamma and gammaw. ``lam`` carries two unit forces at the tip along, which give its
-    velocity increment without contact (``free``) and its compliance C.
+    The momentum equations of all segments beyond node i, with the rate increment w of the segment before it,
+    leave a quadratic form in the node's velocity increment and in w (``mass``) and its linear part (``load``).
+    Two unit impulses on the tip (``unit``) are carried along, which give the tip's velocity increment without
+    contact (``tip_change``) and its compliance.
     """
     n, lanes = x.segment_angle.shape
     omega, alpha, cos, sin = x.segment_rate, x.segment_acceleration, x.cosine, x.sine
-    for e in range(lanes):
-        for j in range(3):
-            k.P[j, e] = k.p[j, e] = k.load[j, e] = k.C[j, e] = 0.0
-        for j in range(4):
-            k.free[j, e] = 0.0
-            k.dual[j, e] = 1.0 if j == 0 or j == 3 else 0.0
-        k.dual[4, e] = k.dual[5, e] = 0.0
+    _begin_at_tip(k)
     # One pass, a number that the compiler cannot know: it would hoist the comparison of address ranges out of
     # the loop over i, cannot do so for a falling i, and would then drop the vector code.
     once = int(dt / dt)
     for i in range(n - 1, -1, -1):
         for _ in range(once):
             for e in range(lanes):
-                gg = k.gg[i, e]
-                jp = k.heavy_jp[i, e]
-                h = k.h[i, e]
+                response = k.joint_response[i, e]
+                inertia = k.damped_inertia[i, e]
+                h = k.segment_length[i, e]
                 c = cos[i, e]
                 s = sin[i, e]
                 ax = -h * s
                 ay = h * c
+                # Without a rate increment the outer node is turned about the inner one, and braked.
                 middle = omega[i, e] + 0.5 * dt * alpha[i, e]
                 turn = -dt * h * middle * middle
                 brake = k.drag[e] * omega[i, e]
                 bx = k.lighter[e] * turn * c + brake * ax
                 by = k.lighter[e] * turn * s + brake * ay
-                k.free[2, e] += turn * c - bx
-                k.free[3, e] += turn * s - by
-                k.b[0, i, e] = bx
-                k.b[1, i, e] = by
-                Pxx = k.P[0, e] + k.heavy_m[i, e]
-                Pxy = k.P[1, e]
-                Pyy = k.P[2, e] + k.heavy_m[i, e]
-                px = k.p[0, e]
-                py = k.p[1, e]
-                lxx, lyx, lxy, lyy = k.dual[0, e], k.dual[1, e], k.dual[2, e], k.dual[3, e]
-                load_x = k.load[0, e] - Pxx * bx - Pxy * by
-                load_y = k.load[1, e] - Pxy * bx - Pyy * by
-                load_w = k.load[2, e] - px * bx - py * by - jp * brake
-                kx = Pxx * ax + Pxy * ay + px
-                ky = Pxy * ax + Pyy * ay + py
-                d = (ax * (kx + px) + ay * (ky + py)) + (k.p[2, e] + jp + gg)
+                k.correction_x[e] += turn * c - bx
+                k.correction_y[e] += turn * s - by
+                k.drift[0, i, e] = bx
+                k.drift[1, i, e] = by
+                # The form in terms of the inner node and of this segment's rate increment.
+                mass_xx = k.mass_xx[e] + k.damped_mass[i, e]
+                mass_xy = k.mass_xy[e]
+                mass_yy = k.mass_yy[e] + k.damped_mass[i, e]
+                px = k.mass_xw[e]
+                py = k.mass_yw[e]
+                unit_xx, unit_yx, unit_xy, unit_yy = k.unit_xx[e], k.unit_yx[e], k.unit_xy[e], k.unit_yy[e]
+                load_x = k.load_x[e] - mass_xx * bx - mass_xy * by
+                load_y = k.load_y[e] - mass_xy * bx - mass_yy * by
+                load_w = k.load_w[e] - px * bx - py * by - inertia * brake
+                kx = mass_xx * ax + mass_xy * ay + px
+                ky = mass_xy * ax + mass_yy * ay + py
+                d = (ax * (kx + px) + ay * (ky + py)) + (k.mass_ww[e] + inertia + response)
                 inverse = 1.0 / d
-                q = k.q[i, e]
-                t = (load_w + ax * load_x + ay * load_y - q) * inverse
-                tx = (k.dual[4, e] + ax * lxx + ay * lyx) * inverse
-                ty = (k.dual[5, e] + ax * lxy + ay * lyy) * inverse
-                td = t * d
-                k.free[0, e] += lxx * bx + lyx * by + tx * td
-                k.free[1, e] += lxy * bx + lyy * by + ty * td
-                k.C[0, e] += tx * tx * d
-                k.C[1, e] += tx * ty * d
-                k.C[2, e] += ty * ty * d
-                kdx = kx * inverse
-                kdy = ky * inverse
-                gd = gg * inverse
-                k.P[0, e] = Pxx - kx * kdx
-                k.P[1, e] = Pxy - kx * kdy
-                k.P[2, e] = Pyy - ky * kdy
-                k.p[0, e] = kx * gd
-                k.p[1, e] = ky * gd
-                k.p[2, e] = gg - gg * gd
-                k.load[0, e] = load_x - kx * t
-                k.load[1, e] = load_y - ky * t
-                k.load[2, e] = gg * t + q
-                k.dual[0, e] = lxx - kx * tx
-                k.dual[1, e] = lyx - ky * tx
-                k.dual[2, e] = lxy - kx * ty
-                k.dual[3, e] = lyy - ky * ty
-                k.dual[4, e] = gg * tx
-                k.dual[5, e] = gg * ty
-                k.t[i, e] = t
-                k.tau[0, i, e] = tx
-                k.tau[1, i, e] = ty
-                k.kd[0, i, e] = kdx
-                k.kd[1, i, e] = kdy
-                k.gd[i, e] = gd
+                q = k.joint_impulse[i, e]
+                # The increment that minimises it.
+                w = (load_w + ax * load_x + ay * load_y - q) * inverse
+                wx = (k.unit_wx[e] + ax * unit_xx + ay * unit_yx) * inverse
+                wy = (k.unit_wy[e] + ax * unit_xy + ay * unit_yy) * inverse
+                wd = w * d
+                k.tip_change_x[e] += unit_xx * bx + unit_yx * by + wx * wd
+                k.tip_change_y[e] += unit_xy * bx + unit_yy * by + wy * wd
+                k.compliance_xx[e] += wx * wx * d
+                k.compliance_xy[e] += wx * wy * d
+                k.compliance_yy[e] += wy * wy * d
+                by_node_x = kx * inverse
+                by_node_y = ky * inverse
+                by_rate = response * inverse
+                # What is left, in the inner node's increment and the rate increment of the segment before it.
+                k.mass_xx[e] = mass_xx - kx * by_node_x
+                k.mass_xy[e] = mass_xy - kx * by_node_y
+                k.mass_yy[e] = mass_yy - ky * by_node_y
+                k.mass_xw[e] = kx * by_rate
+                k.mass_yw[e] = ky * by_rate
+                k.mass_ww[e] = response - response * by_rate
+                k.load_x[e] = load_x - kx * w
+                k.load_y[e] = load_y - ky * w
+                k.load_w[e] = response * w + q
+                k.unit_xx[e] = unit_xx - kx * wx
+                k.unit_yx[e] = unit_yx - ky * wx
+                k.unit_xy[e] = unit_xy - kx * wy
+                k.unit_yy[e] = unit_yy - ky * wy
+                k.unit_wx[e] = response * wx
+                k.unit_wy[e] = response * wy
+                k.increment[i, e] = w
+                k.by_tip[0, i, e] = wx
+                k.by_tip[1, i, e] = wy
+                k.by_node[0, i, e] = by_node_x
+                k.by_node[1, i, e] = by_node_y
+                k.by_rate[i, e] = by_rate
 
 
 @kernel
@@ -339,15 +399,16 @@ def aged(phi, fresh, z, decay):
     Parameters
     ----------
     phi : float
+        State before, 1.
     fresh : float
-        State gained in the same time t at rest, V_* t/L.
+        State gained in the same time t at rest, V_* t/L, 1.
     z, decay : float
-        Way slid / memory length L, and exp(-z).
+        Way slid / memory length L, and exp(-z), 1.
 
     Returns
     -------
     phi, slope : float
-        ``slope`` is the derivative by z.
+        State after, and its derivative by z.
     """
     # (1 - exp(-z))/z and its derivative, by their series where the difference would cancel
     small = z < 0.03
@@ -368,7 +429,9 @@ def surface(profile, period, position):
     profile : (K, 4) float, m
         Polynomials of ``Relief.coefficients``.
     period : float, m
+        After which the profile repeats.
     position : float, m
+        On the plate.
 
     Returns
     -------
@@ -386,80 +449,90 @@ def surface(profile, period, position):
 
 
 @kernel
-def _touch(x, k, dt, profile, period):
-    """Impulse of the plate on the tip: unilateral contact with rate-and-state friction, Eq. 13.
+def _approach(x, k, dt, profile, period):
+    """Contact as it would be met: relief, speed at which the tip enters the plate, compliance, first guess.
 
-    The normal velocity is set by Moreau's rule; one safeguarded Newton iteration finds y = mu/a such
-    that y = asinh(gamma u/V_* phi^(b/a)) at the slip speed u of the middle of the step.
+    The normal velocity is set by Moreau's rule.
     """
     lanes = x.length.shape[0]
-    free_x, free_y, slope, stretch, normal = k.free_x, k.free_y, k.slope, k.stretch, k.normal
-    Cnn, Cnt, touching, gain = k.Cnn, k.Cnt, k.touching, k.gain
-    y, low, high, busy, slip, phi = k.y, k.low, k.high, k.busy, k.slip, k.phi
+    slope, free_x, free_y, entering, touching = k.slope, k.free_x, k.free_y, k.entering, k.touching
     for e in range(lanes):
         place = x.tip[0, e] - x.plate_position[e]
-        low[e], _ = surface(profile, period, place)
+        k.height[e], _ = surface(profile, period, place)
         ahead = dt * (x.tip_velocity[0, e] - x.plate_velocity[0, e])
         _, slope[e] = surface(profile, period, place + ahead)
     for e in range(lanes):
-        vx = x.tip_velocity[0, e]
-        vy = x.tip_velocity[1, e]
         tilt = x.relief[e] * slope[e]
-        gap = x.plate_distance[e] + x.relief[e] * low[e] - x.tip[1, e]
+        gap = x.plate_distance[e] + x.relief[e] * k.height[e] - x.tip[1, e]
         # The gap may close, a penetration is undone at a fifth in a step and at most 1 m/s.
         bound = gap / dt if gap > 0.0 else max(0.2 * gap / dt, -1.0)
         bound += x.plate_velocity[1, e] - tilt * x.plate_velocity[0, e]
         slope[e] = tilt
-        stretch[e] = math.sqrt(1.0 + tilt * tilt)
-        free_x[e] = vx + k.free[0, e] + k.free[2, e]
-        free_y[e] = vy + k.free[1, e] + k.free[3, e]
-        normal[e] = free_y[e] - tilt * free_x[e] - bound
-        Cxx, Cxy, Cyy = k.C[0, e], k.C[1, e], k.C[2, e]
-        Cnn[e] = Cyy - 2.0 * tilt * Cxy + tilt * tilt * Cxx
-        Cnt[e] = (Cyy - Cxx) * tilt + (1.0 - tilt * tilt) * Cxy
-        touching[e] = 1.0 if normal[e] > 0.0 else 0.0
-        busy[e] = touching[e]
-        y[e] = x.friction_level[e] + x.friction_trend[e]
-        low[e] = -60.0
-        high[e] = 60.0
-        gain[e] = 0.5 * exp(x.reference_friction[e] / x.rate_strength[e]) / x.reference_speed[e]
-        slip[e] = 0.0
-        k.R[0, e] = k.R[1, e] = 0.0
+        k.stretch[e] = math.sqrt(1.0 + tilt * tilt)
+        free_x[e] = x.tip_velocity[0, e] + k.tip_change_x[e] + k.correction_x[e]
+        free_y[e] = x.tip_velocity[1, e] + k.tip_change_y[e] + k.correction_y[e]
+        entering[e] = free_y[e] - tilt * free_x[e] - bound
+        xx, xy, yy = k.compliance_xx[e], k.compliance_xy[e], k.compliance_yy[e]
+        k.compliance_nn[e] = yy - 2.0 * tilt * xy + tilt * tilt * xx
+        k.compliance_nt[e] = (yy - xx) * tilt + (1.0 - tilt * tilt) * xy
+        touching[e] = 1.0 if entering[e] > 0.0 else 0.0
+        k.searching[e] = touching[e]
+        k.level[e] = x.friction_level[e] + x.friction_trend[e]
+        k.level_low[e] = -60.0
+        k.level_high[e] = 60.0
+        k.gain[e] = 0.5 * exp(x.reference_friction[e] / x.rate_strength[e]) / x.reference_speed[e]
+        k.slip[e] = 0.0
+        k.impulse_x[e] = k.impulse_y[e] = 0.0
+
+
+@kernel
+def _find_friction(x, k, dt):
+    """Impulse of the plate on the tip, with rate-and-state friction, Eq. 13.
+
+    One safeguarded Newton iteration finds y = mu/a such that y = asinh(gamma u/V_* phi^(b/a)) at the slip
+    speed u of the middle of the step.
+    """
+    lanes = x.length.shape[0]
+    slope, stretch, compliance_nn, compliance_nt = k.slope, k.stretch, k.compliance_nn, k.compliance_nt
+    level, low, high, searching, slip = k.level, k.level_low, k.level_high, k.searching, k.slip
     for iteration in range(60):
         waiting = 0.0
         for e in range(lanes):
-            waiting += busy[e]
+            waiting += searching[e]
         if waiting == 0.0:
             break
         for e in range(lanes):
             a = x.rate_strength[e]
             ratio = x.state_strength[e] / a
             tilt = slope[e]
-            old, lower, upper, old_slip, old_Rx, old_Ry = y[e], low[e], high[e], slip[e], k.R[0, e], k.R[1, e]
+            old, lower, upper, old_slip = level[e], low[e], high[e], slip[e]
+            old_x, old_y = k.impulse_x[e], k.impulse_y[e]
             mu = a * old
-            stiff = Cnn[e] - mu * Cnt[e]
-            limit = 1e-3 * Cnn[e]
+            # Normal impulse and impulse along x and y, each with its derivative by y = old.
+            stiff = compliance_nn[e] - mu * compliance_nt[e]
+            limit = 1e-3 * compliance_nn[e]
             above = stiff > limit
             stiff = stiff if above else limit
-            impulse = normal[e] / stiff
-            impulse_slope = impulse * a * Cnt[e] / stiff
+            impulse = k.entering[e] / stiff
+            impulse_slope = impulse * a * compliance_nt[e] / stiff
             impulse_slope = impulse_slope if above else 0.0
-            Rx = impulse * (tilt + mu)
-            Ry = impulse * (mu * tilt - 1.0)
-            Rx_slope = impulse_slope * (tilt + mu) + impulse * a
-            Ry_slope = impulse_slope * (mu * tilt - 1.0) + impulse * a * tilt
-            new_x = free_x[e] + k.C[0, e] * Rx + k.C[1, e] * Ry
+            along_x = impulse * (tilt + mu)
+            along_y = impulse * (mu * tilt - 1.0)
+            along_x_slope = impulse_slope * (tilt + mu) + impulse * a
+            along_y_slope = impulse_slope * (mu * tilt - 1.0) + impulse * a * tilt
+            # Slip speed that this gives, and the friction level that the slip speed gives.
+            new_x = k.free_x[e] + k.compliance_xx[e] * along_x + k.compliance_xy[e] * along_y
             u = (x.plate_velocity[0, e] - 0.5 * (x.tip_velocity[0, e] + new_x)) * stretch[e]
-            u_slope = -0.5 * stretch[e] * (k.C[0, e] * Rx_slope + k.C[1, e] * Ry_slope)
+            u_slope = -0.5 * stretch[e] * (k.compliance_xx[e] * along_x_slope + k.compliance_xy[e] * along_y_slope)
             way = 0.5 * dt / x.memory_length[e]
             z = abs(u) * way
             middle, middle_slope = aged(x.friction_state[e], x.reference_speed[e] * way, z, exp(-z))
-            strength = gain[e] * exp(ratio * log(middle))
+            strength = k.gain[e] * exp(ratio * log(middle))
             product = u * strength
             product_slope = strength * u_slope * (1.0 + ratio * z * middle_slope / middle)
             residual = old - asinh(product)
             derivative = 1.0 - product_slope / math.sqrt(1.0 + product * product)
-            active = busy[e] != 0.0
+            active = searching[e] != 0.0
             lower = old if residual < 0.0 else lower
             upper = old if residual > 0.0 else upper
             new = old - residual / derivative
@@ -470,71 +543,92 @@ def _touch(x, k, dt, profile, period):
             change = new - old
             low[e] = lower
             high[e] = upper
-            y[e] = new if active else old
+            level[e] = new if active else old
             slip[e] = u + u_slope * change if active else old_slip
-            k.R[0, e] = Rx + Rx_slope * change if active else old_Rx
-            k.R[1, e] = Ry + Ry_slope * change if active else old_Ry
-            busy[e] = 1.0 if active & (abs(change) > 1e-3) else 0.0
-    for e in range(lanes):
+            k.impulse_x[e] = along_x + along_x_slope * change if active else old_x
+            k.impulse_y[e] = along_y + along_y_slope * change if active else old_y
+            searching[e] = 1.0 if active & (abs(change) > 1e-3) else 0.0
+
+
+@kernel
+def _age(x, k, dt):
+    """Friction state after the step: it slides at a constant speed, or ages in flight."""
+    for e in range(x.length.shape[0]):
         way = dt / x.memory_length[e]
-        z = abs(slip[e]) * way
+        z = abs(k.slip[e]) * way
         sliding, _ = aged(x.friction_state[e], x.reference_speed[e] * way, z, exp(-z))
         flying = min(x.friction_state[e] + x.reference_speed[e] * way, 1.0)
-        phi[e] = sliding if touching[e] != 0.0 else flying
+        k.friction_state[e] = sliding if k.touching[e] != 0.0 else flying
 
 
 @kernel
 def _solve(x, k):
-    """Rate increments from base to tip, once the impulse R at the tip is known; and the fastest rate."""
+    """Rate increments from base to tip, once the impulse on the tip is known; and the fastest rate."""
     n, lanes = x.segment_angle.shape
     omega, cos, sin = x.segment_rate, x.cosine, x.sine
     for e in range(lanes):
-        k.U[0, e] = k.U[1, e] = k.U[2, e] = k.spin[e] = 0.0
+        k.last_x[e] = k.last_y[e] = k.last_w[e] = k.fastest[e] = 0.0
     for i in range(n):
         for e in range(lanes):
-            own = k.t[i, e] + k.tau[0, i, e] * k.R[0, e] + k.tau[1, i, e] * k.R[1, e]
-            node = k.kd[0, i, e] * k.U[0, e] + k.kd[1, i, e] * k.U[1, e]
-            w = own + (k.gd[i, e] * k.U[2, e] - node)
-            k.U[0, e] = k.U[0, e] + k.b[0, i, e] - k.h[i, e] * sin[i, e] * w
-            k.U[1, e] = k.U[1, e] + k.b[1, i, e] + k.h[i, e] * cos[i, e] * w
-            k.U[2, e] = w
-            k.t[i, e] = w
+            own = k.increment[i, e] + k.by_tip[0, i, e] * k.impulse_x[e] + k.by_tip[1, i, e] * k.impulse_y[e]
+            node = k.by_node[0, i, e] * k.last_x[e] + k.by_node[1, i, e] * k.last_y[e]
+            w = own + (k.by_rate[i, e] * k.last_w[e] - node)
+            k.last_x[e] = k.last_x[e] + k.drift[0, i, e] - k.segment_length[i, e] * sin[i, e] * w
+            k.last_y[e] = k.last_y[e] + k.drift[1, i, e] + k.segment_length[i, e] * cos[i, e] * w
+            k.last_w[e] = w
+            k.increment[i, e] = w
             rate = abs(omega[i, e] + w)
-            k.spin[e] = rate if rate > k.spin[e] else k.spin[e]
+            k.fastest[e] = rate if rate > k.fastest[e] else k.fastest[e]
 
 
 @kernel
-def _move(x, k, dt):
-    """Accept the step in the lanes with ``go``: new angles, directions, tip, plate, friction, impulses."""
+def _attempt(x, k, dt, profile, period):
+    """Prepare a step without changing the state."""
+    _spring(x, k)
+    _eliminate(x, k, dt)
+    _approach(x, k, dt, profile, period)
+    _find_friction(x, k, dt)
+    _age(x, k, dt)
+    _solve(x, k)
+
+
+@kernel
+def _move_plate(x, k, dt):
+    """Move plate and base, keep the friction, and add up impulses, in the lanes that accept the step."""
+    for e in range(x.length.shape[0]):
+        accepted = k.accepted[e] != 0.0
+        base_moment = k.joint_impulse[0, e] + k.joint_response[0, e] * k.increment[0, e]
+        base_x = k.load_x[e] + k.unit_xx[e] * k.impulse_x[e] + k.unit_xy[e] * k.impulse_y[e]
+        base_y = k.load_y[e] + k.unit_yx[e] * k.impulse_x[e] + k.unit_yy[e] * k.impulse_y[e]
+        k.base_impulse[0, e] += base_moment if accepted else 0.0
+        k.base_impulse[1, e] += base_x if accepted else 0.0
+        k.base_impulse[2, e] += base_y if accepted else 0.0
+        k.tip_impulse[0, e] += k.impulse_x[e] if accepted else 0.0
+        k.tip_impulse[1, e] += k.impulse_y[e] if accepted else 0.0
+        k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
+        x.slip_speed[e] = k.slip[e] if accepted else x.slip_speed[e]
+        x.friction_state[e] = k.friction_state[e] if accepted else x.friction_state[e]
+        change = k.level[e] - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
+        x.friction_trend[e] = change if accepted else x.friction_trend[e]
+        x.friction_level[e] += change if accepted else 0.0
+        x.base_angle[e] += dt * x.base_rate[e] if accepted else 0.0
+        x.plate_position[e] += dt * x.plate_velocity[0, e] if accepted else 0.0
+        x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
+
+
+@kernel
+def _turn(x, k, dt):
+    """Turn the segments, and their directions half a step ahead, in the lanes that accept the step.
+
+    ``drift``, which has served, takes the vectors of the segments at the end of the step.
+    """
     n, lanes = x.segment_angle.shape
     theta, omega, alpha, cos, sin = x.segment_angle, x.segment_rate, x.segment_acceleration, x.cosine, x.sine
-    tip_x, tip_y, velocity_x, velocity_y = k.tip[0], k.tip[1], k.tip_velocity[0], k.tip_velocity[1]
     per_dt = 1.0 / dt
-    for e in range(lanes):
-        tip_x[e] = tip_y[e] = velocity_x[e] = velocity_y[e] = 0.0
-        k.top[e] = -1.0 if k.go[e] != 0.0 else k.top[e]
-        base_moment = k.q[0, e] + k.gg[0, e] * k.t[0, e]
-        base_x = k.load[0, e] + k.dual[0, e] * k.R[0, e] + k.dual[2, e] * k.R[1, e]
-        base_y = k.load[1, e] + k.dual[1, e] * k.R[0, e] + k.dual[3, e] * k.R[1, e]
-        go = k.go[e] != 0.0
-        k.impulse[0, e] += base_moment if go else 0.0
-        k.impulse[1, e] += base_x if go else 0.0
-        k.impulse[2, e] += base_y if go else 0.0
-        k.impulse[3, e] += k.R[0, e] if go else 0.0
-        k.impulse[4, e] += k.R[1, e] if go else 0.0
-        k.impulse[5, e] += dt * k.touching[e] if go else 0.0
-        x.slip_speed[e] = k.slip[e] if go else x.slip_speed[e]
-        x.friction_state[e] = k.phi[e] if go else x.friction_state[e]
-        change = k.y[e] - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
-        x.friction_trend[e] = change if go else x.friction_trend[e]
-        x.friction_level[e] += change if go else 0.0
-        x.base_angle[e] += dt * x.base_rate[e] if go else 0.0
-        x.plate_position[e] += dt * x.plate_velocity[0, e] if go else 0.0
-        x.plate_distance[e] += dt * x.plate_velocity[1, e] if go else 0.0
     for i in range(n):
         for e in range(lanes):
-            go = k.go[e] != 0.0
-            w = k.t[i, e]
+            accepted = k.accepted[e] != 0.0
+            w = k.increment[i, e]
             rate = omega[i, e] + w
             half = 0.5 * dt * rate
             z = half * half
@@ -542,39 +636,49 @@ def _move(x, k, dt):
             c1 = 1.0 - z * (1 / 2 - z * (1 / 24 - z * (1 / 720)))
             c = cos[i, e] * c1 - sin[i, e] * s1
             s = sin[i, e] * c1 + cos[i, e] * s1
-            k.b[0, i, e] = k.h[i, e] * c
-            k.b[1, i, e] = k.h[i, e] * s
+            k.drift[0, i, e] = k.segment_length[i, e] * c
+            k.drift[1, i, e] = k.segment_length[i, e] * s
             c2 = c * c1 - s * s1
             s2 = s * c1 + c * s1
             scale = 1.5 - 0.5 * (c2 * c2 + s2 * s2)
-            cos[i, e] = c2 * scale if go else cos[i, e]
-            sin[i, e] = s2 * scale if go else sin[i, e]
-            theta[i, e] += dt * (omega[i, e] + 0.5 * w) if go else 0.0
-            omega[i, e] = rate if go else omega[i, e]
-            alpha[i, e] = w * per_dt if go else alpha[i, e]
-    for i in range(n):
-        for e in range(lanes):
-            go = k.go[e] != 0.0
-            k.top[e] = tip_y[e] if go & (tip_y[e] > k.top[e]) else k.top[e]
-            tip_x[e] += k.b[0, i, e]
-            tip_y[e] += k.b[1, i, e]
-            velocity_x[e] -= k.b[1, i, e] * omega[i, e]
-            velocity_y[e] += k.b[0, i, e] * omega[i, e]
-    for e in range(lanes):
-        go = k.go[e] != 0.0
-        x.tip[0, e] = tip_x[e] if go else x.tip[0, e]
-        x.tip[1, e] = tip_y[e] if go else x.tip[1, e]
-        x.tip_velocity[0, e] = velocity_x[e] if go else x.tip_velocity[0, e]
-        x.tip_velocity[1, e] = velocity_y[e] if go else x.tip_velocity[1, e]
+            cos[i, e] = c2 * scale if accepted else cos[i, e]
+            sin[i, e] = s2 * scale if accepted else sin[i, e]
+            theta[i, e] += dt * (omega[i, e] + 0.5 * w) if accepted else 0.0
+            omega[i, e] = rate if accepted else omega[i, e]
+            alpha[i, e] = w * per_dt if accepted else alpha[i, e]
 
 
 @kernel
-def _attempt(x, k, dt, profile, period):
-    """Prepare a step without changing the state."""
-    _spring(x, k, dt)
-    _eliminate(x, k, dt)
-    _touch(x, k, dt, profile, period)
-    _solve(x, k)
+def _place_tip(x, k):
+    """Place and velocity of the tip from the segments' vectors, and the inner node that is nearest the plate."""
+    n, lanes = x.segment_angle.shape
+    omega = x.segment_rate
+    tip_x, tip_y, velocity_x, velocity_y = k.tip[0], k.tip[1], k.tip_velocity[0], k.tip_velocity[1]
+    for e in range(lanes):
+        tip_x[e] = tip_y[e] = velocity_x[e] = velocity_y[e] = 0.0
+        k.highest[e] = -1.0 if k.accepted[e] != 0.0 else k.highest[e]
+    for i in range(n):
+        for e in range(lanes):
+            accepted = k.accepted[e] != 0.0
+            k.highest[e] = tip_y[e] if accepted & (tip_y[e] > k.highest[e]) else k.highest[e]
+            tip_x[e] += k.drift[0, i, e]
+            tip_y[e] += k.drift[1, i, e]
+            velocity_x[e] -= k.drift[1, i, e] * omega[i, e]
+            velocity_y[e] += k.drift[0, i, e] * omega[i, e]
+    for e in range(lanes):
+        accepted = k.accepted[e] != 0.0
+        x.tip[0, e] = tip_x[e] if accepted else x.tip[0, e]
+        x.tip[1, e] = tip_y[e] if accepted else x.tip[1, e]
+        x.tip_velocity[0, e] = velocity_x[e] if accepted else x.tip_velocity[0, e]
+        x.tip_velocity[1, e] = velocity_y[e] if accepted else x.tip_velocity[1, e]
+
+
+@kernel
+def _accept(x, k, dt):
+    """Take the step in the lanes that are ``accepted``."""
+    _move_plate(x, k, dt)
+    _turn(x, k, dt)
+    _place_tip(x, k)
 
 
 @kernel
@@ -594,55 +698,143 @@ def _divided(x, k, lane, dt, profile, period):
         _prepare(x, k, small)
         _direct(x, lane, small)
         _attempt(x, k, small, profile, period)
-        if k.spin[lane] * small > TURN:
+        if k.fastest[lane] * small > TURN:
             if part > 1:
                 part //= 2
                 continue
             x.status[lane] = WILD
         for e in range(lanes):
-            k.go[e] = 1.0 if e == lane else 0.0
-        _move(x, k, small)
+            k.accepted[e] = 1.0 if e == lane else 0.0
+        _accept(x, k, small)
         left -= part
     _prepare(x, k, dt)
     _direct(x, lane, dt)
 
 
 @kernel
-def _record(x, k, dt, sample, top):
-    """Store what one full step gave: forces, the band powers of the base moment, and whether the model holds."""
-    n, lanes = x.segment_angle.shape
-    for e in range(lanes):
-        x.time[e] += dt
-        x.contact[e] += k.impulse[5, e]
-        x.tip_force[0, e] = k.impulse[3, e] / dt
-        x.tip_force[1, e] = k.impulse[4, e] / dt
-        x.moment_mean[e] += k.follow[3 * len(BANDS), e] * (k.impulse[0, e] / dt - x.moment_mean[e])
+def _step(x, k, dt, profile, period):
+    """Take a step in all lanes, by parts where a segment would turn too far."""
+    lanes = x.length.shape[0]
     for j in range(3):
         for e in range(lanes):
-            x.base_wrench[j, e] = k.impulse[j, e] / dt
+            k.base_impulse[j, e] = 0.0
+    for e in range(lanes):
+        k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
+    _attempt(x, k, dt, profile, period)
+    for e in range(lanes):
+        k.too_fast[e] = 1.0 if (k.fastest[e] * dt > TURN) & (x.status[e] == 0.0) else 0.0
+        k.accepted[e] = 1.0 - k.too_fast[e]
+    count = 0.0
+    for e in range(lanes):
+        count += k.too_fast[e]
+    _accept(x, k, dt)
+    if count > 0.0:
+        for e in range(lanes):
+            if k.too_fast[e] != 0.0:
+                _divided(x, k, e, dt, profile, period)
+
+
+@kernel
+def _keep_forces(x, k, dt, sample):
+    """Keep the mean forces of a step on tip and base; the latter are added to their sample."""
+    lanes = x.length.shape[0]
+    for e in range(lanes):
+        x.time[e] += dt
+        x.contact[e] += k.contact_time[e]
+        x.tip_force[0, e] = k.tip_impulse[0, e] / dt
+        x.tip_force[1, e] = k.tip_impulse[1, e] / dt
+    for j in range(3):
+        for e in range(lanes):
+            x.base_wrench[j, e] = k.base_impulse[j, e] / dt
             x.base_wrench_samples[sample, j, e] += x.base_wrench[j, e]
+
+
+@kernel
+def _tune_bands(x, k, dt):
+    """Set the filters of the base moment: two complex resonators in a row, 0.6 octaves wide at half power."""
+    lanes = x.length.shape[0]
+    for j in range(len(BANDS)):
+        omega = 2.0 * math.pi * BANDS[j]
+        decay = exp(-omega * dt / 3.1)
+        sine, cosine = sincos(omega * dt)
+        for e in range(lanes):
+            x.band_power[j, e] = 0.0
+            k.band_cosine[j, e] = decay * cosine
+            k.band_sine[j, e] = decay * sine
+            k.band_share[j, e] = 1.0 - decay
+    slow = 1.0 - exp(-dt / SLOW)
+    for e in range(lanes):
+        k.mean_share[e] = slow
+
+
+@kernel
+def _follow_bands(x, k):
+    """Follow the power of the base moment in its bands by one step."""
+    lanes = x.length.shape[0]
+    for e in range(lanes):
+        x.moment_mean[e] += k.mean_share[e] * (x.base_wrench[0, e] - x.moment_mean[e])
     for j in range(len(BANDS)):
         for e in range(lanes):
-            turn_x = k.follow[3 * j, e]
-            turn_y = k.follow[3 * j + 1, e]
-            share = k.follow[3 * j + 2, e]
+            cosine = k.band_cosine[j, e]
+            sine = k.band_sine[j, e]
+            share = k.band_share[j, e]
             ax, ay, bx, by = x.band[j, 0, e], x.band[j, 1, e], x.band[j, 2, e], x.band[j, 3, e]
-            new_ax = ax * turn_x - ay * turn_y + share * (x.base_wrench[0, e] - x.moment_mean[e])
-            new_ay = ax * turn_y + ay * turn_x
-            new_bx = bx * turn_x - by * turn_y + share * new_ax
-            new_by = bx * turn_y + by * turn_x + share * new_ay
+            new_ax = ax * cosine - ay * sine + share * (x.base_wrench[0, e] - x.moment_mean[e])
+            new_ay = ax * sine + ay * cosine
+            new_bx = bx * cosine - by * sine + share * new_ax
+            new_by = bx * sine + by * cosine + share * new_ay
             x.band[j, 0, e] = new_ax
             x.band[j, 1, e] = new_ay
             x.band[j, 2, e] = new_bx
             x.band[j, 3, e] = new_by
             x.band_power[j, e] += 2.0 * (new_bx * new_bx + new_by * new_by)
+
+
+@kernel
+def _check_model(x, k, top):
+    """Set the status where it is no longer the tip alone that touches; ``top`` is the relief's greatest height, m."""
+    n, lanes = x.segment_angle.shape
     for e in range(lanes):
         reach = x.plate_distance[e] < x.length[e]
         tip_angle = x.segment_angle[n - 1, e]
         flipped = reach & ((tip_angle <= 0.0) | (tip_angle >= math.pi))
-        buried = reach & (k.top[e] > x.plate_distance[e] + x.relief[e] * top + DEPTH)
+        buried = reach & (k.highest[e] > x.plate_distance[e] + x.relief[e] * top + DEPTH)
         failure = BURIED if buried else (FLIPPED if flipped else 0.0)
         x.status[e] = failure if x.status[e] == 0.0 else x.status[e]
+
+
+@kernel
+def _clear_means(x, k):
+    """Begin the sums over an ``advance``."""
+    lanes = x.length.shape[0]
+    for e in range(lanes):
+        x.contact[e] = 0.0
+        k.highest[e] = -1.0
+    for j in range(3):
+        for e in range(lanes):
+            x.base_wrench_mean[j, e] = 0.0
+        for i in range(SAMPLES):
+            for e in range(lanes):
+                x.base_wrench_samples[i, j, e] = 0.0
+
+
+@kernel
+def _take_means(x, steps, dt):
+    """Turn the sums over an ``advance`` into means."""
+    lanes = x.length.shape[0]
+    for j in range(3):
+        for i in range(SAMPLES):
+            # Fewer steps than samples leave gaps, which repeat the sample before.
+            first = (i * steps + SAMPLES - 1) // SAMPLES
+            count = ((i + 1) * steps + SAMPLES - 1) // SAMPLES - first
+            for e in range(lanes):
+                total = x.base_wrench_samples[i, j, e]
+                x.base_wrench_mean[j, e] += total / steps
+                x.base_wrench_samples[i, j, e] = total / count if count > 0 else x.base_wrench_samples[i - 1, j, e]
+    for e in range(lanes):
+        x.contact[e] /= steps * dt
+        for j in range(len(BANDS)):
+            x.band_power[j, e] /= steps
 
 
 @kernel
@@ -660,6 +852,7 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     xs : (1,) record of ``state_dtype(n)`` in lanes
         Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
     ks : (1,) record of ``work_dtype(n)`` in lanes
+        Scratch space.
     steps : int
     dt : float, s
     profile : (K, 4) float, m
@@ -669,86 +862,33 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     """
     x = xs[0]
     k = ks[0]
-    lanes = x.length.shape[0]
     segments(xs, ks)
     _prepare(x, k, dt)
-    for e in range(lanes):
-        x.contact[e] = 0.0
-        k.top[e] = -1.0
-    for j in range(3):
-        for e in range(lanes):
-            x.base_wrench_mean[j, e] = 0.0
-        for i in range(SAMPLES):
-            for e in range(lanes):
-                x.base_wrench_samples[i, j, e] = 0.0
-    # A band is followed by two complex resonators in a row, 0.6 octaves wide at half power.
-    for j in range(len(BANDS)):
-        omega = 2.0 * math.pi * BANDS[j]
-        decay = exp(-omega * dt / 3.1)
-        turn_y, turn_x = sincos(omega * dt)
-        for e in range(lanes):
-            x.band_power[j, e] = 0.0
-            k.follow[3 * j, e] = decay * turn_x
-            k.follow[3 * j + 1, e] = decay * turn_y
-            k.follow[3 * j + 2, e] = 1.0 - decay
-    slow = 1.0 - exp(-dt / SLOW)
-    for e in range(lanes):
-        k.follow[3 * len(BANDS), e] = slow
+    _clear_means(x, k)
+    _tune_bands(x, k, dt)
     for step in range(steps):
-        for j in range(6):
-            for e in range(lanes):
-                k.impulse[j, e] = 0.0
-        _attempt(x, k, dt, profile, period)
-        for e in range(lanes):
-            k.trip[e] = 1.0 if (k.spin[e] * dt > TURN) & (x.status[e] == 0.0) else 0.0
-            k.go[e] = 1.0 - k.trip[e]
-        trips = 0.0
-        for e in range(lanes):
-            trips += k.trip[e]
-        _move(x, k, dt)
-        if trips > 0.0:
-            for e in range(lanes):
-                if k.trip[e] != 0.0:
-                    _divided(x, k, e, dt, profile, period)
-        _record(x, k, dt, step * SAMPLES // steps, top)
-    for j in range(3):
-        for i in range(SAMPLES):
-            # Fewer steps than samples leave gaps, which repeat the sample before.
-            first = (i * steps + SAMPLES - 1) // SAMPLES
-            count = ((i + 1) * steps + SAMPLES - 1) // SAMPLES - first
-            for e in range(lanes):
-                sum_ = x.base_wrench_samples[i, j, e]
-                x.base_wrench_mean[j, e] += sum_ / steps
-                x.base_wrench_samples[i, j, e] = sum_ / count if count > 0 else x.base_wrench_samples[i - 1, j, e]
-    for e in range(lanes):
-        x.contact[e] /= steps * dt
-        for j in range(len(BANDS)):
-            x.band_power[j, e] /= steps
+        _step(x, k, dt, profile, period)
+        _keep_forces(x, k, dt, step * SAMPLES // steps)
+        _follow_bands(x, k)
+        _check_model(x, k, top)
+    _take_means(x, steps, dt)
 
 
-def _midpoint_rows(rows, ids, blocks, lanes, work, steps, dt, profile, period, top):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            midpoint(blocks[t : t + 1], work[t : t + 1], steps, dt, profile, period, top)
-            scatter(lanes[t], rows, ids, first, 1, BROKEN)
-
-
-MIDPOINT = batch_kernel(_midpoint_rows)
+MIDPOINT = batch_kernel(midpoint, BROKEN)
 
 
 @kernel
 def rods(rows, blocks, lanes, work, out):
-    """Segments of many whiskers.
+    """Segments of many whiskers, see :func:`segments`.
 
     Parameters
     ----------
     rows : (B, K) float64
+        Records of ``state_dtype(n)`` as numbers.
     blocks, lanes, work : (1,) records of one lane, the same as numbers, scratch space
     out : (B, 6, n) float
-        Written: h (m), m (kg), jp (kg m^2), stiffness (N m), viscosity (N m s), rest angle (rad).
+        Written: length (m), mass of the outer node (kg), inertia (kg m^2), and of the joint before the segment
+        stiffness (N m), viscosity (N m s), angle at rest (rad).
     """
     for a in range(len(rows)):
         for j in range(rows.shape[1]):
@@ -756,9 +896,9 @@ def rods(rows, blocks, lanes, work, out):
         segments(blocks, work)
         k = work[0]
         for i in range(out.shape[2]):
-            out[a, 0, i] = k.h[i, 0]
-            out[a, 1, i] = k.m[i, 0]
-            out[a, 2, i] = k.jp[i, 0]
+            out[a, 0, i] = k.segment_length[i, 0]
+            out[a, 1, i] = k.node_mass[i, 0]
+            out[a, 2, i] = k.inertia[i, 0]
             out[a, 3, i] = k.stiffness[i, 0]
             out[a, 4, i] = k.viscosity[i, 0]
-            out[a, 5, i] = k.rest[i, 0]
+            out[a, 5, i] = k.rest_angle[i, 0]

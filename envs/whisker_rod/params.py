@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
 
 from ..core.arguments import number, numbers, whole
+from ..core.spec import Option
 from ..core.table import read_table
 
 REFERENCE_FRICTION = 0.37
@@ -78,6 +78,25 @@ class WhiskerRodParams:
         for field in fields(self)[1:]:
             check_parameter(field.name, getattr(self, field.name))
 
+
+PHYSICAL = {
+    "density": Option(0.0, np.inf, "kg/m^3", "density"),
+    "length": Option(0.0, np.inf, "m", "length"),
+    "base_radius": Option(0.0, np.inf, "m", "radius at the base"),
+    "tip_radius": Option(0.0, np.inf, "m", "radius at the tip"),
+    "youngs_modulus": Option(0.0, np.inf, "Pa", "Young's modulus, E"),
+    "damping": Option(0.0, np.inf, "1", "Kelvin-Voigt damping, alpha"),
+    "external_damping": Option(0.0, np.inf, "1/s", "damping by the surroundings"),
+    "curvature_base": Option(-1000.0, 1000.0, "rad/m", "intrinsic curvature at the base; negative bends to +x"),
+    "curvature_tip": Option(-1000.0, 1000.0, "rad/m", "intrinsic curvature at the tip"),
+    "rate_strength": Option(0.0, np.inf, "1", "friction: strength of the rate, a"),
+    "state_strength": Option(0.0, np.inf, "1", "friction: strength of the state, b"),
+    "reference_speed": Option(0.0, np.inf, "m/s", "friction: reference speed, V_*"),
+    "reference_friction": Option(0.0, 2.0, "1", "friction: coefficient at that speed, mu_*"),
+    "memory_length": Option(0.0, np.inf, "m", "friction: slip length, L"),
+    "relief": Option(0.0, np.inf, "1", "factor on the height profile of the plate"),
+}
+"""Parameters that a row may change."""
 
 _POSITIVE = (
     "length",
@@ -185,5 +204,7 @@ class Relief:
         count = len(self.height)
         if count < 3:
             return np.column_stack([self.height, *[np.zeros(count)] * 3])
+        from scipy.interpolate import CubicSpline  # a flat plate needs none of it
+
         spline = CubicSpline(np.arange(count + 1), np.append(self.height, self.height[0]), bc_type="periodic")
         return np.ascontiguousarray(spline.c[::-1].T)

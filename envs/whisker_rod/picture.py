@@ -1,4 +1,4 @@
-"""The whisker's picture: the bent hair on its sandpaper, sticks and slips, moment, base wrench, spectrum."""
+"""The whisker's picture: bent on its sandpaper, sticks and slips, moment, base wrench, spectrum."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
 from ..core.view import Trail
 from .body import BANDS, surface
-from .tasks import TEXTURES, Regulate, Sweep, Texture, _RodTask, level
+from .tasks import TEXTURES, Regulate, RodTask, Sweep, Texture, level
 
 STICK: c.Colour = c.WARM
 SLIP: c.Colour = c.GOAL
-HAIR: c.Colour = (92, 74, 58)
+WHISKER: c.Colour = (92, 74, 58)
 GHOST: c.Colour = (110, 116, 126)
 GRIT: c.Colour = (178, 160, 132)
 
 THICK = 6.0
-"""Factor by which the hair is drawn too thick: it is 0.14 mm at its base, and 5 um at its tip."""
+"""Factor by which the whisker is drawn too thick: it is 0.14 mm at its base, and 5 um at its tip."""
 
 MOMENT = 2.5e-8
 """Bending moment of the deepest colour, N m."""
@@ -34,7 +34,7 @@ SIDE = 330.0
 """Width of the traces, pt."""
 
 
-def draw(canvas: Canvas, task: _RodTask, trail: Trail, ghost: Trail | None = None) -> None:
+def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None) -> None:
     """Draw a whisker.
 
     Parameters
@@ -54,7 +54,7 @@ def draw(canvas: Canvas, task: _RodTask, trail: Trail, ghost: Trail | None = Non
     )
     _plate(whole, task, trail)
     for other in (trail,) if ghost is None else (ghost, trail):
-        _hair(whole, task, other, other is ghost)
+        _whisker(whole, task, other, other is ghost)
     whole.scale_bar()
     _tip(canvas, task, trail)
     headline, caption = goal(task, trail)
@@ -105,13 +105,13 @@ def _slipping(rows: NDArray[Any]) -> NDArray[np.bool_]:
     return np.abs(rows["slip_speed"]) > 0.5 * np.abs(rows["plate_velocity"][:, 0])
 
 
-def _profile(task: _RodTask, row: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _profile(task: RodTask, row: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
     coefficients, period = task.animal.relief.coefficients(), task.animal.relief.period
     heights = [surface(coefficients, period, s - float(row["plate_position"]))[0] for s in x]
     return row["plate_distance"] + row["relief"] * np.array(heights)
 
 
-def _plate(view: Panel, task: _RodTask, trail: Trail, grain: float = 1.0e-3) -> None:
+def _plate(view: Panel, task: RodTask, trail: Trail, grain: float = 1.0e-3) -> None:
     row = trail.rows[-1]
     x = np.linspace(view.low[0], view.high[0], 400 if row["relief"] and len(task.animal.relief.height) > 1 else 2)
     y = _profile(task, row, x)
@@ -133,9 +133,9 @@ def _smooth(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return CubicSpline(arc, points)(np.interp(np.linspace(0.0, len(arc) - 1.0, 200), np.arange(len(arc)), arc))
 
 
-def _hair(view: Panel, task: _RodTask, trail: Trail, ghost: bool) -> None:
+def _whisker(view: Panel, task: RodTask, trail: Trail, ghost: bool) -> None:
     rows = trail.rows[-1:]
-    points = task.animal.sense(rows, "centreline")[0]
+    points = task.animal.signal(rows, "centreline")[0]
     row = rows[0]
     arc = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T))) / row["length"]
     radius = THICK * (row["base_radius"] + (row["tip_radius"] - row["base_radius"]) * arc)
@@ -143,8 +143,8 @@ def _hair(view: Panel, task: _RodTask, trail: Trail, ghost: bool) -> None:
     if ghost:
         view.polygon(np.concatenate([left, right[::-1]]), (*GHOST, 90))
         return
-    shades = c.diverging(task.animal.sense(rows, "moment")[0], MOMENT)
-    view.polygon(np.concatenate([left, right[::-1]]), HAIR, HAIR, 1.5)
+    shades = c.diverging(task.animal.signal(rows, "moment")[0], MOMENT)
+    view.polygon(np.concatenate([left, right[::-1]]), WHISKER, WHISKER, 1.5)
     for i, shade in enumerate(shades):
         inside = np.array([left[i], left[i + 1], right[i + 1], right[i]])
         view.polygon(inside, tuple(int(v) for v in shade))
@@ -152,7 +152,7 @@ def _hair(view: Panel, task: _RodTask, trail: Trail, ghost: bool) -> None:
     view.polygon(base, c.INK)
 
 
-def _tip(canvas: Canvas, task: _RodTask, trail: Trail) -> None:
+def _tip(canvas: Canvas, task: RodTask, trail: Trail) -> None:
     """Magnified tip, and below it where along the plate it was before, coloured by stick and slip."""
     rows = trail.rows[-100:]
     row, length = rows[-1], float(rows["length"][-1])
@@ -163,7 +163,7 @@ def _tip(canvas: Canvas, task: _RodTask, trail: Trail) -> None:
     canvas.box(area, c.PAPER)
     view = canvas.panel(area, middle - half, middle + half)
     _plate(view, task, trail, 0.1e-3)
-    view.polyline(_smooth(task.animal.sense(rows[-1:], "centreline")[0]), HAIR, 3.0)
+    view.polyline(_smooth(task.animal.signal(rows[-1:], "centreline")[0]), WHISKER, 3.0)
     below = row["plate_distance"] - (0.0015 + 0.0003 * np.arange(len(rows))) * length
     track = np.stack([rows["tip"][::-1, 0], below], 1)
     view.polyline(track, c.RULE, 1.0)

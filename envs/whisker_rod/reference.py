@@ -47,8 +47,8 @@ class Reference:
 
     def torque(self, theta: NDArray[np.float64], omega: NDArray[np.float64], t: float = 0.0) -> NDArray[np.float64]:
         """Generalised forces (n,) without contact, centripetal ones included, N m."""
-        bend = np.diff(theta, prepend=self.base + self.base_rate * t) - self.rest
-        joint = self.stiffness * bend + self.viscosity * np.diff(omega, prepend=self.base_rate)
+        deflection = np.diff(theta, prepend=self.base + self.base_rate * t) - self.rest
+        joint = self.stiffness * deflection + self.viscosity * np.diff(omega, prepend=self.base_rate)
         centripetal = self._pairs * np.sin(theta[:, None] - theta) @ omega**2
         drag = self.p["external_damping"] * self.mass(theta) @ omega
         return np.append(joint[1:], 0.0) - joint - centripetal - drag

@@ -8,15 +8,15 @@ from ..core.jit import kernel, sincos
 
 
 @kernel
-def _bend(theta, rod, force, mu):
-    """Angles from the tip's ``theta[n - 1]`` to the base under a force (mu, -1) ``force`` at the tip.
+def _shape(theta, rod, force, mu):
+    """Shape from the tip's angle ``theta[n - 1]`` to the base under a force (mu, -1) ``force`` at the tip.
 
     Parameters
     ----------
     theta : (n,) float, rad
         The last is given, the others are written.
     rod : (6, n) float
-        Of ``body.rods``: lengths, ..., joint stiffness, ..., rest angles.
+        Of ``body.rods``: lengths (m), ..., joint stiffness (N m), ..., rest angles (rad).
     force, mu : float
         In N, and 1.
 
@@ -40,18 +40,27 @@ def _bend(theta, rod, force, mu):
 
 @kernel
 def _pressed(theta, rod, base, mu):
-    """Smallest force at the tip that bends the rod so that its base has the angle ``base``."""
+    """Smallest force (N) at the tip that bends the rod so that its base has the angle ``base`` (rad).
+
+    Parameters
+    ----------
+    theta : (n,) float, rad
+        The last is given, the others are written.
+    rod : (6, n) float
+    base, mu : float
+        In rad, and 1.
+    """
     n = len(theta)
     length = 0.0
     for i in range(n):
         length += rod[0, i]
     low = 0.0
     high = 1e-2 * rod[3, 0] * rod[0, 0] / (length * length)
-    angle, slope = _bend(theta, rod, high, mu)
+    angle, slope = _shape(theta, rod, high, mu)
     while angle < base:
         low = high
         high *= 1.3
-        angle, slope = _bend(theta, rod, high, mu)
+        angle, slope = _shape(theta, rod, high, mu)
     force = high
     for _ in range(60):
         new = force - (angle - base) / slope
@@ -59,7 +68,7 @@ def _pressed(theta, rod, base, mu):
         if abs(new - force) < 1e-14 * high:
             break
         force = new
-        angle, slope = _bend(theta, rod, force, mu)
+        angle, slope = _shape(theta, rod, force, mu)
         if angle < base:
             low = force
         else:
@@ -69,6 +78,7 @@ def _pressed(theta, rod, base, mu):
 
 @kernel
 def _height(theta, rod):
+    """Height (m) of the tip above the base."""
     y = 0.0
     for i in range(len(theta)):
         y += rod[0, i] * sincos(theta[i])[0]
@@ -91,7 +101,7 @@ def equilibrium(rod, base, distance, mu, theta):
     distance : float, m
         Of the plate.
     mu : float
-        Tangential force / normal force.
+        Tangential force / normal force, 1.
     theta : (n,) float, rad
         Written.
 

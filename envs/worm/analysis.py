@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import curve_fit
-from scipy.signal import savgol_filter
 
 from .animal import Worm, friction_force
 from .kymogram import FRAME_RATE
@@ -41,7 +39,7 @@ class Behaviour(NamedTuple):
     """What a worm does in each frame, (N,) each; Fig. 4, bottom, and its supplement 1.
 
     ``label`` is "forward", "backward" or "turn"; ``phase_rate`` (1/s) is the smoothed speed of the
-    wave towards the tail in body lengths, ``offset`` (rad) the smoothed mean bend.
+    wave towards the tail in body lengths, ``offset`` (rad) the smoothed mean joint angle.
     """
 
     label: NDArray[np.str_]
@@ -95,6 +93,8 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
     ValueError
         If the fit of a frame does not converge.
     """
+    from scipy.optimize import curve_fit  # slow to import
+
     angles = np.asarray(joint_angle, float)
     xi = np.linspace(0.0, 1.0, angles.shape[1])
     high, low = xi[angles[0].argmax()], xi[angles[0].argmin()]
@@ -116,8 +116,8 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
 def classify(joint_angle: ArrayLike, interval: float = 1 / FRAME_RATE) -> Behaviour:
     """Tell forward and backward locomotion and turns apart.
 
-    Chung et al. (2024), Methods, "Defining behavioral categories". Mean bends count as turns on one side
-    only: with the angles of the other side of the body nothing is a turn.
+    Chung et al. (2024), Methods, "Defining behavioral categories". A mean joint angle off zero counts as a turn
+    on one side only: with the angles of the other side of the body nothing is a turn.
 
     Parameters
     ----------
@@ -126,6 +126,8 @@ def classify(joint_angle: ArrayLike, interval: float = 1 / FRAME_RATE) -> Behavi
     interval : float, s
         Between frames.
     """
+    from scipy.signal import savgol_filter  # slow to import
+
     fit = fit_sine(joint_angle)
     jump = np.diff(fit.phase)
     wavelength = fit.wavelength[1:]
@@ -147,7 +149,37 @@ def phases(label: NDArray[np.str_]) -> list[Phase]:
 
 
 def phase_means(values: Array, label: NDArray[np.str_]) -> Array:
-    """Mean of ``values`` (N,) over each phase of `phases`, such as the powers quoted with Fig. 4."""
+    """Mean over each phase of the behaviour, such as the powers printed with Fig. 4 of Chung et al. (2024).
+
+    Parameters
+    ----------
+    values : (N,) float
+        One of each frame.
+    label : (N,) str
+        Behaviour in each frame, see `classify`.
+
+    Returns
+    -------
+    means : (K,) float
+        In the unit of ``values``, one for each phase of `phases`.
+
+    Examples
+    --------
+    Power against friction in an omega turn on agar with a hundredth of its friction:
+
+    >>> from gymnosoma.envs.worm import Worm, load_kymogram
+    >>> from gymnosoma.envs.worm.analysis import classify, force_map, medium, phase_means, phases, play
+    >>> friction = medium(1.0, 0.01)
+    >>> run = play(Worm(dt=1 / 320), load_kymogram("omega_turn"), friction)
+    >>> power = force_map(run["rod_angle"][:, 0], run["rod_centre"][:, 0], friction).power
+    >>> label = classify(run["joint_angle"][:, 0]).label
+    >>> for phase, mean in zip(phases(label), phase_means(power, label), strict=True):
+    ...     print(f"{phase.label}: {1e15 * mean:.0f} fW")
+    forward: 2100 fW
+    backward: 16238 fW
+    turn: 11119 fW
+    forward: 5442 fW
+    """
     return np.array([values[phase.start : phase.stop].mean() for phase in phases(label)])
 
 
@@ -188,6 +220,19 @@ def bend_force(magnitude: Array, rods: slice) -> tuple[float, float]:
     Returns
     -------
     bend, rest : float, N
+
+    Examples
+    --------
+    In frame 194 of the delta turn the last ten rods form the deep bend:
+
+    >>> from gymnosoma.envs.worm import Worm, load_kymogram
+    >>> from gymnosoma.envs.worm.analysis import bend_force, force_map, medium, play
+    >>> friction = medium(1.0, 0.01)
+    >>> run = play(Worm(dt=1 / 320), load_kymogram("delta_turn"), friction)
+    >>> magnitude = force_map(run["rod_angle"][:, 0], run["rod_centre"][:, 0], friction).magnitude
+    >>> bend, rest = bend_force(magnitude[194], slice(15, 25))
+    >>> print(f"{1e12 * bend:.0f} pN on the bend, {1e12 * rest:.0f} pN on the rest")
+    10247 pN on the bend, 2754 pN on the rest
     """
     bend = np.zeros(len(magnitude), bool)
     bend[rods] = True
@@ -271,13 +316,13 @@ def ensemble(
     rows, ids = worm.rows(count), np.arange(count)
     worm.reset(rows, ids, start)
     shape = (count, worm.drive_size)
-    record = {name: [np.array(worm.sense(rows, name))] for name in signals}
+    record = {name: [np.array(worm.signal(rows, name))] for name in signals}
     for k in range(records * stride):
         command = np.ascontiguousarray(np.broadcast_to(np.asarray(drive((k + 0.5) * hold), float), shape))
         worm.advance(rows, ids, command, steps)
         if (k + 1) % stride == 0:
             for name in signals:
-                value = np.array(worm.sense(rows, name))
+                value = np.array(worm.signal(rows, name))
                 value[rows["status"] != 0] = np.nan
                 record[name].append(value)
     return {name: np.array(values) for name, values in record.items()}

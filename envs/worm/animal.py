@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.animal import Animal, read_start
 from ..core.arguments import choice, number, whole
 from ..core.chain import chain_crosses, chain_points, headings
 from ..core.lanes import Stepper
-from ..core.simulate import read_start
 from .body import (
     BROKEN,
     FOLDED,
@@ -22,12 +22,12 @@ from .body import (
     published_work,
     state_dtype,
 )
-from .params import WormParams, check_parameter
+from .params import PHYSICAL, WormParams, check_parameter
 
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
 
-class Worm:
+class Worm(Animal):
     """C. elegans of Chung, Chang & Kim (2024).
 
     Its drive is the control angle of each joint (n_rods - 1, rad). Signals, by name, each with a
@@ -36,6 +36,7 @@ class Worm:
     =====================  ===============  =========  ==================================================
     name                   shape            unit       meaning
     =====================  ===============  =========  ==================================================
+    ``time``               ()               s
     ``centre``             (2,)             m          centre of mass
     ``centre_velocity``    (2,)             m/s
     ``rod_angle``          (n,)             rad        heading of each rod, head to tail, continuous
@@ -43,6 +44,7 @@ class Worm:
     ``rod_centre``         (n, 2)           m
     ``rod_velocity``       (n, 2)           m/s
     ``joint_angle``        (n - 1,)         rad        rod i+1 minus rod i
+    ``joint_rate``         (n - 1,)         rad/s
     ``control_angle``      (n - 1,)         rad        the drive in force
     ``head``, ``tail``     (2,)             m          ends of the body
     ``friction_force``     (n, 2)           N          of the medium on each rod
@@ -67,7 +69,7 @@ class Worm:
         For an unknown scheme, or a ``dt`` or ``threads`` that is not positive.
     """
 
-    parameters: tuple[str, ...] = PARAMETERS
+    parameters = PHYSICAL
     check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
@@ -84,6 +86,7 @@ class Worm:
         self.state = state_dtype(self.params.n_rods)
         self._stepper = Stepper(self.state, work(self.params.n_rods), kernels, threads)
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+            "time": lambda rows: rows["time"],
             "centre": lambda rows: rows["centre"],
             "centre_velocity": lambda rows: rows["centre_velocity"],
             "rod_angle": lambda rows: rows["rod_angle"],
@@ -91,6 +94,7 @@ class Worm:
             "rod_centre": lambda rows: 0.5 * (self.points(rows)[:, 1:] + self.points(rows)[:, :-1]),
             "rod_velocity": lambda rows: rows["rod_velocity"].swapaxes(1, 2),
             "joint_angle": lambda rows: np.diff(rows["rod_angle"]),
+            "joint_rate": lambda rows: np.diff(rows["rod_rate"]),
             "control_angle": lambda rows: rows["control_angle"],
             "head": lambda rows: self.points(rows)[:, 0],
             "tail": lambda rows: self.points(rows)[:, -1],
@@ -140,8 +144,8 @@ class Worm:
         if "rod_angle" in given:
             fresh["rod_angle"] = given["rod_angle"]
         elif "joint_angle" in given or "heading" in given:
-            bend = given.get("joint_angle", np.zeros((count, n - 1)))
-            fresh["rod_angle"] = headings(bend, given.get("heading", np.zeros(count)))
+            joint_angle = given.get("joint_angle", np.zeros((count, n - 1)))
+            fresh["rod_angle"] = headings(joint_angle, given.get("heading", np.zeros(count)))
         for name in ("centre", "rod_rate", "centre_velocity", *PARAMETERS):
             if name in given:
                 fresh[name] = given[name]
@@ -168,12 +172,6 @@ class Worm:
         rows["control_angle"][ids if len(ids) < len(rows) else slice(None)] = drive
         self._stepper.advance(rows, ids, steps, self.dt)
 
-    def sense(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Signal ``name`` of the class table for all rows."""
-        if name not in self.signals:
-            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
-        return self.signals[name](rows)
-
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""
         points = np.empty((len(rows), self.params.n_rods + 1, 2))
@@ -194,8 +192,8 @@ class Worm:
         inertia = m * (rows["length"] / (2 * n)) ** 2 / 3.0
         kinetic = 0.5 * m * np.sum(rows["rod_velocity"] ** 2, (1, 2)) + 0.5 * inertia * np.sum(rows["rod_rate"] ** 2, 1)
         half, rest = 0.5 * np.diff(rows["rod_angle"]), 0.5 * rows["control_angle"]
-        bend = 4.0 * ((half - rest) * np.tan(half) + np.log(np.abs(np.cos(half) / np.cos(rest))))
-        return kinetic + rows["stiffness"] * np.sum(bend, 1)
+        elastic = 4.0 * ((half - rest) * np.tan(half) + np.log(np.abs(np.cos(half) / np.cos(rest))))
+        return kinetic + rows["stiffness"] * np.sum(elastic, 1)
 
 
 def friction_force(

@@ -4,15 +4,16 @@ A chain of n rods of mass m = M/n and half length r = L/(2n) in a viscous medium
 2024). Rod i has angle s_i (head to tail), rate omega_i and centre velocity v_i; between rods i and
 i+1 acts a damped torsional spring whose rest angle is the control angle.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal.
+Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. A scheme is a row of
+stages, each a kernel of the animal's record ``x`` and of scratch space ``k``, by which they hand on results.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..core.jit import batch_kernel, kernel, prange, sincos
-from ..core.lanes import gather, scatter
+from ..core.jit import kernel, sincos
+from ..core.lanes import batch_kernel
 
 FOLDED, BROKEN = 1.0, 2.0
 """Status codes: a joint folded back on itself; the state is not finite."""
@@ -47,18 +48,42 @@ def state_dtype(n: int) -> np.dtype:
     )
 
 
+def _fields(names: str, *shape: int) -> list[tuple[str, str, tuple[int, ...]]]:
+    return [(name, "f8", shape) for name in names.split()]
+
+
 def midpoint_work(n: int) -> np.dtype:
-    """Scratch space of :func:`midpoint`."""
+    """Scratch space of :func:`midpoint`.
+
+    Of the step: ``half_length`` of a rod (m); its mobility (s/kg), velocity per force at the half step, ``across`` it
+    and the ``excess`` along it; the weights of its velocities (kg/s) and rates (kg m^2/s), now and one step before,
+    in the momenta with which it sets out; and its ``resistance`` (kg m^2/s), torque per rate.
+
+    ``elastic`` (N m) is the spring's torque at the joint before rod i, ``viscous`` (N m s) its derivative by the rate
+    of the joint; both are 0 at the ends of the body.
+
+    The elimination hands on to the next rod: the Schur complement and the right-hand side of its equations (w, x, y:
+    that of its rate, those of the force at the joint behind it), its mobility (s/kg), and the velocity (m/s) it would
+    have if no joint pulled at it. It leaves the factors of the substitution, ``a_by_b``: the force (x, y) depends on
+    rate and force of the next rod, the rate on the rod's own force and on the ``next`` rod's rate. ``rate`` (rad/s)
+    and ``force_x``, ``force_y`` (N) are the right-hand sides that remain, and then the solution.
+
+    At last: the force at the joint ``before`` a rod (N), the ``sum`` of the rods' velocities (m/s), and n times the
+    ``power`` (W) against friction.
+    """
     return np.dtype(
         [
-            ("s", "f8", (n,)),
-            ("c", "f8", (n,)),
-            ("elastic", "f8", (n + 1,)),  # spring torque of the joint before rod i; 0 at the ends
-            ("viscous", "f8", (n + 1,)),  # its derivative by the rate of the joint
-            ("carry", "f8", (14,)),  # what the elimination hands to the next rod
-            ("factor", "f8", (n, 9)),
-            ("z", "f8", (n, 3)),
-            ("scale", "f8", (8,)),
+            *_fields("half_length mobility_across mobility_excess"),
+            *_fields("velocity_weight velocity_weight_before rate_weight rate_weight_before resistance"),
+            *_fields("sin cos", n),
+            *_fields("elastic viscous", n + 1),
+            *_fields("schur_ww schur_wx schur_wy schur_xx schur_xy schur_yy"),
+            *_fields("right_w right_x right_y"),
+            *_fields("mobility_xx mobility_xy mobility_yy free_x free_y"),
+            *_fields("rate_by_x rate_by_y rate_by_next", n),
+            *_fields("x_by_rate x_by_x x_by_y y_by_rate y_by_x y_by_y", n),
+            *_fields("rate force_x force_y", n),
+            *_fields("before_x before_y sum_x sum_y power"),
         ]
     )
 
@@ -86,236 +111,237 @@ def midpoint(xs, ks, steps, dt):
     x = xs[0]
     k = ks[0]
     n, lanes = x.rod_angle.shape
-    s, omega, omega1 = x.rod_angle, x.rod_rate, x.rod_rate_before
-    vx, vy, vx1, vy1 = x.rod_velocity[0], x.rod_velocity[1], x.rod_velocity_before[0], x.rod_velocity_before[1]
-    sin, cos, elastic, viscous = k.s, k.c, k.elastic, k.viscous
-    carry, factor, z, scale = k.carry, k.factor, k.z, k.scale
     for e in range(lanes):
         x.work[e] = 0.0
-        elastic[0, e] = elastic[n, e] = 0.0
-        viscous[0, e] = viscous[n, e] = 0.0
+        k.elastic[0, e] = k.elastic[n, e] = 0.0
+        k.viscous[0, e] = k.viscous[n, e] = 0.0
     for _ in range(steps):
-        # Difference weights of BDF2; the first two steps start from the state at time zero.
-        for e in range(lanes):
-            age = x.step[e]
-            m = x.mass[e] / n
-            r = x.length[e] / (2 * n)
-            inertia = m * r * r / 3.0
-            a0 = 2.0 if age == 0.0 else (5.0 / 3.0 if age == 1.0 else 1.5)
-            a1 = 2.0 if age == 0.0 else (3.0 if age == 1.0 else 2.0)
-            a2 = 0.0 if age == 0.0 else (4.0 / 3.0 if age == 1.0 else 0.5)
-            g_par = 1.0 / (a0 * m / dt + x.friction_parallel[e] / n)
-            g_perp = 1.0 / (a0 * m / dt + x.friction_perpendicular[e] / n)
-            scale[0, e] = r
-            scale[1, e] = g_perp
-            scale[2, e] = g_par - g_perp
-            scale[3, e] = m / dt * a1
-            scale[4, e] = m / dt * a2
-            scale[5, e] = inertia / dt * a1
-            scale[6, e] = inertia / dt * a2
-            scale[7, e] = inertia / dt * a0 + x.friction_perpendicular[e] * r * r / (3.0 * n)
-        for i in range(n):
-            for e in range(lanes):
-                sin[i, e], cos[i, e] = sincos(s[i, e] + 0.5 * dt * omega[i, e])
-        for i in range(n - 1):
-            for e in range(lanes):
-                theta = s[i + 1, e] - s[i, e]
-                cos2 = 0.5 * (1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e])
-                x.status[e] = FOLDED if (abs(cos2) < 1e-4) | (abs(theta) > np.pi) else x.status[e]
-                gain = 1.0 / cos2
-                elastic[i + 1, e] = gain * x.stiffness[e] * (theta - x.control_angle[i, e])
-                viscous[i + 1, e] = gain * (x.stiffness[e] * 0.5 * dt + x.damping[e])
-        # Elimination, one rod (omega_i, F_i) at a time, from the head. To the next rod it hands the Schur
-        # complement (0 .. 5), right-hand sides (6 .. 8), and that rod's free velocity and mobility (9 .. 13).
-        for e in range(lanes):
-            for j in range(9):
-                carry[j, e] = 0.0
-            px = scale[3, e] * vx[0, e] - scale[4, e] * vx1[0, e]
-            py = scale[3, e] * vy[0, e] - scale[4, e] * vy1[0, e]
-            gxx = scale[1, e] + scale[2, e] * cos[0, e] * cos[0, e]
-            gxy = scale[2, e] * cos[0, e] * sin[0, e]
-            gyy = scale[1, e] + scale[2, e] * sin[0, e] * sin[0, e]
-            carry[9, e] = gxx * px + gxy * py
-            carry[10, e] = gxy * px + gyy * py
-            carry[11, e] = gxx
-            carry[12, e] = gxy
-            carry[13, e] = gyy
-        for i in range(n - 1):
-            for e in range(lanes):
-                r = scale[0, e]
-                # free velocity and mobility of the next rod
-                px = scale[3, e] * vx[i + 1, e] - scale[4, e] * vx1[i + 1, e]
-                py = scale[3, e] * vy[i + 1, e] - scale[4, e] * vy1[i + 1, e]
-                gxx = scale[1, e] + scale[2, e] * cos[i + 1, e] * cos[i + 1, e]
-                gxy = scale[2, e] * cos[i + 1, e] * sin[i + 1, e]
-                gyy = scale[1, e] + scale[2, e] * sin[i + 1, e] * sin[i + 1, e]
-                ux = gxx * px + gxy * py
-                uy = gxy * px + gyy * py
-                # this rod's diagonal block and right-hand side; couplings to the next rod: omega to omega'
-                # by the joint's viscosity, F to omega' by the lever arm, F to F' by the next rod's mobility
-                ww = carry[0, e] + scale[7, e] + viscous[i, e] + viscous[i + 1, e]
-                wx = carry[1, e] + r * sin[i, e]
-                wy = carry[2, e] - r * cos[i, e]
-                xx = carry[3, e] - carry[11, e] - gxx
-                xy = carry[4, e] - carry[12, e] - gxy
-                yy = carry[5, e] - carry[13, e] - gyy
-                bw = (
-                    carry[6, e]
-                    + scale[5, e] * omega[i, e]
-                    - scale[6, e] * omega1[i, e]
-                    + elastic[i + 1, e]
-                    - elastic[i, e]
-                )
-                bx = carry[7, e] + carry[9, e] - ux
-                by = carry[8, e] + carry[10, e] - uy
-                ww1 = -viscous[i + 1, e]
-
-                d = 1.0 / ww
-                f0, f1, f2 = wx * d, wy * d, ww1 * d
-                xx -= f0 * wx
-                xy -= f0 * wy
-                yy -= f1 * wy
-                xw1 = r * sin[i + 1, e] - f0 * ww1
-                yw1 = -r * cos[i + 1, e] - f1 * ww1
-                bx -= f0 * bw
-                by -= f1 * bw
-
-                d1 = 1.0 / (xx * yy - xy * xy)
-                ixx, ixy, iyy = yy * d1, -xy * d1, xx * d1
-                f3, f4, f5 = ixx * xw1 + ixy * yw1, ixx * gxx + ixy * gxy, ixx * gxy + ixy * gyy
-                f6, f7, f8 = ixy * xw1 + iyy * yw1, ixy * gxx + iyy * gxy, ixy * gxy + iyy * gyy
-                carry[0, e] = -f2 * ww1 - f3 * xw1 - f6 * yw1
-                carry[1, e] = -f3 * gxx - f6 * gxy
-                carry[2, e] = -f3 * gxy - f6 * gyy
-                carry[3, e] = -f4 * gxx - f7 * gxy
-                carry[4, e] = -f4 * gxy - f7 * gyy
-                carry[5, e] = -f5 * gxy - f8 * gyy
-                carry[6, e] = -f2 * bw - f3 * bx - f6 * by
-                carry[7, e] = -f4 * bx - f7 * by
-                carry[8, e] = -f5 * bx - f8 * by
-                carry[9, e] = ux
-                carry[10, e] = uy
-                carry[11, e] = gxx
-                carry[12, e] = gxy
-                carry[13, e] = gyy
-                z[i, 0, e] = bw * d
-                z[i, 1, e] = ixx * bx + ixy * by
-                z[i, 2, e] = ixy * bx + iyy * by
-                factor[i, 0, e], factor[i, 1, e], factor[i, 2, e] = f0, f1, f2
-                factor[i, 3, e], factor[i, 4, e], factor[i, 5, e] = f3, f4, f5
-                factor[i, 6, e], factor[i, 7, e], factor[i, 8, e] = f6, f7, f8
-        # Back substitution from the tail; z becomes (omega_i, F_i). Several small loops rather than one:
-        # LLVM gives up on vectorising a loop with many arrays that might overlap.
-        for e in range(lanes):
-            i = n - 1
-            bw = carry[6, e] + scale[5, e] * omega[i, e] - scale[6, e] * omega1[i, e] - elastic[i, e]
-            z[i, 0, e] = bw / (carry[0, e] + scale[7, e] + viscous[i, e])
-            z[i, 1, e] = 0.0
-            z[i, 2, e] = 0.0
-        for i in range(n - 2, -1, -1):
-            for e in range(lanes):
-                w, fx, fy = z[i + 1, 0, e], z[i + 1, 1, e], z[i + 1, 2, e]
-                hx = z[i, 1, e] - factor[i, 3, e] * w - factor[i, 4, e] * fx - factor[i, 5, e] * fy
-                hy = z[i, 2, e] - factor[i, 6, e] * w - factor[i, 7, e] * fx - factor[i, 8, e] * fy
-                z[i, 0, e] -= factor[i, 0, e] * hx + factor[i, 1, e] * hy + factor[i, 2, e] * w
-                z[i, 1, e] = hx
-                z[i, 2, e] = hy
-        for e in range(lanes):
-            for j in range(5):
-                carry[j, e] = 0.0
-        for i in range(n):
-            for e in range(lanes):
-                omega1[i, e] = omega[i, e]
-                omega[i, e] = z[i, 0, e]
-            for e in range(lanes):
-                s[i, e] += dt * omega[i, e]
-        for i in range(n):
-            for e in range(lanes):
-                # The velocity follows from the impulses of inertia and of the forces on both sides.
-                px = scale[3, e] * vx[i, e] - scale[4, e] * vx1[i, e] + z[i, 1, e] - carry[3, e]
-                py = scale[3, e] * vy[i, e] - scale[4, e] * vy1[i, e] + z[i, 2, e] - carry[4, e]
-                carry[3, e] = z[i, 1, e]
-                carry[4, e] = z[i, 2, e]
-                along = scale[2, e] * (cos[i, e] * px + sin[i, e] * py)
-                vx1[i, e] = vx[i, e]
-                vy1[i, e] = vy[i, e]
-                vx[i, e] = scale[1, e] * px + along * cos[i, e]
-                vy[i, e] = scale[1, e] * py + along * sin[i, e]
-        for i in range(n):
-            for e in range(lanes):
-                par = cos[i, e] * vx[i, e] + sin[i, e] * vy[i, e]
-                perp = cos[i, e] * vy[i, e] - sin[i, e] * vx[i, e]
-                carry[0, e] += vx[i, e]
-                carry[1, e] += vy[i, e]
-                carry[2, e] += x.friction_parallel[e] * par * par + x.friction_perpendicular[e] * perp * perp
-        for e in range(lanes):
-            x.centre_velocity[0, e] = carry[0, e] / n
-            x.centre_velocity[1, e] = carry[1, e] / n
-            x.centre[0, e] += dt * x.centre_velocity[0, e]
-            x.centre[1, e] += dt * x.centre_velocity[1, e]
-            x.work[e] += dt / n * carry[2, e]
-            x.step[e] += 1.0
-            x.time[e] += dt
-
-
-def _midpoint_rows(rows, ids, blocks, lanes, work, steps, dt):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            midpoint(blocks[t : t + 1], work[t : t + 1], steps, dt)
-            scatter(lanes[t], rows, ids, first, 2, BROKEN)
-
-
-MIDPOINT = batch_kernel(_midpoint_rows)
-
-
-def published_work(n: int) -> np.dtype:
-    """Scratch space of :func:`published`."""
-    return np.dtype(
-        [
-            ("s", "f8", (n,)),
-            ("c", "f8", (n,)),
-            ("d", "f8", (2, n)),  # rod centres relative to the centre of mass
-            ("v", "f8", (2, n)),
-            ("omega", "f8", (n,)),
-            ("friction", "f8", (2, n)),
-            ("force", "f8", (2, n)),  # friction and muscle force
-            ("torque", "f8", (n,)),  # friction and muscle torque
-            ("elastic", "f8", (n,)),  # elastic part, later with the joint torque
-            ("q", "f8", (2, n)),  # right-hand side of the joint forces, later these forces
-            ("lower", "f8", (4, n)),  # block elimination: A_i B_i^-1
-            ("inverse", "f8", (3, n)),
-            ("super", "f8", (n,)),
-            ("sums", "f8", (8,)),
-        ]
-    )
+        _weights(x, k, dt)
+        _joints(x, k, dt)
+        _eliminate(x, k)
+        _substitute(x, k)
+        _move(x, k, dt)
 
 
 @kernel
-def _kinematics(sin, cos, omega, d, v, r, n, lanes):
-    """Rod centres and velocities relative to the centre of mass, from angles and rates."""
+def _weights(x, k, dt):
+    """Difference weights of BDF2 and what follows from them; the first two steps start from the state at time zero."""
+    n, lanes = x.rod_angle.shape
     for e in range(lanes):
-        d[0, 0, e] = d[1, 0, e] = v[0, 0, e] = v[1, 0, e] = 0.0
+        age = x.step[e]
+        m = x.mass[e] / n
+        r = x.length[e] / (2 * n)
+        inertia = m * r * r / 3.0
+        a0 = 2.0 if age == 0.0 else (5.0 / 3.0 if age == 1.0 else 1.5)
+        a1 = 2.0 if age == 0.0 else (3.0 if age == 1.0 else 2.0)
+        a2 = 0.0 if age == 0.0 else (4.0 / 3.0 if age == 1.0 else 0.5)
+        along = 1.0 / (a0 * m / dt + x.friction_parallel[e] / n)
+        across = 1.0 / (a0 * m / dt + x.friction_perpendicular[e] / n)
+        k.half_length[e] = r
+        k.mobility_across[e] = across
+        k.mobility_excess[e] = along - across
+        k.velocity_weight[e] = m / dt * a1
+        k.velocity_weight_before[e] = m / dt * a2
+        k.rate_weight[e] = inertia / dt * a1
+        k.rate_weight_before[e] = inertia / dt * a2
+        k.resistance[e] = inertia / dt * a0 + x.friction_perpendicular[e] * r * r / (3.0 * n)
+
+
+@kernel
+def _joints(x, k, dt):
+    """Directions of the rods at the half step, and torques of the joints there, linear in the rates."""
+    n, lanes = x.rod_angle.shape
+    s, sin, cos = x.rod_angle, k.sin, k.cos
+    for i in range(n):
+        for e in range(lanes):
+            sin[i, e], cos[i, e] = sincos(s[i, e] + 0.5 * dt * x.rod_rate[i, e])
     for i in range(n - 1):
         for e in range(lanes):
-            d[0, i + 1, e] = d[0, i, e] + r[e] * (cos[i, e] + cos[i + 1, e])
-            d[1, i + 1, e] = d[1, i, e] + r[e] * (sin[i, e] + sin[i + 1, e])
-            v[0, i + 1, e] = v[0, i, e] - r[e] * (omega[i, e] * sin[i, e] + omega[i + 1, e] * sin[i + 1, e])
-            v[1, i + 1, e] = v[1, i, e] + r[e] * (omega[i, e] * cos[i, e] + omega[i + 1, e] * cos[i + 1, e])
-    for a in range(2):
-        for i in range(n - 1, 0, -1):
-            for e in range(lanes):
-                d[a, 0, e] += d[a, i, e]
-                v[a, 0, e] += v[a, i, e]
+            theta = s[i + 1, e] - s[i, e]
+            cos2 = 0.5 * (1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e])
+            x.status[e] = FOLDED if (abs(cos2) < 1e-4) | (abs(theta) > np.pi) else x.status[e]
+            gain = 1.0 / cos2
+            k.elastic[i + 1, e] = gain * x.stiffness[e] * (theta - x.control_angle[i, e])
+            k.viscous[i + 1, e] = gain * (x.stiffness[e] * 0.5 * dt + x.damping[e])
+
+
+@kernel
+def _free_rod(x, k, i, e):
+    """Mobility (xx, xy, yy) of rod ``i`` in s/kg, and its velocity (x, y) in m/s if no joint pulled at it."""
+    vx, vy, vx1, vy1 = x.rod_velocity[0], x.rod_velocity[1], x.rod_velocity_before[0], x.rod_velocity_before[1]
+    px = k.velocity_weight[e] * vx[i, e] - k.velocity_weight_before[e] * vx1[i, e]
+    py = k.velocity_weight[e] * vy[i, e] - k.velocity_weight_before[e] * vy1[i, e]
+    gxx = k.mobility_across[e] + k.mobility_excess[e] * k.cos[i, e] * k.cos[i, e]
+    gxy = k.mobility_excess[e] * k.cos[i, e] * k.sin[i, e]
+    gyy = k.mobility_across[e] + k.mobility_excess[e] * k.sin[i, e] * k.sin[i, e]
+    return gxx, gxy, gyy, gxx * px + gxy * py, gxy * px + gyy * py
+
+
+@kernel
+def _eliminate(x, k):
+    """Eliminate (omega_i, F_i), one rod at a time from the head; leaves factors and a reduced right-hand side."""
+    n, lanes = x.rod_angle.shape
+    omega, omega1, sin, cos, elastic, viscous = x.rod_rate, x.rod_rate_before, k.sin, k.cos, k.elastic, k.viscous
+    for e in range(lanes):
+        k.schur_ww[e] = k.schur_wx[e] = k.schur_wy[e] = k.schur_xx[e] = k.schur_xy[e] = k.schur_yy[e] = 0.0
+        k.right_w[e] = k.right_x[e] = k.right_y[e] = 0.0
+        k.mobility_xx[e], k.mobility_xy[e], k.mobility_yy[e], k.free_x[e], k.free_y[e] = _free_rod(x, k, 0, e)
+    for i in range(n - 1):
         for e in range(lanes):
-            d[a, 0, e] /= -n
-            v[a, 0, e] /= -n
-        for i in range(1, n):
-            for e in range(lanes):
-                d[a, i, e] += d[a, 0, e]
-                v[a, i, e] += v[a, 0, e]
+            r = k.half_length[e]
+            gxx, gxy, gyy, ux, uy = _free_rod(x, k, i + 1, e)
+            # This rod's diagonal block and right-hand side; couplings to the next rod: omega to omega'
+            # by the joint's viscosity, F to omega' by the lever arm, F to F' by the next rod's mobility.
+            ww = k.schur_ww[e] + k.resistance[e] + viscous[i, e] + viscous[i + 1, e]
+            wx = k.schur_wx[e] + r * sin[i, e]
+            wy = k.schur_wy[e] - r * cos[i, e]
+            xx = k.schur_xx[e] - k.mobility_xx[e] - gxx
+            xy = k.schur_xy[e] - k.mobility_xy[e] - gxy
+            yy = k.schur_yy[e] - k.mobility_yy[e] - gyy
+            bw = (
+                k.right_w[e]
+                + k.rate_weight[e] * omega[i, e]
+                - k.rate_weight_before[e] * omega1[i, e]
+                + elastic[i + 1, e]
+                - elastic[i, e]
+            )
+            bx = k.right_x[e] + k.free_x[e] - ux
+            by = k.right_y[e] + k.free_y[e] - uy
+            ww1 = -viscous[i + 1, e]
+
+            # First the rate ...
+            d = 1.0 / ww
+            fx, fy, fw1 = wx * d, wy * d, ww1 * d
+            xx -= fx * wx
+            xy -= fx * wy
+            yy -= fy * wy
+            xw1 = r * sin[i + 1, e] - fx * ww1
+            yw1 = -r * cos[i + 1, e] - fy * ww1
+            bx -= fx * bw
+            by -= fy * bw
+
+            # ... then the force.
+            d1 = 1.0 / (xx * yy - xy * xy)
+            ixx, ixy, iyy = yy * d1, -xy * d1, xx * d1
+            fxw, fxx, fxy = ixx * xw1 + ixy * yw1, ixx * gxx + ixy * gxy, ixx * gxy + ixy * gyy
+            fyw, fyx, fyy = ixy * xw1 + iyy * yw1, ixy * gxx + iyy * gxy, ixy * gxy + iyy * gyy
+            k.schur_ww[e] = -fw1 * ww1 - fxw * xw1 - fyw * yw1
+            k.schur_wx[e] = -fxw * gxx - fyw * gxy
+            k.schur_wy[e] = -fxw * gxy - fyw * gyy
+            k.schur_xx[e] = -fxx * gxx - fyx * gxy
+            k.schur_xy[e] = -fxx * gxy - fyx * gyy
+            k.schur_yy[e] = -fxy * gxy - fyy * gyy
+            k.right_w[e] = -fw1 * bw - fxw * bx - fyw * by
+            k.right_x[e] = -fxx * bx - fyx * by
+            k.right_y[e] = -fxy * bx - fyy * by
+            k.mobility_xx[e], k.mobility_xy[e], k.mobility_yy[e], k.free_x[e], k.free_y[e] = gxx, gxy, gyy, ux, uy
+            k.rate[i, e] = bw * d
+            k.force_x[i, e] = ixx * bx + ixy * by
+            k.force_y[i, e] = ixy * bx + iyy * by
+            k.rate_by_x[i, e], k.rate_by_y[i, e], k.rate_by_next[i, e] = fx, fy, fw1
+            k.x_by_rate[i, e], k.x_by_x[i, e], k.x_by_y[i, e] = fxw, fxx, fxy
+            k.y_by_rate[i, e], k.y_by_x[i, e], k.y_by_y[i, e] = fyw, fyx, fyy
+
+
+@kernel
+def _substitute(x, k):
+    """Solve backwards from the tail: ``rate`` and ``force`` become omega_i and F_i."""
+    n, lanes = x.rod_angle.shape
+    for e in range(lanes):
+        i = n - 1
+        now, before = k.rate_weight[e] * x.rod_rate[i, e], k.rate_weight_before[e] * x.rod_rate_before[i, e]
+        bw = k.right_w[e] + now - before - k.elastic[i, e]
+        k.rate[i, e] = bw / (k.schur_ww[e] + k.resistance[e] + k.viscous[i, e])
+        k.force_x[i, e] = 0.0
+        k.force_y[i, e] = 0.0
+    for i in range(n - 2, -1, -1):
+        for e in range(lanes):
+            w, fx, fy = k.rate[i + 1, e], k.force_x[i + 1, e], k.force_y[i + 1, e]
+            hx = k.force_x[i, e] - k.x_by_rate[i, e] * w - k.x_by_x[i, e] * fx - k.x_by_y[i, e] * fy
+            hy = k.force_y[i, e] - k.y_by_rate[i, e] * w - k.y_by_x[i, e] * fx - k.y_by_y[i, e] * fy
+            k.rate[i, e] -= k.rate_by_x[i, e] * hx + k.rate_by_y[i, e] * hy + k.rate_by_next[i, e] * w
+            k.force_x[i, e] = hx
+            k.force_y[i, e] = hy
+
+
+@kernel
+def _move(x, k, dt):
+    """Move on by the rates and forces found: angles, rod velocities, centre of mass, work."""
+    n, lanes = x.rod_angle.shape
+    s, omega, omega1, sin, cos = x.rod_angle, x.rod_rate, x.rod_rate_before, k.sin, k.cos
+    vx, vy, vx1, vy1 = x.rod_velocity[0], x.rod_velocity[1], x.rod_velocity_before[0], x.rod_velocity_before[1]
+    for e in range(lanes):
+        k.before_x[e] = k.before_y[e] = k.sum_x[e] = k.sum_y[e] = k.power[e] = 0.0
+    # Several small loops rather than one: LLVM gives up on vectorising a loop with many arrays that might overlap.
+    for i in range(n):
+        for e in range(lanes):
+            omega1[i, e] = omega[i, e]
+            omega[i, e] = k.rate[i, e]
+        for e in range(lanes):
+            s[i, e] += dt * omega[i, e]
+    for i in range(n):
+        for e in range(lanes):
+            # The velocity follows from the impulses of inertia and of the forces on both sides.
+            px = k.velocity_weight[e] * vx[i, e] - k.velocity_weight_before[e] * vx1[i, e]
+            py = k.velocity_weight[e] * vy[i, e] - k.velocity_weight_before[e] * vy1[i, e]
+            px = px + k.force_x[i, e] - k.before_x[e]
+            py = py + k.force_y[i, e] - k.before_y[e]
+            k.before_x[e] = k.force_x[i, e]
+            k.before_y[e] = k.force_y[i, e]
+            along = k.mobility_excess[e] * (cos[i, e] * px + sin[i, e] * py)
+            vx1[i, e] = vx[i, e]
+            vy1[i, e] = vy[i, e]
+            vx[i, e] = k.mobility_across[e] * px + along * cos[i, e]
+            vy[i, e] = k.mobility_across[e] * py + along * sin[i, e]
+    for i in range(n):
+        for e in range(lanes):
+            par = cos[i, e] * vx[i, e] + sin[i, e] * vy[i, e]
+            perp = cos[i, e] * vy[i, e] - sin[i, e] * vx[i, e]
+            k.sum_x[e] += vx[i, e]
+            k.sum_y[e] += vy[i, e]
+            k.power[e] += x.friction_parallel[e] * par * par + x.friction_perpendicular[e] * perp * perp
+    for e in range(lanes):
+        x.centre_velocity[0, e] = k.sum_x[e] / n
+        x.centre_velocity[1, e] = k.sum_y[e] / n
+        x.centre[0, e] += dt * x.centre_velocity[0, e]
+        x.centre[1, e] += dt * x.centre_velocity[1, e]
+        x.work[e] += dt / n * k.power[e]
+        x.step[e] += 1.0
+        x.time[e] += dt
+
+
+MIDPOINT = batch_kernel(midpoint, BROKEN)
+
+
+def published_work(n: int) -> np.dtype:
+    """Scratch space of :func:`published`.
+
+    Of each rod: sine and cosine of its angle; ``place`` (x; y) m and ``velocity`` m/s of its centre about the
+    centre of mass; ``rate`` (rad/s) before the correction; ``force`` (N) and ``torque`` (N m) of friction and
+    muscles; ``rate_torque`` (N m), of elasticity and joint forces only: damping and friction are implicit in the
+    rates.
+
+    Of each joint: ``joint_force`` (N), at first the right-hand side of its equations; the factors of their block
+    elimination, ``lower`` A_i B_i^-1 and ``inverse`` B_i^-1; ``upper``, the factor of the rates' elimination.
+
+    Of the worm: ``half_length`` of a rod (m); moment of inertia (kg m^2) and ``spin``, angular momentum (kg m^2/s),
+    about the centre of mass before and after the step; ``friction`` (N), its torque (N m) about that centre; and the
+    ``correction`` (rad/s) of all rates.
+    """
+    return np.dtype(
+        [
+            *_fields("sin cos", n),
+            *_fields("place velocity", 2, n),
+            *_fields("rate", n),
+            *_fields("force", 2, n),
+            *_fields("torque rate_torque", n),
+            *_fields("joint_force", 2, n),
+            *_fields("lower_xx lower_xy lower_yx lower_yy", n),
+            *_fields("inverse_xx inverse_xy inverse_yy upper", n),
+            *_fields("half_length inertia_before spin_before inertia_after spin_after"),
+            *_fields("friction_x friction_y friction_torque correction"),
+        ]
+    )
 
 
 @kernel
@@ -338,188 +364,267 @@ def published(xs, ks, steps, dt):
     x = xs[0]
     k = ks[0]
     n, lanes = x.rod_angle.shape
-    s, omega = x.rod_angle, x.rod_rate
-    sin, cos, d, v, predicted = k.s, k.c, k.d, k.v, k.omega
-    friction, force, torque, elastic, q = k.friction, k.force, k.torque, k.elastic, k.q
-    lower, inverse, super_, sums = k.lower, k.inverse, k.super, k.sums
-    r, inertia_before, momentum_before, turn = sums[0], sums[1], sums[2], sums[3]
-    inertia_after, momentum_after, fx_sum, fy_sum = sums[4], sums[5], sums[6], sums[7]
     for e in range(lanes):
         x.work[e] = 0.0
-        r[e] = x.length[e] / (2 * n)
+        k.half_length[e] = x.length[e] / (2 * n)
     for i in range(n):
         for e in range(lanes):
-            sin[i, e], cos[i, e] = sincos(s[i, e])
+            k.sin[i, e], k.cos[i, e] = sincos(x.rod_angle[i, e])
     for _ in range(steps):
-        _kinematics(sin, cos, omega, d, v, r, n, lanes)
-        for e in range(lanes):
-            inertia_before[e] = momentum_before[e] = turn[e] = fx_sum[e] = fy_sum[e] = 0.0
-        for i in range(n):
-            for e in range(lanes):
-                m = x.mass[e] / n
-                vx = v[0, i, e] + x.centre_velocity[0, e]
-                vy = v[1, i, e] + x.centre_velocity[1, e]
-                par = cos[i, e] * vx + sin[i, e] * vy
-                perp = cos[i, e] * vy - sin[i, e] * vx
-                fx = -(x.friction_parallel[e] * par * cos[i, e] - x.friction_perpendicular[e] * perp * sin[i, e]) / n
-                fy = -(x.friction_parallel[e] * par * sin[i, e] + x.friction_perpendicular[e] * perp * cos[i, e]) / n
-                friction[0, i, e] = force[0, i, e] = fx
-                friction[1, i, e] = force[1, i, e] = fy
-                torque[i, e] = -x.friction_perpendicular[e] * r[e] * r[e] / (3 * n) * omega[i, e]
-                elastic[i, e] = 0.0
-                x.work[e] -= dt * (fx * vx + fy * vy)
-                fx_sum[e] += fx
-                fy_sum[e] += fy
-                turn[e] += d[0, i, e] * fy - d[1, i, e] * fx
-                inertia_before[e] += m * (d[0, i, e] * d[0, i, e] + d[1, i, e] * d[1, i, e]) + m * r[e] * r[e] / 3.0
-                momentum_before[e] += m * (d[0, i, e] * vy - d[1, i, e] * vx)
-        for i in range(n - 1):
-            for e in range(lanes):
-                # sin(theta/2)/cos^2(theta/2) (cos phi, sin phi) without half angles
-                sin_theta = sin[i + 1, e] * cos[i, e] - cos[i + 1, e] * sin[i, e]
-                fold = 1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e]
-                theta = s[i + 1, e] - s[i, e]
-                x.status[e] = FOLDED if (abs(fold) < 2e-4) | (abs(theta) > np.pi) else x.status[e]
-                tau_k = x.stiffness[e] * (theta - x.control_angle[i, e])
-                tau = tau_k + x.damping[e] * (omega[i + 1, e] - omega[i, e])
-                pull = tau / r[e] * sin_theta / (fold * fold)
-                px = pull * (cos[i, e] + cos[i + 1, e])
-                py = pull * (sin[i, e] + sin[i + 1, e])
-                force[0, i, e] -= px
-                force[1, i, e] -= py
-                force[0, i + 1, e] += px
-                force[1, i + 1, e] += py
-                torque[i, e] += tau
-                torque[i + 1, e] -= tau
-                elastic[i, e] += tau_k
-                elastic[i + 1, e] -= tau_k
-        # Joint forces: block elimination of the 2x2 blocks A_i, B_i of the paper, rows joint by joint.
-        for i in range(n - 1):
-            for e in range(lanes):
-                m = x.mass[e] / n
-                t0 = 3.0 / r[e] * torque[i, e]
-                t1 = 3.0 / r[e] * torque[i + 1, e]
-                w0 = m * r[e] * omega[i, e] * omega[i, e]
-                w1 = m * r[e] * omega[i + 1, e] * omega[i + 1, e]
-                q0 = (
-                    force[0, i + 1, e]
-                    - force[0, i, e]
-                    + t0 * sin[i, e]
-                    + t1 * sin[i + 1, e]
-                    + w0 * cos[i, e]
-                    + w1 * cos[i + 1, e]
-                )
-                q1 = (
-                    force[1, i + 1, e]
-                    - force[1, i, e]
-                    - t0 * cos[i, e]
-                    - t1 * cos[i + 1, e]
-                    + w0 * sin[i, e]
-                    + w1 * sin[i + 1, e]
-                )
-                bxx = 3.0 * sin[i, e] * sin[i, e] + 3.0 * sin[i + 1, e] * sin[i + 1, e] + 2.0
-                bxy = -3.0 * sin[i, e] * cos[i, e] - 3.0 * sin[i + 1, e] * cos[i + 1, e]
-                byy = 3.0 * cos[i, e] * cos[i, e] + 3.0 * cos[i + 1, e] * cos[i + 1, e] + 2.0
-                # The first joint has no A: its coefficients vanish and it borrows its own entries.
-                j = max(i - 1, 0)
-                inside = 1.0 if i > 0 else 0.0
-                axx = inside * (3.0 * sin[i, e] * sin[i, e] - 1.0)
-                axy = inside * (-3.0 * sin[i, e] * cos[i, e])
-                ayy = inside * (3.0 * cos[i, e] * cos[i, e] - 1.0)
-                ixx = inverse[0, j, e] if i > 0 else 0.0
-                ixy = inverse[1, j, e] if i > 0 else 0.0
-                iyy = inverse[2, j, e] if i > 0 else 0.0
-                lxx = axx * ixx + axy * ixy
-                lxy = axx * ixy + axy * iyy
-                lyx = axy * ixx + ayy * ixy
-                lyy = axy * ixy + ayy * iyy
-                lower[0, i, e], lower[1, i, e], lower[2, i, e], lower[3, i, e] = lxx, lxy, lyx, lyy
-                bxx -= lxx * axx + lxy * axy
-                bxy -= lxx * axy + lxy * ayy
-                byy -= lyx * axy + lyy * ayy
-                # A select, as above: what another animal left here may not be finite.
-                qx = q[0, j, e] if i > 0 else 0.0
-                qy = q[1, j, e] if i > 0 else 0.0
-                q0 -= lxx * qx + lxy * qy
-                q1 -= lyx * qx + lyy * qy
-                det = 1.0 / (bxx * byy - bxy * bxy)
-                inverse[0, i, e], inverse[1, i, e], inverse[2, i, e] = byy * det, -bxy * det, bxx * det
-                q[0, i, e] = q0
-                q[1, i, e] = q1
-        for i in range(n - 2, -1, -1):
-            for e in range(lanes):
-                fx = inverse[0, i, e] * q[0, i, e] + inverse[1, i, e] * q[1, i, e]
-                fy = inverse[1, i, e] * q[0, i, e] + inverse[2, i, e] * q[1, i, e]
-                j = min(i + 1, n - 2)
-                inside = 1.0 if i < n - 2 else 0.0
-                fx -= inside * (lower[0, j, e] * q[0, j, e] + lower[2, j, e] * q[1, j, e])
-                fy -= inside * (lower[1, j, e] * q[0, j, e] + lower[3, j, e] * q[1, j, e])
-                q[0, i, e] = fx
-                q[1, i, e] = fy
-                elastic[i, e] += r[e] * (cos[i, e] * fy - sin[i, e] * fx)
-                elastic[i + 1, e] += r[e] * (cos[i + 1, e] * fy - sin[i + 1, e] * fx)
-        # Rates: (1 - dt/I P) omega = omega + dt/I (tau_k + tau_joint), tridiagonal.
-        for i in range(n):
-            for e in range(lanes):
-                m = x.mass[e] / n
-                gain = dt / (m * r[e] * r[e] / 3.0)
-                beta = x.friction_perpendicular[e] * r[e] * r[e] / (3 * n)
-                off = -gain * (x.damping[e] + x.stiffness[e] * dt)
-                inner = 2.0 if 0 < i < n - 1 else 1.0
-                j = max(i - 1, 0)
-                before = super_[j, e] if i > 0 else 0.0
-                last = predicted[j, e] if i > 0 else 0.0
-                pivot = 1.0 / (1.0 + gain * beta - inner * off - off * before)
-                super_[i, e] = off * pivot
-                predicted[i, e] = (omega[i, e] + gain * elastic[i, e] - off * last) * pivot
-        for i in range(n - 2, -1, -1):
-            for e in range(lanes):
-                predicted[i, e] -= super_[i, e] * predicted[i + 1, e]
-        for e in range(lanes):
-            slow = 1.0 / (1.0 + x.friction_perpendicular[e] * dt / x.mass[e])
-            turn[e] *= slow
-            x.centre_velocity[0, e] += dt * slow * fx_sum[e] / x.mass[e]
-            x.centre_velocity[1, e] += dt * slow * fy_sum[e] / x.mass[e]
-            x.centre[0, e] += dt * x.centre_velocity[0, e]
-            x.centre[1, e] += dt * x.centre_velocity[1, e]
-            inertia_after[e] = momentum_after[e] = 0.0
-        for i in range(n):
-            for e in range(lanes):
-                sin[i, e], cos[i, e] = sincos(s[i, e] + dt * predicted[i, e])
-        _kinematics(sin, cos, predicted, d, v, r, n, lanes)
-        for i in range(n):
-            for e in range(lanes):
-                m = x.mass[e] / n
-                vx = v[0, i, e] + x.centre_velocity[0, e]
-                vy = v[1, i, e] + x.centre_velocity[1, e]
-                inertia_after[e] += m * (d[0, i, e] * d[0, i, e] + d[1, i, e] * d[1, i, e]) + m * r[e] * r[e] / 3.0
-                momentum_after[e] += m * (d[0, i, e] * vy - d[1, i, e] * vx)
-        for e in range(lanes):
-            turn[e] = (momentum_before[e] - momentum_after[e] + dt * turn[e]) / (
-                0.5 * (inertia_before[e] + inertia_after[e])
-            )
-            x.step[e] += 1.0
-            x.time[e] += dt
-        for i in range(n):
-            for e in range(lanes):
-                omega[i, e] = predicted[i, e] + turn[e]
-                s[i, e] += dt * omega[i, e]
-                sin[i, e], cos[i, e] = sincos(s[i, e])
-    _kinematics(sin, cos, omega, d, v, r, n, lanes)
+        _about_centre(k, x.rod_rate)
+        _friction(x, k, dt)
+        _muscles(x, k)
+        _right_sides(x, k)
+        _joint_forces(x, k)
+        _rates(x, k, dt)
+        _centre(x, k, dt)
+        _correct(x, k, dt)
+    _about_centre(k, x.rod_rate)
     for a in range(2):
         for i in range(n):
             for e in range(lanes):
-                x.rod_velocity[a, i, e] = v[a, i, e] + x.centre_velocity[a, e]
+                x.rod_velocity[a, i, e] = k.velocity[a, i, e] + x.centre_velocity[a, e]
 
 
-def _published_rows(rows, ids, blocks, lanes, work, steps, dt):
-    width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            published(blocks[t : t + 1], work[t : t + 1], steps, dt)
-            scatter(lanes[t], rows, ids, first, 2, BROKEN)
+@kernel
+def _about_centre(k, rate):
+    """Places and velocities of the rods about the centre of mass, from sines, cosines and rates (n, lanes) rad/s."""
+    n, lanes = k.sin.shape
+    sin, cos, d, v, r = k.sin, k.cos, k.place, k.velocity, k.half_length
+    for e in range(lanes):
+        d[0, 0, e] = d[1, 0, e] = v[0, 0, e] = v[1, 0, e] = 0.0
+    for i in range(n - 1):
+        for e in range(lanes):
+            d[0, i + 1, e] = d[0, i, e] + r[e] * (cos[i, e] + cos[i + 1, e])
+            d[1, i + 1, e] = d[1, i, e] + r[e] * (sin[i, e] + sin[i + 1, e])
+            v[0, i + 1, e] = v[0, i, e] - r[e] * (rate[i, e] * sin[i, e] + rate[i + 1, e] * sin[i + 1, e])
+            v[1, i + 1, e] = v[1, i, e] + r[e] * (rate[i, e] * cos[i, e] + rate[i + 1, e] * cos[i + 1, e])
+    for a in range(2):
+        for i in range(n - 1, 0, -1):
+            for e in range(lanes):
+                d[a, 0, e] += d[a, i, e]
+                v[a, 0, e] += v[a, i, e]
+        for e in range(lanes):
+            d[a, 0, e] /= -n
+            v[a, 0, e] /= -n
+        for i in range(1, n):
+            for e in range(lanes):
+                d[a, i, e] += d[a, 0, e]
+                v[a, i, e] += v[a, 0, e]
 
 
-PUBLISHED = batch_kernel(_published_rows)
+@kernel
+def _rod_motion(x, k, i, e):
+    """Velocity (x, y) of rod ``i`` in m/s, and its inertia (kg m^2) and spin (kg m^2/s) about the centre of mass."""
+    n = x.rod_angle.shape[0]
+    d, r = k.place, k.half_length[e]
+    m = x.mass[e] / n
+    vx = k.velocity[0, i, e] + x.centre_velocity[0, e]
+    vy = k.velocity[1, i, e] + x.centre_velocity[1, e]
+    inertia = m * (d[0, i, e] * d[0, i, e] + d[1, i, e] * d[1, i, e]) + m * r * r / 3.0
+    return vx, vy, inertia, m * (d[0, i, e] * vy - d[1, i, e] * vx)
+
+
+@kernel
+def _friction(x, k, dt):
+    """Forces and torques of the medium, its work, and the worm's inertia and spin before the step."""
+    n, lanes = x.rod_angle.shape
+    sin, cos, d, r = k.sin, k.cos, k.place, k.half_length
+    for e in range(lanes):
+        k.inertia_before[e] = k.spin_before[e] = 0.0
+        k.friction_x[e] = k.friction_y[e] = k.friction_torque[e] = 0.0
+    for i in range(n):
+        for e in range(lanes):
+            vx, vy, inertia, spin = _rod_motion(x, k, i, e)
+            par = cos[i, e] * vx + sin[i, e] * vy
+            perp = cos[i, e] * vy - sin[i, e] * vx
+            fx = -(x.friction_parallel[e] * par * cos[i, e] - x.friction_perpendicular[e] * perp * sin[i, e]) / n
+            fy = -(x.friction_parallel[e] * par * sin[i, e] + x.friction_perpendicular[e] * perp * cos[i, e]) / n
+            k.force[0, i, e] = fx
+            k.force[1, i, e] = fy
+            k.torque[i, e] = -x.friction_perpendicular[e] * r[e] * r[e] / (3 * n) * x.rod_rate[i, e]
+            k.rate_torque[i, e] = 0.0
+            x.work[e] -= dt * (fx * vx + fy * vy)
+            k.friction_x[e] += fx
+            k.friction_y[e] += fy
+            k.friction_torque[e] += d[0, i, e] * fy - d[1, i, e] * fx
+            k.inertia_before[e] += inertia
+            k.spin_before[e] += spin
+
+
+@kernel
+def _muscles(x, k):
+    """Add the torques of the joints' springs and dampers, and the muscle forces that belong to them (Appendix 1)."""
+    n, lanes = x.rod_angle.shape
+    sin, cos, force, torque, rate_torque = k.sin, k.cos, k.force, k.torque, k.rate_torque
+    for i in range(n - 1):
+        for e in range(lanes):
+            # sin(theta/2)/cos^2(theta/2) (cos phi, sin phi) without half angles
+            sin_theta = sin[i + 1, e] * cos[i, e] - cos[i + 1, e] * sin[i, e]
+            fold = 1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e]
+            theta = x.rod_angle[i + 1, e] - x.rod_angle[i, e]
+            x.status[e] = FOLDED if (abs(fold) < 2e-4) | (abs(theta) > np.pi) else x.status[e]
+            elastic = x.stiffness[e] * (theta - x.control_angle[i, e])
+            tau = elastic + x.damping[e] * (x.rod_rate[i + 1, e] - x.rod_rate[i, e])
+            pull = tau / k.half_length[e] * sin_theta / (fold * fold)
+            px = pull * (cos[i, e] + cos[i + 1, e])
+            py = pull * (sin[i, e] + sin[i + 1, e])
+            force[0, i, e] -= px
+            force[1, i, e] -= py
+            force[0, i + 1, e] += px
+            force[1, i + 1, e] += py
+            torque[i, e] += tau
+            torque[i + 1, e] -= tau
+            rate_torque[i, e] += elastic
+            rate_torque[i + 1, e] -= elastic
+
+
+@kernel
+def _right_sides(x, k):
+    """Right-hand side Q of the joint forces (Appendix 1), N: what would pull the two rods of a joint apart."""
+    n, lanes = x.rod_angle.shape
+    sin, cos, omega, r, force, torque = k.sin, k.cos, x.rod_rate, k.half_length, k.force, k.torque
+    for i in range(n - 1):
+        for e in range(lanes):
+            m = x.mass[e] / n
+            t0 = 3.0 / r[e] * torque[i, e]
+            t1 = 3.0 / r[e] * torque[i + 1, e]
+            w0 = m * r[e] * omega[i, e] * omega[i, e]
+            w1 = m * r[e] * omega[i + 1, e] * omega[i + 1, e]
+            k.joint_force[0, i, e] = (
+                force[0, i + 1, e]
+                - force[0, i, e]
+                + t0 * sin[i, e]
+                + t1 * sin[i + 1, e]
+                + w0 * cos[i, e]
+                + w1 * cos[i + 1, e]
+            )
+            k.joint_force[1, i, e] = (
+                force[1, i + 1, e]
+                - force[1, i, e]
+                - t0 * cos[i, e]
+                - t1 * cos[i + 1, e]
+                + w0 * sin[i, e]
+                + w1 * sin[i + 1, e]
+            )
+
+
+@kernel
+def _joint_forces(x, k):
+    """Joint forces F from D F = Q (Appendix 1), and their torques on the rods.
+
+    Block elimination of the paper's 2x2 blocks A_i, B_i, joint by joint from the head, and back.
+    """
+    n, lanes = x.rod_angle.shape
+    sin, cos, r, q, rate_torque = k.sin, k.cos, k.half_length, k.joint_force, k.rate_torque
+    inverse_xx, inverse_xy, inverse_yy = k.inverse_xx, k.inverse_xy, k.inverse_yy
+    lower_xx, lower_xy, lower_yx, lower_yy = k.lower_xx, k.lower_xy, k.lower_yx, k.lower_yy
+    for i in range(n - 1):
+        for e in range(lanes):
+            bxx = 3.0 * sin[i, e] * sin[i, e] + 3.0 * sin[i + 1, e] * sin[i + 1, e] + 2.0
+            bxy = -3.0 * sin[i, e] * cos[i, e] - 3.0 * sin[i + 1, e] * cos[i + 1, e]
+            byy = 3.0 * cos[i, e] * cos[i, e] + 3.0 * cos[i + 1, e] * cos[i + 1, e] + 2.0
+            # The first joint has no A: its coefficients vanish and it borrows its own entries.
+            j = max(i - 1, 0)
+            inside = 1.0 if i > 0 else 0.0
+            axx = inside * (3.0 * sin[i, e] * sin[i, e] - 1.0)
+            axy = inside * (-3.0 * sin[i, e] * cos[i, e])
+            ayy = inside * (3.0 * cos[i, e] * cos[i, e] - 1.0)
+            ixx = inverse_xx[j, e] if i > 0 else 0.0
+            ixy = inverse_xy[j, e] if i > 0 else 0.0
+            iyy = inverse_yy[j, e] if i > 0 else 0.0
+            lxx = axx * ixx + axy * ixy
+            lxy = axx * ixy + axy * iyy
+            lyx = axy * ixx + ayy * ixy
+            lyy = axy * ixy + ayy * iyy
+            lower_xx[i, e], lower_xy[i, e], lower_yx[i, e], lower_yy[i, e] = lxx, lxy, lyx, lyy
+            bxx -= lxx * axx + lxy * axy
+            bxy -= lxx * axy + lxy * ayy
+            byy -= lyx * axy + lyy * ayy
+            # A select, as above: what another animal left here may not be finite.
+            qx = q[0, j, e] if i > 0 else 0.0
+            qy = q[1, j, e] if i > 0 else 0.0
+            det = 1.0 / (bxx * byy - bxy * bxy)
+            inverse_xx[i, e], inverse_xy[i, e], inverse_yy[i, e] = byy * det, -bxy * det, bxx * det
+            q[0, i, e] -= lxx * qx + lxy * qy
+            q[1, i, e] -= lyx * qx + lyy * qy
+    for i in range(n - 2, -1, -1):
+        for e in range(lanes):
+            fx = inverse_xx[i, e] * q[0, i, e] + inverse_xy[i, e] * q[1, i, e]
+            fy = inverse_xy[i, e] * q[0, i, e] + inverse_yy[i, e] * q[1, i, e]
+            j = min(i + 1, n - 2)
+            inside = 1.0 if i < n - 2 else 0.0
+            fx -= inside * (lower_xx[j, e] * q[0, j, e] + lower_yx[j, e] * q[1, j, e])
+            fy -= inside * (lower_xy[j, e] * q[0, j, e] + lower_yy[j, e] * q[1, j, e])
+            q[0, i, e] = fx
+            q[1, i, e] = fy
+            rate_torque[i, e] += r[e] * (cos[i, e] * fy - sin[i, e] * fx)
+            rate_torque[i + 1, e] += r[e] * (cos[i + 1, e] * fy - sin[i + 1, e] * fx)
+
+
+@kernel
+def _rates(x, k, dt):
+    """Rates before the correction: (1 - dt/I P) omega = omega + dt/I (tau_k + tau_joint), tridiagonal (Appendix 1)."""
+    n, lanes = x.rod_angle.shape
+    r, rate, upper = k.half_length, k.rate, k.upper
+    for i in range(n):
+        for e in range(lanes):
+            m = x.mass[e] / n
+            gain = dt / (m * r[e] * r[e] / 3.0)
+            beta = x.friction_perpendicular[e] * r[e] * r[e] / (3 * n)
+            off = -gain * (x.damping[e] + x.stiffness[e] * dt)
+            inner = 2.0 if 0 < i < n - 1 else 1.0
+            j = max(i - 1, 0)
+            before = upper[j, e] if i > 0 else 0.0
+            last = rate[j, e] if i > 0 else 0.0
+            pivot = 1.0 / (1.0 + gain * beta - inner * off - off * before)
+            upper[i, e] = off * pivot
+            rate[i, e] = (x.rod_rate[i, e] + gain * k.rate_torque[i, e] - off * last) * pivot
+    for i in range(n - 2, -1, -1):
+        for e in range(lanes):
+            rate[i, e] -= upper[i, e] * rate[i + 1, e]
+
+
+@kernel
+def _centre(x, k, dt):
+    """Move the centre of mass by the friction, damped by 1 + b dt/M as is the friction's torque (Appendix 1)."""
+    lanes = x.rod_angle.shape[1]
+    for e in range(lanes):
+        slow = 1.0 / (1.0 + x.friction_perpendicular[e] * dt / x.mass[e])
+        k.friction_torque[e] *= slow
+        x.centre_velocity[0, e] += dt * slow * k.friction_x[e] / x.mass[e]
+        x.centre_velocity[1, e] += dt * slow * k.friction_y[e] / x.mass[e]
+        x.centre[0, e] += dt * x.centre_velocity[0, e]
+        x.centre[1, e] += dt * x.centre_velocity[1, e]
+
+
+@kernel
+def _correct(x, k, dt):
+    """Turn the whole worm so that its spin changes by the friction's torque, and move the angles on (Appendix 1)."""
+    n, lanes = x.rod_angle.shape
+    s, sin, cos = x.rod_angle, k.sin, k.cos
+    for i in range(n):
+        for e in range(lanes):
+            sin[i, e], cos[i, e] = sincos(s[i, e] + dt * k.rate[i, e])
+    _about_centre(k, k.rate)
+    for e in range(lanes):
+        k.inertia_after[e] = k.spin_after[e] = 0.0
+    for i in range(n):
+        for e in range(lanes):
+            _, _, inertia, spin = _rod_motion(x, k, i, e)
+            k.inertia_after[e] += inertia
+            k.spin_after[e] += spin
+    for e in range(lanes):
+        k.correction[e] = (k.spin_before[e] - k.spin_after[e] + dt * k.friction_torque[e]) / (
+            0.5 * (k.inertia_before[e] + k.inertia_after[e])
+        )
+        x.step[e] += 1.0
+        x.time[e] += dt
+    for i in range(n):
+        for e in range(lanes):
+            x.rod_rate[i, e] = k.rate[i, e] + k.correction[e]
+            s[i, e] += dt * x.rod_rate[i, e]
+            sin[i, e], cos[i, e] = sincos(s[i, e])
+
+
+PUBLISHED = batch_kernel(published, BROKEN)

@@ -76,6 +76,8 @@ class SineKymogram:
     n_joints : int
     """
 
+    reads: tuple[str, ...] = ()
+
     def __init__(
         self,
         amplitude: float = 0.6,
@@ -127,6 +129,8 @@ class KymogramPlayback:
     rate : float, Hz
         Frames a second.
     """
+
+    reads: tuple[str, ...] = ()
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:
         self.rate = number("rate", rate, above=0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, whole
+from ..core.spec import Option
 from ..core.table import read_table
 
 
@@ -94,6 +95,17 @@ class WormParams:
             stiffness=t["stiffness"],
             damping=t["stiffness"] / t["relaxation"],
         )
+
+
+PHYSICAL = {
+    "mass": Option(0.0, np.inf, "kg", "mass"),
+    "length": Option(0.0, np.inf, "m", "length"),
+    "friction_perpendicular": Option(0.0, np.inf, "kg/s", "friction of the straight body across it"),
+    "friction_parallel": Option(0.0, np.inf, "kg/s", "friction of the straight body along it"),
+    "stiffness": Option(0.0, np.inf, "N m", "elasticity of a joint, kappa"),
+    "damping": Option(0.0, np.inf, "N m s", "damping of a joint, c"),
+}
+"""Parameters that a row may change."""
 
 
 def check_parameter(name: str, value: ArrayLike) -> None:

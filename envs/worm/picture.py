@@ -15,7 +15,7 @@ from ..core.view import Trail
 from .animal import Worm, friction_force
 from .kymogram import FRAME_RATE
 from .params import friction
-from .tasks import Escape, Follow, Reach, _Forward, _WormTask
+from .tasks import Escape, Follow, Forward, Reach, WormTask
 
 RADIUS = 0.04
 """Half width of an adult in the middle, in lengths: 80 µm on 1 mm; Boyle, Berri & Cohen (2012), Front. Comput.
@@ -28,14 +28,14 @@ GHOST: c.Colour = (110, 116, 126)
 
 PHASES: dict[str, c.Colour] = {"forward": c.COLD, "backward": c.FORE, "turn": c.WARM}
 
-STRIP, SECONDS, BEND = 116.0, 8.0, 0.8
-"""Of the kymogram: height in pt, duration in s, joint angle of the deepest colour in rad."""
+STRIP_HEIGHT, STRIP_SECONDS, STRIP_ANGLE = 116.0, 8.0, 0.8
+"""Of the kymogram below the picture: height in pt, duration in s, joint angle of the deepest colour in rad."""
 
 TRACK = 160
 """Moments of a track."""
 
 
-def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = None) -> None:
+def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = None) -> None:
     """Draw a worm.
 
     Parameters
@@ -49,9 +49,9 @@ def draw(canvas: Canvas, task: _WormTask, trail: Trail, ghost: Trail | None = No
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(trail.rows["length"][-1])
     # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
-    moments = round(2.0 * task.rate)
+    moments = round(2.0 * task.control_rate)
     eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
-    area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
+    area = (0.0, 0.0, canvas.width, canvas.height - STRIP_HEIGHT)
     view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length)
     view.grid(0.5 * length)
     headline, caption = goal(task, canvas, view, trail)
@@ -95,7 +95,7 @@ def goal(task: Any, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
 
 
 @goal.register
-def _(task: _Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
+def _(task: Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]:
     memory, length = trail.memory[-1], float(trail.rows["length"][-1])
     start, way = memory["start"], memory["goal"]
     side = np.array([-way[1], way[0]])
@@ -149,7 +149,7 @@ def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
 def _power(canvas: Canvas, task: Follow, trail: Trail) -> None:
     """Power against friction, and its mean in each phase of the real worm's behaviour, as in Fig. 4."""
     rows = trail.rows[1:] if len(trail.rows) > 1 else trail.rows
-    power, time = task.rate * rows["work"], rows["time"]
+    power, time = task.control_rate * rows["work"], rows["time"]
     duration, height = (len(task.path) - 1) / FRAME_RATE, 64.0
     area = (canvas.width - 384.0, 70.0, 360.0, height)
     canvas.box(area, (*c.CARD, 230))
@@ -226,7 +226,7 @@ def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: in
     for at, vector in zip(0.5 * (joints[1:] + joints[:-1]), force[-1] * points * view.point, strict=True):
         view.arrow(at, vector, FORCE, 1.25)
     shown = c.rounded(2.0 * usual)
-    start, y = canvas.width - 24.0 - shown * points, canvas.height - STRIP - 62.0
+    start, y = canvas.width - 24.0 - shown * points, canvas.height - STRIP_HEIGHT - 62.0
     canvas.arrow((start, y), (shown * points, 0.0), FORCE, 1.25)
     canvas.label(f"friction {c.quantity(shown, 'N')}", (start, y), FORCE, 11, (1.0, 0.5), (-6, 0), c.PLATE)
 
@@ -244,30 +244,30 @@ def _medium(row: Any) -> str:
 
 
 def _legend(canvas: Canvas) -> None:
-    x, y = 24.0, canvas.height - STRIP - 20.0
+    x, y = 24.0, canvas.height - STRIP_HEIGHT - 20.0
     for name, colour in (("head", c.FORE), ("tail", c.AFT), ("dorsal", c.WARM), ("ventral", c.COLD)):
         canvas.polyline([(x, y), (x + 14, y)], colour, 2.5)
         canvas.label(name, (x + 20, y), c.MUTED, 11, back=c.PLATE)
         x += 68.0
 
 
-def _strip(canvas: Canvas, task: _WormTask, trail: Trail) -> None:
-    top, left, right = canvas.height - STRIP, 112.0, 56.0
-    height = 0.5 * (STRIP - 26.0)
-    shown = round(SECONDS * task.rate)
+def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
+    top, left, right = canvas.height - STRIP_HEIGHT, 112.0, 56.0
+    height = 0.5 * (STRIP_HEIGHT - 26.0)
+    shown = round(STRIP_SECONDS * task.control_rate)
     rows = trail.rows[-shown:]
-    canvas.box((0, top, canvas.width, STRIP), c.mix(c.PAPER, c.CARD, 0.5))
+    canvas.box((0, top, canvas.width, STRIP_HEIGHT), c.mix(c.PAPER, c.CARD, 0.5))
     strips = (
-        ("commanded", f"joints, last {SECONDS:g} s", rows["control_angle"]),
-        ("actual", f"± {BEND:g} rad", np.diff(rows["rod_angle"])),
+        ("commanded", f"joints, last {STRIP_SECONDS:g} s", rows["control_angle"]),
+        ("actual", f"± {STRIP_ANGLE:g} rad", np.diff(rows["rod_angle"])),
     )
-    for k, (name, note, angles) in enumerate(strips):
+    for k, (name, caption, angles) in enumerate(strips):
         y = top + 10 + k * (height + 6)
         area = (left, y, canvas.width - left - right, height)
         canvas.box(area, c.CARD)
         panel = canvas.panel(area, (0, 0), (shown, 1))
-        panel.raster(c.diverging(angles.T, BEND), (0, 0), (len(rows), 1))
+        panel.raster(c.diverging(angles.T, STRIP_ANGLE), (0, 0), (len(rows), 1))
         canvas.label(name, (left - 12, y + 0.5 * height - 6), c.INK, 12, (1.0, 0.5))
-        canvas.label(note, (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
+        canvas.label(caption, (left - 12, y + 0.5 * height + 9), c.MUTED, 10, (1.0, 0.5))
         canvas.label("head", (canvas.width - right + 8, y + 6), c.MUTED, 10)
         canvas.label("tail", (canvas.width - right + 8, y + height - 6), c.MUTED, 10)

@@ -1,0 +1,46 @@
+"""Arguments that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+Id = Annotated[
+    str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional
+]
+Options = Annotated[
+    tuple[str, ...],
+    tyro.conf.arg(metavar="NAME=VALUE", help="Reset option or physical parameter in SI, a number; may be repeated."),
+    tyro.conf.UseAppendAction,
+]
+
+
+def read_size(size: str) -> tuple[int, int]:
+    """Width and height in pixels from ``WIDTHxHEIGHT``."""
+    width, _, height = size.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"size must be WIDTHxHEIGHT in pixels, such as 960x540, got {size!r}")
+    return int(width), int(height)
+
+
+def read_options(given: Sequence[str]) -> dict[str, float]:
+    """Options from ``NAME=VALUE`` each."""
+    options: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            options[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ValueError(f"option must be NAME=VALUE with a number, such as texture=1, got {text!r}")
+    return options
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse a file that could not be written, before the work whose results it is to hold."""
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"json_file must lie in a folder that exists, got {str(path)!r}")

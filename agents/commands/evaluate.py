@@ -1,0 +1,95 @@
+"""Command ``evaluate``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from ..evaluation import policies
+from ..evaluation.policies import find_policy, full_id, summary
+from .arguments import Id, Options, check_writable, read_options
+
+
+def evaluate(
+    env_id: Id,
+    /,
+    policy: tuple[str, ...] = ("baseline",),
+    episodes: int = 64,
+    seed: int = 0,
+    scheme: str | None = None,
+    option: Options = (),
+    json_file: Path | None = None,
+) -> None:
+    """Measure policies on the same episodes.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        policy: Any of: baseline or another reference of `list`, trained, random, run folders, policy.zip files.
+        episodes: Episodes of each.
+        seed: Of the first episode; episode i has seed + i.
+        scheme: Time-stepping scheme, instead of the default.
+        option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
+        json_file: Also write the figures there.
+    """
+    env_id = full_id(env_id)
+    check_writable(json_file)
+    rows = measure(
+        env_id, policy, episodes, seed, read_options(option), **({} if scheme is None else {"scheme": scheme})
+    )
+    if json_file is not None:
+        json_file.write_text(json.dumps(rows, indent=2) + "\n")
+    show(rows)
+
+
+def measure(
+    env_id: str,
+    names: Sequence[str],
+    episodes: int,
+    seed: int,
+    options: Mapping[str, float] | None = None,
+    **env: Any,
+) -> list[dict[str, Any]]:
+    """Summaries of policies that play the same episodes, with a progress bar."""
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
+    if not names:
+        raise ValueError("policy must name at least one, such as baseline or random")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed!r}")
+    found = [find_policy(env_id, name) for name in names]
+    rows: list[dict[str, Any]] = []
+    with tqdm(total=len(found) * episodes, unit="episode", leave=False) as bar:
+
+        def watch(ended: int) -> None:
+            bar.update(len(rows) * episodes + ended - bar.n)
+
+        for policy in found:
+            asked = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
+            played = policies.evaluate(env_id, policy, episodes, seed, watch, options, **env)
+            rows.append(summary(env_id, policy, played) | asked)
+    return rows
+
+
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print summaries of one id as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] != "1" else ""
+    table = Table(title=f"{rows[0]['id']}, {rows[0]['episodes']} episodes")
+    for column in ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed"):
+        table.add_column(column.replace("[", r"\["), justify="left" if column == "policy" else "right")
+    for row in rows:
+        failed = "; ".join(f"{count}: {reason}" for reason, count in row["failures"].items()) or "none"
+        table.add_row(
+            row["policy"],
+            f"{row['score_mean']:.4f} ± {row['score_sd']:.4f}",
+            f"{row['return_mean']:.2f} ± {row['return_sd']:.2f}",
+            f"{row['length_mean']:.0f}",
+            failed,
+        )
+    Console().print(table)

@@ -1,0 +1,56 @@
+"""Command ``render``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from ..evaluation.policies import full_id
+from .arguments import Id, Options, read_options, read_size
+
+
+def render(
+    env_id: Id,
+    /,
+    policy: str = "baseline",
+    save: Path | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    ghost: str = "baseline",
+    option: Options = (),
+    control_rate: float | None = None,
+    size: str = "960x540",
+) -> None:
+    """Show one episode in a window, or save it as a film or a still.
+
+    Ctrl-C ends it and keeps what was drawn.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        policy: baseline or another reference of `list`, trained, random, a run folder or a policy.zip.
+        save: A film, .mp4 or .gif, or its last moment, .png; a window by default.
+        seconds: Of simulated time; the whole episode by default.
+        seed: Of the episode.
+        ghost: Another policy, drawn translucent beside it, or none.
+        option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
+        control_rate: In Hz, and so that of the frames, instead of the task's: what is quick is seen at a high one.
+        size: Of a frame, in pixels.
+    """
+    from ..showing.film import show_episode
+
+    started = time.monotonic()
+    shadow = None if ghost == "none" else ghost
+    options = read_options(option)
+    played = show_episode(
+        full_id(env_id),
+        policy,
+        save,
+        seconds,
+        seed,
+        shadow,
+        *read_size(size),
+        options=options,
+        control_rate=control_rate,
+    )
+    if save is not None:
+        print(f"Wrote {save}: {played} moments, {played / (time.monotonic() - started):.0f} a second.")

@@ -1,0 +1,60 @@
+"""Command ``speed``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gymnosoma.envs import CATALOGUE
+
+from .arguments import check_writable
+
+if TYPE_CHECKING:
+    from ..speed.measure import Row
+
+ANIMALS = tuple(dict.fromkeys(entry.task.partition(".")[0] for entry in CATALOGUE))
+
+
+def speed(
+    animal: tuple[str, ...] = ANIMALS, seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
+) -> None:
+    """Measure the speed on one core: alone, in lanes, and of peers (ElegansBot, MuJoCo, PyElastica) that are installed.
+
+    Args:
+        animal: Which.
+        seconds: Simulated time after which the worm's errors are compared.
+        repeats: Times that everything is measured, in turn; medians are shown.
+        json_file: Also write the figures there.
+    """
+    from dataclasses import asdict
+
+    from tqdm import tqdm
+
+    from gymnosoma.envs.core.arguments import choice
+
+    from ..speed import environments
+    from ..speed.measure import report
+
+    check_writable(json_file)
+    for name in animal:
+        choice("animal", name, ANIMALS)
+    if not seconds > 0 or repeats < 1:
+        raise ValueError(f"seconds must be greater than 0 and repeats at least 1, got {seconds!r} and {repeats!r}")
+    parts: dict[str, Callable[[], list[Row]]] = {}
+    for name in animal:
+        module = f"gymnosoma.agents.speed.{name}"
+        if importlib.util.find_spec(module) is not None:
+            parts[f"Simulation: {name}"] = partial(importlib.import_module(module).simulations, repeats, seconds)
+    parts["Environments: steps a second"] = partial(environments.environments, animal, repeats)
+    if "worm" in animal:
+        parts["Environments: time of a call"] = partial(environments.overhead, repeats)
+    rows = [(title, part()) for title, part in tqdm(parts.items(), leave=False)]
+    for title, part_rows in rows:
+        report(part_rows, title)
+    if json_file is not None:
+        figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows}
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")

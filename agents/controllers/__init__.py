@@ -1,0 +1,61 @@
+"""The animals' own controllers, and which of them are a task's references; a module for each animal.
+
+A task's references stand in the table ``REFERENCES`` of its animal's module here (for a package of your own, of its
+module ``controllers``), under the class of the task. Where there are none, the task has none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gymnosoma.envs.core.control import Controller, TaskController
+from gymnosoma.envs.core.task import Task
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A controller against which learning on a task is measured.
+
+    Parameters
+    ----------
+    make : callable
+        The controller, from the task and, by keyword, those parameters that have ``bounds``.
+    env : dict
+        Arguments of the environment that it needs.
+    bounds : dict
+        Parameters of ``make`` that the benchmark searches for the best constants, each with (low, high). One
+        reference of a task has them; a task without is not searched.
+    """
+
+    make: Callable[..., Controller | TaskController]
+    env: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+References = dict[type[Task], dict[str, Reference]]
+"""Of an animal's tasks: references by name, the animal's own first, as ``baseline``."""
+
+
+def _module(task: type[Task]) -> Any:
+    """Module with the controllers of the animal in whose package a task stands, None where there is none."""
+    package = task.__module__.rpartition(".")[0]
+    ours, _, animal = package.rpartition(".")
+    name = f"{__name__}.{animal}" if ours == "gymnosoma.envs" else f"{package}.controllers"
+    if not package or importlib.util.find_spec(name) is None:
+        return None
+    return importlib.import_module(name)
+
+
+def references(task: type[Task]) -> dict[str, Reference]:
+    """References of a task by name; empty where it has none."""
+    return getattr(_module(task), "REFERENCES", {}).get(task, {})
+
+
+def steering(task: type[Task]) -> Any:
+    """Class ``Steering`` with which a person drives a task's animal, None where there is none."""
+    modules = map(_module, task.__mro__[: task.__mro__.index(Task)])
+    return next((module.Steering for module in modules if hasattr(module, "Steering")), None)

@@ -1,0 +1,340 @@
+"""Reference controllers of the lamprey: its spinal cord as a policy, steering by the brainstem, a travelling wave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.core.lanes import Stepper
+from gymnosoma.envs.lamprey.nerves import ISOLATED, cord_work, isolated_fields
+from gymnosoma.envs.lamprey.params import Cord, LampreyParams, table
+from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Sprint, Waypoints
+
+from . import Reference, References
+
+__all__ = [
+    "REFERENCES",
+    "LampreyCPG",
+    "SpeedControl",
+    "SteeredCPG",
+    "Steering",
+    "TravellingWave",
+    "WaypointSteering",
+]
+
+
+class LampreyCPG:
+    """The spinal cord as a policy: reads the edge cells, gives motoneuron drive, one cord per row.
+
+    In the loop of the model cord and body meet every 10 ms, here once a control period: at 50 Hz frequency and
+    speed differ by less than 2 %, at 20 Hz a quarter of the speed is lost.
+
+    Parameters
+    ----------
+    tonic : float
+        Level of excitation.
+    asymmetry : float
+        Added on the right, taken away on the left.
+    head_extra : float
+        Relative increase of the level in the head segments.
+    control_rate : float, Hz
+    kick : float
+        Excitation xi+ of the left EIN at the start, or if negative of the right: without it nothing begins.
+    cord : Cord, optional
+    """
+
+    reads: tuple[str, ...] = ("edge_cell",)
+    dt = 10e-3
+    """Step of the neurons, s."""
+
+    def __init__(
+        self,
+        tonic: float = 0.4,
+        asymmetry: float = 0.0,
+        head_extra: float | None = None,
+        control_rate: float = 50.0,
+        kick: float = 0.1,
+        cord: Cord | None = None,
+    ) -> None:
+        extra = table()["head_extra"] if head_extra is None else head_extra
+        self._brainstem = np.array([tonic, asymmetry, extra])
+        self.kick = kick
+        self._steps = round(1.0 / (control_rate * self.dt))
+        if abs(self._steps * control_rate * self.dt - 1.0) > 1e-6:
+            raise ValueError(f"control_rate must divide {1 / self.dt:g} Hz, got {control_rate!r}")
+        cord = Cord() if cord is None else cord
+        links = len(LampreyParams().length)
+        self._state = np.dtype(isolated_fields(links, cord.segments))
+        work = np.dtype(cord_work(links, cord.segments, len(cord.windows), max(max(w) for w in cord.windows)))
+        self._cord = cord.record()
+        self._stepper = Stepper(self._state, work, ISOLATED)
+        self.rows = np.zeros(0, self._state)
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Activity of the motoneurons (B, 2 n - 2), left and right, from ``edge_cell`` (B, ...) 1/m."""
+        if len(self.rows) != len(first):
+            self.rows = np.zeros(len(first), self._state)
+            first = np.ones(len(first), np.bool_)
+        fresh = np.zeros(1, self._state)
+        fresh["feedback"] = table()["feedback"]
+        fresh["segment_gain"] = fresh["cell_gain"] = 1.0
+        fresh["excitation"][:, 0, 0], fresh["excitation"][:, 1, 0] = max(self.kick, 0.0), max(-self.kick, 0.0)
+        self.rows[first] = fresh
+        for name, value in zip(("tonic", "asymmetry", "head_extra"), self.brainstem(t, signals, first).T, strict=True):
+            self.rows[name] = value
+        self.rows["edge"] = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
+        self._stepper.advance(self.rows, np.arange(len(self.rows)), self._cord, self._steps, self.dt)
+        return self.rows["output"].reshape(len(self.rows), -1).copy()
+
+    def brainstem(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Level, asymmetry and head extra of every row, (B, 3)."""
+        return np.tile(self._brainstem, (len(first), 1))
+
+
+class WaypointSteering:
+    """Proportional heading control over the drive of the brainstem.
+
+    Parameters
+    ----------
+    level : float
+        Tonic level.
+    gain : float, 1/rad
+        Asymmetry by bearing; the drive is raised on the side to turn to.
+    limit : float
+        Largest asymmetry.
+    goal : str
+        Signal with the way to go, along and to the left of the heading.
+    smoothing : float, s
+        The heading swings with the body; the bearing is averaged over this time.
+    control_rate : float, Hz
+    """
+
+    def __init__(
+        self,
+        level: float = 0.4,
+        gain: float = 0.25,
+        limit: float = 0.2,
+        goal: str = "target",
+        smoothing: float = 0.25,
+        control_rate: float = 20.0,
+    ) -> None:
+        self.level, self.gain, self.limit, self.goal = level, gain, limit, goal
+        self.reads: tuple[str, ...] = (goal,)
+        self._seen = np.zeros((0, max(round(smoothing * control_rate), 1), 2))
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Tonic level, asymmetry and head extra (B, 3)."""
+        way = signals[self.goal] / np.maximum(np.sqrt(np.sum(signals[self.goal] ** 2, 1, keepdims=True)), 1e-12)
+        if len(self._seen) != len(way):
+            self._seen = np.zeros((len(way), *self._seen.shape[1:]))
+            first = np.ones(len(way), np.bool_)
+        # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
+        self._seen = np.where(first[:, None, None], way[:, None], np.roll(self._seen, -1, 1))
+        self._seen[:, -1] = way
+        mean = self._seen.swapaxes(1, 2).copy().sum(2)
+        bearing = np.arctan2(mean[:, 1], mean[:, 0])
+        drive = np.empty((len(way), 3))
+        drive[:, 0] = self.level
+        drive[:, 1] = np.clip(-self.gain * bearing, -self.limit, self.limit)
+        drive[:, 2] = table()["head_extra"]
+        return drive
+
+
+class SteeredCPG(LampreyCPG):
+    """The spinal cord as a policy, steered: its brainstem is another controller.
+
+    Parameters
+    ----------
+    steering : Controller
+        Gives tonic level, asymmetry and head extra (B, 3).
+    control_rate : float, Hz
+    """
+
+    def __init__(self, steering: Controller, control_rate: float = 50.0) -> None:
+        super().__init__(control_rate=control_rate)
+        self.steering = steering
+        self.reads = (*LampreyCPG.reads, *steering.reads)
+
+    def brainstem(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Level, asymmetry and head extra of every row, (B, 3)."""
+        return self.steering.drive(t, signals, first)
+
+
+class SpeedControl(WaypointSteering):
+    """Steering, with a tonic level that follows the wanted speed: feed-forward, and the integrated error.
+
+    Parameters
+    ----------
+    integral : float, 1/m
+        Change of the level by the way that was lost.
+    gain, limit : float
+        Of the steering.
+    control_rate : float, Hz
+    """
+
+    def __init__(
+        self, integral: float = 0.3, gain: float = 0.5, limit: float = 0.3, control_rate: float = 20.0
+    ) -> None:
+        super().__init__(gain=gain, limit=limit, goal="direction", control_rate=control_rate)
+        self.reads = (*self.reads, "target_speed", "speed")
+        self.integral, self._control_rate = integral, control_rate
+        self._added = np.zeros(0)
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Tonic level, asymmetry and head extra (B, 3)."""
+        drive = super().drive(t, signals, first)
+        if len(self._added) != len(drive):
+            self._added = np.zeros(len(drive))
+        wanted, speed = signals["target_speed"][:, 0], signals["speed"][:, 0]
+        step = self.integral * (wanted - speed) / self._control_rate
+        self._added = np.clip(np.where(first, 0.0, self._added + step), -0.3, 0.3)
+        drive[:, 0] = np.clip(np.interp(wanted, *SPEEDS) + self._added, 0.12, 0.7)
+        return drive
+
+
+SPEEDS = (np.array([0.35, 0.447, 0.713, 0.84]), np.array([0.12, 0.15, 0.4, 0.7]))
+"""Speeds (m/s) that tonic levels give in still water."""
+
+
+class _Brainstem:
+    """Drive of the brainstem as somebody has set it."""
+
+    reads: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.tonic, self.asymmetry, self.head_extra = 0.4, 0.0, table()["head_extra"]
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Tonic level, asymmetry and head extra (B, 3)."""
+        return np.tile([self.tonic, self.asymmetry, self.head_extra], (len(first), 1))
+
+
+class Steering:
+    """The brainstem in the hands of a person; see `commands.play`."""
+
+    control_rate = 50.0
+    keys = (("left, right", "turn"), ("up, down", "faster, slower"), ("W, S", "more, less for the head"))
+    largest = BRAINSTEM["asymmetry"].high
+    """Asymmetry."""
+
+    def __init__(self, task: Any) -> None:
+        self.brainstem = _Brainstem()
+        self.parameters: dict[str, float] = {}
+        without_cord = task.actions == "motoneuron"
+        self._controller: Controller = SteeredCPG(self.brainstem, self.control_rate) if without_cord else self.brainstem
+        self.reads = self._controller.reads
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        b = self.brainstem
+        aim = self.largest * (("right" in held) - ("left" in held))
+        b.asymmetry += float(np.clip(aim - b.asymmetry, -dt, dt))
+        tonic = b.tonic + 0.2 * dt * (("up" in held) - ("down" in held))
+        head_extra = b.head_extra + 0.5 * dt * (("w" in held) - ("s" in held))
+        b.tonic = float(np.clip(tonic, BRAINSTEM["tonic"].low, BRAINSTEM["tonic"].high))
+        b.head_extra = float(np.clip(head_extra, BRAINSTEM["head_extra"].low, BRAINSTEM["head_extra"].high))
+
+    def press(self, key: str) -> None:
+        """Nothing happens at once."""
+
+    def state(self) -> str:
+        """Drive in words."""
+        b = self.brainstem
+        return f"level {b.tonic:.2f}, asymmetry {b.asymmetry:+.2f}, head + {100 * b.head_extra:.0f} %"
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Motoneurons (B, 2 n - 2) by a cord of its own, or the brainstem's drive (B, 3)."""
+        return self._controller.drive(t, signals, first)
+
+
+class TravellingWave:
+    """A sine wave of motoneuron activity that runs down the body, left and right in turn.
+
+    Parameters
+    ----------
+    amplitude : float
+    frequency : float, Hz
+    wavelength : float
+        In body lengths.
+    joints : int
+    """
+
+    reads: tuple[str, ...] = ()
+
+    def __init__(
+        self, amplitude: float = 1.0, frequency: float = 6.0, wavelength: float = 0.8, joints: int = 9
+    ) -> None:
+        self.amplitude, self.frequency = amplitude, frequency
+        self._place = np.arange(joints) / ((joints + 1) * wavelength)
+
+    def drive(
+        self, t: ArrayLike, signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Activity of the motoneurons (B, 2 joints), left and right, at times ``t`` (B,) s."""
+        wave = self.amplitude * np.sin(2 * np.pi * (self.frequency * np.asarray(t)[:, None] - self._place))
+        return np.concatenate([np.maximum(wave, 0.0), np.maximum(-wave, 0.0)], 1)
+
+
+def _cord(tonic: float) -> Reference:
+    return Reference(lambda task: LampreyCPG(tonic, control_rate=task.control_rate))
+
+
+def _wave(task: Any, amplitude: float = 1.0, frequency: float = 6.0, wavelength: float = 0.8) -> Controller:
+    return TravellingWave(amplitude, frequency, wavelength)
+
+
+def _slow_wave(task: Any, amplitude: float = 0.5, frequency: float = 3.0, wavelength: float = 1.0) -> Controller:
+    return TravellingWave(amplitude, frequency, wavelength)
+
+
+def _waypoints(task: Any, **steering: Any) -> Controller:
+    return WaypointSteering(**steering, control_rate=task.control_rate)
+
+
+def _escape(task: Any, level: float = 0.6, gain: float = 0.3, limit: float = 0.3) -> Controller:
+    steering = WaypointSteering(level, gain, limit, "direction", control_rate=task.control_rate)
+    return SteeredCPG(steering, task.control_rate)
+
+
+def _speed(task: Any, **control: Any) -> Controller:
+    return SpeedControl(**control, control_rate=task.control_rate)
+
+
+_WAVE = {"amplitude": (0.1, 1.0), "frequency": (1.0, 12.0), "wavelength": (0.4, 2.0)}
+_STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
+
+REFERENCES: References = {
+    Sprint: {
+        "baseline": _cord(0.7),
+        "cord": _cord(0.4),
+        "sine": Reference(_wave, bounds=_WAVE),
+        "best_sine": Reference(lambda task: TravellingWave(1.0, 11.4, 0.47)),
+    },
+    Economy: {
+        "baseline": _cord(0.15),
+        "cord": _cord(0.4),
+        "sine": Reference(_slow_wave, bounds=_WAVE),
+        "best_sine": Reference(lambda task: TravellingWave(0.3, 2.06, 0.93)),
+    },
+    Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING)},
+    Escape: {"baseline": Reference(_escape, bounds=_STEERING)},
+    Speed: {"baseline": Reference(_speed, bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)})},
+}

@@ -1,0 +1,236 @@
+"""Reference controllers of musculoskeletal models: constant patterns, reflexes, a pull in proportion to the error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
+from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE
+from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
+
+from . import Reference, References
+
+__all__ = ["REFERENCES", "ConstantDrive", "Pull", "Reflex", "SmithReflex", "Steering"]
+
+
+class ConstantDrive:
+    """The same drive (u,) always, such as a pattern of excitations."""
+
+    reads = ()
+
+    def __init__(self, pattern: NDArray[np.float64]) -> None:
+        self.pattern = pattern
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Drive (B, u)."""
+        return np.tile(self.pattern, (len(t), 1))
+
+
+class Pull:
+    """Drive each input in proportion to the error, as far as it moves the joint towards the goal.
+
+    Parameters
+    ----------
+    task : Pose
+    gain : float, 1/rad
+        Share of an input's range per error.
+    damping : float, s
+        Seconds by which the error is foreseen.
+    """
+
+    reads = ("error", "joint_rate")
+
+    def __init__(self, task: Pose, gain: float = 2.0, damping: float = 0.15) -> None:
+        self.gain, self.damping = gain, damping
+        self._joint, self._inputs = task.joint, task.inputs
+        self._effect = self._effects(task.animal, task.joint, *task.inputs)
+
+    @staticmethod
+    def _effects(animal: Neuromechanic, joint: int, low: float, high: float) -> NDArray[np.float64]:
+        """Acceleration of the joint by each input, the strongest 1."""
+        row, one = animal.rows(1), np.zeros(1, np.int64)
+        own = animal.model.arrays["activation"] >= 0
+
+        def acceleration(inputs: NDArray[np.float64]) -> float:
+            animal.reset(row, one, {"input": inputs})
+            animal.reset(row, one, {"input": inputs, "activation": row["excitation"][0][own]})
+            return float(animal.mechanics(row)["qdd"][joint])
+
+        size = animal.drive_size
+        still = acceleration(np.full(size, low))
+        effect = np.array([acceleration(low + (high - low) * 0.1 * side) - still for side in np.eye(size)])
+        return effect / max(float(np.abs(effect).max()), 1e-300)
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Inputs (B, u)."""
+        low, high = self._inputs
+        error = signals["error"][:, 0] - self.damping * signals["joint_rate"][:, self._joint]
+        share = np.clip(self.gain * error[:, None] * self._effect, 0.0, 1.0)
+        return low + (high - low) * share
+
+
+class Reflex:
+    """Torque of each hip by its own angle from the symmetric stance and its rate; Bunderson et al. (2012), 3.3.
+
+    What it reads is already late.
+
+    Parameters
+    ----------
+    stiffness : float, N m/rad
+    damping : float, N m s/rad
+    """
+
+    reads: tuple[str, ...] = ("stance", "hip_angle", "hip_rate")
+
+    def __init__(self, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
+        self.stiffness, self.damping = stiffness, damping
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Torques of left and right hip (B, 2), N m."""
+        stance, angle, rate = (signals[name] for name in Reflex.reads)
+        return reflex_torque(stance, angle, rate, self.stiffness, self.damping)
+
+
+class SmithReflex(Reflex):
+    """The reflex on what the body is predicted to be by now: a Smith predictor.
+
+    The standing figure itself is the forward model: from what is known of the past it is simulated over the delay with
+    the torques given since. The pulse of the ground is not known to it until it is felt.
+
+    Parameters
+    ----------
+    task : StandPulse
+    stiffness, damping : float
+        As of `Reflex`.
+    """
+
+    reads = (*Reflex.reads, "torso_angle", "torso_rate", "past_torque")
+
+    def __init__(self, task: StandPulse, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
+        super().__init__(stiffness, damping)
+        self.animal = Neuromechanic(standing(drive="torque"), task.animal.dt)
+        self.steps = round(1.0 / (task.control_rate * task.animal.dt))
+        self.late = round(DELAY / task.animal.dt)
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Torques of left and right hip (B, 2), N m."""
+        rows, ids = self.animal.rows(len(t)), np.arange(len(t))
+        self.animal.reset(rows, ids, {**self._body(signals), "pulse": [0.0, 0.0, 0.0]})
+        past = signals["past_torque"].reshape(len(t), -1, 2)
+        whole = past.shape[1] - 1
+        for j in range(whole + 1):
+            self.animal.advance(rows, ids, past[:, j], self.steps if j else self.late - whole * self.steps)
+        return super().drive(t, {**signals, "hip_angle": rows["q"][:, 3:], "hip_rate": rows["v"][:, 3:]}, first)
+
+    @staticmethod
+    def _body(signals: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """Joints and rates (B, 5) of a body that stands on its lower foot, which rests."""
+        each = np.arange(len(signals["stance"]))
+        hips = np.array([-0.5, 0.5]) * HIPS
+        turn, spin = signals["torso_angle"], signals["torso_rate"]
+        leg, swing = turn + signals["hip_angle"], spin + signals["hip_rate"]
+        below = hips * np.sin(turn) - LEG * np.cos(leg)
+        lower = np.argmin(below, 1)
+        # The feet turn about the hips' middle: velocities are those of their distances, turned.
+        aside = -hips * np.sin(turn) * spin + LEG * np.cos(leg) * swing
+        up = hips * np.cos(turn) * spin + LEG * np.sin(leg) * swing
+        q = [np.zeros_like(turn), -below[each, lower][:, None], turn, signals["hip_angle"]]
+        v = [-aside[each, lower][:, None], -up[each, lower][:, None], spin, signals["hip_rate"]]
+        return {"q": np.hstack(q), "v": np.hstack(v)}
+
+
+class Steering:
+    """The standing figure in the hands of a person, beside its reflexes; see `commands.play`."""
+
+    reads = Reflex.reads
+    control_rate = 100.0
+    pace = 1.0
+    """Time in which a key takes a gain through its range, s."""
+    push = 60.0
+    """Torque that a key adds to both hips, N m."""
+
+    def __init__(self, task: Any) -> None:
+        if not isinstance(task, StandPulse | StandGains):
+            raise ValueError(f"id must be of a task that can be steered by hand, got one of {type(task).__name__}")
+        self._torque = isinstance(task, StandPulse)
+        self.stiffness, self.damping, self.added = STIFFNESS, DAMPING, 0.0
+        self.parameters: dict[str, float] = {}
+        across = ("right, left", "push with the hips" if self._torque else "more, less damping")
+        self.keys = (("up, down", "stiffer, softer reflexes"), across, ("F", "ice or rubber"))
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        share, across = dt / self.pace, ("right" in held) - ("left" in held)
+        stiffest, strongest = StandGains.largest_stiffness, StandGains.largest_damping
+        up = ("up" in held) - ("down" in held)
+        self.stiffness = float(np.clip(self.stiffness + stiffest * share * up, 0, stiffest))
+        if self._torque:
+            self.added = self.push * across
+        else:
+            self.damping = float(np.clip(self.damping + strongest * share * across, 0, strongest))
+
+    def press(self, key: str) -> None:
+        """Make the ground slippery, or rough again."""
+        if key == "f":
+            self.parameters = {"friction": 1.0 if self.parameters.get("friction", 1.0) < 1.0 else 0.2}
+
+    def state(self) -> str:
+        """Drive in words."""
+        ice = ", on ice" if self.parameters.get("friction", 1.0) < 1.0 else ""
+        return f"{self.stiffness:.0f} N m/rad, {self.damping:.0f} N m s/rad{ice}"
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Torques (B, 2), N m, or what `StandGains` takes (B, 3)."""
+        if self._torque:
+            return self.added + Reflex(self.stiffness, self.damping).drive(t, signals, first)
+        return np.tile([0.0, self.stiffness, self.damping], (len(t), 1))
+
+
+def _least_stress(task: HindlimbHold, central: float = 0.0) -> Controller:
+    """Least-stress pattern, mixed with the central one: how much to stiffen."""
+    least = equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation
+    return ConstantDrive((1.0 - central) * least + central * task.pattern)
+
+
+def _reflex(task: StandPulse, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
+    return Reflex(stiffness, damping)
+
+
+def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
+    """Constant gains; the splay of the stance is the task's own."""
+    return ConstantDrive(np.array([0.0, stiffness, damping]))
+
+
+_GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
+
+REFERENCES: References = {
+    HindlimbHold: {
+        "baseline": Reference(lambda task: ConstantDrive(task.pattern)),
+        "least_stress": Reference(_least_stress, bounds={"central": (0.0, 1.0)}),
+        "most_stable": Reference(lambda task: ConstantDrive(most_stable(task.animal, POSTURE, reaction=PAW_FORCE))),
+    },
+    StandPulse: {
+        "baseline": Reference(_reflex, bounds=_GAINS),
+        "smith": Reference(SmithReflex),
+        "none": Reference(lambda task: Reflex(0.0, 0.0)),
+    },
+    StandGains: {"baseline": Reference(_gains, bounds=_GAINS)},
+    Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
+}

@@ -1,0 +1,453 @@
+"""Reference controllers of the vibrissa: whisks, taps, threshold detectors, a localiser, a PI hold, a shaped ramp."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.control import TaskController
+from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
+from gymnosoma.envs.whisker_chain.linear import modes
+from gymnosoma.envs.whisker_chain.params import table
+from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Detect, Hold, Localize, Tap, Whisk
+
+from . import Reference, References
+
+Signals = Mapping[str, NDArray[np.float64]]
+
+
+class StatefulController(ABC):
+    """Controller with memory per row, which ``first`` clears.
+
+    Parameters
+    ----------
+    control_rate : float, Hz
+    """
+
+    reads: tuple[str, ...] = ("base_angle", "base_rate")
+    memory: Mapping[str, float] = {}
+    """Names of what is remembered, and their values at the start of an episode."""
+
+    def __init__(self, control_rate: float = 250.0) -> None:
+        self.control_rate = control_rate
+        self._memory: dict[str, NDArray[np.float64]] = {}
+
+    def _run(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """What is decided in rows whose memory is cleared where they begin an episode."""
+        if any(len(value) != len(t) for value in self._memory.values()) or not self._memory:
+            self._memory = {name: np.full(len(t), start) for name, start in self.memory.items()}
+        kept = {name: np.where(first, start, self._memory[name]) for name, start in self.memory.items()}
+        self._memory = kept
+        # A signal of one number is (B,) of an animal and (B, 1) of an observation.
+        seen = {name: np.reshape(signals[name], (len(t), -1)) for name in self.reads}
+        return self._decide(t, {name: v[:, 0] if v.shape[1] == 1 else v for name, v in seen.items()}, kept)
+
+    @abstractmethod
+    def _decide(
+        self, t: NDArray[np.float64], seen: Signals, kept: dict[str, NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Angular acceleration of the base (B,), or with answers (B, nu); ``kept`` may be changed."""
+
+    def towards(self, seen: Signals, rate: NDArray[np.float64] | float, limit: float) -> NDArray[np.float64]:
+        """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
+        return np.clip((rate - seen["base_rate"]) * self.control_rate, -limit, limit)
+
+
+class BaseController(StatefulController):
+    """Turns the base in place."""
+
+    def drive(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Drive (B, 3) at times ``t`` (B,) s: angular acceleration of the base (rad/s^2); it stays in its place."""
+        drive = np.zeros((len(t), 3))
+        drive[:, 0] = self._run(t, signals, first)
+        return drive
+
+
+class AnsweringController(StatefulController):
+    """Turns the base in place, and gives the task's answers."""
+
+    def choose(self, t: NDArray[np.float64], fields: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Angular acceleration of the base (rad/s^2) at times ``t`` (B,) s, then answers, (B, action_size)."""
+        return self._run(t, fields, first)
+
+
+class SineWhisk(BaseController):
+    """The paper's free whisk: 8 Hz, 20 degrees peak to peak, from rest at its hind end.
+
+    Parameters
+    ----------
+    amplitude : float, rad
+        Half of the peak-to-peak angle.
+    frequency : float, Hz
+    middle : float, rad
+    control_rate : float, Hz
+
+    Examples
+    --------
+    Without an environment the drive is held for a control period, and the base starts where the sine does:
+
+    >>> from gymnosoma.agents.controllers.whisker_chain import SineWhisk
+    >>> from gymnosoma.envs import simulate
+    >>> from gymnosoma.envs.whisker_chain import Whisker
+    >>> whisk = SineWhisk(control_rate=250.0)
+    >>> run = simulate(Whisker(), whisk, 0.2, hold=1 / 250.0, start={"base_angle": -whisk.amplitude})
+    >>> print(run["base_angle"].max().round(2))
+    0.17
+    """
+
+    def __init__(
+        self,
+        amplitude: float | None = None,
+        frequency: float | None = None,
+        middle: float = 0.0,
+        control_rate: float = 250.0,
+    ) -> None:
+        super().__init__(control_rate)
+        self.amplitude = 0.5 * table()["whisk_amplitude"] if amplitude is None else amplitude
+        self.omega = 2 * np.pi * (table()["whisk_frequency"] if frequency is None else frequency)
+        self.middle = middle
+
+    def acceleration(self, t: NDArray[np.float64], seen: Signals) -> NDArray[np.float64]:
+        """Acceleration (B,) of the sine, held on its course."""
+        period, phase = 1.0 / self.control_rate, self.omega * t
+        now = self.omega * (t - 0.5 * period)
+        ahead = self.amplitude * self.omega**2 * np.cos(phase)
+        off = self.middle - self.amplitude * np.cos(now) - seen["base_angle"]
+        slow = self.amplitude * self.omega * np.sin(now) - seen["base_rate"]
+        return ahead + 60.0**2 * off + 120.0 * slow
+
+    def _decide(self, t, seen, kept):
+        return self.acceleration(t, seen)
+
+
+class HalfSineTap(BaseController):
+    """The paper's tap (Fig. 9): half a sine forwards, then held.
+
+    Parameters
+    ----------
+    reach : float, rad
+        Angle swept.
+    frequency : float, Hz
+    control_rate : float, Hz
+    """
+
+    def __init__(self, reach: float = 0.35, frequency: float = 8.0, control_rate: float = 250.0) -> None:
+        super().__init__(control_rate)
+        self.reach, self.omega = reach, 2 * np.pi * frequency
+
+    def _decide(self, t, seen, kept):
+        end = np.minimum(t + 0.5 / self.control_rate, np.pi / self.omega)
+        target = 0.5 * self.reach * self.omega * np.sin(self.omega * end)
+        return self.towards(seen, target, ACCELERATION)
+
+
+class Detector(AnsweringController):
+    """Whisks, and declares a touch when a signal passes a threshold in two periods on end.
+
+    Parameters
+    ----------
+    signal : {"axial", "moment"}
+        Fx below minus the threshold, or the size of M above it.
+    threshold : float, N or N m
+    whisk : SineWhisk
+    """
+
+    reads = ("base_wrench_mean", *SineWhisk.reads)
+    memory: Mapping[str, float] = {"passed": 0.0, "declared": 0.0}
+
+    def __init__(self, signal: str, threshold: float, whisk: SineWhisk) -> None:
+        super().__init__(whisk.control_rate)
+        self.signal, self.threshold, self.whisk = signal, threshold, whisk
+
+    def _decide(self, t, seen, kept):
+        moment, axial, _ = seen["base_wrench_mean"].T
+        size = -axial if self.signal == "axial" else np.abs(moment)
+        kept["passed"] = np.where(size > self.threshold, kept["passed"] + 1.0, 0.0)
+        kept["declared"] = np.maximum(kept["declared"], kept["passed"] >= 2.0)
+        declared = kept["declared"] > 0.0
+        # Once it is known, back off.
+        turn = np.where(declared, self.towards(seen, -4.0, 1000.0), self.whisk.acceleration(t, seen))
+        turn = np.where(declared & (seen["base_angle"] < -0.3), self.towards(seen, 0.0, 1000.0), turn)
+        return np.stack([turn, 2.0 * kept["declared"] - 1.0], 1)
+
+
+class Localizer(AnsweringController):
+    """Sweeps until Fx tells a touch, decelerates, waits, and solves the statics for the place.
+
+    The distance follows from M = s L (Fy cos d + Fx sin d), with d the angle pushed since the touch, and d
+    from M and the stiffness that the whisker has against a peg at s.
+
+    Parameters
+    ----------
+    speed : float, rad/s
+        Of the sweep.
+    threshold : float, N
+        A touch is Fx below minus this in two periods on end.
+    stop : float, rad
+        Angle over which the base decelerates.
+    wait : float, s
+        From the touch to the estimate; the wrench is averaged over its second half.
+    length : float, m
+        Of the whisker.
+    control_rate : float, Hz
+    """
+
+    reads = ("base_wrench_mean", "base_angle", "base_rate")
+    memory: Mapping[str, float] = {
+        "passed": 0.0,
+        "touch": np.inf,
+        "bearing": 0.1,
+        "place": 0.6,
+        "moment": 0.0,
+        "axial": 0.0,
+        "transverse": 0.0,
+    }
+
+    def __init__(
+        self,
+        speed: float = 1.745,
+        threshold: float = 1e-6,
+        stop: float = 0.07,
+        wait: float = 0.12,
+        length: float = 49e-3,
+        control_rate: float = 250.0,
+    ) -> None:
+        super().__init__(control_rate)
+        self.speed, self.threshold, self.stop, self.wait, self.length = speed, threshold, stop, wait, length
+        self._places = np.linspace(0.2, 0.95, 31)
+        push = np.deg2rad(2.0)
+        self._stiffness = np.array([_stiffness(place, push) for place in self._places])
+
+    def _decide(self, t, seen, kept):
+        wrench = dict(zip(("moment", "axial", "transverse"), seen["base_wrench_mean"].T, strict=True))
+        new = np.isinf(kept["touch"])
+        kept["passed"] = np.where(wrench["axial"] < -self.threshold, kept["passed"] + 1.0, 0.0)
+        touches = new & (kept["passed"] >= 2.0)
+        kept["touch"] = np.where(touches, t, kept["touch"])
+        kept["bearing"] = np.where(
+            touches, seen["base_angle"] - 2.0 / self.control_rate * seen["base_rate"], kept["bearing"]
+        )
+        since = t - kept["touch"]
+        averaging = (since > 0.5 * self.wait) & (since <= self.wait)
+        for name, value in wrench.items():
+            kept[name] = kept[name] + np.where(averaging, value, 0.0)
+        known = kept["transverse"] < 0.0
+        force = np.where(known, kept["transverse"], -1.0)
+        place = np.clip(kept["moment"] / (force * self.length), 0.2, 1.0)
+        samples = np.maximum(
+            np.floor(np.minimum(since, self.wait) * self.control_rate) - np.floor(0.5 * self.wait * self.control_rate),
+            1.0,
+        )
+        pushed = -kept["moment"] / samples / np.interp(place, self._places, self._stiffness)
+        force = force * np.cos(pushed) + np.where(known, kept["axial"], 0.0) * np.sin(pushed)
+        place = np.clip(kept["moment"] / (force * self.length), 0.2, 1.0)
+        kept["place"] = np.where(known, place, kept["place"])
+        kept["bearing"] = np.where(known & averaging, seen["base_angle"] - pushed, kept["bearing"])
+        brake = self.speed**2 / (2.0 * self.stop)
+        press = np.where(
+            np.isinf(kept["touch"]), self.towards(seen, self.speed, 1000.0), self.towards(seen, 0.0, brake)
+        )
+        back = self.towards(seen, np.where(seen["base_angle"] > -0.2, -2.0, 0.0), 500.0)
+        return np.stack([np.where(since > self.wait, back, press), kept["place"], kept["bearing"]], 1)
+
+
+def _stiffness(place: float, push: float) -> float:
+    """Moment (N m) a radian of push against a peg at ``place``, from the statics."""
+    length = WhiskerParams().length
+    return float(-quasi_static([0.0, push], [place * length, 0.0]).base_wrench[1, 0] / push)
+
+
+class Tapper(BaseController):
+    """Approaches at constant speed and retracts as soon as Fx tells a touch.
+
+    Parameters
+    ----------
+    speed : float, rad/s
+    threshold : float, N
+        On minus Fx.
+    control_rate : float, Hz
+    """
+
+    reads = ("base_wrench_mean", "base_angle", "base_rate")
+    memory: Mapping[str, float] = {"touched": 0.0}
+
+    def __init__(self, speed: float = 2.0, threshold: float = 0.8e-6, control_rate: float = 250.0) -> None:
+        super().__init__(control_rate)
+        self.speed, self.threshold = speed, threshold
+
+    def _decide(self, t, seen, kept):
+        kept["touched"] = np.maximum(kept["touched"], seen["base_wrench_mean"][:, 1] < -self.threshold)
+        approach = self.towards(seen, self.speed, 1000.0)
+        back = self.towards(seen, np.where(seen["base_angle"] > -0.3, -4.0, 0.0), ACCELERATION)
+        return np.where(kept["touched"] > 0.0, back, approach)
+
+
+class Holder(BaseController):
+    """PI control of M by the rate of the base, with limited acceleration.
+
+    Parameters
+    ----------
+    gain : float, rad/s per N m
+    integral : float, rad/s^2 per N m
+    limit : float, rad/s^2
+        Largest acceleration.
+    control_rate : float, Hz
+    """
+
+    reads = ("base_wrench_mean", "base_rate", "goal")
+    memory: Mapping[str, float] = {"sum": 0.0}
+
+    def __init__(
+        self, gain: float = 4e6, integral: float = 1e8, limit: float = 1500.0, control_rate: float = 250.0
+    ) -> None:
+        super().__init__(control_rate)
+        self.gain, self.integral, self.limit = gain, integral, limit
+
+    def _decide(self, t, seen, kept):
+        error = seen["base_wrench_mean"][:, 0] - seen["goal"]  # pressing on makes M more negative
+        kept["sum"] = np.clip(kept["sum"] + self.integral * error / self.control_rate, -3.0, 3.0)
+        wanted = np.clip(self.gain * error + kept["sum"], -5.0, 5.0)
+        return self.towards(seen, wanted, self.limit)
+
+
+class Ramp(BaseController):
+    """Turns the base to the goal as fast as it can without exciting the whisker.
+
+    Parameters
+    ----------
+    limit : float, rad/s^2
+        Largest acceleration of the unshaped ramp: half of the way forwards, half of it braking.
+    shaped : bool
+        Split the ramp in two, half a period of the whisker's first mode apart and in proportion to the mode's
+        decay, so that their vibrations cancel (a zero-vibration input shaper).
+    control_rate : float, Hz
+    """
+
+    reads = ("base_angle", "base_rate", "goal")
+    memory: Mapping[str, float] = {"goal": 0.0, "began": 0.0, "from": 0.0}
+
+    def __init__(self, limit: float = 1500.0, shaped: bool = True, control_rate: float = 250.0) -> None:
+        super().__init__(control_rate)
+        self.limit = limit
+        frequency, ratio = (value[0] for value in modes())
+        decay = np.exp(-np.pi * ratio / np.sqrt(1.0 - ratio**2))
+        self.pulses = (
+            ((1.0 / (1.0 + decay), 0.0), (decay / (1.0 + decay), 0.5 / frequency)) if shaped else ((1.0, 0.0),)
+        )
+
+    def _decide(self, t, seen, kept):
+        moved = seen["goal"] != kept["goal"]
+        kept["began"] = np.where(moved, t - 0.5 / self.control_rate, kept["began"])
+        kept["from"] = np.where(moved, seen["base_angle"], kept["from"])
+        kept["goal"] = np.where(moved, seen["goal"], kept["goal"])
+        way = kept["goal"] - kept["from"]
+        half = np.sqrt(np.abs(way) / self.limit)
+        end = t + 0.5 / self.control_rate - kept["began"]
+        angle, speed = np.zeros_like(t), np.zeros_like(t)
+        for share, delay in self.pulses:
+            u = np.clip((end - delay) / np.maximum(half, 1e-6), 0.0, 2.0)
+            angle = angle + share * way * np.where(u < 1.0, 0.5 * u * u, 1.0 - 0.5 * (2.0 - u) ** 2)
+            speed = speed + share * np.sign(way) * self.limit * half * np.minimum(u, 2.0 - u)
+        # Meet the planned rate at the period's end, and a little of what is missing in angle.
+        reached = seen["base_angle"] + 0.5 * (seen["base_rate"] + speed) / self.control_rate
+        return self.towards(seen, speed + 20.0 * (kept["from"] + angle - reached), ACCELERATION)
+
+
+class Steering:
+    """The base in the hands of a person, five times slower than life; see `commands.play`.
+
+    What a task wants to be answered moves within its range: the place of a peg by W and S and its bearing by A and
+    D, or by W and S the verdict, which is positive once there was a touch.
+    """
+
+    reads = ("base_rate",)
+    control_rate = 250.0
+    limit = 1000.0
+    """Angular acceleration of the base, rad/s^2."""
+    span = 0.4
+    """Time in which an answer goes through its range, s."""
+
+    def __init__(self, task: Any) -> None:
+        self.speed, self.turn = 2.0, 0
+        self.parameters: dict[str, float] = {}
+        self._ranges = {name: (field.low, field.high) for name, field in task.answers.items()}
+        self._pairs = dict(zip(self._ranges, (("w", "s"), ("a", "d")), strict=False))
+        # A verdict starts as no, a place in the middle.
+        self.answers = {
+            name: low if name == "verdict" else 0.5 * (low + high) for name, (low, high) in self._ranges.items()
+        }
+        self.keys = (
+            ("up, down", "turn the base"),
+            ("right, left", "turn faster, slower"),
+            *((f"{more}, {less}".upper(), f"{name}: more, less") for name, (more, less) in self._pairs.items()),
+        )
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        self.turn = ("up" in held) - ("down" in held)
+        self.speed *= np.exp(5.0 * dt * (("right" in held) - ("left" in held)))
+        self.speed = float(np.clip(self.speed, 0.2, RATE))
+        for name, (more, less) in self._pairs.items():
+            low, high = self._ranges[name]
+            step = (high - low) * dt / self.span * ((more in held) - (less in held))
+            self.answers[name] = float(np.clip(self.answers[name] + step, low, high))
+
+    def press(self, key: str) -> None:
+        """Nothing happens at once."""
+
+    def state(self) -> str:
+        """Drive in words."""
+        answers = "".join(f", {name} {value:+.2f}" for name, value in self.answers.items())
+        return f"{np.rad2deg(self.turn * self.speed):+.0f} of {np.rad2deg(self.speed):.0f} deg/s{answers}"
+
+    def choose(self, t: NDArray[np.float64], fields: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Angular acceleration of the base (rad/s^2), then answers, (B, action_size)."""
+        off = self.turn * self.speed - fields["base_rate"]
+        values = np.tile([0.0, *self.answers.values()], (len(t), 1))
+        values[:, :1] = np.clip(off * self.control_rate, -self.limit, self.limit)
+        return values
+
+
+def _axial_detector(task: Any, threshold: float = 0.7e-6, amplitude: float = 0.35, **whisk: float) -> TaskController:
+    return Detector("axial", threshold, SineWhisk(amplitude, control_rate=task.control_rate, **whisk))
+
+
+def _moment_detector(task: Any) -> TaskController:
+    return Detector("moment", 0.16e-6, SineWhisk(0.35, control_rate=task.control_rate))
+
+
+def _for_task(kind: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
+    """Maker of controllers of a ``kind`` with the control rate of their task."""
+    return lambda task, **values: kind(control_rate=task.control_rate, **constants, **values)
+
+
+REFERENCES: References = {
+    Localize: {
+        "baseline": Reference(
+            _for_task(Localizer),
+            bounds={"speed": (1.0, 10.0), "threshold": (0.6e-6, 2e-6), "stop": (0.02, 0.1), "wait": (0.03, 0.15)},
+        ),
+        "quick": Reference(_for_task(Localizer, speed=4.0, stop=0.05, wait=0.06)),
+    },
+    Detect: {
+        "baseline": Reference(
+            _axial_detector,
+            bounds={"threshold": (0.4e-6, 3e-6), "amplitude": (0.2, 0.5), "frequency": (2.0, 20.0)},
+        ),
+        "moment": Reference(_moment_detector),
+    },
+    Tap: {
+        "baseline": Reference(_for_task(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
+        "half_sine": Reference(_for_task(HalfSineTap, reach=0.62, frequency=4.0)),
+    },
+    Hold: {"baseline": Reference(_for_task(Holder), bounds={"gain": (5e5, 1e7), "integral": (0.0, 3e8)})},
+    Whisk: {
+        "baseline": Reference(_for_task(Ramp), bounds={"limit": (300.0, 3000.0)}),
+        "unshaped": Reference(_for_task(Ramp, shaped=False)),
+        "whisk": Reference(_for_task(SineWhisk)),
+    },
+}

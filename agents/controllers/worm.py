@@ -1,0 +1,179 @@
+"""Reference controllers of the worm: waves with the right constants, steering, recorded kymograms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
+from gymnosoma.envs.worm.params import WormParams, table
+from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim
+
+from . import Reference, References
+
+__all__ = ["REFERENCES", "KymogramPlayback", "MediumSine", "SineKymogram", "SteeredSine", "Steering"]
+
+
+class MediumSine:
+    """The wave that suits the medium, seen in the field ``sigma``: between the paper's two settings."""
+
+    reads = ("sigma",)
+
+    def __init__(self, n_joints: int = 24) -> None:
+        self._place = np.arange(n_joints) / (n_joints - 1)
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        w, sigma = table(), signals["sigma"][:, 0]
+        wavenumber = (1 - sigma) * w["water_wavenumber"] + sigma * w["agar_wavenumber"]
+        period = (1 - sigma) * w["water_period"] + sigma * w["agar_period"]
+        phase = wavenumber[:, None] * self._place - (t / period)[:, None]
+        return (w["wave_amplitude"] * np.minimum(t / period, 1.0))[:, None] * np.cos(2 * np.pi * phase)
+
+
+class SteeredSine:
+    """Proportional steering: the wave with a bias in proportion to the bearing of ``target``.
+
+    Parameters
+    ----------
+    wave : SineKymogram
+    gain : float
+        Bias in rad per rad of bearing.
+    limit : float, rad
+        Largest bias.
+    smoothing : float, s
+        The bearing swings with the head; it is averaged over this time.
+    control_rate : float, Hz
+    """
+
+    reads = ("target",)
+
+    def __init__(
+        self,
+        wave: SineKymogram,
+        gain: float = 0.1,
+        limit: float = 0.15,
+        smoothing: float = 1.6,
+        control_rate: float = 20.0,
+    ) -> None:
+        self.wave, self.gain, self.limit = wave, gain, limit
+        self._keep = np.exp(-1.0 / (smoothing * control_rate))
+        self._target = np.zeros((0, 2))
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
+        seen = signals["target"] / np.maximum(np.linalg.norm(signals["target"], axis=1, keepdims=True), 1e-12)
+        if len(self._target) != len(t):
+            self._target = seen
+        mixed = self._keep * self._target + (1 - self._keep) * seen
+        self._target = np.where(first[:, None], seen, mixed)
+        bearing = np.arctan2(self._target[:, 1], self._target[:, 0])
+        # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
+        bias = np.clip(-self.gain * bearing, -self.limit, self.limit)
+        return self.wave.drive(t, signals, first) + bias[:, None]
+
+
+class Steering:
+    """The paper's wave in the hands of a person; see `commands.play`."""
+
+    reads = ()
+    control_rate = 40.0
+    keys = (
+        ("left, right", "bend, and so turn"),
+        ("up, down", "faster, slower"),
+        ("W, S", "bend more, less"),
+        ("B", "backwards, forwards"),
+        ("M", "another medium"),
+    )
+    media = ((0.0, 1.0), (1.0, 1.0), (1.0, 0.01))
+    """Medium index and factor of the friction: water, agar, agar / 100."""
+    largest = 0.1
+    """Bias, rad."""
+
+    def __init__(self, task: Any) -> None:
+        self._place = np.arange(task.animal.drive_size) / (task.animal.drive_size - 1)
+        self._medium = self.media.index((task.sigma, task.friction_scale))
+        self._phase = self.bias = 0.0
+        self._sense = 1.0
+        self.parameters: dict[str, float] = {}
+        self._suit(task.sigma)
+
+    def _suit(self, sigma: float) -> None:
+        wave = SineKymogram.for_medium(sigma)
+        self.amplitude, self.wavenumber, self.frequency = wave.amplitude, wave.wavenumber, 1.0 / wave.period
+
+    def hold(self, held: Set[str], dt: float) -> None:
+        """Keys in ``held`` are down for ``dt`` s."""
+        aim = self.largest * (("right" in held) - ("left" in held))
+        self.bias += float(np.clip(aim - self.bias, -0.5 * dt, 0.5 * dt))
+        self.frequency *= np.exp(dt * (("up" in held) - ("down" in held)))
+        self.frequency = float(np.clip(self.frequency, 0.1, 5.0))
+        self.amplitude = float(np.clip(self.amplitude + 0.4 * dt * (("w" in held) - ("s" in held)), 0.0, 0.9))
+        self._phase += self._sense * self.frequency * dt
+
+    def press(self, key: str) -> None:
+        """Turn the wave round, or change the medium and go on with the wave that suits it."""
+        if key == "b":
+            self._sense = -self._sense
+        elif key == "m":
+            self._medium = (self._medium + 1) % len(self.media)
+            sigma, scale = self.media[self._medium]
+            params = WormParams.in_medium(sigma, scale)
+            self.parameters = {name: getattr(params, name) for name in ("friction_perpendicular", "friction_parallel")}
+            self._suit(sigma)
+
+    def state(self) -> str:
+        """Wave in words."""
+        way = "forwards" if self._sense > 0 else "backwards"
+        return f"{way}, {self.frequency:.2f} Hz, ± {self.amplitude:.2f} rad, bias {self.bias:+.2f} rad"
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        wave = np.cos(2 * np.pi * (self.wavenumber * self._place - self._phase))
+        return (self.amplitude * np.minimum(t * self.frequency, 1.0))[:, None] * wave + self.bias
+
+
+_WAVE = {"amplitude": (0.1, 0.9), "wavenumber": (0.3, 2.5), "period": (0.15, 2.5)}
+
+
+def _wave(task: Any, **wave: float) -> SineKymogram:
+    return SineKymogram.for_medium(task.sigma, n_joints=task.animal.drive_size, **wave)
+
+
+def _steered(task: Any, gain: float = 0.1, **wave: float) -> Controller:
+    return SteeredSine(_wave(task, **wave), gain, control_rate=task.control_rate)
+
+
+def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> Controller:
+    recorded = task.reference()
+    return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
+
+
+REFERENCES: References = {
+    Crawl: {
+        "baseline": Reference(_wave, bounds=_WAVE),
+        "best_sine": Reference(lambda task: _wave(task, amplitude=0.9, wavenumber=1.6, period=0.65)),
+    },
+    Swim: {
+        "baseline": Reference(_wave, bounds=_WAVE),
+        "best_sine": Reference(lambda task: _wave(task, amplitude=0.9, wavenumber=0.65, period=0.25)),
+    },
+    Medium: {
+        "baseline": Reference(lambda task: MediumSine(task.animal.drive_size), {"observe_medium": True}),
+        "agar_sine": Reference(_wave, bounds=_WAVE),
+    },
+    Reach: {"baseline": Reference(_steered, bounds={"gain": (0.02, 0.3), **_WAVE})},
+    Escape: {"baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.5, 3.0)})},
+    Follow: {"baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.8, 1.2)})},
+}

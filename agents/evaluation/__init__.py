@@ -1,0 +1,1 @@
+"""What measures: policies by name, rollouts, the benchmark."""

@@ -1,0 +1,256 @@
+"""Compares chance, the animals' own controllers, the best constant parameters and trained policies."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+import gymnosoma
+
+from ..agent import Agent
+from .policies import Policy, evaluate, find_policy, full_id, reference_policy, references_of, shipped, task_of
+from .rollout import rollout
+
+CONSTANT = "best constant"
+"""Name of the policy that the benchmark searches itself."""
+
+POLICIES = ("random", "baseline", CONSTANT, "trained")
+
+
+class _Each:
+    """Row i is played by agent i."""
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self._agents = agents
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions."""
+        rows = (slice(i, i + 1) for i in range(len(first)))
+        return np.concatenate(
+            [agent.act(observations[row], first[row]) for agent, row in zip(self._agents, rows, strict=True)]
+        )
+
+
+def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str, float], Policy] | None:
+    """Find the best constant parameters of the reference of an id that has bounds, by differential evolution.
+
+    Parameters
+    ----------
+    env_id : str
+    generations : int
+        Of 8 candidates per parameter, all played side by side, each in four episodes.
+    seed : int
+
+    Returns
+    -------
+    parameters, policy
+        None where the id has no such reference.
+    """
+    from scipy.optimize import differential_evolution
+
+    found = next((reference for reference in references_of(env_id).values() if reference.bounds), None)
+    if found is None:
+        return None
+    reference, bounds = found, found.bounds
+    score = task_of(env_id).score
+    episodes = 4
+
+    def loss(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+        vectors = np.atleast_2d(candidates.T)
+        envs: Any = gymnasium.make_vec(env_id, num_envs=len(vectors) * episodes, **reference.env)
+        agents = [
+            reference_policy(CONSTANT, reference, **dict(zip(bounds, vector, strict=True))).make(envs)
+            for vector in vectors
+            for _ in range(episodes)
+        ]
+        seeds = [seed + k for _ in vectors for k in range(episodes)]
+        result = rollout(envs, _Each(agents), seed=seeds)
+        values = result.score(score.name)
+        return -values.reshape(-1, episodes).mean(1)
+
+    best = differential_evolution(
+        loss,
+        list(bounds.values()),
+        maxiter=generations,
+        popsize=8,
+        seed=seed,
+        polish=False,
+        updating="deferred",
+        vectorized=True,
+    )
+    parameters = {name: float(value) for name, value in zip(bounds, best.x, strict=True)}
+    return parameters, reference_policy(CONSTANT, reference, **parameters)
+
+
+def interval(values: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
+    """Bootstrap interval (95%) of the mean."""
+    from scipy.stats import bootstrap
+
+    if len(values) < 2 or np.ptp(values) == 0:
+        return float(values.mean()), float(values.mean())
+    low, high = bootstrap((values,), np.mean, method="percentile", rng=np.random.default_rng(seed)).confidence_interval
+    return float(low), float(high)
+
+
+def benchmark(
+    ids: Sequence[str],
+    policies: Sequence[str] = POLICIES,
+    episodes: int = 64,
+    seed: int = 0,
+    watch: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Measure policies on ids.
+
+    Parameters
+    ----------
+    ids : list of str
+    policies : list of str
+        As for ``evaluate``, and ``best constant``: found by a search of its own. ``random`` and
+        ``baseline`` are always among them, as the score is normalised by these. An id is measured without what it
+        does not have: references, something to search, a trained policy.
+    episodes : int
+        Seeds per policy.
+    seed : int
+        Of the first episode.
+    watch : callable
+        Told what is being measured.
+
+    Returns
+    -------
+    dict
+        Ready for JSON: settings, versions and for each id the scores of every episode, their mean,
+        interval, and normalised mean.
+    """
+    results: dict[str, Any] = {}
+    chosen = list(dict.fromkeys(["random", "baseline", *policies]))
+    for env_id in ids:
+        score = task_of(env_id).score
+        table: dict[str, Any] = {}
+        own = references_of(env_id)
+        for name in chosen:
+            absent = {"trained": not shipped(env_id).is_dir(), "baseline": "baseline" not in own}
+            if absent.get(name):
+                continue
+            watch(f"{env_id.split('/')[1]}: {name}")
+            parameters = None
+            if name == CONSTANT:
+                found = search(env_id, seed=seed + 1000)
+                if found is None:
+                    continue
+                parameters, policy = found
+            else:
+                policy = find_policy(env_id, name, seed)
+            played = evaluate(env_id, policy, episodes, seed)
+            values = played.score(score.name) * score.factor
+            table[name] = {
+                "mean": float(values.mean()),
+                "interval": interval(values),
+                "failed": sum(reason is not None for reason in played.failures) / episodes,
+                "episodes": [float(f"{value:.6g}") for value in values],
+            }
+            if parameters is not None:
+                table[name]["parameters"] = parameters
+        results[env_id] = {"score": score.name, "unit": score.unit, **_normalise(table)}
+    return {
+        "settings": {"ids": list(ids), "policies": chosen, "episodes": episodes, "seed": seed},
+        "versions": {"gymnosoma": gymnosoma.__version__, "gymnasium": gymnasium.__version__, "numpy": np.__version__},
+        "results": results,
+    }
+
+
+def _normalise(table: dict[str, Any]) -> dict[str, Any]:
+    """Scale so that chance is 0 and the animal's controller 1, where they differ by over 3 standard errors."""
+    start = table["random"]["mean"]
+    if "baseline" not in table:
+        return {"normalised": False, "policies": {n: entry | {"normalised": None} for n, entry in table.items()}}
+    chance, own = (np.array(table[name]["episodes"]) for name in ("random", "baseline"))
+    apart = table["baseline"]["mean"] - start
+    error = np.sqrt(chance.var(ddof=1) / len(chance) + own.var(ddof=1) / len(own)) if len(own) > 1 else np.inf
+    normalised = bool(abs(apart) > 3 * error)
+    for entry in table.values():
+        entry["normalised"] = (entry["mean"] - start) / apart if normalised else None
+    return {"normalised": normalised, "policies": table}
+
+
+def rerun(path: Path, watch: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Run the benchmark of a JSON file again, with its settings.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no benchmark.
+    """
+    try:
+        settings = json.loads(path.read_text())["settings"]
+        arguments = {name: settings[name] for name in ("ids", "policies", "episodes", "seed")}
+        arguments["ids"] = [full_id(name) for name in arguments["ids"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{str(path)!r} holds no benchmark: {type(error).__name__}: {error}") from None
+    return benchmark(**arguments, watch=watch)
+
+
+def show(results: dict[str, Any]) -> None:
+    """Print a benchmark as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{results['settings']['episodes']} episodes each, 95% bootstrap intervals")
+    for column in ("id", "score", *results["settings"]["policies"]):
+        table.add_column(column, justify="left" if column in ("id", "score") else "right")
+    for env_id, result in results["results"].items():
+        cells = []
+        for name in results["settings"]["policies"]:
+            entry = result["policies"].get(name)
+            if entry is None:
+                cells.append("")
+                continue
+            low, high = entry["interval"]
+            scaled = "" if entry["normalised"] is None else f"\n[bold]{_two(entry['normalised'])}[/]"
+            failed = f"\n{entry['failed']:.0%} failed" if entry["failed"] else ""
+            cells.append(f"{entry['mean']:.3g} [{low:.3g}, {high:.3g}]".replace("[", r"\[", 1) + scaled + failed)
+        unit = "" if result["unit"] == "1" else f", {result['unit']}"
+        table.add_row(env_id.split("/")[1], result["score"].replace("is_", "") + unit, *cells, end_section=True)
+    Console(width=130).print(table)
+
+
+def _two(value: float) -> str:
+    """Two decimals, without the sign of a zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Draw a benchmark as bars of normalised scores (raw where it is not normalised)."""
+    from matplotlib.figure import Figure
+
+    palette = ["0.75", "tab:blue", "tab:cyan", "tab:orange", "tab:green", "tab:red", "tab:purple"]
+    colours = dict(zip(results["settings"]["policies"], itertools.cycle(palette), strict=False))
+    count = len(results["results"])
+    columns = min(count, 3)
+    lines = -(-count // columns)
+    figure = Figure(figsize=(4 * columns, 2.9 * lines), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(lines, columns, squeeze=False)).ravel()
+    for plot, (env_id, result) in zip(axes, results["results"].items(), strict=False):
+        names, entries = list(result["policies"]), result["policies"].values()
+        means = np.array([entry["mean"] for entry in entries])
+        spread = np.abs(np.array([entry["interval"] for entry in entries]).T - means)
+        plot.bar(names, means, yerr=spread, color=[colours[name] for name in names])
+        for k, entry in enumerate(entries):
+            if entry["normalised"] is not None:
+                plot.annotate(
+                    _two(entry["normalised"]), (k, max(means[k], 0)), (0, 3), textcoords="offset points", ha="center"
+                )
+        unit = "" if result["unit"] == "1" else f" [{result['unit']}]"
+        plot.set(title=env_id.split("/")[1], ylabel=result["score"].replace("is_", "") + unit)
+        plot.tick_params(axis="x", labelrotation=20)
+        plot.spines[["top", "right"]].set_visible(False)
+        plot.axhline(0, color="0.3", linewidth=0.8)
+    for plot in axes[count:]:
+        plot.remove()
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,178 @@
+"""Finds environments and policies by name or path, and measures policies."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from gymnosoma.envs.core.simulation import load_task
+from gymnosoma.envs.core.task import Task
+
+from ..agent import Agent, ConstantAgent, ControllerAgent, RandomAgent, TrainedAgent
+from ..controllers import Reference, references
+from .rollout import Episodes, rollout
+
+
+def all_ids() -> list[str]:
+    """Ids that this package can train and measure: the catalogue's, and those registered beside them."""
+    return [key for key in gymnasium.registry if key.startswith("gymnosoma/")]
+
+
+def full_id(name: str) -> str:
+    """Complete an id: ``WormSwim-v0`` means ``gymnosoma/WormSwim-v0``.
+
+    Raises
+    ------
+    ValueError
+        If no such environment is registered by this package.
+    """
+    full = name if "/" in name else f"gymnosoma/{name}"
+    if full not in all_ids():
+        raise ValueError(f"id must be one of {', '.join(sorted(all_ids()))}, got {name!r}")
+    return full
+
+
+def task_class(env_id: str) -> type[Task]:
+    """Class of an id's task."""
+    return load_task(gymnasium.spec(env_id).kwargs["task"])
+
+
+def references_of(env_id: str) -> dict[str, Reference]:
+    """References of an id by name, the animal's own controller first; empty where it has none."""
+    return references(task_class(env_id))
+
+
+@dataclass
+class Policy:
+    """An agent to be made for an environment, and how that environment must be made for it.
+
+    Parameters
+    ----------
+    name : str
+    make : callable
+        Agent from a vector environment.
+    env : dict
+        Arguments of the environment.
+    """
+
+    name: str
+    make: Callable[[Any], Agent]
+    env: dict[str, Any] = field(default_factory=dict)
+
+
+def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
+    """Find a policy.
+
+    Parameters
+    ----------
+    env_id : str
+    name : str
+        ``random``, the name of a reference controller such as ``baseline``, ``trained`` for the policy
+        that comes with the package, or the path of a run folder or of a ``policy.zip`` with its
+        ``config.json`` beside it.
+    seed : int
+        Of the random policy.
+
+    Raises
+    ------
+    ValueError
+        If there is no such policy, or it was trained for another id.
+    """
+    own = references_of(env_id)
+    if name == "random":
+        return Policy(name, lambda envs: RandomAgent(envs.task.action_size, seed))
+    if name in own:
+        return reference_policy(name, own[name])
+    path = shipped(env_id) if name == "trained" else Path(name)
+    folder = path if path.is_dir() else path.parent
+    file = path / "policy.zip" if path.is_dir() else path
+    if not file.is_file():
+        raise ValueError(
+            f"policy must be {', '.join(['random', *own])}, trained, a run folder or a policy.zip, got {name!r}"
+        )
+    config = read_config(folder)
+    if config["id"] != env_id:
+        raise ValueError(f"policy {name!r} was trained for {config['id']}, not for {env_id}")
+    return Policy(
+        "trained" if name == "trained" else folder.name,
+        lambda envs: TrainedAgent(file, config["algorithm"].upper(), envs),
+        dict(config["env"]),
+    )
+
+
+def reference_policy(name: str, reference: Reference, **parameters: float) -> Policy:
+    """A reference as a policy, with other parameters than its own."""
+
+    def make(envs: Any) -> Agent:
+        if envs.task.actions == "residual":  # it is in the environment already
+            return ConstantAgent(np.zeros(envs.task.action_size, np.float32))
+        return ControllerAgent(reference.make(envs.task, **parameters), envs.task)
+
+    return Policy(name, make, dict(reference.env))
+
+
+def shipped(env_id: str) -> Path:
+    """Folder of the trained policy that comes with the package; there may be none."""
+    return Path(str(resources.files("gymnosoma.assets").joinpath("policies", env_id.split("/")[1])))
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Configuration of a run folder."""
+    try:
+        config = json.loads((folder / "config.json").read_text())
+        if not (isinstance(config, dict) and isinstance(config.get("env"), dict)):
+            raise ValueError("it must hold id, algorithm and env")
+        return {key: config[key] for key in ("id", "algorithm", "env")} | config
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"run folder {str(folder)!r} has no usable config.json: {error}") from None
+
+
+def evaluate(
+    env_id: str,
+    policy: Policy,
+    episodes: int = 64,
+    seed: int = 0,
+    watch: Callable[[int], None] | None = None,
+    options: Mapping[str, float] | None = None,
+    **env: Any,
+) -> Episodes:
+    """Play a policy: one episode in each of ``episodes`` rows, row i seeded ``seed + i``, with reset ``options``."""
+    envs = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
+    try:
+        return rollout(envs, policy.make(envs), seed=seed, options=dict(options or {}), watch=watch)
+    finally:
+        envs.close()
+
+
+def task_of(env_id: str, **env: Any) -> Task:
+    """The task of an id."""
+    made: Any = gymnasium.make_vec(env_id, num_envs=1, **env)
+    return made.task
+
+
+def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
+    """Figures of an evaluation, ready for JSON."""
+    score = task_of(env_id, **policy.env).score
+    values = result.score(score.name) * score.factor
+    failures = Counter(reason for reason in result.failures if reason)
+    return {
+        "id": env_id,
+        "policy": policy.name,
+        "episodes": len(result.returns),
+        "score": score.name,
+        "unit": score.unit,
+        "score_mean": float(values.mean()),
+        "score_sd": float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+        "return_mean": float(result.returns.mean()),
+        "return_sd": float(result.returns.std(ddof=1)) if len(values) > 1 else 0.0,
+        "length_mean": float(result.lengths.mean()),
+        "failures": dict(failures),
+    }

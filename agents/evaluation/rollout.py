@@ -1,0 +1,96 @@
+"""Plays agents in environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from ..agent import Agent
+
+
+@dataclass
+class Episodes:
+    """Outcome of one episode per row.
+
+    Parameters
+    ----------
+    returns : (B,) float
+        Sums of rewards.
+    lengths : (B,) int
+        Steps.
+    failures : list
+        Reason for which each episode failed, None if it did not.
+    info : dict
+        Each physical quantity of the last step, (B, ...).
+    """
+
+    returns: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    failures: list[str | None]
+    info: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def score(self, name: str) -> NDArray[np.float64]:
+        """Final values (B,) of an info key, 0 for an episode that failed; or the returns for ``"return"``."""
+        if name == "return":
+            return self.returns
+        return np.where([reason is None for reason in self.failures], np.asarray(self.info[name], float), 0.0)
+
+
+def rollout(
+    envs: VectorEnv,
+    agent: Agent,
+    seed: int | Sequence[int] | None = None,
+    options: dict[str, Any] | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Episodes:
+    """Play one episode in every row of a vector environment.
+
+    Parameters
+    ----------
+    envs : VectorEnv
+        With autoreset mode NEXT_STEP or SAME_STEP, and a time limit.
+    agent : Agent
+    seed : int or list of int, optional
+        An int seeds row i with ``seed + i``; so the result of a row does not depend on how many there are.
+    options : dict, optional
+        Of the reset.
+    watch : callable, optional
+        Told the number of episodes that have ended, after every step.
+
+    Raises
+    ------
+    ValueError
+        If the autoreset mode is DISABLED: then ended rows cannot be stepped on.
+    """
+    mode = envs.metadata.get("autoreset_mode")
+    if mode is AutoresetMode.DISABLED:
+        raise ValueError(f"autoreset_mode must be NEXT_STEP or SAME_STEP, got {mode!r}")
+    observations, _ = envs.reset(seed=seed, options=options)  # type: ignore[arg-type]
+    count = envs.num_envs
+    result = Episodes(np.zeros(count), np.zeros(count, np.int64), [None] * count)
+    running, first = np.ones(count, np.bool_), np.ones(count, np.bool_)
+    done = np.zeros(count, np.bool_)
+    while running.any():
+        observations, rewards, terminated, truncated, infos = envs.step(agent.act(observations, first))
+        first = done if mode is AutoresetMode.NEXT_STEP else terminated | truncated
+        done = terminated | truncated
+        result.returns[running] += rewards[running]
+        result.lengths[running] += 1
+        ended = running & done
+        if ended.any():
+            final = infos.get("final_info", infos)
+            for name, value in final.items():
+                if name == "failure":
+                    for i in np.flatnonzero(ended):
+                        result.failures[i] = value[i]
+                elif not name.startswith("_") and isinstance(value, np.ndarray):
+                    result.info.setdefault(name, np.zeros_like(value))[ended] = value[ended]
+            running &= ~done
+        if watch is not None:
+            watch(int(count - running.sum()))
+    return result

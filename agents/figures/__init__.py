@@ -1,0 +1,1 @@
+"""The papers' figures, drawn from our own simulations: a module for each animal."""

@@ -1,0 +1,97 @@
+"""Lets stable-baselines3 train on a Gymnasium vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+
+
+class SB3VecEnv(VecEnv):
+    """A Gymnasium vector environment with autoreset mode SAME_STEP as an SB3 ``VecEnv``.
+
+    Infos hold the last physical quantities of an episode when it ends; ``terminal_observation`` is a
+    copy, and ``TimeLimit.truncated`` is set, so that SB3 bootstraps the value of truncated episodes.
+
+    Parameters
+    ----------
+    envs : VectorEnv
+
+    Raises
+    ------
+    ValueError
+        For another autoreset mode.
+    """
+
+    def __init__(self, envs: VectorEnv) -> None:
+        mode = envs.metadata.get("autoreset_mode")
+        if mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(f"autoreset_mode must be AutoresetMode.SAME_STEP, got {mode!r}")
+        self.envs = envs
+        self.render_mode = envs.render_mode
+        self._actions: Any = None
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    def reset(self) -> VecEnvObs:
+        """Reset all rows with the seeds given to ``seed``."""
+        seeds: Any = None if all(s is None for s in self._seeds) else self._seeds
+        if any(self._options) and not all(options == self._options[0] for options in self._options):
+            raise ValueError(f"options must be the same for all rows, got {self._options!r}")
+        observations, infos = self.envs.reset(seed=seeds, options=self._options[0] or None)
+        self.reset_infos = [_row(infos, i) for i in range(self.num_envs)]
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Keep the actions."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Step all rows."""
+        observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
+        done = terminated | truncated
+        rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(done).tolist():
+            rows[i] = _row(infos["final_info"], i)
+            rows[i]["terminal_observation"] = np.array(infos["final_obs"][i])
+            rows[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
+        return observations, rewards.astype(np.float32), done, rows
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.envs.close()
+
+    def get_images(self) -> Sequence[np.ndarray | None]:
+        """Frames of the rows."""
+        frames: Any = self.envs.render()
+        return list(frames) if frames is not None else [None] * self.num_envs
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Attribute of the vector environment, once per row."""
+        return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the vector environment, which all rows share."""
+        if len(list(self._get_indices(indices))) != self.num_envs:
+            raise ValueError(f"indices must be all rows: they share {attr_name!r}; got {indices!r}")
+        setattr(self.envs, attr_name, value)
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        """Call a method of the vector environment, once for all rows."""
+        result = getattr(self.envs, method_name)(*method_args, **method_kwargs)
+        return [result] * len(list(self._get_indices(indices)))
+
+    def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: Any = None) -> list[bool]:
+        """Rows have no wrappers of their own."""
+        return [False] * len(list(self._get_indices(indices)))
+
+
+def _row(infos: dict[str, Any], i: int) -> dict[str, Any]:
+    """Info of row ``i``, out of Gymnasium's arrays with masks."""
+    return {k: v[i] for k, v in infos.items() if not k.startswith("_") and infos[f"_{k}"][i]}

@@ -1,0 +1,238 @@
+"""Films and stills of policies."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pygame
+from tqdm import tqdm
+
+from gymnosoma.envs.core.arguments import number
+from gymnosoma.envs.core.canvas import Canvas
+from gymnosoma.envs.core.view import View, Window
+
+from ..evaluation.policies import Policy, find_policy
+
+FORMATS = (".mp4", ".gif", ".png")
+"""Of files: films, and the last moment as a still."""
+
+GIF_RATE = 25.0
+"""Most frames a second of a GIF, whose frames last whole hundredths of a second."""
+
+
+class _Actor:
+    """A policy in an environment of its own, for one episode."""
+
+    def __init__(self, env_id: str, policy: Policy, seed: int, options: Mapping[str, float], **env: Any) -> None:
+        made: Any = gymnasium.make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
+        self.envs = made
+        self.view: View = self.envs.view
+        self.trail = self.view.trails[0]
+        self._agent = policy.make(self.envs)
+        self._observations, _ = self.envs.reset(seed=seed, options=dict(options))
+        self._first = np.ones(1, np.bool_)
+        self.done = False
+
+    def step(self) -> None:
+        """Take a step, or keep the last moment of an episode that is over."""
+        if self.done:
+            return
+        actions = self._agent.act(self._observations, self._first)
+        self._observations, _, terminated, truncated, _ = self.envs.step(actions)
+        self._first = np.zeros(1, np.bool_)
+        self.done = bool(terminated[0] or truncated[0])
+
+
+class Film:
+    """An episode, moment by moment: iterate, and ``draw`` the moments that are wanted.
+
+    Parameters
+    ----------
+    env_id : str
+    policy : Policy
+    ghost : Policy, optional
+        Drawn translucent beside it, in its own environment with the same seed.
+    seed : int
+    seconds : float, optional
+        Of simulated time; the whole episode by default.
+    width, height : int
+        Of a frame, in pixels.
+    options : mapping, optional
+        Of the reset.
+    control_rate : float, Hz, optional
+        That of the moments, too, instead of the task's.
+    """
+
+    def __init__(
+        self,
+        env_id: str,
+        policy: Policy,
+        ghost: Policy | None = None,
+        seed: int = 0,
+        seconds: float | None = None,
+        width: int = 960,
+        height: int = 540,
+        options: Mapping[str, float] | None = None,
+        control_rate: float | None = None,
+    ) -> None:
+        if seconds is not None:
+            number("seconds", seconds, above=0)
+        env: dict[str, Any] = {"width": width, "height": height} | (
+            {} if control_rate is None else {"control_rate": control_rate}
+        )
+        self._actor = _Actor(env_id, policy, seed, options or {}, **env)
+        self._ghost = None if ghost is None else _Actor(env_id, ghost, seed, options or {}, **env)
+        if ghost is not None and self._ghost is not None:
+            self._actor.trail.name, self._ghost.trail.name = policy.name, ghost.name
+        limit = gymnasium.spec(env_id).max_episode_steps
+        steps = np.inf if seconds is None else max(1, round(seconds * self._actor.view.task.control_rate))
+        self.count = int(min(steps, np.inf if limit is None else limit))
+        self.fps = self._actor.view.fps
+
+    def __len__(self) -> int:
+        """Most moments that there can be."""
+        return self.count
+
+    def __iter__(self) -> Iterator[None]:
+        """Move to the next moment, until the episode or the time is over."""
+        for _ in range(self.count):
+            if self._actor.done:
+                return
+            for actor in (self._actor, self._ghost):
+                if actor is not None:
+                    actor.step()
+            yield
+
+    def draw(self, fps: float | None = None) -> Canvas:
+        """Draw the present, to be shown at ``fps``."""
+        return self._actor.view.draw(0, None if self._ghost is None else self._ghost.trail, fps)
+
+    def close(self) -> None:
+        """Close the environments."""
+        for actor in (self._actor, self._ghost):
+            if actor is not None:
+                actor.envs.close()
+
+
+def show_episode(
+    env_id: str,
+    policy: str,
+    save: Path | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    ghost: str | None = "baseline",
+    width: int = 960,
+    height: int = 540,
+    options: Mapping[str, float] | None = None,
+    control_rate: float | None = None,
+) -> int:
+    """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
+
+    Parameters
+    ----------
+    env_id, policy
+        As for `evaluate`.
+    save : path, optional
+        ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
+    seconds : float, optional
+        Of simulated time; the whole episode by default.
+    seed : int
+    ghost : str, optional
+        Policy drawn translucent beside ``policy``, unless it is the same.
+    width, height : int
+        In pixels.
+    options : mapping, optional
+        Of the reset.
+    control_rate : float, Hz, optional
+        That of the moments, too, instead of the task's.
+
+    Returns
+    -------
+    int
+        Moments played.
+
+    Raises
+    ------
+    ValueError
+        For an impossible argument, or if there is no display for the window.
+    """
+    if save is not None and save.suffix not in FORMATS:
+        raise ValueError(f"save must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
+    if save is not None and (save.is_dir() or not save.absolute().parent.is_dir()):
+        raise ValueError(f"save must be a file in a folder that exists, got {str(save)!r}")
+    if save is not None and save.suffix == ".mp4" and (width % 2 or height % 2):
+        raise ValueError(f"size must be even for .mp4, got {width}x{height}")
+    shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
+    film = Film(env_id, find_policy(env_id, policy, seed), shadow, seed, seconds, width, height, options, control_rate)
+    stopped: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        stopped.append(number)
+        signal.signal(signal.SIGINT, before)  # a second Ctrl-C is not so patient
+
+    before = signal.signal(signal.SIGINT, stop)
+    played = 0
+    try:
+        with tqdm(film, unit="frame", leave=False) as bar:
+
+            def moments() -> Iterator[None]:
+                nonlocal played
+                for _ in bar:
+                    played += 1
+                    yield
+                    if stopped:
+                        return
+
+            if save is None:
+                _show(film, moments(), env_id)
+            else:
+                {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[save.suffix](film, moments(), save)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        film.close()
+    return played
+
+
+def _show(film: Film, moments: Iterator[None], title: str) -> None:
+    window = Window(film.draw().size, title)
+    try:
+        for _ in moments:
+            window.show(film.draw(), film.fps)
+            if window.closed:
+                return
+    finally:
+        window.close()
+
+
+def _save_mp4(film: Film, moments: Iterator[None], path: Path) -> None:
+    import imageio.v2
+
+    writer: Any = imageio.v2.get_writer(path, fps=film.fps, quality=8, macro_block_size=2)
+    with writer:
+        for _ in moments:
+            writer.append_data(film.draw().array())
+
+
+def _save_gif(film: Film, moments: Iterator[None], path: Path) -> None:
+    from PIL import Image
+
+    stride = int(np.ceil(film.fps / GIF_RATE))
+    ends = np.rint(100.0 * stride / film.fps * np.arange(len(film) + 1)).astype(int)
+    durations = (10 * np.diff(ends)).tolist()
+    images = (
+        Image.fromarray(film.draw().array()).quantize(128, dither=Image.Dither.NONE)
+        for _ in islice(moments, 0, None, stride)
+    )
+    next(images).save(path, save_all=True, append_images=images, duration=durations, loop=0)
+
+
+def _save_png(film: Film, moments: Iterator[None], path: Path) -> None:
+    for _ in moments:
+        pass
+    pygame.image.save(film.draw().frame(), path)

@@ -1,0 +1,150 @@
+"""A person steers the animal with the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+import pygame
+
+from gymnosoma.envs.core.canvas import GOAL, INK, MUTED, PLATE, WARM, Canvas
+from gymnosoma.envs.core.view import View, Window
+
+from ..agent import ControllerAgent
+from ..controllers import steering
+from ..evaluation.policies import task_class
+
+SLOWER = (1, 2, 4, 8)
+"""Slow motion: how many times slower."""
+
+KEYS = (("space", "pause"), ("T", "slow motion"), ("R", "start again"), ("H", "hide this"), ("esc", "leave"))
+
+
+class Steering(Protocol):
+    """A controller in the hands of a person: ``controllers/<animal>.py`` has one of this name.
+
+    It is a `Controller` or a `TaskController`, made with the task, and played at ``control_rate`` Hz.
+    """
+
+    reads: tuple[str, ...]
+    control_rate: float
+    keys: tuple[tuple[str, str], ...]
+    parameters: Mapping[str, float]
+
+    def hold(self, held: AbstractSet[str], dt: float) -> None:
+        """Keys in ``held`` (pygame's names) are down for ``dt`` s; called once before each ``drive``."""
+
+    def press(self, key: str) -> None:
+        """A key was pressed; ``parameters`` of the animal may change."""
+
+    def state(self) -> str:
+        """Say how the animal is driven now."""
+
+
+class Game:
+    """A window with one animal; ``turn`` until it is no longer ``running``.
+
+    Parameters
+    ----------
+    env_id : str
+    seed : int
+        Of the first episode.
+    width, height : int
+        In pixels.
+
+    Raises
+    ------
+    ValueError
+        If the animal cannot be steered by hand, or there is no display.
+    """
+
+    def __init__(self, env_id: str, seed: int = 0, width: int = 960, height: int = 540) -> None:
+        make = steering(task_class(env_id))
+        if make is None:
+            raise ValueError(f"id must be of an animal that can be steered by hand, got {env_id!r}")
+        made: Any = gymnasium.make(
+            env_id, render_mode="rgb_array", width=width, height=height, control_rate=make.control_rate
+        )
+        self._env = made.unwrapped  # without its time limit
+        self.task = self._env.task
+        self._view: View = self._env.view
+        self.steering: Steering = make(self.task)
+        self._window = Window((width, height), f"{env_id}: steer with the arrow keys")
+        self._agent = ControllerAgent(self.steering, self.task)
+        self._held: set[str] = set()
+        self._slow = 0
+        self.paused, self._hidden = False, False
+        self._start(seed)
+
+    @property
+    def running(self) -> bool:
+        """Whether the window is open."""
+        return not self._window.closed
+
+    def _start(self, seed: int | None = None) -> None:
+        self._observation, _ = self._env.reset(seed=seed)
+        self._first, self._ending = True, ""
+
+    def turn(self) -> None:
+        """Hear the keys, move the animal by one control period, show it."""
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                self.close()
+                return
+            if event.type == pygame.KEYDOWN:
+                self._press(pygame.key.name(event.key))
+            elif event.type == pygame.KEYUP:
+                self._held.discard(pygame.key.name(event.key))
+        if not self.running:
+            return
+        if not (self.paused or self._ending):
+            self._move()
+        fps = self._view.fps / SLOWER[self._slow]
+        canvas = self._view.draw(fps=fps)
+        self._write(canvas)
+        self._window.show(canvas, fps)
+
+    def _press(self, key: str) -> None:
+        self._held.add(key)
+        if key == "escape":
+            self.close()
+        elif key == "space":
+            self.paused = not self.paused
+        elif key == "r":
+            self._start()
+        elif key == "t":
+            self._slow = (self._slow + 1) % len(SLOWER)
+        elif key == "h":
+            self._hidden = not self._hidden
+        else:
+            self.steering.press(key)
+
+    def _move(self) -> None:
+        self.steering.hold(self._held, 1.0 / self.task.control_rate)
+        self._env.set_parameters(**self.steering.parameters)
+        action = self._agent.act(self._observation[None], np.array([self._first]))[0]
+        self._observation, _, ended, _, info = self._env.step(action)
+        self._first = False
+        if ended:
+            self._ending = info.get("failure", "the goal is reached")
+
+    def _write(self, canvas: Canvas) -> None:
+        if self._ending or self.paused:
+            text = f"{self._ending}: R starts again" if self._ending else "paused"
+            failed = self._ending and self._ending != "the goal is reached"
+            canvas.label(text, (0.5 * canvas.width, 66), WARM if failed else GOAL, 18, (0.5, 0.5), back=PLATE)
+        canvas.label(self.steering.state(), (24, 78), INK, 12, back=PLATE)
+        if self._hidden:
+            return
+        for k, (key, meaning) in enumerate((*self.steering.keys, *KEYS)):
+            y = 104.0 + 17.0 * k
+            canvas.label(key, (24, y), INK, 11, back=PLATE)
+            canvas.label(meaning, (98, y), MUTED, 11, back=PLATE)
+
+    def close(self) -> None:
+        """Close the window."""
+        self._window.close()
+        self._env.close()

@@ -1,0 +1,75 @@
+"""Musculoskeletal models in MuJoCo, for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, standing
+
+
+def standing_on_springs() -> dict[str, Any]:
+    """Model of the standing figure whose hips are springs, as stiff as the reflexes but at once: MuJoCo has these."""
+    model = standing()
+    for name in ("neuron", "motor", "platform"):
+        del model[name]
+    for side in ("left_leg", "right_leg"):
+        joint = model["body"][side]["joint"]
+        joint |= {"stiffness": STIFFNESS, "damping": DAMPING, "rest": joint["start"]}
+    return model
+
+
+def in_mujoco(description: Mapping[str, Any], dt: float, integrator: str = "mjINT_EULER") -> tuple[Any, Any]:
+    """Model and data of MuJoCo with the same bodies, springs and contacts, in the start posture."""
+    import mujoco
+
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.option.gravity, spec.option.timestep = description["gravity"], dt
+    spec.option.integrator = getattr(mujoco.mjtIntegrator, integrator)
+    kinds = {"revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE}
+    made: dict[str, tuple[Any, list[Any]]] = {"ground": (spec.worldbody, [])}
+    for name, body in description["body"].items():
+        # A joint with a massless body becomes one more joint of the next body: MuJoCo's own form, and its fastest.
+        parent, waiting = made[body.get("parent", "ground")]
+        waiting = [*waiting, body["joint"]]
+        if "inertial" not in body:
+            made[name] = parent, waiting
+            continue
+        places = np.cumsum([joint.get("at", (0.0, 0.0, 0.0)) for joint in waiting], 0)
+        new, inertial = parent.add_body(name=name, pos=places[-1]), body["inertial"]
+        for joint, place in zip(waiting, places, strict=True):
+            new.add_joint(
+                type=kinds[joint["type"]],
+                axis=joint["axis"],
+                pos=place - places[-1],
+                damping=joint.get("damping", 0.0),
+                stiffness=joint.get("stiffness", 0.0),
+                springref=joint.get("rest", 0.0),
+            )
+        new.mass, new.ipos, new.explicitinertial = inertial["mass"], inertial["centre"], True
+        # MuJoCo refuses thin rods: they must turn about their axis with some inertia.
+        inertia = np.concatenate([inertial["inertia"], np.zeros(6 - len(inertial["inertia"]))])
+        new.fullinertia = np.add(inertia, [1e-9, 1e-9, 1e-9, 0.0, 0.0, 0.0])
+        made[name] = new, []
+    radius = 1e-3
+    if "contact" in description:
+        ground = mujoco.mjtGeom.mjGEOM_PLANE
+        spec.worldbody.add_geom(type=ground, size=[10.0, 10.0, 1.0], quat=[np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
+    for contact in description.get("contact", {}).values():
+        name, *at = contact["point"]
+        made[name][0].add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE,
+            size=[radius, 0.0, 0.0],
+            pos=np.add(at, [0.0, radius, 0.0]),
+            friction=[contact["friction"], 0.0, 0.0],
+            contype=1,
+            conaffinity=0,
+            priority=1,
+        )
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    data.qpos[:] = [body["joint"].get("start", 0.0) for body in description["body"].values()]
+    return model, data

@@ -1,0 +1,160 @@
+"""What an animal is to the core: rows of state that can be started, advanced and read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .arguments import whole
+from .spec import Option
+
+
+class Animal(ABC):
+    """A body with its nervous system, many at once; ``envs/worm/animal.py`` is an example.
+
+    Rows are records of ``state``, one for each animal, which hold all that the future depends on; an object
+    of this class holds constants and scratch space only. So it is copied and pickled by making it anew.
+    """
+
+    dt: float
+    """Time step, s."""
+    state: np.dtype[Any]
+    """Record of one animal, with at least ``time`` (s) and ``status`` (0 while all is well)."""
+    drive_size: int
+    """Numbers that drive one animal."""
+    parameters: Mapping[str, Option]
+    """Physical parameters: one number per row, under the same name in ``state``."""
+    failures: Mapping[float, str]
+    """Why an animal broke down, by ``status``."""
+    signals: Mapping[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
+    """What can be read of rows (B,), each (B, ...) in SI."""
+    solvers: tuple[str, ...] = ("scheme",)
+    """Names of the attributes that tell how it is solved."""
+
+    _made_of: tuple[tuple[Any, ...], dict[str, Any]]
+    _stepper: Any
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102
+        self = super().__new__(cls)
+        self._made_of = args, kwargs
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        args, kwargs = self._made_of
+        return _make, (type(self), args, kwargs, self.threads)
+
+    @property
+    def threads(self) -> int:
+        """Threads that advance many rows; results do not depend on it."""
+        return self._stepper.threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        whole("threads", threads)
+        if threads != self._stepper.threads:
+            self._stepper.threads = threads
+
+    @property
+    @abstractmethod
+    def check_parameter(self) -> Callable[[str, ArrayLike], None]:
+        """Raises ValueError unless a physical parameter, named first, can have a value."""
+
+    @abstractmethod
+    def rows(self, count: int) -> NDArray[Any]:
+        """Make rows of state."""
+
+    @abstractmethod
+    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
+        """Start rows anew."""
+
+    @abstractmethod
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
+        """Advance rows with the drive held."""
+
+    def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """Signal ``name`` of all rows, (B, ...) in SI.
+
+        Raises
+        ------
+        ValueError
+            If the animal has no such signal.
+        """
+        if name not in self.signals:
+            raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
+        return self.signals[name](rows)
+
+
+def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], threads: int) -> Animal:
+    animal = kind(*args, **kwargs)
+    animal.threads = threads
+    return animal
+
+
+class Signals(Mapping[str, NDArray[np.float64]]):
+    """Signals of an animal's rows, computed when asked for."""
+
+    def __init__(self, animal: Animal, rows: NDArray[Any]) -> None:
+        self._animal, self._rows = animal, rows
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        return self._animal.signals[name](self._rows)
+
+    def __iter__(self):
+        return iter(self._animal.signals)
+
+    def __len__(self) -> int:
+        return len(self._animal.signals)
+
+
+def read_start(
+    start: Mapping[str, ArrayLike] | None,
+    shapes: Mapping[str, tuple[int, ...]],
+    count: int,
+    parameters: Sequence[str] | Mapping[str, Any],
+    check: Callable[[str, ArrayLike], None],
+) -> dict[str, NDArray[np.float64]]:
+    """Check the initial values that an animal's ``reset`` is given, and spread them over rows.
+
+    Parameters
+    ----------
+    start : mapping, optional
+        Name to value, for all rows or with a leading axis of ``count``.
+    shapes : mapping
+        Name to shape of one row's value.
+    count : int
+        Rows.
+    parameters : names
+        Of physical parameters, each one number per row.
+    check : callable
+        Raises ValueError unless the value of a parameter, given with its name, is possible.
+
+    Returns
+    -------
+    dict
+        Name to array (count, ...).
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, a wrong shape, or a value that is not finite or not possible.
+    """
+    known = {**shapes, **{name: () for name in parameters}}
+    given = {}
+    for name, value in (start or {}).items():
+        if name not in known:
+            raise ValueError(f"start: {name!r} is not known; allowed are {', '.join(known)}")
+        if name in parameters:
+            check(name, value)
+        shape = (count, *known[name])
+        array = np.asarray(value, float)
+        try:
+            given[name] = np.broadcast_to(array, shape)
+        except ValueError:
+            raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
+        if not np.isfinite(array).all():
+            raise ValueError(f"start: {name} must be finite, got {value!r}")
+    return given

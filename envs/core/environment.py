@@ -1,0 +1,434 @@
+"""The environments: one animal (`BodyEnv`) or many (`BodyVectorEnv`). Only this file knows Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from .describe import describe
+from .simulation import RENDER_MODES, Simulation, Snapshot
+from .spec import LIMIT
+
+if TYPE_CHECKING:
+    from .task import Task
+    from .view import View
+
+
+class _TaskDocumentation:
+    """``__doc__`` of the class as written; of an environment, the documentation of its task."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, env: BodyEnv | BodyVectorEnv | None, kind: type) -> str | None:
+        if env is None:
+            return self._text
+        task, history = env.simulation.task, env.simulation.frames.shape[1]
+        # The specification of the innermost environment lacks what wrappers do.
+        spec = None if env.spec is None else gymnasium.registry.get(env.spec.id)
+        if spec is None:
+            return describe(task, history)
+        return describe(task, history, spec.id, spec.max_episode_steps, spec.reward_threshold)
+
+
+class _Shared:
+    """What both environments offer beside Gymnasium's interface."""
+
+    simulation: Simulation
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if isinstance(cls.__doc__, str):
+            cls.__doc__ = _TaskDocumentation(cls.__doc__)  # type: ignore[assignment]
+
+    @property
+    def task(self) -> Task:
+        """The task, and with it the animal."""
+        return self.simulation.task
+
+    @property
+    def view(self) -> View | None:
+        """Who draws, with the trails of the animals; None without a ``render_mode``."""
+        return self.simulation.view
+
+    def set_parameters(self, **values: ArrayLike) -> None:
+        """Set physical parameters now, in the middle of the episode, one value or one per row.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, or a value that is not possible.
+        """
+        self.simulation.set_parameters(values)
+
+    def _spaces(self) -> tuple[Box, Box]:
+        """Observation and action space of one row."""
+        size = self.simulation.frames.shape[1] * self.simulation.frames.shape[2]
+        return Box(-LIMIT, LIMIT, (size,), np.float32), Box(-1.0, 1.0, (self.task.action_size,), np.float32)
+
+    def _show(self) -> None:
+        """Bring the window up to date, if there is one."""
+        if self.view is not None:
+            self.view.show()
+
+    def _pictures(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Frames (height, width, 3) of all rows; None if a window shows the first, or nothing is drawn."""
+        if self.view is None:
+            gymnasium.logger.warn("render() draws nothing: render_mode is None, and can be 'rgb_array' or 'human'")
+            return None
+        if not self.simulation.rngs:
+            raise ResetNeeded("no episode has begun: call reset() before render()")
+        return None if self.view.human else tuple(self.view.draw(i).array() for i in range(len(self.simulation.rows)))
+
+    def _close_window(self) -> None:
+        if self.view is not None:
+            self.view.close()
+
+
+class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
+    """One animal with one task as a Gymnasium environment.
+
+    Parameters
+    ----------
+    task : str
+        Set at registration: module and class of the task.
+    render_mode : {None, "rgb_array", "human"}
+    history : int
+        Observations stacked into one, oldest first, for tasks whose state is hidden.
+    randomize : mapping, optional
+        Name of a physical parameter or task option to (low, high), drawn anew for every episode.
+    threads : int
+        As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
+    width, height : int
+        Of a rendered frame, in pixels.
+    **arguments
+        Of the task, such as ``actions=``, ``scheme=``, ``dt=`` and ``control_rate=``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown or impossible argument, naming it.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 40}  # noqa: RUF012 (Gymnasium's form)
+
+    def __init__(
+        self,
+        task: str,
+        render_mode: str | None = None,
+        history: int = 1,
+        randomize: Mapping[str, tuple[float, float]] | None = None,
+        threads: int = 1,
+        width: int = 960,
+        height: int = 540,
+        **arguments: Any,
+    ) -> None:
+        self.simulation = Simulation(task, 1, history, randomize, threads, arguments, render_mode, width, height)
+        self.render_mode = render_mode
+        self.metadata = self.metadata | {"render_fps": self.simulation.fps}
+        observation, action = self._spaces()
+        self.observation_space: Any = observation
+        self.action_space: Any = action
+        self._elapsed = np.zeros(1)
+        self._ended = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start an episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+        options : dict, optional
+            Values of physical parameters or of the task's options, for this episode.
+
+        Returns
+        -------
+        observation, info
+        """
+        given = self.simulation.options(options, 1)
+        super().reset(seed=seed)
+        self.simulation.rngs = [self.np_random]
+        self.simulation.reset(self.simulation.ids, given)
+        self._ended = False
+        self._show()
+        return self.simulation.frames.reshape(-1).copy(), self._info()
+
+    def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+            ``info["failure"]`` is there when the episode failed, and says why.
+
+        Raises
+        ------
+        ValueError
+            If the action has a wrong shape or is not finite.
+        """
+        if self._ended:
+            raise ResetNeeded("the episode has ended or not begun: call reset()")
+        simulation = self.simulation
+        rewards, ending = simulation.step(simulation.check_actions(action, alone=True), simulation.ids)
+        self._ended, *_ = simulation.close_step(ending, self._elapsed, np.inf)
+        observation = simulation.observe(simulation.ids)[0]
+        info = self._info()
+        if self._ended:
+            failure = simulation.failure(0, ending)
+            if failure is not None:
+                info["failure"] = failure
+        self._show()
+        return observation, float(rewards[0]), self._ended, False, info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Draw the present: a frame (height, width, 3), or None where a window shows it."""
+        frames = self._pictures()
+        return None if frames is None else frames[0]
+
+    def close(self) -> None:
+        """Close the window, if there is one; may be called twice."""
+        self._close_window()
+
+    def _info(self) -> dict[str, Any]:
+        return {name: value[0] for name, value in self.simulation.info().items()}
+
+    def save(self) -> Snapshot:
+        """Copy the state of the environment, generator included (not that of wrappers)."""
+        return self.simulation.save() | {"ended": self._ended}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        self.simulation.restore(snapshot)
+        if self.simulation.rngs:
+            self._np_random = self.simulation.rngs[0]
+        self._ended = bool(snapshot["ended"])
+
+
+class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
+    """Many animals with the same task; bit for bit what as many `BodyEnv` do.
+
+    Row i is seeded ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
+
+    Parameters
+    ----------
+    num_envs : int
+    task, render_mode, history, randomize, width, height, **arguments
+        As for `BodyEnv`; the window of ``render_mode="human"`` shows the first animal.
+    max_episode_steps : int, optional
+        Steps after which an episode is truncated.
+    autoreset_mode : AutoresetMode or str
+        NEXT_STEP (default): the step after an episode's end resets, ignoring the action. SAME_STEP: the
+        ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user resets with
+        ``options={"reset_mask": mask}``.
+    threads : int
+        Threads that advance the animals. With more than one, start worker processes by spawn or
+        forkserver: numba's thread pool does not survive a fork.
+    """
+
+    metadata = BodyEnv.metadata
+
+    def __init__(
+        self,
+        num_envs: int,
+        task: str,
+        render_mode: str | None = None,
+        history: int = 1,
+        randomize: Mapping[str, tuple[float, float]] | None = None,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        threads: int = 1,
+        width: int = 960,
+        height: int = 540,
+        **arguments: Any,
+    ) -> None:
+        try:
+            mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            known = ", ".join(mode.value for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode must be one of {known}, got {autoreset_mode!r}") from None
+        self.simulation = Simulation(task, num_envs, history, randomize, threads, arguments, render_mode, width, height)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.autoreset_mode = mode
+        self.metadata = self.metadata | {"render_fps": self.simulation.fps, "autoreset_mode": mode}
+        self.single_observation_space, self.single_action_space = self._spaces()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._limit = np.inf if max_episode_steps is None else float(max_episode_steps)
+        if not self._limit >= 1:
+            raise ValueError(f"max_episode_steps must be at least 1, got {max_episode_steps!r}")
+        self._elapsed = np.zeros(num_envs)
+        self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
+        self._over = False
+        self._seeds: list[int] = []
+        self._everyone = np.ones(num_envs, np.bool_)
+        self._everyone.flags.writeable = False  # shared by all infos
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Generators of the rows."""
+        return tuple(self.simulation.rngs)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Seeds of the rows' generators."""
+        return tuple(self._seeds)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start episodes in all rows, or in those of ``options["reset_mask"]``.
+
+        Parameters
+        ----------
+        seed : int or list of int, optional
+            An int seeds row i with ``seed + i``.
+        options : dict, optional
+            Physical parameters and task options, each one value or one per row reset; valid for this
+            reset, automatic resets draw from ``randomize``.
+
+        Returns
+        -------
+        observations, info
+        """
+        mask = None
+        if isinstance(options, Mapping):
+            options = dict(options)
+            mask = options.pop("reset_mask", None)
+        if mask is None:
+            mask = self._everyone
+        elif not (
+            isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,) and mask.any()
+        ):
+            raise ValueError(
+                f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {mask!r}"
+            )
+        elif not self.simulation.rngs:
+            raise ResetNeeded("no episode has begun: the first reset() takes no reset_mask")
+        else:
+            mask = mask.copy()  # becomes part of the info
+        ids = np.flatnonzero(mask)
+        given = self.simulation.options(options, len(ids))
+        self._seed(seed, ids)
+        self.simulation.reset(ids, given)
+        self._elapsed[ids] = 0.0
+        self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
+        self._over = bool(self._done.any())
+        self._show()
+        return self.simulation.observe(ids[:0]), self._info(mask)
+
+    def _seed(self, seed: int | Sequence[int | None] | None, ids: NDArray[np.int64]) -> None:
+        count = self.num_envs
+        if seed is None:
+            seeds: Sequence[int | None] = [None] * count
+        elif isinstance(seed, int | np.integer):
+            seeds = [int(seed) + i for i in range(count)]
+        else:
+            seeds = list(seed) if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str) else []
+        if len(seeds) != count:
+            raise ValueError(f"seed must be an int or {count} of them, got {seed!r}")
+        if not self.simulation.rngs:
+            self.simulation.rngs, self._seeds = map(list, zip(*(seeding.np_random(s) for s in seeds), strict=True))
+        else:
+            for i in ids:
+                if seeds[i] is not None:
+                    self.simulation.rngs[i], self._seeds[i] = seeding.np_random(seeds[i])
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Hold the actions for one control period; values beyond [-1, 1] are clipped.
+
+        Returns
+        -------
+        observations, rewards, terminations, truncations, infos
+            ``infos["failure"]`` holds the reason of each row that failed, ``infos["_failure"]`` which.
+
+        Raises
+        ------
+        ValueError
+            If the actions have a wrong shape or are not finite.
+        """
+        simulation, done = self.simulation, self._done
+        if not simulation.rngs:
+            raise ResetNeeded("no episode has begun: call reset()")
+        checked = simulation.check_actions(actions)
+        alive = simulation.ids
+        if self._over:
+            if self.autoreset_mode is AutoresetMode.DISABLED:
+                raise ResetNeeded(f"episodes of rows {np.flatnonzero(done)} have ended: reset them with reset_mask")
+            alive = np.flatnonzero(~done)
+        rewards, ending = simulation.step(checked, alive)
+        if self._over:
+            ids = np.flatnonzero(done)
+            simulation.reset(ids, {})
+            self._elapsed[ids] = -1.0  # this step does not count
+            ending[ids] = 0.0
+            rewards[ids] = 0.0
+        observations = simulation.observe(alive)
+        self._show()
+        self._over, terminated, truncated = simulation.close_step(ending, self._elapsed, self._limit)
+        if not self._over:
+            return observations, rewards, terminated, truncated, self._info(self._everyone)
+        self._done = over = terminated | truncated
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
+
+        ids = np.flatnonzero(over)
+        final = np.full(self.num_envs, None, object)
+        for i in ids:
+            final[i] = observations[i]
+        final_info = self._info(over, ending)
+        simulation.reset(ids, {})
+        self._elapsed[ids] = 0.0
+        self._over = False
+        info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
+        return simulation.observe(ids[:0]), rewards, terminated, truncated, info | self._info(self._everyone)
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Draw the present: a frame (height, width, 3) of every animal, or None where a window shows the first."""
+        return self._pictures()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        self._close_window()
+
+    def _info(self, mask: NDArray[np.bool_], ending: NDArray[np.float64] | None = None) -> dict[str, Any]:
+        """Info of the rows in ``mask``, in Gymnasium's form: each key with a mask of its rows."""
+        info: dict[str, Any] = {}
+        for name, value in self.simulation.info().items():
+            if mask is not self._everyone:
+                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
+            info[name], info[f"_{name}"] = value, mask
+        if ending is not None:
+            reasons = [self.simulation.failure(i, ending) for i in range(self.num_envs)]
+            failed = np.array([reason is not None for reason in reasons])
+            if failed.any():
+                info["failure"], info["_failure"] = np.array(reasons, object), failed
+        return info
+
+    def save(self) -> Snapshot:
+        """Copy the state of all rows, generators included."""
+        done = self._done.copy() if self._over else np.zeros_like(self._done)
+        return self.simulation.save() | {"elapsed": self._elapsed.copy(), "done": done}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        self.simulation.restore(snapshot)
+        self._elapsed[:] = snapshot["elapsed"]
+        self._done = snapshot["done"].copy()
+        self._over = bool(self._done.any())

@@ -1,0 +1,273 @@
+"""What runs inside an environment: rows of one task with their memories and generators."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .arguments import whole
+from .simulation_kernels import clip_actions, close_step
+from .spec import Option
+from .task import Task
+
+if TYPE_CHECKING:
+    from .view import View
+
+RENDER_MODES = ("rgb_array", "human")
+
+FASTEST = 50.0
+"""Most frames a second, Hz; a task with a higher control rate is shown in slow motion."""
+
+Snapshot = dict[str, Any]
+"""State of environments as plain arrays; can be pickled."""
+
+
+class Simulation:
+    """Rows of one task with their memories and generators; both environments are thin shells around it.
+
+    Parameters
+    ----------
+    task : str
+        Module and class, as in ``"gymnosoma.envs.worm.tasks:Crawl"``.
+    count : int
+        Number of rows.
+    history : int
+        Observations stacked into one, oldest first.
+    randomize : mapping, optional
+        Name of a parameter or option to (low, high); drawn uniformly for every episode.
+    threads : int
+        Threads that advance the rows.
+    arguments : mapping
+        Passed to the task.
+    render_mode : {None, "rgb_array", "human"}
+    width, height : int
+        Of a frame, in pixels.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        count: int,
+        history: int,
+        randomize: Mapping[str, tuple[float, float]] | None,
+        threads: int,
+        arguments: Mapping[str, Any],
+        render_mode: str | None,
+        width: int,
+        height: int,
+    ) -> None:
+        if render_mode not in (None, *RENDER_MODES):
+            raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")
+        kind = load_task(task)
+        known = task_arguments(kind)
+        for key in arguments.keys() - known.keys():
+            raise ValueError(f"argument {key!r} is not known; allowed are {', '.join(known)}, history and randomize")
+        self.task: Task = kind(**arguments)
+        animal = self.task.animal
+        animal.threads = threads
+        steps = 1.0 / (self.task.control_rate * animal.dt)
+        self.steps = round(steps)
+        if self.steps < 1 or abs(steps - self.steps) > 1e-6 * self.steps:
+            raise ValueError(
+                f"control_rate must divide 1/dt (control_rate {self.task.control_rate:g} Hz, dt {animal.dt:g} s): a "
+                f"control period must be a whole number of time steps, got {steps:g}"
+            )
+        whole("history", history)
+        whole("num_envs", count)
+        self.randomize = {}
+        if not isinstance(randomize, Mapping | None):
+            raise ValueError(f"randomize must map names to (low, high), got {randomize!r}")
+        for name, bounds in (randomize or {}).items():
+            if np.shape(bounds) != (2,):
+                raise ValueError(f"randomize: {name} must be (low, high), got {bounds!r}")
+            low, high = self._value(f"randomize: {name}", name, bounds, 2)
+            if np.shape(low) or not low <= high:
+                raise ValueError(f"randomize: {name} must be (low, high) of a scalar, got {bounds!r}")
+            self.randomize[name] = float(low), float(high)
+        self.rows = animal.rows(count)
+        self.memory = np.zeros(count, self.task.memory)
+        self.rngs: list[np.random.Generator] = []
+        self.frames = np.zeros((count, history, self.task.layout.size), np.float32)
+        self.ids = np.arange(count)
+        self.fps = min(self.task.control_rate, FASTEST)
+        self.view: View | None = None
+        if render_mode is not None:
+            from .view import View  # pygame stays out of processes that draw nothing
+
+            self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
+
+    def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
+        """Check an option and spread it over ``count`` rows."""
+        option = self.task.options.get(name)
+        if option is None:
+            if name not in self.task.animal.parameters:
+                known = ", ".join(dict.fromkeys([*self.task.options, *self.task.animal.parameters]))
+                raise ValueError(f"{label} is not known; allowed are {known}")
+            option = Option(-np.inf, np.inf, "SI", "")
+        try:
+            array = np.asarray(value, float)
+            spread = np.broadcast_to(array, (count, *option.shape))
+        except (ValueError, TypeError):
+            raise ValueError(
+                f"{label} must have shape {option.shape} or {(count, *option.shape)}, got {value!r}"
+            ) from None
+        if not (np.isfinite(array).all() and (array >= option.low).all() and (array <= option.high).all()):
+            raise ValueError(f"{label} must be within [{option.low:g}, {option.high:g}] {option.unit}, got {value!r}")
+        if name in self.task.animal.parameters:
+            try:
+                self.task.animal.check_parameter(name, array)
+            except ValueError as error:
+                raise ValueError(f"{label.partition(':')[0]}: {error}") from None
+        return spread
+
+    def options(self, given: Mapping[str, Any] | None, count: int) -> dict[str, NDArray[np.float64]]:
+        """Check the options of a reset of ``count`` rows."""
+        if not isinstance(given, Mapping | None):
+            raise ValueError(f"options must map names to values, got {given!r}")
+        return {name: self._value(f"options: {name}", name, value, count) for name, value in (given or {}).items()}
+
+    def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
+        """Set physical parameters of the animals in the middle of their episodes, one value or one per row."""
+        for name in values:
+            if name not in self.task.animal.parameters:
+                known = ", ".join(self.task.animal.parameters)
+                raise ValueError(f"parameters: {name} is not known; allowed are {known}")
+        checked = {
+            name: self._value(f"parameters: {name}", name, value, len(self.rows)) for name, value in values.items()
+        }
+        for name, value in checked.items():
+            self.rows[name] = value
+
+    def reset(self, ids: NDArray[np.int64], given: Mapping[str, NDArray[np.float64]]) -> None:
+        """Start new episodes in ``ids``; ``given`` options win over drawn ones."""
+        rngs = [self.rngs[i] for i in ids]
+        drawn = np.array([[rng.uniform(*bounds) for bounds in self.randomize.values()] for rng in rngs])
+        options = {name: drawn[:, j] for j, name in enumerate(self.randomize)} | dict(given)
+        self.task.reset(self.rows, self.memory, ids, rngs, options)
+        start = self.task.observe(self.rows[ids], self.memory[ids])
+        self.frames[ids] = start[:, None]
+        if self.view is not None:
+            self.view.clear(ids)
+            self.view.record(self.rows, self.memory, ids)
+
+    def check_actions(self, actions: ArrayLike, alone: bool = False) -> NDArray[np.float64]:
+        """Actions (B, n), or (n,) of an animal alone, as finite float64 (B, n) within [-1, 1]."""
+        shape = (len(self.rows), self.task.action_size)
+        try:
+            array = np.asarray(actions)
+            if array.dtype != np.float32:
+                array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
+        except (ValueError, TypeError):
+            raise ValueError(f"action must be an array of real numbers, got {actions!r}") from None
+        if array.shape != shape[alone:]:
+            raise ValueError(f"action must have shape {shape[alone:]}, got {array.shape}")
+        array = array.reshape(shape)
+        clipped = np.empty(shape)
+        if not clip_actions(array, clipped):
+            raise ValueError(f"action must be finite, got {array[~np.isfinite(array).all(1)][0]}")
+        return clipped
+
+    def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Advance ``ids`` by one control period; rewards and the tasks' endings of all rows."""
+        task, rows, memory = self.task, self.rows, self.memory
+        drive = task.command(actions, rows, memory)
+        task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
+        rewards = task.reward(rows, memory)
+        if self.view is not None:
+            self.view.record(rows, memory, ids)
+        return rewards, task.ending(rows, memory)
+
+    def close_step(
+        self, ending: NDArray[np.float64], elapsed: NDArray[np.float64], limit: float
+    ) -> tuple[bool, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell which episodes are over: whether any, those terminated, those truncated; ``elapsed`` is counted up."""
+        count = len(self.rows)
+        terminated, truncated = np.empty(count, np.bool_), np.empty(count, np.bool_)
+        return close_step(self.rows["status"], ending, elapsed, limit, terminated, truncated), terminated, truncated
+
+    def failure(self, i: int, ending: NDArray[np.float64]) -> str | None:
+        """Reason for which the episode of row ``i`` failed, None if it did not: the animal's before the task's."""
+        if self.rows["status"][i] != 0.0:
+            return self.task.animal.failures[self.rows["status"][i]]
+        if ending[i] == 0.0 or self.task.endings[ending[i]].success:
+            return None
+        return self.task.endings[ending[i]].reason
+
+    def observe(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
+        frames = self.frames
+        if len(ids):
+            new = self.task.observe(self.rows, self.memory)
+            if frames.shape[1] == 1 and len(ids) == len(frames):
+                frames[:, 0] = new
+                return new
+            frames[ids, :-1] = frames[ids, 1:]
+            frames[ids, -1] = new[ids]
+        return frames.reshape(len(frames), -1).copy()
+
+    def info(self) -> dict[str, NDArray[Any]]:
+        """Physical quantities of all rows."""
+        return self.task.info(self.rows, self.memory)
+
+    def save(self) -> Snapshot:
+        """Copy everything that the future depends on."""
+        return {
+            "task": self._identity(),
+            "rows": self.rows.copy(),
+            "memory": self.memory.copy(),
+            "frames": self.frames.copy(),
+            "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a snapshot of the same task with as many rows."""
+        if not isinstance(snapshot, Mapping) or snapshot.get("task") != self._identity():
+            found = snapshot.get("task") if isinstance(snapshot, Mapping) else snapshot
+            raise ValueError(f"snapshot must be one of {self._identity()}, as save() gives it, got one of {found!r}")
+        for name in ("rows", "memory", "frames"):
+            own, other = getattr(self, name), snapshot.get(name)
+            if not (isinstance(other, np.ndarray) and other.dtype == own.dtype and other.shape == own.shape):
+                raise ValueError(
+                    f"snapshot: {name} must be an array of shape {own.shape} of this task's records, as save() gives it"
+                )
+        if len(snapshot["generators"]) not in (0, len(self.rows)):
+            raise ValueError(f"snapshot: generators must be {len(self.rows)}, got {len(snapshot['generators'])}")
+        for name in ("rows", "memory", "frames"):
+            getattr(self, name)[...] = snapshot[name]
+        self.rngs = [np.random.default_rng() for _ in snapshot["generators"]]
+        for rng, state in zip(self.rngs, snapshot["generators"], strict=True):
+            rng.bit_generator.state = copy.deepcopy(state)
+        if self.view is not None:
+            self.view.clear(self.ids)
+            self.view.record(self.rows, self.memory, self.ids)
+
+    def _identity(self) -> str:
+        """Task, action mode, solvers, time step and control rate: what a snapshot must agree in."""
+        task, animal = self.task, self.task.animal
+        solvers = [getattr(animal, name) for name in animal.solvers if getattr(animal, name)]
+        parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
+        return ", ".join([*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz"])
+
+
+def load_task(task: str) -> type[Task]:
+    """Class of a task from its module and name, as in ``"gymnosoma.envs.worm.tasks:Crawl"``."""
+    module, _, name = task.partition(":")
+    return getattr(import_module(module), name)
+
+
+def task_arguments(kind: type[Task]) -> dict[str, Any]:
+    """Arguments of a task with their defaults, those of its base classes too; `inspect.Parameter.empty` without."""
+    found = {
+        name: parameter.default
+        for base in reversed(kind.__mro__)
+        if base is not object and "__init__" in vars(base)
+        for name, parameter in signature(base).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    }
+    return dict(sorted(found.items()))
