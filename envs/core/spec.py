@@ -64,7 +64,9 @@ class Layout:
             value = values[name]
             packed[:, part] = value if value.ndim == 2 else value[:, None]
         packed /= self.scale
-        return np.clip(packed, -LIMIT, LIMIT, out=packed).astype(np.float32)
+        np.maximum(packed, -LIMIT, out=packed)  # in two steps: np.clip alone costs as much as all the rest
+        np.minimum(packed, LIMIT, out=packed)
+        return packed.astype(np.float32)
 
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
         """Unpack the newest frame of observations (B, k d) into values in SI, each (B, size)."""

@@ -157,7 +157,7 @@ class Task(ABC):
 
     @abstractmethod
     def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Values in SI of all `fields`, each (B, size) or (B,)."""
+        """Values in SI of all `fields`, each (B, size) or (B,); what is no field is for those who call ``super()``."""
 
     def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
         """Observations (B, d): what is sensed, packed."""

@@ -157,12 +157,14 @@ class LampreyTask(Task):
 
     def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Posture, edge cells, previous action, velocity in the frame of the body."""
+        angle, rate, heading = rows["link_angle"], rows["link_rate"], self.animal.heading(rows)
         return {
-            "joint_angle": np.diff(rows["link_angle"]),
-            "joint_rate": np.diff(rows["link_rate"]),
+            "joint_angle": angle[:, 1:] - angle[:, :-1],  # np.diff takes three times as long
+            "joint_rate": rate[:, 1:] - rate[:, :-1],
             "edge_cell": self.animal.edge_cells(rows).reshape(len(rows), -1),
             "action": memory["action"],
-            "velocity": to_body_frame(self.animal.heading(rows), rows["centre_velocity"]),
+            "velocity": to_body_frame(heading, rows["centre_velocity"]),
+            "heading": heading,
             "yaw_rate": self.animal.yaw_rate(rows),
         }
 
@@ -196,7 +198,8 @@ class Directed(LampreyTask):
         episodes.memory["start"] = rows["centre"]
 
     def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"direction": to_body_frame(self.animal.heading(rows), memory["goal"])}
+        seen = super().sense(rows, memory)
+        return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
 
     def _way(self, rows: NDArray[Any], memory: NDArray[Any], since: str) -> NDArray[np.float64]:
         """Displacement along the goal (B,) m since ``from`` or ``start``."""
@@ -306,8 +309,8 @@ class Waypoints(LampreyTask):
         return self.waypoint(memory) - rows["centre"]
 
     def sense(self, rows, memory):
-        target = to_body_frame(self.animal.heading(rows), self._away(rows, memory))
-        return super().sense(rows, memory) | {"target": target}
+        seen = super().sense(rows, memory)
+        return seen | {"target": to_body_frame(seen["heading"], self._away(rows, memory))}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Approach in body lengths a second; 10 more for each waypoint."""
