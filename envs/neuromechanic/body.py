@@ -52,48 +52,6 @@ def ground_acceleration(pulse, time):
 
 
 @kernel
-def equations_of_motion(t, k, x, z, time):
-    """Mass matrix ``k.M``, and ``k.tau`` of velocities, gravity, dampers and springs: V and G of Eqs 4 and 5.
-
-    Everything refers to the ground, whose own acceleration adds to gravity.
-
-    Parameters
-    ----------
-    t, k, x : records of the model, of scratch space (written), and of state
-    z : (N,) float
-    time : float, s
-    """
-    n = t.bodies
-    q, v = z[:n], z[n : 2 * n]
-    pushed = ground_acceleration(x.pulse, time)
-    for i in range(3):
-        k.gravity[i] = t.gravity[i] - pushed * t.platform[i]
-    kinematics(t, k, q)
-    inertias(t, k)
-    mass_matrix(t, k)
-    bias_force(t, k, v)
-    mass, damping = x.mass, x.damping
-    for i in range(n):
-        for j in range(n):
-            k.M[i, j] *= mass
-        k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
-
-
-@kernel
-def apply_wrenches(t, k, x):
-    """Add the external forces (N) and moments (N m) ``x.wrench`` (w, 6) to ``k.tau``; T_E of Eq. 5."""
-    for w in range(t.wrenches):
-        b = t.wrench_body[w]
-        px, py, pz = place(k, b, t.wrench_at[w])
-        f0, f1, f2, m0, m1, m2 = x.wrench[w]
-        if t.wrench_local[w] and b >= 0:
-            f0, f1, f2 = rotate(k.turn[b], f0, f1, f2)
-            m0, m1, m2 = rotate(k.turn[b], m0, m1, m2)
-        push(t, k, b, px, py, pz, f0, f1, f2, k.tau)
-        turn_force(t, k, b, m0, m1, m2, k.tau)
-
-
-@kernel
 def contract_muscles(t, k, x, z):
     """Forces ``k.force`` (N) of the muscles that have an activation, and rates of the fibre lengths in ``k.dz``."""
     active = 2 * t.bodies + t.states
@@ -128,8 +86,9 @@ def excite_muscles(t, k, x, z, time):
 def forces(t, k, x, z, time, fraction, module):
     """Mass matrix, generalised forces, muscles, neurons, and the rates of all states but q and v.
 
-    In the order of the paper's Fig. 1, except that muscle forces come before neurons: they follow from activation and
-    fibre length, which are states, so nothing has to be taken from the step before.
+    Everything refers to the ground, whose own acceleration adds to gravity. In the order of the paper's Fig. 1, except
+    that muscle forces come before neurons: they follow from activation and fibre length, which are states, so nothing
+    has to be taken from the step before.
 
     Parameters
     ----------
@@ -147,8 +106,27 @@ def forces(t, k, x, z, time, fraction, module):
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
-    equations_of_motion(t, k, x, z, time)
-    apply_wrenches(t, k, x)
+    pushed = ground_acceleration(x.pulse, time)
+    for i in range(3):
+        k.gravity[i] = t.gravity[i] - pushed * t.platform[i]
+    kinematics(t, k, q)
+    inertias(t, k)
+    mass_matrix(t, k)
+    bias_force(t, k, v)
+    mass, damping = x.mass, x.damping
+    for i in range(n):
+        for j in range(n):
+            k.M[i, j] *= mass
+        k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
+    for w in range(t.wrenches):
+        b = t.wrench_body[w]
+        px, py, pz = place(k, b, t.wrench_at[w])
+        f0, f1, f2, m0, m1, m2 = x.wrench[w]
+        if t.wrench_local[w] and b >= 0:
+            f0, f1, f2 = rotate(k.turn[b], f0, f1, f2)
+            m0, m1, m2 = rotate(k.turn[b], m0, m1, m2)
+        push(t, k, b, px, py, pz, f0, f1, f2, k.tau)
+        turn_force(t, k, b, m0, m1, m2, k.tau)
     paths(t, k, q, v)
     contract_muscles(t, k, x, z)
     if module is not None:

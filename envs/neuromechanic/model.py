@@ -444,8 +444,6 @@ class _Builder:
         )
 
     def read_splines(self, tables: dict[str, _Keys]) -> None:
-        from scipy.interpolate import CubicSpline  # slow to import, and few models have splines
-
         start, times, cubics = [0], [], []
         for keys in tables.values():
             lists = []
@@ -459,6 +457,8 @@ class _Builder:
             if len(lists[0]) != len(lists[1]) or not (np.diff(lists[0]) > 0).all():
                 raise ValueError(f"{keys.path}.times must ascend, one for each of the values, got {lists[0].tolist()}")
             keys.close()
+            from scipy.interpolate import CubicSpline  # slow to import, and few models have splines
+
             cubic = CubicSpline(*lists, bc_type="natural")
             times += lists[0].tolist()
             cubics += [*cubic.c.T, np.array([0.0, 0.0, 0.0, lists[1][-1]])]
