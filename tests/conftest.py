@@ -7,3 +7,11 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import ids  # noqa: E402, F401 (registers the tasks of the fixtures)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is slow, unless the expression after -m speaks of it."""
+    if "slow" not in config.option.markexpr:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]

@@ -250,6 +250,7 @@ def trained(folder, column="steps"):
         return [int(row[column]) for row in csv.DictReader(file)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_resumes(tmp_path, end):
     every = 20_000

@@ -65,6 +65,7 @@ def test_intervals_hold_the_mean():
     assert interval(np.ones(5)) == (1.0, 1.0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("animal", "peer"),
     [("worm", "ElegansBot"), ("whisker_chain", "trep"), ("whisker_rod", "Radau")],

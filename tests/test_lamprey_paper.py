@@ -16,7 +16,7 @@ import pytest
 from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
 
-pytestmark = pytest.mark.paper
+pytestmark = [pytest.mark.paper, pytest.mark.full]
 
 LINK = 0.03
 MASS = np.asarray(LampreyParams().mass)

@@ -17,6 +17,8 @@ from gymnosoma.envs.core.lanes import LANES, aligned, in_lanes
 from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams, Synapse
 from gymnosoma.envs.lamprey.body import accelerate, body_fields, body_work, orient
 
+pytestmark = pytest.mark.full
+
 P = LampreyParams()
 N = len(P.length)
 MASS, INERTIA = np.asarray(P.mass), np.asarray(P.inertia)

@@ -10,6 +10,8 @@ from gymnosoma.agents.evaluation.policies import evaluate, find_policy, summary
 from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 
+pytestmark = pytest.mark.full
+
 MASS = np.asarray(LampreyParams().mass)
 
 

@@ -25,6 +25,8 @@ from gymnosoma.envs.neuromechanic.analysis import (
 )
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, hindlimb
 
+pytestmark = pytest.mark.full
+
 ONE = np.zeros(1, np.int64)
 
 

@@ -13,6 +13,8 @@ from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibr
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import splay, standing, upright
 
+pytestmark = pytest.mark.full
+
 ONE = np.zeros(1, np.int64)
 G = 9.81
 SOLVERS = ("modes", "staggered", "sweep")

@@ -21,7 +21,7 @@ from gymnosoma.envs.neuromechanic.analysis import (
 )
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, asset, hindlimb
 
-pytestmark = pytest.mark.paper
+pytestmark = [pytest.mark.paper, pytest.mark.full]
 
 STIFFNESS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 8.0)
 START = {"q": POSTURE}

@@ -1,6 +1,7 @@
 """The platform against MuJoCo, closed forms and its own invariants, and bad models with their errors."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, load
 from gymnosoma.envs.neuromechanic import muscles as hill
 from gymnosoma.envs.neuromechanic.hindlimb import asset
+
+pytestmark = pytest.mark.full
 
 ONE = np.zeros(1, np.int64)
 G = 9.81
@@ -563,6 +566,22 @@ def test_rows_do_not_depend_on_each_other(threads):
         alone.reset(one, ONE, {"q": starts[i], "strength": np.linspace(0.8, 1.2, 7)[i]})
         alone.advance(one, ONE, np.full((1, 2), 0.2), 300)
         assert all(np.array_equal(one[name][0], rows[name][i]) for name in rows.dtype.names)
+
+
+def test_a_copy_goes_on_with_the_model_as_it_was_read():
+    model = asset("arm")
+    animal = Neuromechanic(model, dt=5e-4)
+    animal.threads = 2
+    del model["muscle"]
+    ends = []
+    for one in (animal, pickle.loads(pickle.dumps(animal)), copy.deepcopy(animal)):
+        assert (one.threads, one.dt, one.drive_size) == (2, 5e-4, 2)
+        rows = one.rows(3)
+        one.advance(rows, np.arange(3), np.full((3, 2), 0.2), 100)
+        ends.append(rows)
+    assert all(np.array_equal(rows, ends[0]) for rows in ends)
+    with pytest.raises(ValueError, match=r"threads must be .* 0"):
+        animal.threads = 0
 
 
 def test_a_broken_state_is_told_and_left_out():

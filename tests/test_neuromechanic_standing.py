@@ -17,6 +17,8 @@ from gymnosoma.envs.neuromechanic.analysis import characteristic_roots
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, feet, splay, standing, upright
 
+pytestmark = pytest.mark.full
+
 PULSE, GAINS = "gymnosoma/StandPulse-v0", "gymnosoma/StandGains-v0"
 ONE = np.zeros(1, np.int64)
 

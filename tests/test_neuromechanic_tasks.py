@@ -10,6 +10,8 @@ from gymnosoma.agents.evaluation.policies import evaluate, find_policy
 from gymnosoma.envs import check_vector_env, register_model
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, asset
 
+pytestmark = pytest.mark.full
+
 HOLD, ARM = "gymnosoma/HindlimbHold-v0", "gymnosoma/TestArm-v0"
 
 

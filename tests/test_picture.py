@@ -14,7 +14,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers import vector as wrappers
-from ids import CATALOGUED, IDS
+from ids import CATALOGUED, FIRST, IDS
 
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.controllers import worm
@@ -391,7 +391,11 @@ def test_steering_bends_to_the_side_of_the_key():
         assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
 
 
-STEERED = [env_id for env_id in CATALOGUED if "Hindlimb" not in env_id]  # which holds by itself
+STEERED = [
+    pytest.param(env_id, marks=() if env_id in FIRST else pytest.mark.full)
+    for env_id in CATALOGUED
+    if "Hindlimb" not in env_id  # which holds by itself
+]
 
 
 @pytest.mark.parametrize("env_id", STEERED)

@@ -11,7 +11,7 @@ from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, linear,
 from gymnosoma.envs.whisker_chain.linear import modes, tip_response
 from gymnosoma.envs.whisker_chain.params import table
 
-pytestmark = pytest.mark.paper
+pytestmark = [pytest.mark.paper, pytest.mark.full]
 
 LENGTH = 49e-3
 MICRO = 1e6

@@ -10,6 +10,8 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, quasi_static, wall
 from gymnosoma.envs.whisker_chain.linear import modes
 
+pytestmark = pytest.mark.full
+
 LENGTH = 49e-3
 ONE = np.zeros(1, np.int64)
 STILL = np.zeros((1, 3))

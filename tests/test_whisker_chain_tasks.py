@@ -17,6 +17,8 @@ from gymnosoma.envs.core.noise import normal, uniform
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, REACH, SENSOR
 
+pytestmark = pytest.mark.full
+
 IDS = [f"gymnosoma/Whisker{name}-v0" for name in ("Localize", "Detect", "Tap", "Hold", "Whisk")]
 
 

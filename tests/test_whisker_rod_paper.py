@@ -15,7 +15,7 @@ from gymnosoma.envs.whisker_rod.analysis import around, band_shares, principal_m
 from gymnosoma.envs.whisker_rod.params import table
 from gymnosoma.envs.whisker_rod.reference import Reference
 
-pytestmark = pytest.mark.paper
+pytestmark = [pytest.mark.paper, pytest.mark.full]
 
 FRAME = 0.25e-3  # of the paper's camera
 V = 0.2

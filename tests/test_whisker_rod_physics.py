@@ -15,6 +15,8 @@ from gymnosoma.envs.whisker_rod import Relief, WhiskerRod, WhiskerRodParams, ana
 from gymnosoma.envs.whisker_rod.reference import Reference
 from gymnosoma.envs.whisker_rod.statics import equilibrium
 
+pytestmark = pytest.mark.full
+
 SLIDE = np.array([[0.2, 0.0, 0.0]])
 AIR = {"plate_distance": 1.0}
 

@@ -9,6 +9,8 @@ from gymnosoma.agents.learning.textures import train_classifier
 from gymnosoma.envs.core.table import read_table
 from gymnosoma.envs.whisker_rod.tasks import DISTANCE_STEP, SPEED_STEP, TEXTURES, level
 
+pytestmark = pytest.mark.full
+
 TEXTURE, SWEEP, REGULATE = (f"gymnosoma/Whisker{name}-v0" for name in ("Texture", "Sweep", "Regulate"))
 
 

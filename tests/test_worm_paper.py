@@ -30,7 +30,7 @@ from gymnosoma.envs.worm.analysis import (
 )
 from gymnosoma.envs.worm.kymogram import SineKymogram, load_kymogram
 
-pytestmark = pytest.mark.paper
+pytestmark = [pytest.mark.paper, pytest.mark.full]
 
 MM, PN, FW = 1e3, 1e12, 1e15
 HOLD = 1e-3
