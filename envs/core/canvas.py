@@ -1,7 +1,8 @@
-"""The drawing canvas of all pictures: panels with their own units on a page that is always 540 points high.
+"""The drawing canvas of all pictures: panels with their own units on a page of at least 960 x 540 points.
 
 A picture is laid out in points [pt] and drawn in the units of its panels (metres, seconds, radians), y up;
-pixels are known here alone. Everything is drawn at twice the size and scaled down, which smooths all edges.
+pixels are known here alone. A frame that is narrower than 960 x 540 has a higher page, one that is flatter a wider
+one: no layout need fit into less. Everything is drawn at twice the size and scaled down, which smooths all edges.
 No display is needed: pygame's video driver is never touched.
 """
 
@@ -17,11 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 import pygame
 
-HEIGHT = 540.0
-"""Height of every page, pt."""
+WIDTH, HEIGHT = 960.0, 540.0
+"""Least size of a page, pt."""
+
+HEADER = 64.0
+"""Height of the captions at the top of a page, pt: labels of what is seen in a view stay out of it."""
+
+FARTHEST = 2.5
+"""The shorter side of a view shows at most so many times ``span``, or what is followed would shrink to a dot."""
 
 _SUPER = 2
-_SMALLEST, _LARGEST = 64, 4096
+_LEGIBLE = 6
+"""Least size of a font, in pixels of the double size: nobody could read a smaller one, which is left out."""
 
 Colour = tuple[int, ...]
 """Red, green, blue, and for something translucent a fourth: its opacity, all 0 to 255."""
@@ -91,17 +99,19 @@ def outline(points: NDArray[np.float64], radius: ArrayLike) -> tuple[NDArray[np.
     return points + across, points - across
 
 
-def steady(track: NDArray[np.float64], moments: int) -> NDArray[np.float64]:
+def steady(track: NDArray[np.float64], moments: int, reach: float = np.inf) -> NDArray[np.float64]:
     """Where a camera that does not shake looks: the trend (2,) of the newest ``moments`` of a track (N, 2).
 
-    It depends on the past alone, not on which moments were drawn, so equal pasts give equal frames.
+    It is never farther than ``reach`` from the present, along each axis. It depends on the past alone, not on which
+    moments were drawn, so equal pasts give equal frames.
     """
     newest = track[-max(1, moments) :]
     half = len(newest) // 2
     if half == 0:
         return newest[0]
     older, recent = newest[:half].mean(0), newest[half:].mean(0)
-    return recent + 0.5 * (recent - older)  # a mean alone would lag behind by half its time
+    trend = recent + 0.5 * (recent - older)  # a mean alone would lag behind by half its time
+    return np.clip(trend, newest[-1] - reach, newest[-1] + reach)
 
 
 @cache
@@ -142,6 +152,7 @@ class Panel:
     ) -> None:
         self.surface, self.scale, self.area = surface, scale, area
         self.low, self.high = np.asarray(low, float), np.asarray(high, float)
+        self.header = 0.0  # pt at the top that labels with a plate stay out of
         size = np.array(surface.get_size(), float)
         self._stretch = np.array([size[0], -size[1]]) / (self.high - self.low)
         self._shift = np.array([0.0, size[1]]) - self.low * self._stretch
@@ -250,22 +261,39 @@ class Panel:
         back : Colour, optional
             Of a plate behind the text, so that it can be read above a drawing.
         """
-        if not text:
+        size_px = round(1.2 * size * self.scale)
+        if not text or size_px < _LEGIBLE:
             return
-        image = _write(text, max(6, round(1.2 * size * self.scale)), colour)
+        image = _write(text, size_px, colour)
         if len(colour) > 3:
             image.set_alpha(colour[3])
-        size_px = np.array(image.get_size(), float)
-        corner = self.place(np.asarray(at)[None])[0] + np.multiply(offset, self.scale) - np.multiply(align, size_px)
+        extent = np.array(image.get_size(), float)
+        corner = self.place(np.asarray(at)[None])[0] + np.multiply(offset, self.scale) - np.multiply(align, extent)
         if back is not None:
             pad = self.scale * np.array([4.0, 1.0])
-            low, high = corner - pad, corner + size_px + pad
+            low, high = corner - pad, corner + extent + pad
+            if low[1] < self.header * self.scale:
+                return
             plate = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
             self._paint(plate, back, 0.0, lambda surface, at: pygame.draw.polygon(surface, back, at.tolist()))
         self.surface.blit(image, np.rint(corner).tolist())
 
+    def inside(self, at: ArrayLike, rim: float = 40.0) -> NDArray[np.float64]:
+        """Point (2,) of a view that is nearest to ``at`` and at least ``rim`` [pt] from its border and captions."""
+        low, high = self.low + rim * self.point, self.high - [rim * self.point, (rim + self.header) * self.point]
+        return np.clip(at, low, np.maximum(low, high))
+
+    def pointer(self, at: ArrayLike, colour: Colour) -> None:
+        """Where ``at`` (2,) lies outside of a view, point at it from inside."""
+        if ((at < self.low) | (at > self.high)).any():
+            rim = self.inside(at)
+            away = at - rim
+            self.arrow(rim, 24.0 * self.point * away / np.hypot(*away), colour, 3.0)
+
     def grid(self, spacing: float, colour: Colour = RULE, width: float = 0.75) -> None:
-        """Draw lines at the multiples of ``spacing``."""
+        """Draw lines at the multiples of ``spacing``; none where they would lie closer than two points."""
+        if spacing < 2.0 * self.point:
+            return
         low, high = np.minimum(self.low, self.high), np.maximum(self.low, self.high)
         for axis in (0, 1):
             for k in np.arange(np.ceil(low[axis] / spacing), np.floor(high[axis] / spacing) + 1):
@@ -275,8 +303,8 @@ class Panel:
 
     def scale_bar(self, unit: str = "m", colour: Colour = INK) -> None:
         """Draw a bar of a round length in the lower right corner."""
-        span = abs(self.high[0] - self.low[0])
-        length, point = rounded(0.18 * span), self.point
+        span, point = abs(self.high[0] - self.low[0]), self.point
+        length = rounded(0.18 * min(span, WIDTH * point))
         right, bottom = self.high[0] - 24 * point, self.low[1] + 20 * point
         bar = np.array([[right - length, bottom], [right, bottom]])
         self.polyline(bar, colour, 2.5)
@@ -316,23 +344,16 @@ class Canvas(Panel):
     Parameters
     ----------
     width, height : int
-        Size of the frames in pixels. The page is 540 pt high and as wide as the shape demands.
-
-    Raises
-    ------
-    ValueError
-        If the size is not possible.
+        Size of the frames in pixels. The page is 960 pt wide and 540 pt high, or more of one of them.
     """
 
     def __init__(self, width: int = 960, height: int = 540) -> None:
-        for name, value in (("width", width), ("height", height)):
-            if not (isinstance(value, int | np.integer) and _SMALLEST <= value <= _LARGEST):
-                raise ValueError(f"{name} must be an integer from {_SMALLEST} to {_LARGEST}, got {value!r}")
         self.size = int(width), int(height)
-        self.width, self.height = HEIGHT * width / height, HEIGHT
+        scale = min(width / WIDTH, height / HEIGHT)
+        self.width, self.height = width / scale, height / scale
         surface = pygame.Surface((_SUPER * self.size[0], _SUPER * self.size[1]), depth=32)
         area = (0.0, 0.0, self.width, self.height)
-        super().__init__(surface, _SUPER * height / HEIGHT, area, (0.0, HEIGHT), (self.width, 0.0))
+        super().__init__(surface, _SUPER * scale, area, (0.0, self.height), (self.width, 0.0))
         self._frame = pygame.Surface(self.size, depth=32)
 
     def clear(self, colour: Colour = PAPER) -> None:
@@ -348,7 +369,12 @@ class Canvas(Panel):
         return Panel(self.surface.subsurface(self._pixels(area)), self.scale, area, low, high)
 
     def view(
-        self, area: tuple[float, float, float, float], points: ArrayLike, span: float, margin: float = 0.0
+        self,
+        area: tuple[float, float, float, float],
+        points: ArrayLike,
+        span: float,
+        margin: float = 0.0,
+        height: float = 0.0,
     ) -> Panel:
         """Panel with equal scales that shows ``points`` (N, 2), ``margin`` around them, and at least ``span``.
 
@@ -356,18 +382,24 @@ class Canvas(Panel):
         ----------
         area : (x, y, width, height), pt
         points : (N, 2) float
-            In the panel's unit; one point is a camera that follows it.
-        span : float
-            Least width of the view.
+            In the panel's unit; one point is a camera that follows it. The first is always seen, the others unless
+            they are so far from it that the shorter side of the view would show more than ``FARTHEST`` spans.
+        span, height : float
+            Least width and height of the view.
         margin : float
         """
         shown = np.atleast_2d(np.asarray(points, float))
         low, high = shown.min(0) - margin, shown.max(0) + margin
         shape = area[3] / area[2]
-        width = max(span, high[0] - low[0], (high[1] - low[1]) / shape)
-        half = 0.5 * width * np.array([1.0, shape])
-        middle = 0.5 * (low + high)
-        return self.panel(area, middle - half, middle + half)
+        wanted = max(high[0] - low[0], (high[1] - low[1]) / shape)
+        most = FARTHEST * span * max(1.0, 1.0 / shape)
+        width = min(max(span, height / shape, wanted), most)
+        half, middle = 0.5 * width * np.array([1.0, shape]), 0.5 * (low + high)
+        if wanted > most:
+            middle = np.clip(middle, shown[0] - 0.6 * half, shown[0] + 0.6 * half)
+        panel = self.panel(area, middle - half, middle + half)
+        panel.header = max(0.0, HEADER - area[1])
+        return panel
 
     def trace(
         self,

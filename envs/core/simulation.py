@@ -24,6 +24,9 @@ RENDER_MODES = ("rgb_array", "human")
 FASTEST = 50.0
 """Most frames a second, Hz; a task with a higher control rate is shown in slow motion."""
 
+SMALLEST, LARGEST = 64, 4096
+"""Width and height of a frame, pixels."""
+
 Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
 
@@ -64,6 +67,9 @@ class Simulation:
     ) -> None:
         if render_mode not in (None, *RENDER_MODES):
             raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")
+        for name, value in (("width", width), ("height", height)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or not SMALLEST <= value <= LARGEST:
+                raise ValueError(f"{name} must be an integer from {SMALLEST} to {LARGEST}, got {value!r}")
         kind = load_task(task)
         known = task_arguments(kind)
         for key in arguments.keys() - known.keys():

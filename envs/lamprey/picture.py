@@ -47,21 +47,24 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(np.sum(animal.params.length))
     moments = round(0.8 * task.control_rate)  # two to four strokes
-    eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
+    eyes = [c.steady(other.rows["centre"], moments, 0.5 * length) for other in both]
+    eyes += [c.steady(track, moments) for track in sights(task, trail)]
     area = (0.0, 0.0, canvas.width - SIDE, canvas.height - STRIP)
-    view = canvas.view(area, np.array(eyes), 2.6 * length, 0.6 * length)
+    view = canvas.view(area, np.array(eyes), 2.6 * length, 0.6 * length, 1.5 * length)
     if view.high[0] - view.low[0] < 10.0 * length:
         view.grid(0.02, c.mix(c.PAPER, c.RULE, 0.6), 0.5)
     view.grid(0.1)
     headline, caption = goal(task, view, trail)
-    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
-    canvas.label(f"{caption} {_motion(trail, moments)}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     for other in reversed(both):
         _tracks(view, animal, other, other is ghost)
         _body(view, animal, other.rows[-1:], other is ghost)
         if other.name:
             at = c.steady(other.rows["centre"], moments) + np.array([0.0, 0.25 * length])
-            view.label(other.name, at, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), back=c.PLATE)
+            colour = GHOST if other is ghost else c.INK
+            view.label(other.name, view.inside(at), colour, 12, (0.5, 1.0), back=c.PLATE)
+            view.pointer(other.rows["centre"][-1], colour)
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(f"{caption} {_motion(trail, moments)}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     _current(canvas, view, trail.rows[-1])
     view.scale_bar()
     _cord(canvas, animal, trail.rows[-1:])
@@ -118,6 +121,7 @@ def _(task: Waypoints, view: Panel, trail: Trail) -> tuple[str, str]:
         colour = c.mix(c.GOAL, c.PAPER, 0.35 * k)
         view.ring(at, task.radius, colour, 2.0)
         view.label(f"{reached + k + 1}", at, colour, 14, (0.5, 0.5))
+    view.pointer(task.waypoint(trail.memory[-1:])[0], c.GOAL)
     return f"{reached} waypoint{'' if reached == 1 else 's'}", "reached,"
 
 

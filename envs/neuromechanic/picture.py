@@ -52,8 +52,12 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
     start = _sticks(animal, animal.mechanics(animal.rows(1)))
     reach = float(np.linalg.norm(np.concatenate([s for _, s in start]), axis=1).max())
     area = (0.0, 0.0, canvas.width, canvas.height - STRIP)
-    # The view stays: the ground is a body of the model, too.
-    view = canvas.view(area, np.concatenate([s[:, :2] for _, s in start]), 1.2 * reach, 0.3 * reach)
+    # The view stays, for the ground is a body of the model, too; what goes far is followed.
+    shown = np.concatenate([stick[:, :2] for _, stick in start])
+    now = np.concatenate([stick[:, :2] for _, stick in _sticks(animal, animal.mechanics(trail.rows[-1:]))])
+    away = now.mean(0) - shown.mean(0)
+    shown += away * (1.0 - reach / max(float(np.hypot(*away)), reach))
+    view = canvas.view(area, shown, 1.2 * reach, 0.3 * reach)
     view.grid(c.rounded(0.25 * reach))
     _ground(view, animal)
     for other in reversed(both):
@@ -263,7 +267,7 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
     area = (0.0, 0.0, STAGE * canvas.width, canvas.height)
     tall = 2.3
     centre = (float(row["q"][0, 0]), 0.5 * tall - 0.28)
-    view = canvas.view(area, np.array([centre]), tall * area[2] / area[3])
+    view = canvas.view(area, np.array([centre]), tall, height=tall)
     _platform(view, task, row)
     _slips(view, rows)
     felt = rows[np.argmin(np.abs(rows["time"] - (row["time"][0] - _lateness(task, row))))][None]

@@ -24,8 +24,8 @@ GHOST: c.Colour = (110, 116, 126)
 WIDTH, STRIP = 0.62, 132.0
 """Share of the page's width left of the traces; height of the close-up in pt."""
 
-SPAN, CLOSE = 1.25, 0.1
-"""Widths of the view and of the close-up, in lengths of the whisker."""
+SPAN, HIGH, CLOSE = 1.25, 0.85, 0.1
+"""Least width and height of the view, and width of the close-up, in lengths of the whisker."""
 
 
 def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = None) -> None:
@@ -42,7 +42,7 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
     row = trail.rows[-1:]
     length = float(row["length"][0])
     wide = WIDTH * canvas.width
-    view = canvas.view((0, 0, wide, canvas.height - STRIP), [0.5 * length, 0.0], SPAN * length)
+    view = canvas.view((0, 0, wide, canvas.height - STRIP), [0.5 * length, 0.0], SPAN * length, height=HIGH * length)
     view.grid(0.01)
     headline, caption = goal(task, view, trail)
     view.polygon([(view.low[0], view.low[1]), (0, view.low[1]), (0, view.high[1]), (view.low[0], view.high[1])], SKIN)
@@ -147,7 +147,8 @@ def _close_up(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | No
     at = rows[-1]["peg"][:, touched[-1, 1]] if len(touched) else task.animal.nodes(rows[-1:])[0, -1]
     area = (24.0, canvas.height - STRIP, WIDTH * canvas.width - 48.0, STRIP - 20.0)
     canvas.box(area, c.CARD)
-    panel = canvas.view(area, at, CLOSE * float(rows["length"][-1]))
+    close = CLOSE * float(rows["length"][-1])
+    panel = canvas.view(area, at, close, height=0.2 * close)
     panel.grid(1e-3, c.mix(c.CARD, c.RULE, 0.7))
     for other in [trail] if ghost is None else [ghost, trail]:
         panel.polygon(_outline(task, other.rows[-1:], smooth=False), WHISKER if other is trail else (*GHOST, 110))

@@ -46,12 +46,8 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
         Another whisker with the same task.
     """
     length = float(trail.rows["length"][-1])
-    width = canvas.width - SIDE
-    whole = canvas.panel(
-        (0.0, 0.0, width, canvas.height),
-        (0.5 * length * (0.25 - width / canvas.height * 1.15), -0.06 * length),
-        (0.5 * length * (0.25 + width / canvas.height * 1.15), 1.09 * length),
-    )
+    area = (0.0, 0.0, canvas.width - SIDE, canvas.height)
+    whole = canvas.view(area, [0.125 * length, 0.515 * length], 1.34 * length, height=1.15 * length)
     _plate(whole, task, trail)
     for other in (trail,) if ghost is None else (ghost, trail):
         _whisker(whole, task, other, other is ghost)

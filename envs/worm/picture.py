@@ -50,13 +50,12 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
     length = float(trail.rows["length"][-1])
     # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
     moments = round(2.0 * task.control_rate)
-    eyes = [c.steady(track, moments) for track in (*(other.rows["centre"] for other in both), *sights(task, trail))]
+    eyes = [c.steady(other.rows["centre"], moments, 0.5 * length) for other in both]
+    eyes += [c.steady(track, moments) for track in sights(task, trail)]
     area = (0.0, 0.0, canvas.width, canvas.height - STRIP_HEIGHT)
-    view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length)
+    view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length, 1.4 * length)
     view.grid(0.5 * length)
     headline, caption = goal(task, canvas, view, trail)
-    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
-    canvas.label(f"{caption} {_medium(trail.rows[-1])}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     for other in reversed(both):
         _tracks(view, animal, other, other is ghost)
         if other is not ghost:
@@ -66,7 +65,11 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
         if other.name:
             points = animal.points(other.rows[-moments:])
             above = c.steady(np.stack([points[..., 0].mean(1), points[..., 1].max(1)], 1), moments)
-            view.label(other.name, above, GHOST if other is ghost else c.INK, 12, (0.5, 1.0), (0, -16), c.PLATE)
+            colour = GHOST if other is ghost else c.INK
+            view.label(other.name, view.inside(above), colour, 12, (0.5, 1.0), (0, -16), c.PLATE)
+            view.pointer(other.rows["centre"][-1], colour)
+    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
+    canvas.label(f"{caption} {_medium(trail.rows[-1])}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     view.scale_bar()
     _legend(canvas)
     _strip(canvas, task, trail)
@@ -115,6 +118,7 @@ def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]
     memory = trail.memory[-1]
     view.ring(memory["target"], task.radius, c.GOAL, 2.0)
     view.disc(memory["target"], 3.0, c.GOAL)
+    view.pointer(memory["target"], c.GOAL)
     distance = task.info(trail.rows[-1:], trail.memory[-1:])["distance"][0]
     return f"{1e3 * distance:.2f} mm", "from the head to the target,"
 
