@@ -278,17 +278,23 @@ class Panel:
             self._paint(plate, back, 0.0, lambda surface, at: pygame.draw.polygon(surface, back, at.tolist()))
         self.surface.blit(image, np.rint(corner).tolist())
 
-    def inside(self, at: ArrayLike, rim: float = 40.0) -> NDArray[np.float64]:
+    def inside(self, at: ArrayLike, rim: float = 36.0) -> NDArray[np.float64]:
         """Point (2,) of a view that is nearest to ``at`` and at least ``rim`` [pt] from its border and captions."""
         low, high = self.low + rim * self.point, self.high - [rim * self.point, (rim + self.header) * self.point]
         return np.clip(at, low, np.maximum(low, high))
 
-    def pointer(self, at: ArrayLike, colour: Colour) -> None:
-        """Where ``at`` (2,) lies outside of a view, point at it from inside."""
-        if ((at < self.low) | (at > self.high)).any():
-            rim = self.inside(at)
-            away = at - rim
-            self.arrow(rim, 24.0 * self.point * away / np.hypot(*away), colour, 3.0)
+    def holds(self, at: NDArray[np.float64]) -> bool:
+        """Whether ``at`` (2,) lies inside of a view."""
+        return bool(((at >= self.low) & (at <= self.high)).all())
+
+    def pointer(self, at: NDArray[np.float64], colour: Colour, name: str = "") -> None:
+        """Where ``at`` (2,) lies outside of a view, point at it from inside; ``name`` says what is there."""
+        if self.holds(at):
+            return
+        rim = self.inside(at)
+        ahead = self.point * (at - rim) / np.hypot(*(at - rim))
+        self.arrow(rim, 24.0 * ahead, colour, 3.0)
+        self.label(name, rim - 34.0 * ahead * (1.0, 0.5), colour, 12, (0.5, 0.5), back=PLATE)
 
     def grid(self, spacing: float, colour: Colour = RULE, width: float = 0.75) -> None:
         """Draw lines at the multiples of ``spacing``; none where they would lie closer than two points."""

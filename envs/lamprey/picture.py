@@ -58,11 +58,11 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     for other in reversed(both):
         _tracks(view, animal, other, other is ghost)
         _body(view, animal, other.rows[-1:], other is ghost)
-        if other.name:
+        colour = GHOST if other is ghost else c.INK
+        view.pointer(other.rows["centre"][-1], colour, other.name)
+        if other.name and view.holds(other.rows["centre"][-1]):
             at = c.steady(other.rows["centre"], moments) + np.array([0.0, 0.25 * length])
-            colour = GHOST if other is ghost else c.INK
             view.label(other.name, view.inside(at), colour, 12, (0.5, 1.0), back=c.PLATE)
-            view.pointer(other.rows["centre"][-1], colour)
     canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
     canvas.label(f"{caption} {_motion(trail, moments)}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     _current(canvas, view, trail.rows[-1])

@@ -62,12 +62,12 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
             _forces(canvas, view, animal, other, moments)
         _body(view, animal.points(other.rows[-1:])[0], other is ghost)
     for other in both:
-        if other.name:
+        colour, at = GHOST if other is ghost else c.INK, other.rows["centre"][-1]
+        view.pointer(at, colour, other.name)
+        if other.name and view.holds(at):
             points = animal.points(other.rows[-moments:])
             above = c.steady(np.stack([points[..., 0].mean(1), points[..., 1].max(1)], 1), moments)
-            colour = GHOST if other is ghost else c.INK
             view.label(other.name, view.inside(above), colour, 12, (0.5, 1.0), (0, -16), c.PLATE)
-            view.pointer(other.rows["centre"][-1], colour)
     canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
     canvas.label(f"{caption} {_medium(trail.rows[-1])}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
     view.scale_bar()
@@ -225,7 +225,8 @@ def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: in
     usual = np.sqrt(np.mean(np.sum(force**2, -1)))
     if not usual > 0:
         return
-    points = 22.0 / usual
+    length = float(rows["length"][-1]) / view.point
+    points = min(22.0, 0.15 * length) / usual  # on a small worm small arrows, which do not hide it
     joints = animal.points(rows[-1:])[0]
     for at, vector in zip(0.5 * (joints[1:] + joints[:-1]), force[-1] * points * view.point, strict=True):
         view.arrow(at, vector, FORCE, 1.25)
