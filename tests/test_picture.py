@@ -14,18 +14,21 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers import vector as wrappers
-from ids import CATALOGUED, FIRST, IDS
+from ids import ALL, CATALOGUED, FIRST, IDS
 
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.controllers import worm
 from gymnosoma.agents.evaluation.policies import find_policy
 from gymnosoma.agents.showing.film import Film, show_episode
 from gymnosoma.agents.showing.game import Game
+from gymnosoma.envs import register_model
 from gymnosoma.envs.core.canvas import (
     CARD,
     COLD,
+    HEADER,
     INK,
     PAPER,
+    PLATE,
     WARM,
     Canvas,
     diverging,
@@ -85,6 +88,111 @@ def test_draws_every_id_without_a_display(env_id):
         assert np.array_equal(observation, blind.step(0.3 * blind.action_space.sample())[0])
     env.close()
     env.close()
+
+
+SIZES = [(64, 64), (64, 4096), (4096, 64), (540, 960), (641, 333)]
+LARGE = [(4096, 4096), (65, 65), (64, 540), (540, 64), (720, 720), (1280, 720), (4096, 2048), (2048, 4096), (333, 641)]
+
+
+def draws(env_id, sizes):
+    """At every size there is a frame that shows more than paper."""
+    for width, height in sizes:
+        env = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, disable_env_checker=True)
+        env.reset(seed=0)
+        env.step(np.full(env.action_space.shape, 0.1))
+        frame = env.render()
+        assert frame.shape == (height, width, 3) and frame.dtype == np.uint8
+        assert np.count_nonzero(frame != np.array(PAPER[:3], np.uint8)) > 50
+
+
+@pytest.mark.parametrize("env_id", ALL)
+def test_draws_every_id_at_every_size(env_id):
+    draws(env_id, SIZES)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("env_id", ALL)
+def test_draws_every_id_at_more_sizes(env_id):
+    draws(env_id, LARGE)
+
+
+@pytest.fixture
+def views(monkeypatch):
+    """All views that are drawn, in their order."""
+    made, view = [], Canvas.view
+    monkeypatch.setattr(Canvas, "view", lambda *given, **named: made.append(view(*given, **named)) or made[-1])
+    return made
+
+
+@pytest.mark.parametrize("env_id", ["gymnosoma/WormEscape-v0", "gymnosoma/LampreyEscape-v0"])
+@pytest.mark.parametrize("size", [(960, 540), *SIZES])
+def test_animal_stays_in_view_far_from_its_ghost(env_id, size, views):
+    env = gymnasium.make(env_id, render_mode="rgb_array", width=size[0], height=size[1]).unwrapped
+    env.reset(seed=0)
+    trail, animal = env.simulation.view.trails[0], env.task.animal
+    for away in ((100.0, -30.0), (0.0, 1e4), (-3.0, -3.0)):  # lengths
+        ghost = Trail(trail.rows.dtype, trail.memory.dtype, "ghost")
+        row = trail.rows[-1].copy()
+        points = animal.points(row[None])[0]
+        length = np.hypot(*np.diff(points, axis=0).T).sum()
+        row["centre"] += length * np.array(away)
+        ghost.record(row, trail.memory[-1])
+        canvas = env.simulation.view.draw(0, ghost)
+        view = views[-1]
+        assert ((points > view.low) & (points < view.high)).all()
+        assert length / view.point > 45.0  # pt
+        assert canvas.array().shape == (size[1], size[0], 3)
+
+
+def test_animal_stays_in_view_when_it_is_thrown(views):
+    env = gymnasium.make(SWIM, render_mode="rgb_array", **SMALL).unwrapped
+    env.reset(seed=0)
+    trail = env.simulation.view.trails[0]
+    row, memory = trail.rows[-1].copy(), trail.memory[-1].copy()
+    for k in range(60):
+        row["centre"] += 1e-3 * 1.1**k * np.array([1.0, -0.6])
+        trail.record(row, memory)
+        env.render()
+        points = env.task.animal.points(row[None])[0]
+        seen = ((points > views[-1].low) & (points < views[-1].high)).all(1)
+        assert seen.mean() > 0.5  # the camera does not shake with every stroke
+
+
+def test_view_follows_a_model_that_travels(views):
+    model = ROOT / "assets" / "neuromechanic" / "standing.toml"
+    register_model("gymnosoma/StandModel-v0", model, 50)
+    env = gymnasium.make("gymnosoma/StandModel-v0", render_mode="rgb_array", **SMALL).unwrapped
+    env.reset(seed=0)
+    env.render()
+    before = views[-1]
+    trail = env.simulation.view.trails[0]
+    row = trail.rows[-1].copy()
+    row["q"][0] += 50.0
+    trail.record(row, trail.memory[-1])
+    env.render()
+    assert views[-1].low[0] > before.high[0]
+
+
+def test_labels_stay_out_of_captions():
+    canvas = Canvas(480, 270)
+    for top, written in ((0.0, (False, True)), (200.0, (True, True))):
+        view = canvas.view((0, top, canvas.width, 300.0), [(0.0, 0.0)], 1.0)
+        for down, expected in zip((0.5 * HEADER, 1.5 * HEADER), written, strict=True):
+            canvas.clear()
+            view.label("0.25 m", (0.0, view.high[1]), INK, offset=(0.0, down), back=PLATE)
+            assert (canvas.array() != PAPER[:3]).any() == expected
+
+
+def test_view_points_at_what_is_outside():
+    canvas = Canvas(480, 270)
+    view = canvas.view((0, 0, canvas.width, canvas.height), [(0.0, 0.0)], 1.0)
+    for at, seen in (((0.1, 0.1), False), ((9.0, 0.0), True), ((0.0, -9.0), True)):
+        canvas.clear()
+        view.pointer(np.array(at), WARM, "ghost")
+        marked = np.argwhere((canvas.array() != PAPER[:3]).any(-1))
+        assert bool(len(marked)) == seen
+        if seen:  # at the rim that is nearest
+            assert (marked.mean(0)[::-1] > (400, 100)).all() if at[0] else (marked.mean(0) > (200, 200)).all()
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -166,6 +274,11 @@ def test_bad_arguments_are_named():
         gymnasium.make(SWIM, render_mode="rgb_array", width=3)
     with pytest.raises(ValueError, match="height must be an integer from"):
         gymnasium.make(SWIM, render_mode="rgb_array", height=270.5)
+    for name in ("width", "height"):
+        for value in (63, 4097, -64, 270.0, True, "270", None, [270]):
+            for make in (gymnasium.make, gymnasium.make_vec):
+                with pytest.raises(ValueError, match=f"^{name} must be an integer from 64 to 4096, got "):
+                    make(SWIM, **{name: value})
     env = gymnasium.make(SWIM, render_mode="rgb_array").unwrapped
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.render()
