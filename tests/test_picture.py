@@ -429,7 +429,7 @@ def test_film_is_an_episode_long():
         ),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--option", "=1"], "option must be NAME=VALUE with a number"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--option", "weight=1"], "weight is not known; allowed are"),
-        (["render", "WormSwim-v0", "--save", "film.mp4", "--rate", "3"], "rate must"),
+        (["render", "WormSwim-v0", "--save", "film.mp4", "--control-rate", "3"], "rate must"),
         (["evaluate", "WormReach-v0", "--option", "target_distance=far"], "option must be NAME=VALUE with a number"),
     ],
 )

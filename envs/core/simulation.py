@@ -50,7 +50,7 @@ class Simulation:
         Passed to the task.
     render_mode : {None, "rgb_array", "human"}
     width, height : int
-        Of a frame, in pixels.
+        Of a frame, in pixels: 64 to 4096.
     """
 
     def __init__(
