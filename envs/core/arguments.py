@@ -9,17 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 100
+
 
 def choice(name: str, value: Any, known: Iterable[str]) -> None:
     """Raise ValueError unless ``value`` is one of the ``known`` names."""
-    if value not in (names := tuple(known)):
-        raise ValueError(f"{name} must be one of {', '.join(names)}, got {value!r}")
+    names = tuple(known)
+    if not (isinstance(value, str) and value in names):
+        raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Write a value for an error: on one line, and short."""
+    try:
+        return " ".join(_short.repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value).split())
+    except Exception:  # an integer of more digits than Python writes, or an object whose own repr fails
+        return f"a value of type {type(value).__name__}"
 
 
 def whole(name: str, value: Any, least: int = 1) -> None:
     """Raise ValueError unless ``value`` is an integer of at least ``least``."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer of at least {least}, got {shown(value)}")
 
 
 def numbers(
@@ -50,22 +62,37 @@ def numbers(
         ("at most", most, np.less_equal),
     )
     given = [(word, bound, holds) for word, bound, holds in bounds if bound is not None]
+    array = _real(value)
+    if array is None or not (np.isfinite(array).all() and all(holds(array, bound).all() for _, bound, holds in given)):
+        wanted = " and ".join(["finite", *(f"{word} {bound:g}" for word, bound, _ in given)])
+        hint = "; only int and float are numbers" if array is None else ""
+        raise ValueError(f"{name} must be {wanted}, got {shown(value)}{hint}")
+    return array
+
+
+def _real(value: Any) -> NDArray[np.float64] | None:
+    """Numbers as an array of float; None unless all are int or float, in lists that make a box."""
     try:
         array = np.asarray(value)
-        possible = array.dtype.kind in "iuf" and bool(np.isfinite(array).all())
-    except ValueError:  # nested lists of different lengths
-        possible = False
-    if not (possible and all(holds(array, bound).all() for _, bound, holds in given)):
-        wanted = " and ".join(["finite", *(f"{word} {bound:g}" for word, bound, _ in given)])
-        got = value.tolist() if isinstance(value, np.ndarray) else value
-        raise ValueError(f"{name} must be {wanted}, got {reprlib.repr(got)}")
-    return array.astype(float)
+        return array.astype(float) if array.dtype.kind in "iuf" and not _hides(value) else None
+    except (ValueError, TypeError, OverflowError):  # lists of different lengths, integers beyond any float
+        return None
+
+
+def _hides(value: Any) -> bool:
+    """Whether there is a boolean, a string or bytes in a list, which NumPy would turn into numbers."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind not in "iuf"
+    if isinstance(value, list | tuple):
+        return any(map(_hides, value))
+    return isinstance(value, bool | str | bytes | bytearray | memoryview)
 
 
 def number(
     name: str, value: Any, above: float | None = None, least: float | None = None, most: float | None = None
 ) -> float:
     """Check a single number as `numbers` does."""
-    if np.ndim(value):
-        raise ValueError(f"{name} must be a number, got {reprlib.repr(value)}")
-    return float(numbers(name, value, above, least, most))
+    array = numbers(name, value, above, least, most)
+    if array.ndim:
+        raise ValueError(f"{name} must be a number, got {shown(value)}")
+    return float(array)

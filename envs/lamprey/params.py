@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import choice, numbers, whole
+from ..core.arguments import choice, number, numbers, shown, whole
 from ..core.spec import Option
 from ..core.table import read_table
 from .body import PARAMETERS, links_dtype
@@ -65,16 +65,17 @@ class LampreyParams:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = np.asarray(getattr(self, field.name), float)
+            value = getattr(self, field.name)
             if field.name in PARAMETERS:
                 check_parameter(field.name, value)
+                number(field.name, value)
                 continue
             positive = field.name in ("length", "mass", "inertia")
-            possible = np.isfinite(value).all() and ((value > 0) if positive else (value >= 0)).all()
-            if not (possible and value.shape == np.shape(self.length) and value.ndim == 1 and value.size >= 3):
+            column = numbers(field.name, value, above=0 if positive else None, least=None if positive else 0)
+            if not (column.shape == np.shape(self.length) and column.ndim == 1 and column.size >= 3):
                 raise ValueError(
-                    f"{field.name} must hold a finite number {'greater than' if positive else 'of at least'} 0 for "
-                    f"each of at least 3 links, as many as length, got {getattr(self, field.name)!r}"
+                    f"{field.name} must hold a number for each of at least 3 links, as many as length, "
+                    f"got {shown(value)}"
                 )
 
     def links(self) -> NDArray[Any]:
@@ -142,11 +143,12 @@ class Cord:
             raise ValueError(f"synapses must hold at least one, got {self.synapses!r}")
         for synapse in self.synapses:
             reach = (synapse.rostral, synapse.caudal)
-            known = synapse.source in CELLS[:3] and synapse.target in CELLS and np.isfinite(synapse.strength)
+            number("synapses: strength", synapse.strength)
+            known = synapse.source in CELLS[:3] and synapse.target in CELLS
             if not (known and all(isinstance(r, int | np.integer) and 0 <= r < self.segments for r in reach)):
                 raise ValueError(
-                    f"synapses must go from {', '.join(CELLS[:3])} to {', '.join(CELLS)} with a finite strength and "
-                    f"extents within [0, {self.segments - 1}], got {synapse!r}"
+                    f"synapses must go from {', '.join(CELLS[:3])} to {', '.join(CELLS)} with extents "
+                    f"within [0, {self.segments - 1}], got {synapse!r}"
                 )
 
     @property

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.arguments import numbers, whole
+from ..core.arguments import number, numbers, shown, whole
 from ..core.beam import cone_centroid, cone_volume, second_moment
 from ..core.spec import Option
 from ..core.table import read_table
 
 Column = tuple[float, ...]
+
+_COLUMNS = ("link_mass", "link_centroid", "joint_stiffness", "joint_damping")
 
 
 @cache
@@ -70,14 +72,16 @@ class WhiskerParams:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        n = len(self.link_mass)
+        n = numbers("link_mass", self.link_mass).size
         if n < 3:
-            raise ValueError(f"link_mass must have at least 3 entries, got {n}")
+            raise ValueError(f"link_mass must have at least 3 entries, got {shown(self.link_mass)}")
         for entry in fields(self):
             value = getattr(self, entry.name)
             check_parameter(entry.name, value)
-            if np.ndim(value) and np.shape(value) != (n,):
-                raise ValueError(f"{entry.name} must have {n} entries like link_mass, got {np.shape(value)}")
+            if entry.name not in _COLUMNS:
+                number(entry.name, value)
+            elif np.shape(value) != (n,):
+                raise ValueError(f"{entry.name} must have {n} entries like link_mass, got {shown(value)}")
         if max(self.link_centroid) >= self.length / n:
             raise ValueError(f"link_centroid must be less than a link, {self.length / n:g} m, got {self.link_centroid}")
 
@@ -122,8 +126,13 @@ class WhiskerParams:
         """
         whole("n_links", n_links, 3)
         given = {"length": length, "base_radius": base_radius, "tip_radius": tip_radius, "density": density}
-        for name, value in (given | {"modulus": modulus, "damping_ratio": damping_ratio}).items():
+        for name, value in given.items():
             check_parameter(name, value)
+            number(name, value)
+        for name, pair in (("modulus", modulus), ("damping_ratio", damping_ratio)):
+            check_parameter(name, pair)
+            if np.shape(pair) != (2,):
+                raise ValueError(f"{name} must be two numbers, of the first and the last link, got {shown(pair)}")
         link = length / n_links
         radius = np.linspace(base_radius, tip_radius, n_links + 1)
         base, tip = radius[:-1], radius[1:]

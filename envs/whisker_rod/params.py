@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, numbers, whole
+from ..core.arguments import number, numbers, shown, whole
 from ..core.spec import Option
 from ..core.table import read_table
 
@@ -76,7 +76,9 @@ class WhiskerRodParams:
     def __post_init__(self) -> None:
         whole("n_segments", self.n_segments, 3)
         for field in fields(self)[1:]:
-            check_parameter(field.name, getattr(self, field.name))
+            value = getattr(self, field.name)
+            check_parameter(field.name, value)
+            number(field.name, value)
 
 
 PHYSICAL = {
@@ -168,7 +170,10 @@ class Relief:
         spacing : float, m
             Distance between two heights.
         """
-        height = np.loadtxt(file, ndmin=1)
+        try:
+            height = numbers("heights", np.loadtxt(file, ndmin=1))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"file {shown(file)} cannot be read: {error}") from None
         if height.ndim != 1 or len(height) < 3:
             raise ValueError(f"file must hold a column of at least 3 heights, got shape {height.shape}")
         height = height - np.linspace(height[0], height[-1], len(height))
@@ -186,10 +191,10 @@ class Relief:
             Root mean square slope.
         seed : int
         period : float, m, optional
-            Length after which the profile repeats; 100 grains by default.
+            Length after which the profile repeats; 100 grains by default, at most 100,000.
         """
         grain, slope = number("grain", grain, above=0), number("slope", slope, least=0)
-        period = 100 * grain if period is None else period
+        period = 100 * grain if period is None else number("period", period, above=0, most=1e5 * grain)
         count = int(np.ceil(16 * period / grain))
         wave = np.arange(count // 2 + 1) * grain / period
         rng = np.random.default_rng(seed)

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import number, numbers
 from .animal import Worm, friction_force
-from .kymogram import FRAME_RATE
+from .kymogram import FRAME_RATE, HIGHEST_RATE
 from .params import friction, table
 
 Array = NDArray[np.float64]
@@ -344,18 +345,32 @@ def play(
     Parameters
     ----------
     worm : Worm
-        Its time step divides 1/rate.
+        Where its time step does not divide 1/rate, the next smaller one that does is taken.
     angles : (N, n - 1) float, rad
+        At least two frames.
     start, count, signals
         As for `ensemble`.
     rate : float, Hz
-        Frames a second.
+        Frames a second, from 0.01 to 10^6.
 
     Returns
     -------
     dict
         Name to array (N, count, ...): as many snapshots as frames.
+
+    Raises
+    ------
+    ValueError
+        For angles that are no such matrix, or a rate out of range.
     """
+    angles, rate = numbers("angles", angles), number("rate", rate, least=0.01, most=HIGHEST_RATE)
+    if angles.ndim != 2 or len(angles) < 2 or angles.shape[1] != worm.drive_size:
+        raise ValueError(
+            f"angles must be a matrix of at least 2 frames of {worm.drive_size} joints, got shape {angles.shape}"
+        )
+    steps = int(np.ceil(1 / (rate * worm.dt) - 1e-6))
+    if abs(steps * worm.dt * rate - 1) > 1e-6:
+        worm = Worm(worm.params, 1 / (rate * steps), worm.scheme, worm.threads)
     return ensemble(
         worm,
         lambda t: angles[int(t * rate)],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, numbers, whole
+from ..core.arguments import number, numbers, shown, whole
 from .params import table
 
 FRAME_RATE = 32.0
@@ -18,6 +18,12 @@ FRAME_RATE = 32.0
 
 RECORDED = ("omega_turn", "delta_turn")
 """Names of the recorded kymograms."""
+
+LARGEST_FILE = 1 << 26
+"""Bytes that a kymogram's file may have: three hours at the recorded rate."""
+
+HIGHEST_RATE = 1e6
+"""Frames a second of a playback at most, Hz."""
 
 
 def load_kymogram(source: str | Path) -> NDArray[np.float64]:
@@ -27,7 +33,8 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
     ----------
     source : str or path
         ``"omega_turn"`` or ``"delta_turn"`` (recorded worms, see ``assets/worm/README.md``), or a file:
-        ``.npy``, or ``.csv`` with commas, a row a frame and a column a joint, head to tail.
+        ``.npy``, or ``.csv`` with commas, a row a frame and a column a joint, head to tail; what follows a ``#`` is
+        a comment, and there is no other header.
 
     Returns
     -------
@@ -36,26 +43,65 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If the file cannot be read as a matrix of finite numbers. Pickled objects are never loaded.
+        If the file cannot be read as a matrix of finite numbers, or has more than `LARGEST_FILE` bytes. Pickled
+        objects are never loaded. Rows and columns in errors count from 1, rows of text as the lines of the file.
     """
     try:
         if source in RECORDED:
-            with resources.files("gymnosoma.assets").joinpath(f"worm/{source}.npy").open("rb") as file:
-                angles = np.load(file, allow_pickle=False)
-        elif Path(source).suffix == ".csv":
-            angles = np.loadtxt(source, delimiter=",", ndmin=2)
-        elif Path(source).suffix == ".npy":
-            angles = np.load(source, allow_pickle=False)
-        else:
+            with resources.as_file(resources.files("gymnosoma.assets").joinpath(f"worm/{source}.npy")) as path:
+                return _read_array(path)
+        path = Path(source)
+        if path.suffix not in (".npy", ".csv"):
             raise ValueError(f"it is neither {' nor '.join(RECORDED)}, nor a .npy or .csv file")
-        angles = np.asarray(angles, float)
-    except (OSError, ValueError, EOFError) as error:
+        if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+            raise ValueError("it is no file")
+        if path.stat().st_size > LARGEST_FILE:
+            raise ValueError(f"it has {path.stat().st_size} bytes, {LARGEST_FILE} are allowed")
+        return (_read_array if path.suffix == ".npy" else _read_text)(path)
+    except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"kymogram {str(source)!r} cannot be read: {error}") from None
-    if angles.ndim != 2 or not angles.size or not np.isfinite(angles).all():
-        raise ValueError(
-            f"kymogram {str(source)!r} must be a matrix of finite angles (frames, joints), got shape {angles.shape}"
-        )
+
+
+def _read_array(path: Path) -> NDArray[np.float64]:
+    try:
+        # A mapped file takes no memory for what its header claims and the file does not hold.
+        angles = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:  # a damaged header ends in many ways
+        reason = " ".join(str(error).split())
+        raise ValueError(f"the header does not fit a file of {path.stat().st_size} bytes: {reason}") from None
+    if not isinstance(angles, np.ndarray) or angles.dtype.kind not in "iuf" or angles.ndim != 2 or not angles.size:
+        held = f"{angles.dtype} of shape {angles.shape}" if isinstance(angles, np.ndarray) else "an archive"
+        raise ValueError(f"it must hold a matrix of numbers (frames, joints), got {held}")
+    angles = np.array(angles, float)
+    for row, column in np.argwhere(~np.isfinite(angles))[:1]:
+        value = angles[row, column]
+        raise ValueError(f"row {row + 1}, column {column + 1} must be a finite number, got {value}")
     return angles
+
+
+def _read_text(path: Path) -> NDArray[np.float64]:
+    rows: list[NDArray[np.float64]] = []
+    for i, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = line.partition("#")[0]
+        if not text.strip():
+            continue
+        cells = text.split(",")
+        row = np.empty(len(cells))
+        for j, cell in enumerate(cells):
+            try:
+                row[j] = float(cell)
+            except ValueError:
+                row[j] = np.nan
+            if not np.isfinite(row[j]):
+                raise ValueError(f"row {i}, column {j + 1} must be a finite number, got {shown(cell)}")
+        if rows and len(row) != len(rows[0]):
+            raise ValueError(f"row {i} has {len(row)} columns, those before have {len(rows[0])}")
+        rows.append(row)
+    if not rows:
+        raise ValueError("it must hold a matrix of numbers (frames, joints), got none")
+    return np.array(rows)
 
 
 class SineKymogram:
@@ -127,13 +173,13 @@ class KymogramPlayback:
     source : str, path or array (N, n_joints)
         What `load_kymogram` takes, or the angles themselves in rad.
     rate : float, Hz
-        Frames a second.
+        Frames a second, at most `HIGHEST_RATE`.
     """
 
     reads: tuple[str, ...] = ()
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:
-        self.rate = number("rate", rate, above=0)
+        self.rate = number("rate", rate, above=0, most=HIGHEST_RATE)
         if isinstance(source, str | Path):
             self.angles = load_kymogram(source)
         else:

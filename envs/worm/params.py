@@ -68,7 +68,9 @@ class WormParams:
     def __post_init__(self) -> None:
         whole("n_rods", self.n_rods, 3)
         for field in fields(self)[1:]:
-            check_parameter(field.name, getattr(self, field.name))
+            value = getattr(self, field.name)
+            check_parameter(field.name, value)
+            number(field.name, value)
 
     @classmethod
     def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None) -> WormParams:
