@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.animal import Animal, read_start
-from ..core.arguments import choice, number, numbers, whole
+from ..core.arguments import choice, number, numbers, shown, whole
 from ..core.jit import callback
 from ..core.simulate import Trajectory
 from .body import (
@@ -24,11 +24,20 @@ from .body import (
     rows_threaded,
 )
 from .contact import MODES, STAGGERED, SWEEP
-from .model import Model, Module, load
+from .model import LARGEST, SMALLEST, Model, Module, load
 from .muscles import rest_fibres
 from .params import PHYSICAL, check_parameter
 
 _SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
+_WRITTEN = (
+    "excitation",
+    "force",
+    "neuron",
+    "reaction",
+    "impulse",
+    "mode",
+    "contact_error",
+)  # in this order, see `pack`
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 _CONTACTS = {"modes": MODES, "staggered": STAGGERED, "sweep": SWEEP}
 
@@ -132,8 +141,14 @@ class Neuromechanic(Animal):
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
         self._work = np.zeros(threads, records["work"])
+        # What a step writes besides the state vector lies side by side in a row: one look tells whether it is finite.
+        places: Any = self._kernel_state.fields
+        first, last = places[_WRITTEN[0]][1], places[_WRITTEN[-1]][1] + 8
+        written: Any = {"names": ["written"], "formats": [("f8", ((last - first) // 8,))], "offsets": [first]}
+        self._written_state = np.dtype(written | {"itemsize": self.state.itemsize})
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
+        self._written: NDArray[np.float64]
         names = ("time", "q", "v", "activation", "excitation", "input", "wrench", "reaction", "contact_error")
         fields = dict(zip(names, names, strict=True)) | {
             "joint_angle": "q",
@@ -211,6 +226,8 @@ class Neuromechanic(Animal):
             names.append("pulse")
         shapes = {name: fresh[name].shape[1:] for name in names}
         given = read_start(start, shapes, count, self.parameters, self.check_parameter)
+        for name in given.keys() - PHYSICAL.keys():
+            numbers(f"start: {name}", given[name], least=-LARGEST, most=LARGEST)
         if "pulse" in given:
             numbers("start: onset and duration of pulse", given["pulse"][:, :2], least=0)
         for name in PHYSICAL:
@@ -222,6 +239,11 @@ class Neuromechanic(Animal):
                 length = self.mechanics(fresh[i : i + 1])["length"]
                 rest_fibres(self.table, length, fresh["activation"][i], fresh["fibre_length"][i])
         self._settle(fresh)
+        for name in _WRITTEN:
+            if not np.isfinite(fresh[name]).all():
+                raise ValueError(
+                    f"start: {name} must be finite, but muscles or neurons overflow: got {shown(fresh[name])}"
+                )
         rows[ids] = fresh
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
@@ -234,7 +256,17 @@ class Neuromechanic(Animal):
         # A view costs as much as several steps.
         if rows is not self._rows or self._states is None:
             self._rows, self._states = rows, rows.view(self._kernel_state)
+            self._written = rows.view(self._written_state)["written"]
         move(self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], self._control)
+        if not np.isfinite(self._written).all():
+            self._break(rows)
+
+    def _break(self, rows: NDArray[Any]) -> None:
+        """Give a status to rows whose muscles or neurons overflow, and 0 to what does."""
+        for name in _WRITTEN:
+            wrong = ~np.isfinite(rows[name])
+            rows["status"][wrong.reshape(len(rows), -1).any(1) & (rows["status"] == 0.0)] = BROKEN
+            rows[name][wrong] = 0.0
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
@@ -362,8 +394,8 @@ class Neuromechanic(Animal):
     def platform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Displacement of the ground since the start, (B, 3) m."""
         onset, lasts, peak = rows["pulse"].T
-        lasts = np.where(lasts > 0.0, lasts, 1.0)  # nothing moves in a pulse that does not last: its peak counts as 0
-        peak = np.where(rows["pulse"][:, 1] > 0.0, peak, 0.0)
+        moves = lasts >= SMALLEST  # nothing moves in a pulse that does not last: its peak counts as 0
+        lasts, peak = np.where(moves, lasts, 1.0), np.where(moves, peak, 0.0)
         since = np.maximum(rows["time"] - onset, 0.0)
         within, pace = np.minimum(since, lasts), np.pi / lasts
         moved = peak / pace * (within - np.sin(pace * within) / pace + 2.0 * (since - within))

@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arguments import shown
 from . import contact, muscles, nerves, skeleton
 from .table import pack
 
 SCHEMA = 1
 """Version of the schema."""
+
+LARGEST_FILE = 1 << 20
+"""Bytes that a model's file may have."""
+
+LIMITS = {
+    "body": 128,
+    "muscle": 1024,
+    "neuron": 1024,
+    "cylinder": 1024,
+    "spline": 256,
+    "motor": 1024,
+    "pin": 256,
+    "contact": 64,
+    "wrench": 256,
+    "inputs": 1024,
+    "synapses": 2048,
+    "points of paths": 8192,
+    "times of splines": 2048,
+}
+"""Tables of a kind, and what their entries add up to, that a model may have."""
+
+LARGEST = 1e9
+"""Size that a number of a model may have, in SI: no product of several overflows."""
+
+SMALLEST = 1e-12
+"""What a number that must be greater than 0 is at least."""
+
+LONGEST_DELAY = 10.0
+"""Of a synapse, s."""
+
+LONGEST_PAST = 1 << 20
+"""Numbers that a row may keep of the past: delayed signals times the time steps of the longest delay (8 MiB)."""
+
+_DEEPEST = 8  # levels of tables and lists: two more than any model has
+_ENTRIES = LIMITS["body"] ** 2  # of any table or list: the most are those of B
+_KEY, _TEXT = 100, 200  # characters
+_PARTS = 16
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_PARTS}}}", re.ASCII)
 
 _MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
 _CURVES = ("de_groote", "thelen")
@@ -62,7 +104,7 @@ class _Keys:
 
     def __init__(self, path: str, values: Any) -> None:
         if not isinstance(values, Mapping):
-            raise ValueError(f"{path} must be a table, got {values!r}")
+            raise ValueError(f"{path} must be a table, got {shown(values)}")
         self.path, self.values = path, values
         self.read: list[str] = []
 
@@ -84,49 +126,80 @@ class _Keys:
     def number(self, key: str, default: float | None = None, low: float = -np.inf, high: float = np.inf) -> float:
         value = self.get(key, default)
         if not (_is_number(value) and low <= value <= high):
-            raise ValueError(f"{self.path}.{key} must be a number {_within(low, high)}, got {value!r}")
+            raise ValueError(f"{self.path}.{key} must be a number {_within(low, high)}, got {shown(value)}")
         return float(value)
 
     def positive(self, key: str, default: float | None = None) -> float:
         value = self.get(key, default)
         if not (_is_number(value) and value > 0):
-            raise ValueError(f"{self.path}.{key} must be a number greater than 0, got {value!r}")
+            raise ValueError(f"{self.path}.{key} must be a number greater than 0, got {shown(value)}")
+        if value < SMALLEST:
+            raise ValueError(f"{self.path}.{key} must be at least {SMALLEST:g}, got {shown(value)}")
         return float(value)
 
     def vector(self, key: str, sizes: Sequence[int], default: Sequence[float] | None = None) -> NDArray[np.float64]:
         value = self.get(key, default)
-        if not (
-            isinstance(value, Sequence | np.ndarray)
-            and not isinstance(value, str)
-            and len(value) in sizes
-            and all(_is_number(part) for part in value)
-        ):
+        if not (isinstance(value, list | tuple) and len(value) in sizes and all(map(_is_number, value))):
             count = " or ".join(str(size) for size in sizes)
-            raise ValueError(f"{self.path}.{key} must be a list of {count} numbers, got {value!r}")
+            raise ValueError(f"{self.path}.{key} must be a list of {count} numbers, got {shown(value)}")
         return np.asarray(value, float)
 
     def direction(self, key: str, default: Sequence[float] | None = None) -> NDArray[np.float64]:
         value = self.vector(key, (3,), default)
         size = float(np.linalg.norm(value))
-        if not size > 0:
-            raise ValueError(f"{self.path}.{key} must not be zero, got {value.tolist()}")
+        if not size > SMALLEST:
+            raise ValueError(f"{self.path}.{key} must not be zero, got {shown(value)}")
         return value / size
 
     def choice(self, key: str, allowed: Iterable[str], default: str | None = None) -> str:
         value, allowed = self.get(key, default), list(allowed)
-        if value not in allowed:
-            raise ValueError(f"{self.path}.{key} must be one of {', '.join(allowed)}, got {value!r}")
+        if not (isinstance(value, str) and value in allowed):
+            raise ValueError(f"{self.path}.{key} must be one of {', '.join(allowed)}, got {shown(value)}")
         return value
 
     def close(self) -> None:
         """Refuse keys that nobody has read."""
         for key in self.values:
             if key not in self.read:
-                raise ValueError(f"{self.path}.{key} is not known; allowed are {', '.join(dict.fromkeys(self.read))}")
+                raise ValueError(f"{self.path}.{key} is not known; allowed are {_listed(dict.fromkeys(self.read))}")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_text(value: Any, most: int) -> bool:
+    return isinstance(value, str) and len(value) <= most and value.isprintable()
+
+
+def _plain(value: Any, path: str = "", depth: int = 0) -> Any:
+    """Copy a description into dicts and lists of Python's own numbers, and refuse what no model has anywhere."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    here = path or "model"
+    if isinstance(value, Mapping | list | tuple):
+        if depth == _DEEPEST:
+            raise ValueError(f"{here} is nested too deeply: {_DEEPEST} levels of tables and lists are allowed")
+        if len(value) > _ENTRIES:
+            raise ValueError(f"{here} must have at most {_ENTRIES} entries, got {len(value)}")
+    if isinstance(value, Mapping):
+        for key in value:
+            if not (key and _is_text(key, _KEY)):
+                raise ValueError(f"{here}: a name must have 1 to {_KEY} printable characters, got {shown(key)}")
+        return {key: _plain(part, f"{path}.{key}" if path else key, depth + 1) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part, f"{here}[{i}]", depth + 1) for i, part in enumerate(value)]
+    if isinstance(value, str) and not _is_text(value, _TEXT):
+        raise ValueError(f"{here} must have at most {_TEXT} printable characters, got {shown(value)}")
+    if isinstance(value, int | float) and abs(value) > LARGEST:
+        raise ValueError(f"{here} must be a number within -{LARGEST:g} and {LARGEST:g}, got {shown(value)}")
+    return value
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names for an error, of which there may be many."""
+    first = list(names)
+    return ", ".join(first[:20] + ["..."] * (len(first) > 20))
 
 
 def _within(low: float, high: float) -> str:
@@ -137,23 +210,23 @@ def _within(low: float, high: float) -> str:
 
 def _sorted(kind: str, after: Mapping[str, Sequence[str]], key: str) -> list[str]:
     """Names in an order in which each stands after those it needs; a cycle is an error."""
-    order: list[str] = []
-    way: list[str] = []
-
-    def visit(name: str) -> None:
-        if name in way:
-            cycle = " -> ".join([*way[way.index(name) :], name])
-            raise ValueError(f"{kind}.{name}.{key} makes a cycle: {cycle}")
-        if name not in order:
-            way.append(name)
-            for other in after[name]:
-                visit(other)
-            way.pop()
-            order.append(name)
-
-    for name in after:
-        visit(name)
-    return order
+    order: dict[str, None] = {}
+    for first in after:
+        way: dict[str, Iterator[str]] = {} if first in order else {first: iter(after[first])}
+        while way:
+            name = next(reversed(way))
+            for other in way[name]:
+                if other in way:
+                    names = list(way)
+                    cycle = " -> ".join([*names[names.index(other) :][:20], other])
+                    raise ValueError(f"{kind}.{other}.{key} makes a cycle: {cycle}")
+                if other not in order:
+                    way[other] = iter(after[other])
+                    break
+            else:
+                del way[name]
+                order[name] = None
+    return list(order)
 
 
 @dataclass(frozen=True)
@@ -176,6 +249,8 @@ class Model:
         Constant part of each wrench.
     pulse : (3,) float
         Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
+    origin : str
+        What errors begin with: the file, or nothing.
     """
 
     bodies: tuple[str, ...]
@@ -192,6 +267,7 @@ class Model:
     pulse: NDArray[np.float64]
     arrays: dict[str, NDArray[Any]]
     counts: dict[str, int]
+    origin: str = ""
 
     def records(self, dt: float, solver: int = contact.MODES) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
         """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`.
@@ -199,9 +275,17 @@ class Model:
         ``solver`` is that of contacts.
         """
         synapse, steps = self.arrays["synapse"].copy(), self.delays / dt
+        most = LONGEST_PAST // max(self.counts["delays"], 1) - 1
         for j, delay in enumerate(self.delays):
+            n = int(np.searchsorted(self.arrays["synapse_start"], j, "right")) - 1
+            key = f"{self.origin}neuron.{self.neurons[n]}.synapse[{j - self.arrays['synapse_start'][n]}].delay"
+            if not steps[j] <= most:
+                raise ValueError(
+                    f"{key} must be at most {most} time steps of {dt:g} s for {self.counts['delays']} delayed signals, "
+                    f"got {delay:g} s"
+                )
             if abs(steps[j] - round(steps[j])) > 1e-6 * steps[j] or (delay > 0 and round(steps[j]) < 1):
-                raise ValueError(f"delay must be a whole number of time steps of {dt:g} s, got {delay:g} s")
+                raise ValueError(f"{key} must be a whole number of time steps of {dt:g} s, got {delay:g} s")
         synapse[:, 3] = np.rint(steps)
         depth = int(synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
         return pack(self.arrays | {"synapse": synapse}, self.counts | {"depth": depth, "contact_solver": solver})
@@ -249,6 +333,9 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     ``input.NAME``, which makes an input. A body that is free in space needs three prismatic and three revolute joints,
     whose equations are singular where the middle one turns the first axis onto the third.
 
+    No number exceeds `LARGEST`, no delay `LONGEST_DELAY`, and `LIMITS` tells how many bodies, muscles and so on there
+    may be. A file has at most `LARGEST_FILE` bytes, in UTF-8.
+
     Parameters
     ----------
     source : path of a TOML file, or mapping
@@ -259,16 +346,35 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     Raises
     ------
     ValueError
-        If something is wrong; the message names the key, the value and what is allowed.
+        If something is wrong; the message names the file, the key, the value and what is allowed.
     """
     if isinstance(source, Mapping):
-        description: Mapping[str, Any] = source
-    else:
-        try:
-            description = tomllib.loads(Path(source).read_text())
-        except (OSError, tomllib.TOMLDecodeError) as error:
-            raise ValueError(f"model {str(source)!r} cannot be read: {error}") from None
-    return _Builder(description, dict(modules or {})).model()
+        return _Builder(_plain(source), dict(modules or {})).model()
+    try:
+        description = _read(Path(source))
+    except RecursionError:
+        raise ValueError(f"model {str(source)!r} cannot be read: its values are nested too deeply") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"model {str(source)!r} cannot be read: {error}") from None
+    origin = f"model {str(source)!r}: "
+    try:
+        return replace(_Builder(_plain(description), dict(modules or {})).model(), origin=origin)
+    except ValueError as error:
+        raise ValueError(f"{origin}{error}") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a TOML file that may be anything."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+        raise ValueError("it is no file")
+    if path.stat().st_size > LARGEST_FILE:
+        raise ValueError(f"it has {path.stat().st_size} bytes, {LARGEST_FILE} are allowed")
+    text = path.read_bytes().decode()
+    # The parser takes a time that grows with the square of a key's parts.
+    if found := _LONG_KEY.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"line {line}: a key has more than {_PARTS} parts")
+    return tomllib.loads(text)
 
 
 class _Builder:
@@ -284,8 +390,14 @@ class _Builder:
     def tables(self, kind: str) -> dict[str, _Keys]:
         found = self.top.get(kind, {})
         if not isinstance(found, Mapping):
-            raise ValueError(f"{kind} must be a table of tables, got {found!r}")
+            raise ValueError(f"{kind} must be a table of tables, got {shown(found)}")
+        if len(found) > LIMITS[kind]:
+            raise ValueError(f"{kind} must hold at most {LIMITS[kind]} tables, got {len(found)}")
         return {name: _Keys(f"{kind}.{name}", values) for name, values in found.items()}
+
+    def limit(self, kind: str, count: int, path: str) -> None:
+        if count > LIMITS[kind]:
+            raise ValueError(f"{path}: a model has at most {LIMITS[kind]} {kind}, got {count}")
 
     def put(self, **arrays: Any) -> None:
         self.t |= arrays
@@ -295,14 +407,14 @@ class _Builder:
         if value in also:
             return -1
         if value not in known:
-            raise ValueError(f"{path}: {kind} {value!r} is not known; known are {', '.join([*also, *known])}")
+            raise ValueError(f"{path}: {kind} {shown(value)} is not known; known are {_listed([*also, *known])}")
         return list(known).index(value)
 
     def model(self) -> Model:
         top = self.top
         version = top.get("schema", 0)
         if version != SCHEMA:
-            raise ValueError(f"model.schema must be {SCHEMA}, got {version!r}")
+            raise ValueError(f"model.schema must be {SCHEMA}, got {shown(version)}")
         self.put(gravity=top.vector("gravity", (3,), (0.0, 0.0, 0.0)))
         kinds = ("body", "cylinder", "muscle", "neuron", "spline", "motor", "pin", "contact", "wrench")
         tables = {kind: self.tables(kind) for kind in kinds}
@@ -311,8 +423,8 @@ class _Builder:
         if len(self.modules) > 1:
             raise ValueError(f"modules must hold at most one control module, got {', '.join(self.modules)}")
         module = next(iter(self.modules.values()), Module(0, 0, None))
-        if min(module.states, module.outputs) < 0:
-            raise ValueError(f"modules: states and outputs must be at least 0, got {module[:2]}")
+        if not all(isinstance(n, int) and 0 <= n <= 1024 for n in module[:2]):
+            raise ValueError(f"modules: states and outputs must be at least 0 and at most 1024, got {module[:2]}")
         if self.modules and not callable(module.kernel):
             raise ValueError(f"modules: kernel must be a function, got {module.kernel!r}")
         self.muscles, self.neurons, self.splines = (tuple(tables[k]) for k in ("muscle", "neuron", "spline"))
@@ -404,7 +516,7 @@ class _Builder:
             if moments[0] < -1e-6 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
                 raise ValueError(
                     f"{inertial.path}.inertia must be moments about the centre of mass, none negative nor greater than "
-                    f"the sum of the others, got {inertia.tolist()}"
+                    f"the sum of the others, got {shown(inertia)}"
                 )
             rows["mass"].append(mass)
             rows["centre"].append(inertial.vector("centre", (3,), (0.0, 0.0, 0.0)))
@@ -431,7 +543,7 @@ class _Builder:
             axis, side = keys.direction("axis"), keys.direction("side")
             side = side - (side @ axis) * axis
             if np.linalg.norm(side) < 1e-6:
-                raise ValueError(f"{keys.path}.side must not be parallel to the axis, got {keys.values['side']!r}")
+                raise ValueError(f"{keys.path}.side must not be parallel to the axis, got {shown(keys.values['side'])}")
             side /= np.linalg.norm(side)
             frame.append([side, np.cross(axis, side), axis])
             radius.append(keys.positive("radius"))
@@ -444,19 +556,20 @@ class _Builder:
         )
 
     def read_splines(self, tables: dict[str, _Keys]) -> None:
-        start, times, cubics = [0], [], []
+        start = [0]
+        times: list[float] = []
+        cubics: list[Any] = []
         for keys in tables.values():
             lists = []
             for key in ("times", "values"):
                 value = keys.get(key)
-                if not (
-                    isinstance(value, list | tuple | np.ndarray) and len(value) > 1 and all(map(_is_number, value))
-                ):
-                    raise ValueError(f"{keys.path}.{key} must be a list of at least 2 numbers, got {value!r}")
+                if not (isinstance(value, list) and len(value) > 1 and all(map(_is_number, value))):
+                    raise ValueError(f"{keys.path}.{key} must be a list of at least 2 numbers, got {shown(value)}")
                 lists.append(np.asarray(value, float))
-            if len(lists[0]) != len(lists[1]) or not (np.diff(lists[0]) > 0).all():
-                raise ValueError(f"{keys.path}.times must ascend, one for each of the values, got {lists[0].tolist()}")
+            if len(lists[0]) != len(lists[1]) or not (np.diff(lists[0]) > 1e-9).all():
+                raise ValueError(f"{keys.path}.times must ascend, one for each of the values, got {shown(lists[0])}")
             keys.close()
+            self.limit("times of splines", len(times) + len(lists[0]), f"{keys.path}.times")
             from scipy.interpolate import CubicSpline  # slow to import, and few models have splines
 
             cubic = CubicSpline(*lists, bc_type="natural")
@@ -485,7 +598,7 @@ class _Builder:
                 raise ValueError(f"{path}: muscle {rest[0]!r} is proportional and has no activation")
             return _MUSCLE_SIGNALS[rest[1]], index
         if kind == "muscle":
-            raise ValueError(f"{path}: a muscle has {', '.join(_MUSCLE_SIGNALS)}, got {value!r}")
+            raise ValueError(f"{path}: a muscle has {', '.join(_MUSCLE_SIGNALS)}, got {shown(value)}")
         if kind == "neuron" and len(rest) == 1:
             return nerves.NEURON, self.name(rest[0], path, "neuron", self.neurons)
         if kind == "spline" and len(rest) == 1:
@@ -493,19 +606,20 @@ class _Builder:
         if kind == "input" and len(rest) == 1 and rest[0]:
             if rest[0] not in self.inputs:
                 self.inputs.append(rest[0])
+                self.limit("inputs", len(self.inputs), path)
             return nerves.INPUT, self.inputs.index(rest[0])
         if kind == "module" and len(rest) == 2:
             self.name(rest[0], path, "module", list(self.modules))
             outputs = self.modules[rest[0]].outputs
-            if rest[1].isdigit() and int(rest[1]) < outputs:
+            if rest[1].isdecimal() and int(rest[1]) < outputs:
                 return nerves.MODULE, int(rest[1])
-            raise ValueError(f"{path}: module {rest[0]!r} has {outputs} outputs, counted from 0, got {value!r}")
-        raise ValueError(f"{path} must be one of {forms}, got {value!r}")
+            raise ValueError(f"{path}: module {rest[0]!r} has {outputs} outputs, counted from 0, got {shown(value)}")
+        raise ValueError(f"{path} must be one of {forms}, got {shown(value)}")
 
     def point(self, value: Any, path: str) -> tuple[int, NDArray[np.float64]]:
         """Body and position of a point [body, x, y, z]."""
         if not (isinstance(value, list | tuple) and len(value) == 4 and all(map(_is_number, value[1:]))):
-            raise ValueError(f"{path} must be [body, x, y, z], got {value!r}")
+            raise ValueError(f"{path} must be [body, x, y, z], got {shown(value)}")
         return self.name(value[0], path, "body", self.bodies, ["ground"]), np.array(value[1:], float)
 
     def read_muscles(self, tables: dict[str, _Keys]) -> None:
@@ -531,15 +645,17 @@ class _Builder:
                 "fit",
             ]
         }
-        body, at, cylinder, start = [], [], [], [0]
+        body: list[int] = []
+        at, cylinder, start = [], [], [0]
         fits: list[tuple[float, Any, Any, Any]] = []
         active = fibres = 0
         for keys in tables.values():
             if ("path" in keys) == ("length" in keys):
-                raise ValueError(f"{keys.path} must have either path or length, got {', '.join(keys.values)}")
+                raise ValueError(f"{keys.path} must have either path or length, got {_listed(keys.values)}")
             if "path" in keys:
                 columns["fit"].append(-1)
                 points = self.read_path(keys)
+                self.limit("points of paths", len(body) + len(points), f"{keys.path}.path")
                 body += [p[0] for p in points]
                 at += [p[1] for p in points]
                 cylinder += [p[2] for p in points]
@@ -608,7 +724,7 @@ class _Builder:
     def read_path(self, keys: _Keys) -> list[tuple[int, NDArray[np.float64], int]]:
         points = keys.get("path")
         if not (isinstance(points, list | tuple) and len(points) > 1):
-            raise ValueError(f"{keys.path}.path must be a list of at least 2 points, got {points!r}")
+            raise ValueError(f"{keys.path}.path must be a list of at least 2 points, got {shown(points)}")
         result = []
         for i, value in enumerate(points):
             path = f"{keys.path}.path[{i}]"
@@ -618,7 +734,7 @@ class _Builder:
                 entry.close()
                 neighbours = [points[j] if 0 <= j < len(points) else {} for j in (i - 1, i + 1)]
                 if any(isinstance(other, Mapping) for other in neighbours):
-                    raise ValueError(f"{path} must stand between two points, got {value!r}")
+                    raise ValueError(f"{path} must stand between two points, got {shown(value)}")
                 result.append((-1, np.zeros(3), which))
             else:
                 result.append((*self.point(value, path), -1))
@@ -628,6 +744,8 @@ class _Builder:
         n = len(self.bodies)
         mean, a = fit.positive("mean"), fit.vector("a", (n,))
         at, pairs = fit.vector("at", (n,), [0.0] * n), fit.get("B", [])
+        if not isinstance(pairs, list):
+            raise ValueError(f"{fit.path}.B must be a list of [i, j, value], got {shown(pairs)}")
         B = np.zeros((n, n))
         for entry in pairs:
             if not (
@@ -636,7 +754,9 @@ class _Builder:
                 and all(map(_is_number, entry))
                 and all(int(i) == i and 0 <= i < n for i in entry[:2])
             ):
-                raise ValueError(f"{fit.path}.B must be a list of [i, j, value] with i, j below {n}, got {entry!r}")
+                raise ValueError(
+                    f"{fit.path}.B must be a list of [i, j, value] with i, j below {n}, got {shown(entry)}"
+                )
             i, j = int(entry[0]), int(entry[1])
             B[i, j] = B[j, i] = entry[2]
         fit.close()
@@ -659,14 +779,14 @@ class _Builder:
             heard[name] = []
             entries = keys.get("synapse", [])
             if not isinstance(entries, list | tuple):
-                raise ValueError(f"{keys.path}.synapse must be a list of tables, got {entries!r}")
+                raise ValueError(f"{keys.path}.synapse must be a list of tables, got {shown(entries)}")
             for i, values in enumerate(entries):
                 synapse = _Keys(f"{keys.path}.synapse[{i}]", values)
                 kind, index = self.signal(synapse.get("from"), f"{synapse.path}.from")
                 by = self.signal(synapse.get("by"), f"{synapse.path}.by") if "by" in synapse else (nerves.CONSTANT, 0)
                 gains.append(synapse.number("gain", 1.0))
                 offsets.append(synapse.number("offset", 0.0))
-                delays.append(synapse.number("delay", 0.0, low=0.0))
+                delays.append(synapse.number("delay", 0.0, 0.0, LONGEST_DELAY))
                 column = -1
                 self.refuse_instant(f"{synapse.path}.by", *by)
                 if by[0] == nerves.NEURON:
@@ -680,6 +800,7 @@ class _Builder:
                 else:
                     self.refuse_instant(f"{synapse.path}.delay must be greater than 0", kind, index)
                 synapses.append((kind, index, column, 0, *by))
+                self.limit("synapses", len(synapses), synapse.path)
                 synapse.close()
             keys.close()
             start.append(len(synapses))
@@ -718,7 +839,7 @@ class _Builder:
             decay = keys.number("rate", 20.0, low=0.0)
             directions = keys.get("axes", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
             if not isinstance(directions, list | tuple) or not directions:
-                raise ValueError(f"{keys.path}.axes must be a list of directions, got {directions!r}")
+                raise ValueError(f"{keys.path}.axes must be a list of directions, got {shown(directions)}")
             for i, axis in enumerate(directions):
                 axes.append(_Keys(f"{keys.path}.axes", {f"[{i}]": axis}).direction(f"[{i}]"))
                 body.append((moving, other))
@@ -748,7 +869,9 @@ class _Builder:
             side = keys.direction("tangent") if "tangent" in keys else np.eye(3)[np.argmin(np.abs(normal))]
             side = side - (side @ normal) * normal
             if np.linalg.norm(side) < 1e-6:
-                raise ValueError(f"{keys.path}.tangent must not be parallel to normal, got {keys.values['tangent']!r}")
+                raise ValueError(
+                    f"{keys.path}.tangent must not be parallel to normal, got {shown(keys.values['tangent'])}"
+                )
             side /= np.linalg.norm(side)
             body.append(moving)
             at.append(there)
@@ -770,6 +893,8 @@ class _Builder:
         pulse = [keys.number("onset", 0.0, low=0.0), keys.number("duration", 0.0, low=0.0), keys.number("peak", 0.0)]
         if pulse[2] and not pulse[1]:
             raise ValueError(f"{keys.path}.duration must be greater than 0 for a peak of {pulse[2]:g}, got 0")
+        if 0 < pulse[1] < SMALLEST:
+            raise ValueError(f"{keys.path}.duration must be 0 or at least {SMALLEST:g}, got {pulse[1]:g}")
         keys.close()
         return np.array(pulse)
 
