@@ -1,18 +1,25 @@
 """What users and foreign files state: numbers, parameters, kymograms, models. An error is one line that names it."""
 
 import io
+import re
+import tomllib
 import tracemalloc
+from collections import Counter
+from importlib import resources
 
 import numpy as np
 import pytest
 
 from gymnosoma.envs.core.arguments import choice, number, numbers, whole
 from gymnosoma.envs.lamprey import Cord, LampreyParams, Synapse
+from gymnosoma.envs.neuromechanic import Neuromechanic, load
 from gymnosoma.envs.whisker_chain import WhiskerParams
 from gymnosoma.envs.whisker_rod import Relief, WhiskerRodParams
 from gymnosoma.envs.worm import KymogramPlayback, Worm, WormParams, load_kymogram
 from gymnosoma.envs.worm.analysis import play
 from gymnosoma.envs.worm.kymogram import LARGEST_FILE
+
+NAMES = ("arm", "hindlimb", "standing")
 
 
 def refuse(make, *words):
@@ -165,3 +172,245 @@ def test_playing_with_any_step():
         lambda: play(Worm(), angles, rate=1e-9), "rate must be finite and at least 0.01 and at most 1e+06, got 1e-09"
     )
     refuse(lambda: KymogramPlayback(angles, rate=1e300), "rate must be finite and greater than 0 and at most 1e+06")
+
+
+# Models
+
+MODELS = {
+    name: resources.files("gymnosoma.assets").joinpath(f"neuromechanic/{name}.toml").read_text() for name in NAMES
+}
+ARM = MODELS["arm"]
+LINK = '[body.b%d]\nparent = "%s"\njoint = { type = "revolute", axis = [0, 0, 1] }\ninertial = { mass = 1 }\n'
+
+
+def chain(count):
+    return "schema = 1\n" + "".join(LINK % (i, f"b{i - 1}" if i else "ground") for i in range(count))
+
+
+def listening(count, to):
+    return "".join(f'[neuron.n{i}]\nsynapse = [{{ from = "neuron.n{to(i)}" }}]\n' for i in range(count))
+
+
+HOSTILE = {
+    "long delay": (
+        ARM.replace("delay = 0.03", "delay = 1e4"),
+        "neuron.reflex.synapse[0].delay must be a number from 0 to 10",
+    ),
+    "endless delay": (
+        ARM.replace("delay = 0.03", "delay = 1e300"),
+        "neuron.reflex.synapse[0].delay must be a number within",
+    ),
+    "900 bodies": (chain(900), "body must hold at most 128 tables, got 900"),
+    "1100 bodies": (chain(1100), "body must hold at most 128 tables, got 1100"),
+    "100000 bodies": (chain(100_000), "bytes, 1048576 are allowed"),
+    "1102 muscles": (ARM + "[muscle]\n" + "".join(f"m{i} = 0\n" for i in range(1100)), "tables, got 1102"),
+    "contacts": (ARM + "".join(f"[contact.c{i}]\n" for i in range(65)), "contact must hold at most 64 tables, got 65"),
+    "synapses": (
+        ARM + "[neuron.n]\nsynapse = [" + '{ from = "neuron.reflex" },' * 2049 + "]\n",
+        "at most 2048 synapses, got",
+    ),
+    "inputs": (
+        ARM + "[neuron.n]\nsynapse = [" + "".join(f'{{ from = "input.i{i}" }},' for i in range(1100)) + "]\n",
+        "inputs, got",
+    ),
+    "circle": (
+        ARM + listening(1000, lambda i: (i + 1) % 1000),
+        "neuron.n0.synapse without delay makes a cycle: n0 -> n1",
+    ),
+    "no UTF-8": (ARM.encode() + b"# \xff\n", "can't decode byte 0xff"),
+    "400 digits": (
+        ARM.replace("damping = 0.1", "damping = " + "1" * 400),
+        "body.upper.joint.damping must be a number within",
+    ),
+    "5000 digits": (ARM.replace("damping = 0.1", "damping = " + "1" * 5000), "cannot be read: Exceeds the limit"),
+    "hexadecimal": (
+        ARM.replace("damping = 0.1", "damping = 0x" + "1" * 9000),
+        "body.upper.joint.damping must be a number",
+    ),
+    "no list": (ARM.replace("[0, -9.81, 0]", "3"), "model.gravity must be a list of 3 numbers, got 3"),
+    "no path": (
+        ARM.replace("path = [[", "path = 3 #"),
+        "muscle.biceps.path must be a list of at least 2 points, got 3",
+    ),
+    "no list of pairs": (MODELS["hindlimb"].replace("B = [[", "B = 3 #", 1), "muscle.adf.length.B must be a list"),
+    "truth": (
+        ARM.replace("mass = 2.0", "mass = true"),
+        "body.upper.inertial.mass must be a number of at least 0, got True",
+    ),
+    "words": (
+        ARM.replace("mass = 2.0", 'mass = "2.0"'),
+        "body.upper.inertial.mass must be a number of at least 0, got '2.0'",
+    ),
+    "tiny": (
+        ARM.replace("max_force = 600.0", "max_force = 1e-300"),
+        "muscle.biceps.model.max_force must be at least 1e-12",
+    ),
+    "header": (ARM + "[" + ".".join("a" * 100_000) + "]\n", "line 27: a key has more than 16 parts"),
+    "quoted header": (ARM + "[" + " . ".join(['"a"'] * 100_000) + "]\n", "line 27: a key has more than 16 parts"),
+    "brackets": (ARM + "x = " + "[" * 100_000, "its values are nested too deeply"),
+    "braces": (ARM + "x = " + "{ a = " * 100_000, "its values are nested too deeply"),
+    "pairs of brackets": (ARM + "x = " + "[" * 90 + "]" * 90, "is nested too deeply: 8 levels of tables and lists are"),
+    "two lines": (ARM + '[body."a\\nb"]\n', "body: a name must have 1 to 100 printable characters, got 'a\\nb'"),
+    "long text": (ARM + 'x = "' + "x" * 9000 + '"\n', "must have at most 200 printable characters"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_models(tmp_path, name):
+    text, message = HOSTILE[name]
+    assert text != ARM
+    (tmp_path / "foreign.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    refuse(lambda: load(tmp_path / "foreign.toml"), "foreign.toml'", message)
+
+
+def test_models_from_elsewhere(tmp_path):
+    refuse(lambda: load("/dev/zero"), "model '/dev/zero' cannot be read: it is no file")
+    refuse(lambda: load(5), "model '5' cannot be read")  # type: ignore[arg-type]
+    round_and_round: dict = {"schema": 1}
+    round_and_round["body"] = round_and_round
+    refuse(lambda: load(round_and_round), "is nested too deeply")
+    refuse(lambda: load({"schema": 1, 2: 3}), "model: a name must have 1 to 100 printable characters, got 2")  # type: ignore[dict-item]
+    model = tomllib.loads(ARM)
+    joint = model["body"]["fore"]["joint"]
+    for wrong in (b"abc", "abc", [True, 0, 1], np.array("abc"), np.zeros(4), np.array([1j, 0, 0]), range(3)):
+        joint["axis"] = wrong
+        refuse(lambda: load(model), "body.fore.joint.axis must be a list of 3 numbers, got ")
+    joint["axis"] = np.array([0, 0, 1], np.float32)
+    arrays = load(tomllib.loads(ARM)).arrays
+    assert all(np.array_equal(arrays[name], array) for name, array in load(model).arrays.items())
+
+
+def test_the_past_is_bounded(tmp_path):
+    (tmp_path / "slow.toml").write_text(ARM.replace("delay = 0.03", "delay = 10"))
+    model = load(tmp_path / "slow.toml")
+    assert model.records(1e-3)[1]["row"].itemsize < 1 << 18
+    words = "slow.toml': neuron.reflex.synapse[0].delay must be "
+    refuse(lambda: model.records(7e-3), words, "a whole number of time steps of 0.007 s, got 10 s")
+    for dt in (1e-9, 1e-300):
+        refuse(lambda dt=dt: model.records(dt), words, "at most 1048575 time steps", "for 1 delayed signals, got 10 s")
+
+
+def test_largest_models():
+    """As many as are allowed make records that a computer has memory for; nothing recurses."""
+    for text in (chain(128), ARM + listening(900, lambda i: i + 1) + "[neuron.n900]\n"):
+        model = load(tomllib.loads(text))
+        table, records = model.records(1e-3)
+        assert max(table.dtype.itemsize, *(record.itemsize for record in records.values())) < 1 << 29
+
+
+def test_rows_whose_neurons_overflow_break_down():
+    """A neuron that hears itself louder and louder is a failure, not an infinite observation."""
+    model = tomllib.loads(ARM)
+    model["neuron"]["loud"] = {
+        "synapse": [{"from": "neuron.loud", "gain": 1e9, "delay": 0.03}, {"from": "input.biceps"}]
+    }
+    animal = Neuromechanic(model)
+    rows, ids = animal.rows(2), np.arange(2)
+    animal.advance(rows, ids, np.array([[0.0, 1e-9], [0.0, 0.0]]), 2000)
+    assert animal.failures[rows["status"][0]] == "the state is not finite" and rows["status"][1] == 0.0
+    for name in animal.signals:
+        assert np.isfinite(animal.signal(rows, name)).all(), name
+    refuse(lambda: animal.reset(rows, ids, {"input": [1e300, 0.0]}), "start: input must be finite and at least -1e+09")
+
+
+# Mutations
+
+TOKENS = [
+    "nan",
+    "inf",
+    "-inf",
+    "1e308",
+    "-1e308",
+    "1e-320",
+    "0",
+    "-1",
+    "1e9",
+    "-1e9",
+    "1e-12",
+    "9" * 400,
+    "0x" + "f" * 9000,
+]
+TOKENS += [
+    "true",
+    '""',
+    '"ground"',
+    '"neuron.reflex"',
+    "[]",
+    "{}",
+    "[0, 0, 0]",
+    "[[]]",
+    "{ type = 1 }",
+    "1979-05-27",
+    "'",
+]
+
+
+def mutate(text, rng):
+    """Change a few things of a file: a value, a word, a line, a byte."""
+    data = text.encode()
+    for _ in range(rng.integers(1, 3)):
+        text = data.decode(errors="surrogateescape")
+        lines = text.splitlines(keepends=True)
+        at = int(rng.integers(len(lines)))
+        kind = rng.integers(12)
+        if kind < 7:  # a number
+            found = list(re.finditer(r"(?<![\w.])-?\d[\d.e-]*", text))
+            old = found[rng.integers(len(found))]
+            scaled = (
+                f"{float(old[0]) * 10.0 ** rng.integers(-9, 10):g}" if re.fullmatch(r"-?\d+\.?\d*", old[0]) else "1"
+            )
+            new = scaled if kind < 5 else str(rng.choice(TOKENS))
+            text = text[: old.start()] + new + text[old.end() :]
+        elif kind == 7:  # a word, by another of the file
+            found = list(re.finditer(r"[A-Za-z_]+", text))
+            old, new = (found[i] for i in rng.integers(len(found), size=2))
+            text = text[: old.start()] + new[0] + text[old.end() :]
+        elif kind == 8:
+            del lines[at]
+            text = "".join(lines)
+        elif kind == 9:
+            lines.insert(int(rng.integers(len(lines))), lines[at])
+            text = "".join(lines)
+        elif kind == 10:  # a whole value
+            key, equals, _ = lines[at].partition("=")
+            lines[at] = f"{key}{equals} {rng.choice(TOKENS)}\n"
+            text = "".join(lines)
+        data = text.encode(errors="surrogateescape")
+        if kind == 11:
+            where = int(rng.integers(len(data)))
+            data = data[:where] + bytes([rng.integers(256)]) + data[where + rng.integers(2) :]
+    return data
+
+
+def survive(path, sizes):
+    """Tell what becomes of a model: refused, run, or only built where its size would need kernels of its own."""
+    try:
+        animal = Neuromechanic(path)
+        if (animal.table.dtype, animal.state) not in sizes:
+            return "built"
+        rows, ids = animal.rows(2), np.arange(2)
+        for drive in (0.0, 1.0, -1.0):
+            animal.advance(rows, ids, np.full((2, animal.drive_size), drive), 10)
+            assert set(rows["status"]) <= {0.0, *animal.failures}
+            for name in animal.signals:
+                assert np.isfinite(animal.signal(rows, name)).all(), name
+        return "run" if (rows["status"] == 0.0).all() else "broke down"
+    except ValueError as error:
+        line = str(error)
+        assert "\n" not in line and len(line) < 2000 and f"{path.name}'" in line, line
+        return "refused"
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.full)])
+def test_mutated_models(tmp_path, count):
+    """Each mutation of a file of the package is refused in a line, or runs finite."""
+    sizes = [(animal.table.dtype, animal.state) for animal in map(Neuromechanic, map(tomllib.loads, MODELS.values()))]
+    rng, path = np.random.default_rng(14), tmp_path / "mutant.toml"
+    outcomes: Counter[str] = Counter()
+    for i in range(count):
+        path.write_bytes(mutate(MODELS[NAMES[i % 3]], rng))
+        try:
+            outcomes[survive(path, sizes)] += 1
+        except Exception as error:
+            raise AssertionError(f"mutant {i}: {error!r}\n{path.read_bytes()!r}") from error
+    assert outcomes["refused"] > count / 3 and outcomes["run"] > count / 5, outcomes

@@ -242,7 +242,8 @@ class Neuromechanic(Animal):
         for name in _WRITTEN:
             if not np.isfinite(fresh[name]).all():
                 raise ValueError(
-                    f"start: {name} must be finite, but muscles or neurons overflow: got {shown(fresh[name])}"
+                    f"{self.model.origin}start: {name} must be finite, but muscles or neurons overflow: "
+                    f"got {shown(fresh[name])}"
                 )
         rows[ids] = fresh
 
