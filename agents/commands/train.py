@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -27,7 +31,8 @@ def train(
 ) -> None:
     """Train a policy, then compare it with the animal's own controllers.
 
-    Ctrl-C stops the training and keeps everything; --resume continues it.
+    Ctrl-C and SIGTERM stop the training after the update under way and keep everything; --resume continues it as if
+    nothing had happened. A second Ctrl-C stops at once, and loses what came after the last checkpoint.
 
     Args:
         env_id: An environment, such as WormSwim-v0; see `list`.
@@ -36,12 +41,13 @@ def train(
         num_envs: Animals trained on side by side, instead of the recipe's.
         seed: Of the network and the animals.
         folder: Run folder; runs/ID-ALGORITHM-SEED by default.
-        resume: Continue the run in the folder from its last checkpoint.
+        resume: Continue the run in the folder from its last checkpoint. Not somebody else's: it could run their code.
         checkpoint: Steps between checkpoints.
         threads: Threads of the network.
         episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
     """
     from ..learning import training
+    from ..learning.files import replacing
 
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes!r}")
@@ -49,11 +55,40 @@ def train(
     if folder is None:
         chosen = training.recipe(env_id, algorithm)["algorithm"]
         folder = Path("runs") / f"{env_id.split('/')[1]}-{chosen}-{seed}"
-    finished = training.train(env_id, folder, algorithm, steps, num_envs, seed, checkpoint, threads, resume)
-    if not finished:
+    with _signals() as caught:
+        training.train(
+            env_id, folder, algorithm, steps, num_envs, seed, checkpoint, threads, resume, stop=lambda: caught
+        )
+    if caught:
         print(f"Interrupted. Everything is in {folder}; continue with --resume.")
-        sys.exit(130)
+        sys.exit(128 + caught[0])
     rows = measure(env_id, [str(folder), *references_of(env_id), "random"], episodes, 1000)
-    (folder / "evaluation.json").write_text(json.dumps(rows, indent=2) + "\n")
+    with replacing(folder / "evaluation.json") as file:
+        file.write((json.dumps(rows, indent=2) + "\n").encode())
     show(rows)
     print(f"Policy, learning curve and evaluation are in {folder}.")
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Note the first SIGINT or SIGTERM instead of obeying it; a second one is obeyed at once."""
+    caught: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def note(number: int, frame: object) -> None:
+        caught.append(number)
+        restore()
+        with suppress(OSError):  # os.write: a signal may come amid a print
+            os.write(2, b"\nStopping after this update, to save all of it; again to stop at once.\n")
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as of nohup
+            signal.signal(number, note)
+    try:
+        yield caught
+    finally:
+        restore()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +14,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gymnosoma.envs.core.simulation import load_task
+from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.simulation import load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
 from ..agent import Agent, ConstantAgent, ControllerAgent, RandomAgent, TrainedAgent
 from ..controllers import Reference, references
 from .rollout import Episodes, rollout
+
+ALGORITHMS = ("ppo", "sac")
 
 
 def all_ids() -> list[str]:
@@ -125,14 +129,76 @@ def shipped(env_id: str) -> Path:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Configuration of a run folder."""
+    """Configuration of a run folder.
+
+    Raises
+    ------
+    ValueError
+        If the file is not what ``train`` writes, naming file and key.
+    """
+    file = folder / "config.json"
     try:
-        config = json.loads((folder / "config.json").read_text())
-        if not (isinstance(config, dict) and isinstance(config.get("env"), dict)):
-            raise ValueError("it must hold id, algorithm and env")
-        return {key: config[key] for key in ("id", "algorithm", "env")} | config
-    except (OSError, ValueError, KeyError) as error:
+        if file.stat().st_size > LARGEST_CONFIG:
+            raise ValueError(f"it must have at most {LARGEST_CONFIG} bytes, got {file.stat().st_size}")
+        config = json.loads(file.read_text("utf-8"))
+        _check_config(config)
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"run folder {str(folder)!r} has no usable config.json: {error}") from None
+    return config
+
+
+LARGEST_CONFIG = 2**16
+"""Bytes of a ``config.json``."""
+
+RANGES = {
+    "steps": (1, 10**12),
+    "num_envs": (1, 2**16),
+    "seed": (0, 2**32 - 1),  # NumPy's
+    "checkpoint": (1, 10**12),
+    "threads": (1, 256),
+}
+"""Lowest and highest value of what a run is told in whole numbers."""
+
+
+def in_range(name: str, value: Any, low: int, high: int) -> None:
+    """Raise ValueError unless ``value`` is a whole number from ``low`` to ``high``."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a whole number, got {reprlib.repr(value)}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value}")
+    if value > high:
+        raise ValueError(f"{name} must be at most {high}, got {reprlib.repr(value)}")
+
+
+def _check_config(config: Any) -> None:
+    keys = ("id", "algorithm", "steps", "num_envs", "seed", "env", "settings", "versions")
+    if not isinstance(config, dict):
+        raise ValueError(f"it must hold {', '.join(keys)}, got {reprlib.repr(config)}")
+    for key in keys:
+        if key not in config:
+            raise ValueError(f"{key!r} is missing")
+    for key in config:
+        choice("key", key, keys)
+    choice("id", config["id"], all_ids())
+    choice("algorithm", config["algorithm"], ALGORITHMS)
+    for key in ("steps", "num_envs", "seed"):
+        in_range(key, config[key], *RANGES[key])
+    for key in ("env", "settings", "versions"):
+        if not isinstance(config[key], dict):
+            raise ValueError(f"{key} must map names to values, got {reprlib.repr(config[key])}")
+    for name, value in config["settings"].items():
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, int | float | str) for item in items):
+            raise ValueError(f"settings: {name} must be a number, a word or a list of them, got {reprlib.repr(value)}")
+    for name, value in config["versions"].items():
+        if not isinstance(value, str):
+            raise ValueError(f"versions: {name} must be a string, got {reprlib.repr(value)}")
+    for name in config["env"]:
+        choice("env: argument", name, (*task_arguments(task_class(config["id"])), "history", "randomize"))
+    try:
+        task_of(config["id"], **config["env"])
+    except Exception as error:  # the file may hold anything
+        raise ValueError(f"env: {error}") from None
 
 
 def evaluate(

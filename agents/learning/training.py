@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import csv
+import io
 import json
-import os
+import reprlib
+import sys
 import time
 import tomllib
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,14 @@ from matplotlib.figure import Figure
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
-from tqdm import tqdm
 
 import gymnosoma
+from gymnosoma.envs.core.arguments import choice
 
-from ..evaluation.policies import read_config, task_of
+from ..evaluation.policies import ALGORITHMS, RANGES, in_range, read_config, task_of
+from ..evaluation.progress import progress
+from .checkpoint import load_checkpoint, save_checkpoint, zipped
+from .files import replacing
 from .sb3_env import SB3VecEnv
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
@@ -49,8 +54,7 @@ def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
     default = tomllib.loads(folder.joinpath("default.toml").read_text())
     chosen = default | (tomllib.loads(own.read_text()) if own.is_file() else {})
     name = (algorithm or chosen["algorithm"]).lower()
-    if name not in ("ppo", "sac"):
-        raise ValueError(f"algorithm must be ppo or sac, got {algorithm!r}")
+    choice("algorithm", name, ALGORITHMS)
     return {
         "algorithm": name,
         "steps": chosen["steps"],
@@ -60,56 +64,83 @@ def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
     }
 
 
-class _RunCallback(BaseCallback):
-    """Writes checkpoints and the learning curve, and moves the progress bar."""
+class _Stopped(Exception):
+    """Ends ``learn`` between two updates."""
 
-    def __init__(self, folder: Path, total: int, every: int, score: Any, spent: float, episodes: int) -> None:
+
+class _RunCallback(BaseCallback):
+    """Saves checkpoint and learning curve between two updates, where a run can be resumed to the bit.
+
+    Parameters
+    ----------
+    folder : path
+    total : int
+        Steps at which the run ends.
+    every : int
+        Steps that a kill may lose; a rollout's at least.
+    score : Score
+    record : dict
+        ``curve`` (lines of ``curve.csv``), ``episodes`` and ``seconds`` so far.
+    stop : function
+        Asked between two updates whether to end the run there.
+    """
+
+    def __init__(
+        self, folder: Path, total: int, every: int, score: Any, record: dict[str, Any], stop: Callable[[], object]
+    ) -> None:
         super().__init__()
         self.folder, self.total, self.every, self.score = folder, total, every, score
-        self._spent, self._started = spent, time.monotonic()
-        self._episodes = episodes
+        self.record, self.stop = record, stop
+        self._before, self._started = record["seconds"], time.monotonic()
 
     def _on_training_start(self) -> None:
-        self._next = self.num_timesteps + self.every
-        self._bar = tqdm(total=self.total, initial=self.num_timesteps, unit="step", unit_scale=True, smoothing=0.05)
+        self._saved = self._began = steps = self.model.num_timesteps
+        self._started = time.monotonic()
+        self._bar = progress(total=self.total, initial=steps, unit="step", unit_scale=True, smoothing=0.05)
+
+    def _on_rollout_start(self) -> None:
+        steps = self.model.num_timesteps
+        ahead = steps + steps - self._began  # where the next rollout will end
+        self._began = steps
+        if steps > self._saved and ahead - self._saved > self.every:
+            self.save(self.model)
+            self._saved = steps
+        if self.stop():
+            raise _Stopped
 
     def _on_step(self) -> bool:
-        self._episodes += int(np.sum(self.locals["dones"]))
-        if self.num_timesteps >= self._next:
-            save(self.model, self.folder / "checkpoint.zip")
-            self._next = self.num_timesteps + self.every
+        self.record["episodes"] += int(np.sum(self.locals["dones"]))
         return True
 
     def _on_rollout_end(self) -> None:
+        steps = self.model.num_timesteps
+        self.record["seconds"] = self._before + time.monotonic() - self._started
         done = list(self.model.ep_info_buffer or ())
-        self._bar.update(min(self.num_timesteps, self.total) - self._bar.n)
-        if not done:
-            return
-        returns = float(np.mean([episode["r"] for episode in done]))
-        key = "r" if self.score.name == "return" else self.score.name
-        score = float(np.mean([episode[key] for episode in done])) * self.score.factor
-        self._bar.set_postfix_str(f"return {returns:.2f}, {self.score.name} {score:.4g} {self.score.unit}")
-        self.logger.record("rollout/score", score)
-        seconds = self._spent + time.monotonic() - self._started
-        with (self.folder / "curve.csv").open("a", newline="") as file:
-            row = (self.num_timesteps, f"{seconds:.2f}", self._episodes, f"{returns:.6g}", f"{score:.6g}")
-            csv.writer(file).writerow(row)
+        if done:
+            returns = float(np.mean([episode["r"] for episode in done]))
+            key = "r" if self.score.name == "return" else self.score.name
+            score = float(np.mean([episode[key] for episode in done])) * self.score.factor
+            text = f"return {returns:.2f}, {self.score.name} {score:.4g} {self.score.unit}"
+            self._bar.set_postfix_str(text, refresh=False)
+            self.logger.record("rollout/score", score)
+            row = f"{steps},{self.record['seconds']:.2f},{self.record['episodes']},{returns:.6g},{score:.6g}"
+            self.record["curve"].append(row)
+        self._bar.update(min(steps, self.total) - self._bar.n)
+
+    def save(self, model: BaseAlgorithm) -> None:
+        """Save checkpoint and curve, in this order: the checkpoint has the curve in it, and a kill may fall between."""
+        save_checkpoint(self.folder / "checkpoint.zip", model, self.record)
+        self.save_curve()
+
+    def save_curve(self) -> None:
+        """Write ``curve.csv``."""
+        with replacing(self.folder / "curve.csv") as file:
+            file.write("".join(f"{line}\n" for line in [",".join(CURVE), *self.record["curve"]]).encode())
 
     def close(self) -> None:
         """Finish the progress bar."""
         if hasattr(self, "_bar"):
             self._bar.close()
-
-
-def save(model: BaseAlgorithm, path: Path) -> None:
-    """Save a model, and the experience of an off-policy one, so that a kill never leaves half a file."""
-    partial = path.with_name(f"partial-{path.name}")
-    model.save(partial)
-    if hasattr(model, "save_replay_buffer"):
-        experience = path.with_name("experience.pkl")
-        model.save_replay_buffer(partial.with_suffix(".pkl"))
-        os.replace(partial.with_suffix(".pkl"), experience)
-    os.replace(partial, path)
 
 
 def train(
@@ -122,6 +153,7 @@ def train(
     checkpoint: int = 100_000,
     threads: int = 1,
     resume: bool = False,
+    stop: Callable[[], object] = lambda: False,
 ) -> bool:
     """Train a policy into a run folder.
 
@@ -136,27 +168,31 @@ def train(
         Instead of the recipe's.
     seed : int
     checkpoint : int
-        Steps between checkpoints; a kill loses at most so many.
+        Steps between checkpoints; a kill loses at most so many, or a rollout if that is longer.
     threads : int
         For the network; more than 2 rarely help.
     resume : bool
-        Continue the run in ``folder`` from its last checkpoint.
+        Continue the run in ``folder`` from its last checkpoint, to the bit (with one thread). A checkpoint holds
+        pickled Python objects: resuming somebody else's run runs their code.
+    stop : function
+        Asked after every update; when it gives True the run ends there.
 
     Returns
     -------
     bool
-        False if interrupted by Ctrl-C; all is saved then too.
+        False if ``stop`` ended it; all is saved then too.
 
     Raises
     ------
     ValueError
         If the folder already holds a run (without ``resume``), or none that can be resumed.
+    OSError
+        If a file cannot be written, naming it; the run can be resumed when there is room again.
     """
-    for name, value in (("steps", steps), ("num_envs", num_envs), ("checkpoint", checkpoint), ("threads", threads)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value!r}")
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed!r}")
+    whole = {"steps": steps, "num_envs": num_envs, "seed": seed, "checkpoint": checkpoint, "threads": threads}
+    for name, value in whole.items():
+        if value is not None:
+            in_range(name, value, *RANGES[name])
     last = folder / "checkpoint.zip"
     if resume:
         config = read_config(folder)
@@ -181,67 +217,71 @@ def train(
     score = task_of(env_id, **config["env"]).score
     envs: Any = gymnasium.make_vec(env_id, config["num_envs"], autoreset_mode="SameStep", **config["env"])
     monitored = VecMonitor(SB3VecEnv(envs), info_keywords=() if score.name == "return" else (score.name,))
-    kind = getattr(stable_baselines3, config["algorithm"].upper())
+    logs = str(folder / "tensorboard")
     if resume:
-        try:
-            model = kind.load(last, env=monitored, device="cpu")
-        except Exception as error:  # zip, pickle and torch each raise their own
-            raise ValueError(f"checkpoint {str(last)!r} cannot be loaded: {type(error).__name__}: {error}") from error
-        if (folder / "experience.pkl").is_file():
-            model.load_replay_buffer(folder / "experience.pkl")
-        spent, episodes = _trim(folder / "curve.csv", model.num_timesteps)
+        model, record = load_checkpoint(last, config["algorithm"], monitored, tensorboard_log=logs)
+        _compare_curve(folder / "curve.csv", record["curve"])
     else:
         settings = dict(config["settings"])
         network = {key: settings.pop(key) for key in ("log_std_init", "net_arch") if key in settings}
+        kind = getattr(stable_baselines3, config["algorithm"].upper())
         model = kind(
             "MlpPolicy",
             monitored,
             seed=config["seed"],
             device="cpu",
             policy_kwargs=network,
-            tensorboard_log=str(folder / "tensorboard"),
+            tensorboard_log=logs,
             **settings,
         )
-        (folder / "curve.csv").write_text(",".join(CURVE) + "\n")
-        save(model, last)  # so that a run can be resumed from its first moment
-        spent, episodes = 0.0, 0
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    callback = _RunCallback(folder, goal, checkpoint, score, spent, episodes)
+        record = {"curve": [], "episodes": 0, "seconds": 0.0}
+    callback = _RunCallback(folder, goal, checkpoint, score, record, stop)
+    if resume:
+        callback.save_curve()
+    else:
+        callback.save(model)
+    with replacing(folder / "config.json") as file:  # the last: where it is, there is a run that can be resumed
+        file.write((json.dumps(config, indent=2) + "\n").encode())
     finished = True
     try:
         left = goal - model.num_timesteps
         if left > 0:
             model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name=config["algorithm"])
-    except KeyboardInterrupt:
+    except _Stopped:
         finished = False
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or logs) from error
     finally:
         callback.close()
-    save(model, last)
+    callback.save(model)
     if config["algorithm"] == "ppo":
         model.policy.optimizer.state.clear()  # two thirds of the file, of no use for acting
-    model.save(folder / "policy.zip", exclude=["tensorboard_log"])  # a path of this machine
-    draw_curve(folder, score)
+    with replacing(folder / "policy.zip") as file:
+        file.write(zipped(model, exclude=["tensorboard_log"]))  # a path of this machine
+    draw_curve(folder, record["curve"], score)
     envs.close()
     return finished
 
 
-def _trim(curve: Path, steps: int) -> tuple[float, int]:
-    """Drop what the curve knows beyond the checkpoint; the seconds spent and the episodes ended until then."""
-    with curve.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if int(row["steps"]) <= steps]
-    with curve.open("w", newline="") as file:
-        writer = csv.DictWriter(file, CURVE)
-        writer.writeheader()
-        writer.writerows(rows)
-    return (float(rows[-1]["seconds"]), int(rows[-1]["episodes"])) if rows else (0.0, 0)
-
-
-def draw_curve(folder: Path, score: Any) -> None:
-    """Draw ``curve.csv`` as ``curve.png``."""
-    with (folder / "curve.csv").open(newline="") as file:
-        rows = [[float(row[name]) for name in CURVE] for row in csv.DictReader(file)]
-    if not rows:  # no episode has ended yet
+def _compare_curve(curve: Path, known: Sequence[str]) -> None:
+    """Say where a curve is not the checkpoint's, which is about to replace it."""
+    try:
+        lines = curve.read_text(errors="replace").splitlines()[1:]
+    except OSError as error:
+        print(f"{curve}: {error.strerror}; written anew from the checkpoint", file=sys.stderr)
         return
+    # A kill between checkpoint and curve leaves a curve that is behind, and whole.
+    broken = [line for line in lines if line not in set(known)]
+    if broken:
+        shown = reprlib.repr(broken[0])
+        print(f"{curve}: dropped {len(broken)} rows that the checkpoint does not have, first {shown}", file=sys.stderr)
+
+
+def draw_curve(folder: Path, curve: Sequence[str], score: Any) -> None:
+    """Draw the lines of ``curve.csv`` as ``curve.png``."""
+    if not curve:  # no episode has ended yet
+        return
+    rows = [[float(value) for value in line.split(",")] for line in curve]
     data = dict(zip(CURVE, np.array(rows).T, strict=True))
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -251,7 +291,10 @@ def draw_curve(folder: Path, score: Any) -> None:
         axes.set(xlabel="steps [million]", ylabel=label)
         axes.grid(alpha=0.3)
     figure.suptitle(f"{folder.name}, {data['seconds'][-1]:.0f} s")
-    figure.savefig(folder / "curve.png", dpi=120)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=120)
+    with replacing(folder / "curve.png") as file:
+        file.write(picture.getbuffer())
 
 
 def _versions() -> dict[str, str]:

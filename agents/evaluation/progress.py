@@ -1,0 +1,28 @@
+"""Shows how far a long work is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+
+class _Lines:
+    """Where standard error is no terminal: what tqdm draws, as lines."""
+
+    def write(self, text: str) -> None:
+        """Write what there is between carriage returns."""
+        if text := text.strip():
+            sys.stderr.write(text + "\n")
+
+    def flush(self) -> None:
+        """Let it be seen."""
+        sys.stderr.flush()
+
+
+def progress(*args: Any, **kwargs: Any) -> tqdm:
+    """A ``tqdm``; where standard error is no terminal it writes a line every ten seconds, and draws over nothing."""
+    if not sys.stderr.isatty():
+        kwargs |= {"file": _Lines(), "mininterval": 10.0, "maxinterval": 10.0}
+    return tqdm(*args, **kwargs)

@@ -1,0 +1,121 @@
+"""Checkpoints: SB3's own zip, with the state of everything around the network as one more member."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import random
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import stable_baselines3
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import VecMonitor
+
+from .files import replacing
+
+STATE = "state.pkl"
+"""Member of the zip that holds our state; SB3 ignores what it does not know."""
+
+
+def zipped(model: BaseAlgorithm, exclude: Sequence[str] = ()) -> memoryview:
+    """What SB3 saves of a model; in memory, as torch does not survive a full disk."""
+    file = io.BytesIO()
+    model.save(file, exclude=exclude)
+    return file.getbuffer()
+
+
+def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) -> None:
+    """Save a model between two updates, with all that its future depends on.
+
+    Parameters
+    ----------
+    path : path
+    model : BaseAlgorithm
+        Learning on a `VecMonitor` of an `SB3VecEnv`.
+    record : dict
+        What else the run knows of itself.
+    """
+    monitor: Any = model.env
+    state = {
+        "algorithm": type(model).__name__.lower(),
+        "record": record,
+        "environments": monitor.venv.envs.save(),
+        "monitor": (monitor.episode_returns, monitor.episode_lengths, monitor.episode_count),
+        "experience": _experience(model),
+        "generators": {
+            "python": random.getstate(),
+            "numpy": np.random.get_state(),  # noqa: NPY002 (SB3 draws from it)
+            "torch": torch.get_rng_state(),
+            "actions": model.action_space.np_random.bit_generator.state,
+        },
+    }
+    with replacing(path) as file:
+        file.write(zipped(model))
+        with zipfile.ZipFile(file, "a") as archive, archive.open(STATE, "w", force_zip64=True) as member:
+            pickle.dump(state, member, pickle.HIGHEST_PROTOCOL)
+
+
+def load_checkpoint(
+    path: Path, algorithm: str, env: VecMonitor, **replaced: Any
+) -> tuple[BaseAlgorithm, dict[str, Any]]:
+    """Load what `save_checkpoint` saved; learning then goes on as if nothing had happened.
+
+    A checkpoint holds pickled Python objects: loading one runs whatever code its author put there.
+
+    Parameters
+    ----------
+    path : path
+    algorithm : {"ppo", "sac"}
+    env : VecMonitor
+        Of as many rows of the same task; continues where the checkpoint's was.
+    **replaced
+        Attributes of the model that are to be others.
+
+    Returns
+    -------
+    model, record
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or belongs to another run.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if STATE not in archive.namelist():
+                raise ValueError(f"it holds no {STATE}: another version, or not train, wrote it")
+            with archive.open(STATE) as member:
+                state = pickle.load(member)
+        if state["algorithm"] != algorithm:
+            raise ValueError(f"it is of algorithm {state['algorithm']!r}, config.json says {algorithm!r}")
+        kind = getattr(stable_baselines3, algorithm.upper())
+        model = kind.load(path, env=env, device="cpu", force_reset=False, **replaced)
+        env.venv.envs.restore(state["environments"])  # type: ignore[attr-defined]
+        env.episode_returns, env.episode_lengths, env.episode_count = state["monitor"]
+        if state["experience"] is not None:
+            arrays, model.replay_buffer.pos, model.replay_buffer.full = state["experience"]
+            for name, array in arrays.items():
+                getattr(model.replay_buffer, name)[: len(array)] = array
+    except Exception as error:  # zip, pickle and torch each raise their own
+        reason = " ".join(str(error).split())[:300]
+        raise ValueError(f"checkpoint {str(path)!r} cannot be loaded: {type(error).__name__}: {reason}") from error
+    generators = state["generators"]
+    random.setstate(generators["python"])
+    np.random.set_state(generators["numpy"])  # noqa: NPY002 (SB3 draws from it)
+    torch.set_rng_state(generators["torch"])
+    model.action_space.np_random.bit_generator.state = generators["actions"]
+    return model, state["record"]
+
+
+def _experience(model: BaseAlgorithm) -> tuple[dict[str, np.ndarray], int, bool] | None:
+    """The part of the replay buffer that is filled, if the algorithm has one."""
+    buffer = getattr(model, "replay_buffer", None)
+    if buffer is None:
+        return None
+    arrays = {name: array[: buffer.size()] for name, array in vars(buffer).items() if isinstance(array, np.ndarray)}
+    return arrays, buffer.pos, buffer.full
