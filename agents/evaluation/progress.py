@@ -21,7 +21,7 @@ class _Lines:
         sys.stderr.flush()
 
 
-def progress(*args: Any, **kwargs: Any) -> tqdm:
+def progress_bar(*args: Any, **kwargs: Any) -> tqdm:
     """A ``tqdm``; where standard error is no terminal it writes a line every ten seconds, and draws over nothing."""
     if not sys.stderr.isatty():
         kwargs |= {"file": _Lines(), "mininterval": 10.0, "maxinterval": 10.0}

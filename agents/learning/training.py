@@ -6,9 +6,11 @@ import io
 import json
 import reprlib
 import sys
+import threading
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ import gymnosoma
 from gymnosoma.envs.core.arguments import choice
 
 from ..evaluation.policies import ALGORITHMS, RANGES, in_range, read_config, task_of
-from ..evaluation.progress import progress
+from ..evaluation.progress import progress_bar
 from .checkpoint import load_checkpoint, save_checkpoint, zipped
 from .files import replacing
 from .sb3_env import SB3VecEnv
@@ -68,6 +70,17 @@ class _Stopped(Exception):
     """Ends ``learn`` between two updates."""
 
 
+@contextmanager
+def _quiet_threads() -> Iterator[None]:
+    """Keep TensorBoard's thread from printing what it cannot write: the main thread raises it a moment later."""
+    before = threading.excepthook
+    threading.excepthook = lambda args: None if issubclass(args.exc_type, OSError) else before(args)
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
 class _RunCallback(BaseCallback):
     """Saves checkpoint and learning curve between two updates, where a run can be resumed to the bit.
 
@@ -96,7 +109,7 @@ class _RunCallback(BaseCallback):
     def _on_training_start(self) -> None:
         self._saved = self._began = steps = self.model.num_timesteps
         self._started = time.monotonic()
-        self._bar = progress(total=self.total, initial=steps, unit="step", unit_scale=True, smoothing=0.05)
+        self._bar = progress_bar(total=self.total, initial=steps, unit="step", unit_scale=True, smoothing=0.05)
 
     def _on_rollout_start(self) -> None:
         steps = self.model.num_timesteps
@@ -246,7 +259,8 @@ def train(
     try:
         left = goal - model.num_timesteps
         if left > 0:
-            model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name=config["algorithm"])
+            with _quiet_threads():
+                model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name=config["algorithm"])
     except _Stopped:
         finished = False
     except OSError as error:

@@ -1,0 +1,359 @@
+"""Run folders: killed, interrupted, on a full disk, damaged; whatever happens, a run goes on as if nothing had."""
+
+import errno
+import io
+import json
+import multiprocessing
+import pickle
+import re
+import resource
+import shutil
+import signal
+import sys
+import zipfile
+from contextlib import contextmanager
+from itertools import pairwise
+from time import monotonic
+
+import numpy as np
+import pytest
+import stable_baselines3
+import torch
+
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.commands.train import _signals
+from gymnosoma.agents.commands.train import train as train_command
+from gymnosoma.agents.evaluation.policies import read_config
+from gymnosoma.agents.evaluation.progress import progress_bar
+from gymnosoma.agents.learning import files
+from gymnosoma.agents.learning.training import train
+
+SWIM = "gymnosoma/WormSwim-v0"
+ROLLOUT = 8 * 128
+"""Steps between two updates of PPO with eight animals."""
+
+
+def steps_of(folder):
+    """Steps that the checkpoint of a run has."""
+    with zipfile.ZipFile(folder / "checkpoint.zip") as archive:
+        return json.loads(archive.read("data"))["num_timesteps"]
+
+
+def curve(folder):
+    """Rows of the learning curve without the seconds, after a look at their form."""
+    header, *lines = (folder / "curve.csv").read_text().splitlines()
+    assert header == "steps,seconds,episodes,return,score"
+    rows = [tuple(map(float, line.split(","))) for line in lines]
+    assert all(len(row) == 5 for row in rows)
+    assert all(a[0] < b[0] and a[1] <= b[1] and a[2] <= b[2] for a, b in pairwise(rows))
+    return [(row[0], *row[2:]) for row in rows]
+
+
+def assert_same(folder, other, algorithm="ppo"):
+    """Two runs must have the same curve, and the same weights and optimizers, to the bit."""
+    assert curve(folder) == curve(other)
+    kind = getattr(stable_baselines3, algorithm.upper())
+    one, two = (kind.load(path / "checkpoint.zip", device="cpu").get_parameters() for path in (folder, other))
+    torch.testing.assert_close(one, two, rtol=0.0, atol=0.0)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "num_envs", "steps", "kill", "stop"),
+    [
+        ("ppo", 32, 20_000, 4, 1),
+        ("sac", 8, 4_400, 20, 17),  # the network learns from step 4000 on
+        pytest.param("ppo", 64, 40_000, 4, 1, marks=pytest.mark.full),
+    ],
+)
+def test_a_resumed_run_equals_one_in_one_go(tmp_path, algorithm, num_envs, steps, kill, stop):
+    """Killed after some updates, when the last checkpoint is old; stopped some updates after it was resumed."""
+    arguments = {"algorithm": algorithm, "num_envs": num_envs, "steps": steps, "checkpoint": steps // 4}
+    updates = iter(range(1, 10**6))
+
+    def copy():
+        if next(updates) == kill:
+            shutil.copytree(tmp_path / "whole", tmp_path / "run")
+
+    assert train(SWIM, tmp_path / "whole", **arguments, stop=copy)
+    kept = steps_of(tmp_path / "run")
+    assert 0 < kept < steps
+    stops = iter([False] * stop)
+    assert not train(SWIM, tmp_path / "run", resume=True, stop=lambda: next(stops, True))
+    assert kept < steps_of(tmp_path / "run") < steps
+    assert train(SWIM, tmp_path / "run", resume=True)
+    assert_same(tmp_path / "run", tmp_path / "whole", algorithm)
+
+
+def test_a_kill_loses_at_most_one_interval(tmp_path):
+    done = []
+
+    def look():
+        kept = steps_of(tmp_path / "run")
+        assert len(done) * ROLLOUT - kept <= 3 * ROLLOUT - 1
+        assert not curve(tmp_path / "run") or curve(tmp_path / "run")[-1][0] <= kept
+        done.append(kept)
+
+    train(SWIM, tmp_path / "run", num_envs=8, steps=8 * ROLLOUT, checkpoint=3 * ROLLOUT - 1, stop=look)
+    assert len(done) == 8 and len(set(done)) == 4
+
+
+SHORT = {"num_envs": 8, "steps": 4 * ROLLOUT, "checkpoint": 1}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run in one go, with its evaluation."""
+    folder = tmp_path_factory.mktemp("training") / "run"
+    train_command("WormSwim-v0", folder=folder, **SHORT, episodes=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """The same run, stopped before its last update."""
+    stops = iter([False] * 3)
+    folder = tmp_path_factory.mktemp("training") / "run"
+    assert not train(SWIM, folder, **SHORT, stop=lambda: next(stops, True))
+    assert len(curve(folder)) >= 2
+    return folder
+
+
+@pytest.fixture
+def half(stopped, tmp_path):
+    """A copy of the run that was stopped."""
+    return shutil.copytree(stopped, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda path: path.unlink(), "No such file or directory; written anew from the checkpoint"),
+        (lambda path: path.write_text(path.read_text()[:-4]), "dropped 1 rows .*first '3072"),
+        (lambda path: path.write_text(path.read_text() + "5120,9"), "dropped 1 rows .*first '5120,9'"),
+        (lambda path: path.write_text(path.read_text() + "a,b,c,d,e\n1,1,1,1,1\n"), "dropped 2 rows"),
+        (lambda path: path.write_bytes(b"\xff\x00\r" * 1000), "dropped 1000 rows|dropped 999 rows"),
+        (lambda path: path.write_text(""), None),
+        (lambda path: None, None),
+    ],
+)
+def test_a_broken_curve_is_mended_from_the_checkpoint(whole, half, capfd, harm, message):
+    harm(half / "curve.csv")
+    capfd.readouterr()
+    assert train(SWIM, half, resume=True)
+    said = [line for line in capfd.readouterr().err.splitlines() if "curve.csv" in line]
+    assert [bool(re.search(message, line)) for line in said] == [True] if message else not said
+    assert_same(half, whole)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"algorithm": "a2c"}, "algorithm must be one of ppo, sac, got 'a2c'"),
+        ({"algorithm": ["ppo"]}, r"algorithm must be one of ppo, sac, got \['ppo'\]"),
+        ({"env": {"task": "os:system"}}, "env: argument must be one of .*actions.*, got 'task'"),
+        ({"env": {"num_envs": 3}}, "env: argument must be one of .*, got 'num_envs'"),
+        ({"env": {"actions": "all"}}, "env: actions must be one of .*, got 'all'"),
+        ({"env": []}, r"env must map names to values, got \[\]"),
+        ({"id": "gymnosoma/WormFly-v0"}, "id must be one of .*, got 'gymnosoma/WormFly-v0'"),
+        ({"steps": "1e6"}, "steps must be a whole number, got '1e6'"),
+        ({"steps": True}, "steps must be a whole number, got True"),
+        ({"steps": -1}, "steps must be at least 1, got -1"),
+        ({"num_envs": 10**9}, "num_envs must be at most 65536, got 1000000000"),
+        ({"seed": 2**32}, "seed must be at most 4294967295, got 4294967296"),
+        ({"seed": float("nan")}, "seed must be a whole number, got nan"),
+        ({"settings": {"gamma": {}}}, "settings: gamma must be a number, a word or a list of them, got {}"),
+        ({"settings": None}, "settings must map names to values, got None"),
+        ({"versions": {"numpy": 2}}, "versions: numpy must be a string, got 2"),
+        ({"folder": "/"}, "key must be one of id, .*, got 'folder'"),
+        ("[1]", r"it must hold id, algorithm, .*, got \[1\]"),
+        ("{}", "'id' is missing"),
+        ("[" * 60_000, "recursion"),
+        ('{"id": 1' + "0" * 5000 + "}", "digits"),
+        ("\xff", "codec can't decode|Expecting value"),
+        (" " * 100_000, "it must have at most 65536 bytes, got 100000"),
+    ],
+)
+def test_a_config_is_checked(whole, tmp_path, change, message):
+    config = read_config(whole)
+    text = change if isinstance(change, str) else json.dumps(config | change)
+    (tmp_path / "config.json").write_text(text, "latin-1")
+    with pytest.raises(ValueError, match=r"run folder '.*' has no usable config\.json: ") as raised:
+        read_config(tmp_path)
+    assert re.search(f"config.json: .*{message}", str(raised.value)) and "\n" not in str(raised.value)
+
+
+def change_state(path, change):
+    """Change our part of a checkpoint."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    state = pickle.loads(members.pop("state.pkl"))
+    if change is not None:
+        members["state.pkl"] = pickle.dumps(state | change)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (None, "it holds no state.pkl"),
+        ({"algorithm": "sac"}, "it is of algorithm 'sac', config.json says 'ppo'"),
+        ({"environments": {}}, "snapshot"),
+    ],
+)
+def test_a_foreign_checkpoint_is_refused(whole, tmp_path, change, message):
+    shutil.copytree(whole, tmp_path / "run")
+    change_state(tmp_path / "run" / "checkpoint.zip", change)
+    with pytest.raises(ValueError, match=f"checkpoint '.*checkpoint.zip' cannot be loaded: .*{message}"):
+        train(SWIM, tmp_path / "run", resume=True)
+
+
+def test_a_config_of_another_run_is_refused(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "run")
+    config = read_config(whole) | {"num_envs": 4}
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"checkpoint '.*' cannot be loaded: ValueError: snapshot: rows"):
+        train(SWIM, tmp_path / "run", resume=True)
+
+
+@pytest.fixture
+def without_ctrl_c():
+    """Python's own reaction to signals, whatever the test runner has made of it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_is_obeyed_at_once(without_ctrl_c, first):
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), _signals() as caught:
+        signal.raise_signal(first)
+        assert caught == [first]
+        assert signal.getsignal(signal.SIGTERM) is before
+        signal.raise_signal(signal.SIGINT)
+    with _signals() as caught:
+        pass
+    assert not caught and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_no_terminal_gets_lines(capsys):
+    bar = progress_bar(total=10_000, unit="step")
+    for _ in range(10_000):
+        bar.set_postfix_str("return 1", refresh=False)
+        bar.update()
+    bar.close()
+    written = capsys.readouterr().err
+    assert "\r" not in written and "100%" in written.splitlines()[-1] and len(written.splitlines()) <= 3
+
+
+class FullDisk(io.FileIO):
+    """A file that takes a hundred bytes."""
+
+    def write(self, data):
+        room = max(100 - self.tell(), 0)
+        if len(data) <= room:
+            return super().write(data)
+        super().write(bytes(data)[:room])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+FILES = ("checkpoint.zip", "curve.csv", "config.json", "policy.zip", "curve.png", "evaluation.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [("checkpoint.zip", 2), ("config.json", 0)]
+    + [
+        pytest.param(name, after, marks=pytest.mark.full)
+        for name, after in (("checkpoint.zip", 0), ("curve.csv", 0), ("curve.csv", 2), *((x, 0) for x in FILES[3:]))
+    ],
+)
+def test_a_full_disk_costs_no_run(whole, tmp_path, monkeypatch, name, after):
+    """The disk is full when a file of that name is to be written, after so many of them."""
+    folder, opened = tmp_path / "run", []
+    arguments = SHORT | {"folder": folder, "episodes": 1}
+
+    def scarce(path, mode):
+        opened.append(path.name)
+        full = opened.count(f"partial-{name}") > after
+        return io.BufferedRandom(FullDisk(path, "w+")) if full and path.name == f"partial-{name}" else open(path, mode)
+
+    monkeypatch.setattr(files, "open", scarce, raising=False)
+    with pytest.raises(OSError, match=rf"\[Errno 28\] No space left on device: '.*{name}'"):
+        train_command("WormSwim-v0", **arguments)
+    assert not list(folder.glob("partial-*")) and f"partial-{name}" in opened
+    began = (folder / "config.json").exists()
+    assert began or (name in FILES[:3] and not after)  # nothing was begun, nothing is lost
+    if began:
+        assert curve(folder) == curve(whole)[: len(curve(folder))]
+    monkeypatch.undo()
+    train_command("WormSwim-v0", **arguments, resume=began)
+    assert_same(folder, whole)
+    assert {path.name for path in folder.iterdir()} >= set(FILES)
+
+
+@pytest.mark.parametrize("size", [1000, pytest.param(100_000, marks=pytest.mark.full)])
+def test_a_limit_of_file_size_costs_no_run(whole, half, monkeypatch, size):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", "train", "WormSwim-v0", "--folder", str(half), "--resume"])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert re.fullmatch(rf"error: \[Errno 27\] File too large: '{half}/\S+'", str(stopped.value.code))
+    assert train(SWIM, half, resume=True)
+    assert_same(half, whole)
+
+
+@contextmanager
+def trainee(folder):
+    """A process that trains, forked from one that has imported everything; it ends with the block."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([train_command.__module__, train.__module__])
+    arguments = {"folder": folder, "num_envs": 8, "steps": 16 * ROLLOUT, "checkpoint": 1, "episodes": 1}
+    began = (folder / "config.json").exists()
+    process = context.Process(target=train_command, args=("WormSwim-v0",), kwargs=arguments | {"resume": began})
+    process.start()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.join()
+
+
+@pytest.mark.full
+def test_twenty_kills_change_nothing(tmp_path):
+    """Runs killed at moments drawn from all their length, until they are done, become what one in one go becomes."""
+    rng = np.random.default_rng(0)
+    for _ in range(2):  # the second time nothing is compiled
+        shutil.rmtree(tmp_path / "whole", ignore_errors=True)
+        began = monotonic()
+        with trainee(tmp_path / "whole") as process:
+            process.join()
+            assert process.exitcode == 0
+        length = monotonic() - began
+    expected, killed_at = curve(tmp_path / "whole"), []
+    while len(killed_at) < 20:
+        folder, kept, done = tmp_path / f"after {len(killed_at)} kills", 0, False
+        while not done:
+            with trainee(folder) as process:
+                process.join(rng.uniform(0.0, length))
+                done = process.exitcode is not None
+            assert process.exitcode == (0 if done else -signal.SIGKILL)
+            if (folder / "config.json").exists():
+                read_config(folder)
+                assert steps_of(folder) >= kept
+                kept = steps_of(folder)
+                assert curve(folder) == expected[: len(curve(folder))]
+            if not done:
+                killed_at.append(kept)
+        assert_same(folder, tmp_path / "whole")
+        assert not list(folder.glob("partial-*"))
+    print(f"a run of {length:.1f} s, checkpoints when killed: {killed_at}")
+    assert len(set(killed_at)) > 6  # spread over the run
