@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller, TaskController, check_reads
 from gymnosoma.envs.core.task import Task
 
@@ -76,47 +77,83 @@ class RandomAgent:
     size : int
         Of the action.
     seed : int
+    start : int
+        Number of the first row, where these rows are some of more: row i of all has generator ``(seed, i)``.
     """
 
-    def __init__(self, size: int, seed: int = 0) -> None:
-        self._size, self._seed = size, seed
+    def __init__(self, size: int, seed: int = 0, start: int = 0) -> None:
+        self._size, self._seed, self._start = size, seed, start
         self._rngs: list[np.random.Generator] = []
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions; those of a row do not depend on how many rows there are."""
         if len(self._rngs) != len(first):
-            self._rngs = [np.random.default_rng((self._seed, i)) for i in range(len(first))]
+            numbers = range(self._start, self._start + len(first))
+            self._rngs = [np.random.default_rng((self._seed, i)) for i in numbers]
         return np.array([rng.uniform(-1.0, 1.0, self._size) for rng in self._rngs], np.float32)
 
 
 class TrainedAgent:
-    """A policy trained with stable-baselines3, acting without exploration.
+    """A policy trained with stable-baselines3, acting without exploration; see `load` and `unpickle`.
 
     Parameters
     ----------
-    path : path
-        The ``policy.zip`` of a run folder. A zip of SB3 contains pickled Python objects, and loading one
-        runs whatever code its author put there: load your own and those you trust.
-    algorithm : {"PPO", "SAC"}
-
-    Raises
-    ------
-    ValueError
-        If the file is not a policy, or belongs to other spaces.
+    network : BasePolicy or BaseAlgorithm
+        Of stable-baselines3.
     """
 
-    def __init__(self, path: str | Path, algorithm: str, env: Any) -> None:
+    def __init__(self, network: Any) -> None:
+        self._network = network
+
+    @classmethod
+    def load(cls, folder: str | Path, envs: Any) -> TrainedAgent:
+        """Load the weights of a run folder, which executes nothing.
+
+        Parameters
+        ----------
+        folder : path
+            With ``policy.safetensors`` and ``card.json``.
+        envs : VectorEnv
+            That it is to act in.
+
+        Raises
+        ------
+        ValueError
+            If the files are not those of a policy, or belong to other spaces.
+        """
+        from .learning.policy_file import load_policy
+
+        return cls(load_policy(Path(folder), envs))
+
+    @classmethod
+    def unpickle(cls, path: str | Path, algorithm: str, envs: Any) -> TrainedAgent:
+        """Load a zip of stable-baselines3, which runs whatever code its author put into it.
+
+        Parameters
+        ----------
+        path : path
+        algorithm : {"ppo", "sac"}
+        envs : VectorEnv
+            That it is to act in.
+
+        Raises
+        ------
+        ValueError
+            If the file is not such a zip, or belongs to other spaces.
+        """
         import stable_baselines3
 
+        choice("algorithm", algorithm, ("ppo", "sac"))
         try:
-            self._model = getattr(stable_baselines3, algorithm).load(path, device="cpu")
+            model = getattr(stable_baselines3, algorithm.upper()).load(path, device="cpu")
         except Exception as error:  # zip, pickle and torch each raise their own
             raise ValueError(f"policy {str(path)!r} cannot be loaded: {type(error).__name__}: {error}") from error
         for name in ("observation_space", "action_space"):
-            own, other = getattr(self._model, name), getattr(env, f"single_{name}")
+            own, other = getattr(model, name), getattr(envs, f"single_{name}")
             if own.shape != other.shape:
                 raise ValueError(f"policy {str(path)!r} has {name} {own.shape}, the environment {other.shape}")
+        return cls(model)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions."""
-        return self._model.predict(observations, deterministic=True)[0]
+        return self._network.predict(observations, deterministic=True)[0]

@@ -21,7 +21,7 @@ def test_the_papers_wave_in_the_environment(name):
     """
     sigma, speed = FORWARD[name]
     wave = SineKymogram.for_medium(sigma, ramp=0.0)
-    policy = Policy("wave", lambda envs: ControllerAgent(wave, envs.task))
+    policy = Policy("wave", lambda envs, _: ControllerAgent(wave, envs.task))
     result = evaluate(f"gymnosoma/{name}", policy, episodes=32)
     way = np.linalg.norm(result.info["centre"], axis=1) / result.info["time"] * 1e3
     assert way.mean() == pytest.approx(speed, rel=0.03)
@@ -133,6 +133,6 @@ def test_only_the_paper_worm_can_play_recordings():
 def test_a_worm_of_other_rods_swims_too():
     env_id = "gymnosoma/WormSwim-v0"
     wave = SineKymogram.for_medium(0.0, n_joints=49, amplitude=0.3)  # half the angle at twice the joints
-    result = evaluate(env_id, Policy("wave", lambda envs: ControllerAgent(wave, envs.task)), 4, n_rods=50)
+    result = evaluate(env_id, Policy("wave", lambda envs, _: ControllerAgent(wave, envs.task)), 4, n_rods=50)
     assert result.failures == [None] * 4
     assert result.info["speed"].mean() * 1e3 > 0.1

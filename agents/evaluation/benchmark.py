@@ -66,7 +66,7 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
         vectors = np.atleast_2d(candidates.T)
         envs: Any = gymnasium.make_vec(env_id, num_envs=len(vectors) * episodes, **reference.env)
         agents = [
-            reference_policy(CONSTANT, reference, **dict(zip(bounds, vector, strict=True))).make(envs)
+            reference_policy(CONSTANT, reference, **dict(zip(bounds, vector, strict=True))).make(envs, 0)
             for vector in vectors
             for _ in range(episodes)
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -14,13 +14,17 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, whole
 from gymnosoma.envs.core.simulation import load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
 from ..agent import Agent, ConstantAgent, ControllerAgent, RandomAgent, TrainedAgent
 from ..controllers import Reference, references
-from .rollout import Episodes, rollout
+from ..learning.policy_file import CARD, read_card
+from .rollout import Episodes, joined, rollout
+
+WAVE = 1024
+"""Most episodes that are played side by side, which bounds the memory of an evaluation."""
 
 ALGORITHMS = ("ppo", "sac")
 
@@ -62,17 +66,17 @@ class Policy:
     ----------
     name : str
     make : callable
-        Agent from a vector environment.
+        Agent from a vector environment and the number of the episode that its first row plays.
     env : dict
         Arguments of the environment.
     """
 
     name: str
-    make: Callable[[Any], Agent]
+    make: Callable[[Any, int], Agent]
     env: dict[str, Any] = field(default_factory=dict)
 
 
-def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
+def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> Policy:
     """Find a policy.
 
     Parameters
@@ -80,42 +84,60 @@ def find_policy(env_id: str, name: str, seed: int = 0) -> Policy:
     env_id : str
     name : str
         ``random``, the name of a reference controller such as ``baseline``, ``trained`` for the policy
-        that comes with the package, or the path of a run folder or of a ``policy.zip`` with its
+        that comes with the package, or the path of a run folder, or of a zip of stable-baselines3 with the run's
         ``config.json`` beside it.
     seed : int
         Of the random policy.
+    trust : bool
+        Whether to load such a zip, which runs whatever code its author put into it. All else is loaded without.
 
     Raises
     ------
     ValueError
-        If there is no such policy, or it was trained for another id.
+        If there is no such policy, it was trained for another id, or it is a zip that is not trusted.
     """
     own = references_of(env_id)
     if name == "random":
-        return Policy(name, lambda envs: RandomAgent(envs.task.action_size, seed))
+        return Policy(name, lambda envs, start: RandomAgent(envs.task.action_size, seed, start))
     if name in own:
         return reference_policy(name, own[name])
     path = shipped(env_id) if name == "trained" else Path(name)
-    folder = path if path.is_dir() else path.parent
-    file = path / "policy.zip" if path.is_dir() else path
-    if not file.is_file():
-        raise ValueError(
-            f"policy must be {', '.join(['random', *own])}, trained, a run folder or a policy.zip, got {name!r}"
+    if path.is_dir():
+        card = read_card(path)
+        _check_id(name, card["id"], env_id)
+        # What else the environment takes is not a policy's to say; a task or a wrapper would be imported, and so run.
+        for key in card["env"]:
+            choice(f"{str(path / CARD)!r}: env", key, ["history", "randomize", *task_arguments(task_class(env_id))])
+        return Policy(
+            "trained" if name == "trained" else path.name, lambda envs, _: TrainedAgent.load(path, envs), card["env"]
         )
-    config = read_config(folder)
-    if config["id"] != env_id:
-        raise ValueError(f"policy {name!r} was trained for {config['id']}, not for {env_id}")
+    if path.suffix != ".zip" or not path.is_file():
+        raise ValueError(
+            f"policy must be {', '.join(['random', *own])}, trained, a run folder or a zip of stable-baselines3, "
+            f"got {name!r}"
+        )
+    if not trust:
+        raise ValueError(
+            f"policy {name!r} is a zip of stable-baselines3: it holds pickled Python objects, and loading it runs "
+            "whatever code its author put there. Give the run folder instead, whose weights run nothing, or --trust "
+            "if you trust the author"
+        )
+    config = read_config(path.parent)
+    _check_id(name, config["id"], env_id)
     return Policy(
-        "trained" if name == "trained" else folder.name,
-        lambda envs: TrainedAgent(file, config["algorithm"].upper(), envs),
-        dict(config["env"]),
+        path.parent.name, lambda envs, _: TrainedAgent.unpickle(path, config["algorithm"], envs), dict(config["env"])
     )
+
+
+def _check_id(name: str, trained: str, env_id: str) -> None:
+    if trained != env_id:
+        raise ValueError(f"policy {name!r} was trained for {trained}, not for {env_id}")
 
 
 def reference_policy(name: str, reference: Reference, **parameters: float) -> Policy:
     """A reference as a policy, with other parameters than its own."""
 
-    def make(envs: Any) -> Agent:
+    def make(envs: Any, start: int) -> Agent:
         if envs.task.actions == "residual":  # it is in the environment already
             return ConstantAgent(np.zeros(envs.task.action_size, np.float32))
         return ControllerAgent(reference.make(envs.task, **parameters), envs.task)
@@ -208,14 +230,27 @@ def evaluate(
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
     options: Mapping[str, float] | None = None,
+    keep: Collection[str] | None = None,
     **env: Any,
 ) -> Episodes:
-    """Play a policy: one episode in each of ``episodes`` rows, row i seeded ``seed + i``, with reset ``options``."""
-    envs = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
-    try:
-        return rollout(envs, policy.make(envs), seed=seed, options=dict(options or {}), watch=watch)
-    finally:
-        envs.close()
+    """Play a policy: episode i seeded ``seed + i``, with reset ``options``, at most ``WAVE`` of them at once.
+
+    Of `Episodes.info` only what is in ``keep`` is kept, everything by default.
+    """
+    whole("episodes", episodes)
+    waves: list[Episodes] = []
+    for start in range(0, episodes, WAVE):
+        envs = gymnasium.make_vec(env_id, num_envs=min(WAVE, episodes - start), **policy.env | env)
+        told = None if watch is None else lambda ended, start=start: watch(start + ended)
+        try:
+            agent = policy.make(envs, start)
+            wave = rollout(envs, agent, seed=seed + start, options=dict(options or {}), watch=told)
+        finally:
+            envs.close()
+        if keep is not None:
+            wave.info = {name: value for name, value in wave.info.items() if name in keep}
+        waves.append(wave)
+    return waves[0] if len(waves) == 1 else joined(waves)
 
 
 def task_of(env_id: str, **env: Any) -> Task:

@@ -31,6 +31,7 @@ from ..evaluation.policies import ALGORITHMS, RANGES, in_range, read_config, tas
 from ..evaluation.progress import progress_bar
 from .checkpoint import load_checkpoint, save_checkpoint, zipped
 from .files import replacing
+from .policy_file import write_policy
 from .sb3_env import SB3VecEnv
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
@@ -170,8 +171,8 @@ def train(
 ) -> bool:
     """Train a policy into a run folder.
 
-    The folder gets ``config.json``, ``policy.zip``, ``checkpoint.zip``, ``curve.csv``, ``curve.png`` and
-    TensorBoard's logs.
+    The folder gets ``config.json``, ``policy.safetensors``, ``card.json``, ``checkpoint.zip``, ``curve.csv``,
+    ``curve.png`` and TensorBoard's logs.
 
     Parameters
     ----------
@@ -268,10 +269,7 @@ def train(
     finally:
         callback.close()
     callback.save(model)
-    if config["algorithm"] == "ppo":
-        model.policy.optimizer.state.clear()  # two thirds of the file, of no use for acting
-    with replacing(folder / "policy.zip") as file:
-        file.write(zipped(model, exclude=["tensorboard_log"]))  # a path of this machine
+    write_policy(folder, model.policy, env_id, config["algorithm"], config["env"], config["versions"])
     draw_curve(folder, record["curve"], score)
     envs.close()
     return finished

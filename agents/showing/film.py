@@ -34,7 +34,7 @@ class _Actor:
         self.envs = made
         self.view: View = self.envs.view
         self.trail = self.view.trails[0]
-        self._agent = policy.make(self.envs)
+        self._agent = policy.make(self.envs, 0)
         self._observations, _ = self.envs.reset(seed=seed, options=dict(options))
         self._first = np.ones(1, np.bool_)
         self.done = False

@@ -1,0 +1,106 @@
+"""Writes files so that a failure costs nothing: neither what was there before, nor what was to be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+TRIAL = 2**16
+"""Bytes written to learn whether a folder takes any."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file to write to that takes the place of ``path`` once it is complete; until then ``path`` stays as it was."""
+    partial = path.with_name(f"partial-{path.name}")
+    try:
+        yield partial
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(name: str, path: Path) -> None:
+    """Refuse a file that cannot be written, before the work whose results it is to hold.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument.
+    path : path
+        May exist; it stays as it is.
+
+    Raises
+    ------
+    ValueError
+    """
+    if path.is_dir() or not path.parent.is_dir():
+        raise ValueError(f"{name} must be a file in a folder that exists, got {str(path)!r}")
+    try:
+        if path.exists():
+            path.open("ab").close()
+        if path.is_file() or not path.exists():  # no device or pipe
+            with tempfile.NamedTemporaryFile(dir=path.parent, prefix="trial-") as trial:
+                trial.write(bytes(TRIAL))
+                trial.flush()
+    except OSError as error:
+        raise ValueError(f"{name} must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
+
+
+@contextmanager
+def result(name: str, path: Path) -> Iterator[Path]:
+    """A file for the result of long work: written elsewhere, moved to ``path`` in the end, kept where that fails.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument.
+    path : path
+
+    Yields
+    ------
+    path
+        To write to, with the name of ``path``.
+
+    Raises
+    ------
+    ValueError
+        If nothing can be written to ``path``: before the work, or after it, and then the error says where the result is.
+    """
+    check_writable(name, path)
+    folder = Path(tempfile.mkdtemp(prefix="gymnosoma-"))
+    draft = folder / path.name
+    try:
+        yield draft
+        if draft.exists():
+            _move(draft, path)
+    except _Stuck as stuck:
+        raise ValueError(
+            f"{name} could not be written to {str(path)!r}: {stuck}; the result is kept in {str(draft)!r}"
+        ) from None
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Stuck(Exception):
+    """A result that does not get to where it should."""
+
+
+def _move(draft: Path, path: Path) -> None:
+    try:
+        if path.exists() and not path.is_file():  # a device or pipe
+            path.write_bytes(draft.read_bytes())
+        else:
+            with replacing(path.resolve()) as partial:  # a link stays one
+                shutil.copyfile(draft, partial)
+    except OSError as error:
+        raise _Stuck(error.strerror or str(error)) from None

@@ -1,0 +1,308 @@
+"""Policies as files: weights in ``policy.safetensors``, all else in ``card.json``. Nothing in them is executed.
+
+What a file claims is checked before memory is taken for it: the card against the environment, the header of the
+weights against the card, and both against limits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.arguments import choice
+
+from ..files import replacing
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.policies import BasePolicy
+
+FORMAT = 1
+"""Of the card; another one is refused."""
+
+WEIGHTS, CARD = "policy.safetensors", "card.json"
+
+MOST_CARD = 2**16
+"""Bytes of a card."""
+
+MOST_HEADER = 2**16
+"""Bytes of the header of the weights."""
+
+MOST_WEIGHTS = 2**26
+"""Bytes of the weights: those of the recipes have 3e5."""
+
+MOST_LAYERS = 16
+"""Of a network."""
+
+ALGORITHMS = {"ppo": "vf", "sac": "qf"}
+"""Algorithms, and how stable-baselines3 calls their second network in ``net_arch``."""
+
+ACTIVATIONS = ("Tanh", "ReLU")
+"""Names in ``torch.nn``."""
+
+KEYS: dict[str, type] = {
+    "format": int,
+    "id": str,
+    "algorithm": str,
+    "network": dict,
+    "observation_space": dict,
+    "action_space": dict,
+    "env": dict,
+    "scores": dict,
+    "versions": dict,
+}
+"""Of a card."""
+
+JSON = {int: "an integer", str: "a string", dict: "an object"}
+
+
+def write_policy(
+    folder: Path,
+    policy: BasePolicy,
+    env_id: str,
+    algorithm: str,
+    env: Mapping[str, Any],
+    versions: Mapping[str, str],
+    scores: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a policy's weights and card.
+
+    Parameters
+    ----------
+    folder : path
+        That exists.
+    policy : BasePolicy
+        An ``MlpPolicy`` of the algorithm, without settings beyond ``net_arch`` and the activation.
+    env_id : str
+    algorithm : {"ppo", "sac"}
+    env : mapping
+        Arguments of the environment that it was trained in.
+    versions : mapping
+        Of what it was trained with.
+    scores : mapping, optional
+        See `add_scores`.
+
+    Raises
+    ------
+    ValueError
+        If the policy is not what a card can describe.
+    """
+    from safetensors.numpy import save_file
+
+    network: Any = policy
+    card = {
+        "format": FORMAT,
+        "id": env_id,
+        "algorithm": algorithm,
+        "network": {"net_arch": network.net_arch, "activation": network.activation_fn.__name__},
+        "observation_space": _describe(policy.observation_space),
+        "action_space": _describe(policy.action_space),
+        "env": dict(env),
+        "scores": dict(scores or {}),
+        "versions": dict(versions),
+    }
+    _check_network(card)
+    tensors = {name: tensor.numpy() for name, tensor in policy.state_dict().items()}
+    if {name: tensor.shape for name, tensor in tensors.items()} != _shapes(card):
+        raise ValueError(f"policy must be a plain MlpPolicy of {algorithm}, got tensors {sorted(tensors)}")
+    with replacing(folder / WEIGHTS) as partial:
+        save_file(tensors, partial)
+    _write_card(folder, card)
+
+
+def add_scores(folder: Path, summary: Mapping[str, Any]) -> None:
+    """Note the summary of an evaluation in a policy's card."""
+    names = ("score", "unit", "score_mean", "score_sd", "return_mean", "return_sd", "episodes", "seed")
+    _write_card(folder, read_card(folder) | {"scores": {name: summary[name] for name in names}})
+
+
+def _write_card(folder: Path, card: Mapping[str, Any]) -> None:
+    with replacing(folder / CARD) as partial:
+        partial.write_text(json.dumps(card, indent=2, allow_nan=False) + "\n")
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """Read a policy's card, and check what can be checked without its environment.
+
+    Raises
+    ------
+    ValueError
+        Naming file and key.
+    """
+    path = folder / CARD
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_CARD + 1)
+    except OSError as error:
+        raise ValueError(f"policy {str(folder)!r} has no {CARD} that can be read: {error.strerror}") from None
+    try:
+        if len(data) > MOST_CARD:
+            raise ValueError(f"it must have at most {MOST_CARD} bytes")
+        card = json.loads(data, parse_constant=_no_number)
+        _check(card)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{str(path)!r}: {error}") from None
+    return card
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"numbers must be finite, got {text}")
+
+
+def _check(card: Any) -> None:
+    if not isinstance(card, dict):
+        raise ValueError(f"it must hold an object, got {_short(card)}")
+    for key in KEYS.keys() - card.keys():
+        raise ValueError(f"{key} is missing")
+    for key in card.keys() - KEYS.keys():
+        raise ValueError(f"{_short(key)} is not known; allowed are {', '.join(KEYS)}")
+    for key, kind in KEYS.items():
+        if type(card[key]) is not kind:
+            raise ValueError(f"{key} must be {JSON[kind]}, got {_short(card[key])}")
+    if card["format"] != FORMAT:
+        raise ValueError(f"format must be {FORMAT}, got {card['format']}: another version of gymnosoma wrote it")
+    choice("algorithm", card["algorithm"], ALGORITHMS)
+    _check_network(card)
+
+
+def _check_network(card: Mapping[str, Any]) -> None:
+    network = card["network"]
+    if network.keys() != {"net_arch", "activation"}:
+        raise ValueError(f"network must hold net_arch and activation, got {_short(sorted(network))}")
+    choice("network: activation", network["activation"], ACTIVATIONS)
+    names = ["pi", ALGORITHMS[card["algorithm"]]]
+    arch = network["net_arch"]
+    lists = list(arch.values()) if isinstance(arch, dict) and sorted(arch) == sorted(names) else [arch]
+    for layers in lists:
+        possible = isinstance(layers, list) and len(layers) <= MOST_LAYERS
+        if not possible or not all(type(width) is int and width > 0 for width in layers):
+            raise ValueError(
+                f"network: net_arch must be a list of at most {MOST_LAYERS} integers greater than 0, or two by the "
+                f"names {' and '.join(names)}, got {_short(arch)}"
+            )
+
+
+def _short(value: Any) -> str:
+    """A value as JSON, cut."""
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _describe(space: Any) -> dict[str, Any]:
+    """A space, ready for JSON."""
+    low, high = (bound.flat[0] if (bound == bound.flat[0]).all() else bound for bound in (space.low, space.high))
+    return {"shape": list(space.shape), "low": low.tolist(), "high": high.tolist()}
+
+
+def _shapes(card: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Tensors that a card's network has, by the names that stable-baselines3 gives them."""
+    (seen,), (done,) = (card[f"{name}_space"]["shape"] for name in ("observation", "action"))
+    arch, shapes = card["network"]["net_arch"], dict[str, tuple[int, ...]]()
+    own, other = (arch, arch) if isinstance(arch, list) else (arch["pi"], arch[ALGORITHMS[card["algorithm"]]])
+
+    def linear(name: str, inputs: int, outputs: int) -> None:
+        shapes.update({f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)})
+
+    def layers(name: str, *sizes: int) -> None:
+        for k, (inputs, outputs) in enumerate(pairwise(sizes)):
+            linear(f"{name}.{2 * k}", inputs, outputs)  # activations have the odd numbers
+
+    if card["algorithm"] == "ppo":
+        shapes["log_std"] = (done,)
+        layers("mlp_extractor.policy_net", seen, *own)
+        layers("mlp_extractor.value_net", seen, *other)
+        linear("action_net", [seen, *own][-1], done)
+        linear("value_net", [seen, *other][-1], 1)
+    else:
+        layers("actor.latent_pi", seen, *own)
+        for name in ("mu", "log_std"):
+            linear(f"actor.{name}", [seen, *own][-1], done)
+        for name in ("critic.qf0", "critic.qf1", "critic_target.qf0", "critic_target.qf1"):
+            layers(name, seen + done, *other, 1)
+    return shapes
+
+
+def load_policy(folder: Path, envs: Any) -> BasePolicy:
+    """Load a policy.
+
+    Parameters
+    ----------
+    folder : path
+        With the weights and the card.
+    envs : VectorEnv
+        That it is to act in.
+
+    Returns
+    -------
+    BasePolicy
+        Of stable-baselines3.
+
+    Raises
+    ------
+    ValueError
+        Naming file and key.
+    """
+    card = read_card(folder)
+    spaces: dict[str, Box] = {}
+    for key in ("observation_space", "action_space"):
+        spaces[key] = getattr(envs, f"single_{key}")
+        if card[key] != _describe(spaces[key]):
+            own, given = json.dumps(_describe(spaces[key])), _short(card[key])
+            raise ValueError(f"{str(folder / CARD)!r}: {key} must be the environment's, {own}, got {given}")
+    try:
+        tensors = _read_weights(folder / WEIGHTS, _shapes(card))
+    except OSError as error:
+        raise ValueError(f"policy {str(folder)!r} has no {WEIGHTS} that can be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{str(folder / WEIGHTS)!r}: {error}") from None
+    import stable_baselines3
+    import torch
+
+    policy = getattr(stable_baselines3, card["algorithm"]).MlpPolicy(
+        **spaces,
+        lr_schedule=lambda _: 0.0,  # of an optimizer that has nothing to do
+        net_arch=card["network"]["net_arch"],
+        activation_fn=getattr(torch.nn, card["network"]["activation"]),
+    )
+    policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+    policy.set_training_mode(False)
+    return policy
+
+
+def _read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
+    """Tensors of a file, which must be those of ``shapes``."""
+    from safetensors import SafetensorError, safe_open
+
+    wanted = 4 * sum(map(math.prod, shapes.values()))
+    with path.open("rb") as file:
+        size, header = path.stat().st_size, int.from_bytes(file.read(8), "little")
+    if max(size, wanted) > MOST_WEIGHTS:
+        raise ValueError(f"it must have at most {MOST_WEIGHTS} bytes, got {max(size, wanted)}")
+    if header > MOST_HEADER:
+        raise ValueError(f"header must have at most {MOST_HEADER} bytes, got {header}")
+    try:
+        with safe_open(path, "numpy") as file:
+            given = set(file.keys())
+            for name in sorted(given - shapes.keys()):
+                raise ValueError(f"tensor {name[:80]!r} is not known to the network of the card")
+            for name, shape in shapes.items():
+                if name not in given:
+                    raise ValueError(f"tensor {name!r} is missing")
+                found = file.get_slice(name)
+                if (found.get_dtype(), tuple(found.get_shape())) != ("F32", shape):
+                    got = f"{found.get_dtype()} {tuple(found.get_shape())}"
+                    raise ValueError(f"tensor {name!r} must be F32 {shape}, got {got}")
+            tensors = {name: file.get_tensor(name) for name in shapes}
+    except SafetensorError as error:
+        raise ValueError(f"it is not a file of safetensors: {error}") from None
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise ValueError(f"tensor {name!r} must be finite")
+    return tensors
