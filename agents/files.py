@@ -41,9 +41,9 @@ def check_writable(name: str, path: Path) -> None:
     ------
     ValueError
     """
-    if path.is_dir() or not path.parent.is_dir():
-        raise ValueError(f"{name} must be a file in a folder that exists, got {str(path)!r}")
     try:
+        if path.is_dir() or not path.parent.is_dir():
+            raise ValueError(f"{name} must be a file in a folder that exists, got {str(path)!r}")
         if path.exists():
             path.open("ab").close()
         if path.is_file() or not path.exists():  # no device or pipe
@@ -72,7 +72,7 @@ def result(name: str, path: Path) -> Iterator[Path]:
     Raises
     ------
     ValueError
-        If nothing can be written to ``path``: before the work, or after it, and then the error says where the result is.
+        If nothing can be written to ``path``. Found only after the work, the error says where the result is.
     """
     check_writable(name, path)
     folder = Path(tempfile.mkdtemp(prefix="gymnosoma-"))

@@ -165,7 +165,8 @@ def run(tmp_path_factory):
 
 def test_a_run_folder_is_complete(run):
     names = {path.name for path in (run / "run").iterdir()}
-    assert names >= {"config.json", "policy.zip", "checkpoint.zip", "curve.csv", "curve.png", "evaluation.json"}
+    assert names >= {"config.json", "checkpoint.zip", "curve.csv", "curve.png", "evaluation.json"}
+    assert names >= {"policy.safetensors", "card.json"}
     assert list((run / "run" / "tensorboard").rglob("events*"))
     rows = json.loads((run / "run" / "evaluation.json").read_text())
     assert [row["policy"] for row in rows] == ["run", "baseline", "best_sine", "random"]
@@ -175,7 +176,9 @@ def test_a_run_folder_is_complete(run):
 
 
 def test_a_trained_policy_can_be_evaluated(run):
-    done = command("evaluate", "WormSwim-v0", "--policy", "run", "run/policy.zip", "--episodes", 2, cwd=run)
+    done = command(
+        "evaluate", "WormSwim-v0", "--policy", "run", "run/checkpoint.zip", "--trust", "--episodes", 2, cwd=run
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("│ run ") == 2
 
@@ -185,12 +188,22 @@ def test_a_trained_policy_can_be_evaluated(run):
     [
         (("evaluate", "WormFly-v0"), "id must be one of .*WormSwim-v0.* got 'WormFly-v0'"),
         (("evaluate", "WormSwim-v0", "--policy", "missing"), "policy must be random, baseline, .* got 'missing'"),
-        (("evaluate", "WormSwim-v0", "--policy", "cut"), "policy 'cut/policy.zip' cannot be loaded"),
-        (("evaluate", "WormSwim-v0", "--policy", "bare"), "run folder 'bare' has no usable config.json"),
+        (("evaluate", "WormSwim-v0", "--policy", "cut"), "'cut/policy.safetensors': it is not a file of safetensors"),
+        (("evaluate", "WormSwim-v0", "--policy", "bare"), "policy 'bare' has no card.json that can be read"),
+        (("evaluate", "WormSwim-v0", "--policy", "cut/checkpoint.zip"), "zip of stable-baselines3.* or --trust"),
+        (("render", "WormSwim-v0", "--policy", "cut/checkpoint.zip"), "zip of stable-baselines3.* or --trust"),
+        (("benchmark", "WormSwim-v0", "--policy", "cut/checkpoint.zip"), "zip of stable-baselines3.* or --trust"),
+        (
+            ("evaluate", "WormSwim-v0", "--policy", "cut/checkpoint.zip", "--trust"),
+            "policy 'cut/checkpoint.zip' cannot be loaded",
+        ),
         (("evaluate", "WormCrawl-v0", "--policy", "run"), "was trained for gymnosoma/WormSwim-v0"),
         (("evaluate", "WormSwim-v0", "--episodes", "0"), "episodes must be at least 1, got 0"),
         (("evaluate", "WormSwim-v0", "--policy"), "policy must name at least one"),
-        (("evaluate", "WormSwim-v0", "--json-file", "nowhere/x.json"), "json_file must lie in a folder that exists"),
+        (
+            ("evaluate", "WormSwim-v0", "--json-file", "nowhere/x.json"),
+            "json_file must be a file in a folder that exists",
+        ),
         (("benchmark", "WormSwim-v0", "--policy", "nobody"), "policy must be random, .* got 'nobody'"),
         (("train", "WormSwim-v0", "--episodes", "0"), "episodes must be at least 1, got 0"),
         (("evaluate", "WormSwim-v0", "--scheme", "euler"), "scheme must be one of"),
@@ -204,7 +217,8 @@ def test_a_trained_policy_can_be_evaluated(run):
     ],
 )
 def test_errors_are_one_clear_line(run, monkeypatch, arguments, message):
-    for name, files in (("cut", ("policy.zip", "checkpoint.zip", "config.json")), ("bare", ("policy.zip",))):
+    cut = ("policy.safetensors", "card.json", "checkpoint.zip", "config.json")
+    for name, files in (("cut", cut), ("bare", ("policy.safetensors",))):
         (run / name).mkdir(exist_ok=True)
         for file in files:
             data = (run / "run" / file).read_bytes()
@@ -220,7 +234,7 @@ def test_errors_are_one_clear_line(run, monkeypatch, arguments, message):
 
 def test_a_run_too_short_for_an_episode_ends_well(tmp_path):
     train(SWIM, tmp_path / "run", steps=1, num_envs=1)
-    assert (tmp_path / "run" / "policy.zip").is_file()
+    assert (tmp_path / "run" / "policy.safetensors").is_file()
     assert train(SWIM, tmp_path / "run", resume=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -38,9 +37,3 @@ def read_options(given: Sequence[str]) -> dict[str, float]:
         if not name:
             raise ValueError(f"option must be NAME=VALUE with a number, such as texture=1, got {text!r}")
     return options
-
-
-def check_writable(path: Path | None) -> None:
-    """Refuse a file that could not be written, before the work whose results it is to hold."""
-    if path is not None and not path.parent.is_dir():
-        raise ValueError(f"json_file must lie in a folder that exists, got {str(path)!r}")

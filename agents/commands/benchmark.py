@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from ..evaluation.policies import all_ids, find_policy, full_id, references_of
+from ..files import result
 
 
 def benchmark(
@@ -19,6 +20,7 @@ def benchmark(
     seed: int = 0,
     folder: Path = Path("benchmark"),
     rerun: Path | None = None,
+    trust: bool = False,
 ) -> None:
     """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
 
@@ -32,6 +34,7 @@ def benchmark(
         seed: Of the first episode.
         folder: Where the results go.
         rerun: Repeat the benchmark of this JSON file, with its settings.
+        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     from rich.console import Console
 
@@ -45,15 +48,17 @@ def benchmark(
     for env_id in names:
         for name in policy:
             if name not in (measured.CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
-                find_policy(env_id, name)  # a wrong name is told before the work, not after
-    with Console(stderr=True).status("") as status:
-        results = (
-            measured.benchmark(names, policy, episodes, seed, status.update)
-            if rerun is None
-            else measured.rerun(rerun, status.update)
-        )
+                find_policy(env_id, name, trust=trust)  # a wrong name is told before the work, not after
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "benchmark.json").write_text(json.dumps(results, indent=1) + "\n")
-    measured.draw(results, folder / "benchmark.png")
-    measured.show(results)
+    with result("folder", folder / "benchmark.png") as picture:
+        with result("folder", folder / "benchmark.json") as file:
+            with Console(stderr=True).status("") as status:
+                results = (
+                    measured.benchmark(names, policy, episodes, seed, status.update, trust)
+                    if rerun is None
+                    else measured.rerun(rerun, status.update, trust)
+                )
+            measured.show(results)
+            file.write_text(json.dumps(results, indent=1) + "\n")
+        measured.draw(results, picture)
     print(f"Figures and picture are in {folder}.")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from ..evaluation import policies
-from ..evaluation.policies import find_policy, full_id, summary
-from .arguments import Id, Options, check_writable, read_options
+from ..evaluation.policies import find_policy, full_id, summary, task_of
+from ..files import result
+from .arguments import Id, Options, read_options
 
 
 def evaluate(
@@ -23,26 +25,27 @@ def evaluate(
     scheme: str | None = None,
     option: Options = (),
     json_file: Path | None = None,
+    trust: bool = False,
 ) -> None:
     """Measure policies on the same episodes.
 
     Args:
         env_id: An environment, such as WormSwim-v0; see `list`.
-        policy: Any of: baseline or another reference of `list`, trained, random, run folders, policy.zip files.
+        policy: Any of: baseline or another reference of `list`, trained, random, run folders, SB3 zips (--trust).
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
         option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
         json_file: Also write the figures there.
+        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     env_id = full_id(env_id)
-    check_writable(json_file)
-    rows = measure(
-        env_id, policy, episodes, seed, read_options(option), **({} if scheme is None else {"scheme": scheme})
-    )
-    if json_file is not None:
-        json_file.write_text(json.dumps(rows, indent=2) + "\n")
-    show(rows)
+    env = {} if scheme is None else {"scheme": scheme}
+    with nullcontext() if json_file is None else result("json_file", json_file) as file:
+        rows = measure(env_id, policy, episodes, seed, read_options(option), trust, **env)
+        show(rows)
+        if file is not None:
+            file.write_text(json.dumps(rows, indent=2) + "\n")
 
 
 def measure(
@@ -51,6 +54,7 @@ def measure(
     episodes: int,
     seed: int,
     options: Mapping[str, float] | None = None,
+    trust: bool = False,
     **env: Any,
 ) -> list[dict[str, Any]]:
     """Summaries of policies that play the same episodes, with a progress bar."""
@@ -60,7 +64,7 @@ def measure(
         raise ValueError("policy must name at least one, such as baseline or random")
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed!r}")
-    found = [find_policy(env_id, name) for name in names]
+    found = [find_policy(env_id, name, trust=trust) for name in names]
     rows: list[dict[str, Any]] = []
     with tqdm(total=len(found) * episodes, unit="episode", leave=False) as bar:
 
@@ -69,7 +73,8 @@ def measure(
 
         for policy in found:
             asked = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
-            played = policies.evaluate(env_id, policy, episodes, seed, watch, options, **env)
+            keep = {task_of(env_id, **policy.env).score.name}  # all that a summary shows
+            played = policies.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
             rows.append(summary(env_id, policy, played) | asked)
     return rows
 

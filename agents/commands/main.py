@@ -41,13 +41,29 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "play": play,
 }
 
+CAUSED = (
+    ValueError,
+    TypeError,
+    OSError,
+    ArithmeticError,
+    MemoryError,
+    RecursionError,
+    ImportError,
+    gymnasium.error.Error,
+)
+"""What users can cause by an argument, a file, or what their machine lacks; all else is our mistake, with its trace."""
+
 
 def main() -> None:
     """Run the command line."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
     try:
         tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma", description=gymnosoma.__doc__)
-    except (ValueError, TypeError, OSError, gymnasium.error.Error) as error:
-        sys.exit(f"error: {error}")
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
+        sys.exit(1)
+    except CAUSED as error:
+        sys.exit(f"error: {' '.join(str(error).splitlines()) or type(error).__name__}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -20,6 +20,7 @@ def render(
     option: Options = (),
     control_rate: float | None = None,
     size: str = "960x540",
+    trust: bool = False,
 ) -> None:
     """Show one episode in a window, or save it as a film or a still.
 
@@ -27,7 +28,7 @@ def render(
 
     Args:
         env_id: An environment, such as WormSwim-v0; see `list`.
-        policy: baseline or another reference of `list`, trained, random, a run folder or a policy.zip.
+        policy: baseline or another reference of `list`, trained, random, a run folder, an SB3 zip (--trust).
         save: A film, .mp4 or .gif, or its last moment, .png; a window by default.
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.
@@ -35,6 +36,7 @@ def render(
         option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
         control_rate: In Hz, and so that of the frames, instead of the task's: what is quick is seen at a high one.
         size: Of a frame, in pixels.
+        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     from ..showing.film import show_episode
 
@@ -51,6 +53,7 @@ def render(
         *read_size(size),
         options=options,
         control_rate=control_rate,
+        trust=trust,
     )
     if save is not None:
         print(f"Wrote {save}: {played} moments, {played / (time.monotonic() - started):.0f} a second.")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gymnosoma.envs import CATALOGUE
 
-from .arguments import check_writable
+from ..files import result
 
 if TYPE_CHECKING:
     from ..speed.measure import Row
@@ -39,7 +40,6 @@ def speed(
     from ..speed import environments
     from ..speed.measure import report
 
-    check_writable(json_file)
     for name in animal:
         choice("animal", name, ANIMALS)
     if not seconds > 0 or repeats < 1:
@@ -52,9 +52,10 @@ def speed(
     parts["Environments: steps a second"] = partial(environments.environments, animal, repeats)
     if "worm" in animal:
         parts["Environments: time of a call"] = partial(environments.overhead, repeats)
-    rows = [(title, part()) for title, part in tqdm(parts.items(), leave=False)]
-    for title, part_rows in rows:
-        report(part_rows, title)
-    if json_file is not None:
-        figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows}
-        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+    with nullcontext() if json_file is None else result("json_file", json_file) as file:
+        rows = [(title, part()) for title, part in tqdm(parts.items(), leave=False)]
+        for title, part_rows in rows:
+            report(part_rows, title)
+        if file is not None:
+            figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows}
+            file.write_text(json.dumps(figures, indent=2) + "\n")

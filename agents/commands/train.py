@@ -48,6 +48,7 @@ def train(
     """
     from ..learning import training
     from ..learning.files import replacing
+    from ..learning.policy_file import add_scores
 
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes!r}")
@@ -65,6 +66,7 @@ def train(
     rows = measure(env_id, [str(folder), *references_of(env_id), "random"], episodes, 1000)
     with replacing(folder / "evaluation.json") as file:
         file.write((json.dumps(rows, indent=2) + "\n").encode())
+    add_scores(folder, rows[0])
     show(rows)
     print(f"Policy, learning curve and evaluation are in {folder}.")
 

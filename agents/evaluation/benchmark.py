@@ -105,6 +105,7 @@ def benchmark(
     episodes: int = 64,
     seed: int = 0,
     watch: Callable[[str], None] = lambda text: None,
+    trust: bool = False,
 ) -> dict[str, Any]:
     """Measure policies on ids.
 
@@ -121,6 +122,8 @@ def benchmark(
         Of the first episode.
     watch : callable
         Told what is being measured.
+    trust : bool
+        As of `find_policy`.
 
     Returns
     -------
@@ -146,7 +149,7 @@ def benchmark(
                     continue
                 parameters, policy = found
             else:
-                policy = find_policy(env_id, name, seed)
+                policy = find_policy(env_id, name, seed, trust)
             played = evaluate(env_id, policy, episodes, seed)
             values = played.score(score.name) * score.factor
             table[name] = {
@@ -179,7 +182,7 @@ def _normalise(table: dict[str, Any]) -> dict[str, Any]:
     return {"normalised": normalised, "policies": table}
 
 
-def rerun(path: Path, watch: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def rerun(path: Path, watch: Callable[[str], None] = lambda text: None, trust: bool = False) -> dict[str, Any]:
     """Run the benchmark of a JSON file again, with its settings.
 
     Raises
@@ -193,7 +196,7 @@ def rerun(path: Path, watch: Callable[[str], None] = lambda text: None) -> dict[
         arguments["ids"] = [full_id(name) for name in arguments["ids"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{str(path)!r} holds no benchmark: {type(error).__name__}: {error}") from None
-    return benchmark(**arguments, watch=watch)
+    return benchmark(**arguments, watch=watch, trust=trust)
 
 
 def show(results: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -239,8 +240,10 @@ def evaluate(
     """
     whole("episodes", episodes)
     waves: list[Episodes] = []
-    for start in range(0, episodes, WAVE):
-        envs = gymnasium.make_vec(env_id, num_envs=min(WAVE, episodes - start), **policy.env | env)
+    # Of equal size: with a handful of rows, networks are multiplied in another order, and round otherwise.
+    count = -(-episodes // WAVE)
+    for start, end in pairwise(episodes * k // count for k in range(count + 1)):
+        envs = gymnasium.make_vec(env_id, num_envs=end - start, **policy.env | env)
         told = None if watch is None else lambda ended, start=start: watch(start + ended)
         try:
             agent = policy.make(envs, start)

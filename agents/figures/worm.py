@@ -35,6 +35,8 @@ from gymnosoma.envs.worm.analysis import (
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram, load_kymogram
 from gymnosoma.envs.worm.params import table
 
+from ..files import result
+
 Array = NDArray[np.float64]
 
 MM, PN, FW = 1e3, 1e12, 1e15
@@ -422,5 +424,6 @@ def figures(
     paths = []
     for number in progress(which):
         paths.append(folder / f"worm_figure_{number}.png")
-        FIGURES[number]().savefig(paths[-1], dpi=130)
+        with result("folder", paths[-1]) as file:
+            FIGURES[number]().savefig(file, dpi=130)
     return paths

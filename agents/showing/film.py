@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from gymnosoma.envs.core.canvas import Canvas
 from gymnosoma.envs.core.view import View, Window
 
 from ..evaluation.policies import Policy, find_policy
+from ..files import result
 
 FORMATS = (".mp4", ".gif", ".png")
 """Of files: films, and the last moment as a still."""
@@ -131,6 +133,7 @@ def show_episode(
     height: int = 540,
     options: Mapping[str, float] | None = None,
     control_rate: float | None = None,
+    trust: bool = False,
 ) -> int:
     """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
 
@@ -151,6 +154,8 @@ def show_episode(
         Of the reset.
     control_rate : float, Hz, optional
         That of the moments, too, instead of the task's.
+    trust : bool
+        As of `find_policy`.
 
     Returns
     -------
@@ -164,12 +169,17 @@ def show_episode(
     """
     if save is not None and save.suffix not in FORMATS:
         raise ValueError(f"save must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
-    if save is not None and (save.is_dir() or not save.absolute().parent.is_dir()):
-        raise ValueError(f"save must be a file in a folder that exists, got {str(save)!r}")
     if save is not None and save.suffix == ".mp4" and (width % 2 or height % 2):
         raise ValueError(f"size must be even for .mp4, got {width}x{height}")
-    shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
-    film = Film(env_id, find_policy(env_id, policy, seed), shadow, seed, seconds, width, height, options, control_rate)
+    shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost), trust=trust)
+    actor = find_policy(env_id, policy, seed, trust)
+    with nullcontext() if save is None else result("save", save) as file:
+        film = Film(env_id, actor, shadow, seed, seconds, width, height, options, control_rate)
+        return _play(film, env_id, file)
+
+
+def _play(film: Film, env_id: str, save: Path | None) -> int:
+    """Show a film in a window, or save it; the moments played."""
     stopped: list[int] = []
 
     def stop(number: int, frame: Any) -> None:

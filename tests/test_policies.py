@@ -1,0 +1,493 @@
+"""Policies as files, waves of episodes, and results that are never lost."""
+
+import json
+import os
+import pickle
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from gymnosoma.agents import TrainedAgent
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.evaluation import policies
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, shipped
+from gymnosoma.agents.files import replacing, result
+from gymnosoma.agents.learning import policy_file, training
+from gymnosoma.agents.learning.policy_file import read_card, write_policy
+from gymnosoma.envs import CATALOGUE
+
+SWIM = "gymnosoma/WormSwim-v0"
+SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
+
+
+def call(monkeypatch, *arguments):
+    """The line with which a command ends in error, None if it does not."""
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
+    try:
+        cli.main()
+    except SystemExit as stopped:
+        line = str(stopped.code)
+        assert line.startswith("error: ") and "\n" not in line, line
+        return line
+    return None
+
+
+def agents(env_id, folder):
+    card = read_card(folder)
+    return TrainedAgent.load(folder, gymnasium.make_vec(env_id, num_envs=1, **card["env"]))
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A policy that comes with the package, to be damaged."""
+    return Path(shutil.copytree(shipped(SWIM), tmp_path / "copy"))
+
+
+def edit(folder, **changes):
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps(card | changes))
+
+
+# Files.
+
+
+@pytest.mark.parametrize("env_id", SHIPPED)
+def test_shipped_policies_are_weights_and_a_card(env_id):
+    folder = shipped(env_id)
+    assert {path.name for path in folder.iterdir()} == {"policy.safetensors", "card.json"}
+    card = read_card(folder)
+    assert card["id"] == env_id and card["scores"]["episodes"] == 64
+    tensors = policy_file._read_weights(folder / "policy.safetensors", policy_file._shapes(card))
+    # SB3's own network, by hand: what a later version of it changes in its layers is seen here.
+    layers = [tensors[f"mlp_extractor.policy_net.{k}.{part}"] for k in (0, 2) for part in ("weight", "bias")]
+    layers += [tensors["action_net.weight"], tensors["action_net.bias"]]
+    envs = gymnasium.make_vec(env_id, num_envs=1, **card["env"])
+    observations = np.random.default_rng(0).normal(size=(50, *envs.single_observation_space.shape)).astype(np.float32)
+    x = observations.astype(float)
+    for k in (0, 2):
+        x = np.tanh(x @ layers[k].T + layers[k + 1])
+    expected = np.clip(x @ layers[4].T + layers[5], -1, 1)
+    np.testing.assert_allclose(TrainedAgent.load(folder, envs).act(observations, None), expected, atol=1e-5)
+
+
+def test_all_that_readme_names_trained_is_shipped():
+    assert len(SHIPPED) == 16
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "sac"])
+def test_weights_act_as_the_checkpoint_does(tmp_path, algorithm):
+    settings = {"steps": 64, "num_envs": 2} | ({} if algorithm == "sac" else {"steps": 300})
+    training.train(SWIM, tmp_path / "run", algorithm, **settings)
+    envs = gymnasium.make_vec(SWIM, num_envs=1, **read_card(tmp_path / "run")["env"])
+    own = TrainedAgent.load(tmp_path / "run", envs)
+    theirs = TrainedAgent.unpickle(tmp_path / "run" / "checkpoint.zip", algorithm, envs)
+    observations = np.random.default_rng(0).normal(size=(200, *envs.single_observation_space.shape)).astype(np.float32)
+    assert own.act(observations, None).tobytes() == theirs.act(observations, None).tobytes()
+
+
+def test_a_policy_with_two_networks_comes_back(tmp_path):
+    from stable_baselines3.common.policies import ActorCriticPolicy
+
+    envs = gymnasium.make_vec(SWIM, num_envs=1)
+    spaces = envs.single_observation_space, envs.single_action_space
+    arch = {"pi": [8], "vf": [4, 4]}
+    policy = ActorCriticPolicy(*spaces, lambda _: 0.1, net_arch=arch, activation_fn=torch.nn.ReLU)
+    write_policy(tmp_path, policy, SWIM, "ppo", {}, {})
+    observations = np.ones((3, *spaces[0].shape), np.float32)
+    found = TrainedAgent.load(tmp_path, envs).act(observations, None)
+    assert found.tobytes() == policy.predict(observations, deterministic=True)[0].tobytes()
+    sde = ActorCriticPolicy(*spaces, lambda _: 0.1, use_sde=True)
+    with pytest.raises(ValueError, match="policy must be a plain MlpPolicy of ppo"):
+        write_policy(tmp_path, sde, SWIM, "ppo", {}, {})
+
+
+def test_loading_weights_unpickles_nothing(copy):
+    """Neither our code nor that of stable-baselines3 or torch."""
+    script = (
+        "import sys, pickle, gymnasium, gymnosoma\n"
+        "from gymnosoma.agents.evaluation.policies import find_policy\n"
+        f"policy = find_policy({SWIM!r}, {str(copy)!r})\n"
+        "assert 'torch' not in sys.modules, 'torch is imported'\n"
+        f"envs = gymnasium.make_vec({SWIM!r}, num_envs=1, **policy.env)\n"
+        "import stable_baselines3, torch, cloudpickle\n"
+        "def refuse(*_, **__): raise AssertionError('unpickled')\n"
+        "class Refused:\n"
+        "    def __init__(self, *_, **__): refuse()\n"
+        "for module in (pickle, cloudpickle, torch): module.load = refuse\n"
+        "pickle.loads = cloudpickle.loads = refuse\n"
+        "pickle.Unpickler = pickle._Unpickler = Refused\n"
+        "policy.make(envs, 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def header(folder, text, tail=b""):
+    data = text if isinstance(text, bytes) else json.dumps(text).encode()
+    (folder / "policy.safetensors").write_bytes(struct.pack("<Q", len(data)) + data + tail)
+
+
+def tensors(change):
+    def damage(folder):
+        held = load_file(folder / "policy.safetensors")
+        change(held)
+        save_file(held, folder / "policy.safetensors")
+
+    return damage
+
+
+def poison(value):
+    def change(held):
+        held["action_net.bias"][2] = value
+
+    return tensors(change)
+
+
+WEIGHTS = {
+    "truncated": (
+        lambda f: os.truncate(f / "policy.safetensors", 5000),
+        "copy/policy.safetensors': it is not a file of safetensors",
+    ),
+    "empty": (lambda f: os.truncate(f / "policy.safetensors", 0), "is not a file of safetensors"),
+    "absent": (
+        lambda f: (f / "policy.safetensors").unlink(),
+        "has no policy.safetensors that can be read: No such file",
+    ),
+    "a zip": (lambda f: (f / "policy.safetensors").write_bytes(b"PK\3\4" * 9), "header must have at most 65536 bytes"),
+    "long header": (lambda f: header(f, b" " * 70_000), "header must have at most 65536 bytes, got 70000"),
+    "no JSON": (lambda f: header(f, b"{nothing"), "is not a file of safetensors"),
+    "negative": (
+        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [-6], "data_offsets": [0, 24]}}, bytes(24)),
+        "is not a file of safetensors",
+    ),
+    "overflow": (
+        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [2**62, 8], "data_offsets": [0, 24]}}, bytes(24)),
+        "is not a file of safetensors",
+    ),
+    "bytes beyond": (
+        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}, bytes(30)),
+        "is not a file of safetensors",
+    ),
+    "too few": (
+        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}, bytes(24)),
+        "tensor 'mlp_extractor.policy_net.0.weight' is missing",
+    ),
+    "extra": (
+        tensors(lambda held: held.update({"more\nthan one": np.zeros(1, np.float32)})),
+        r"tensor 'more\\nthan one' is not known to the network of the card",
+    ),
+    "shape": (
+        tensors(lambda held: held.update({"action_net.bias": np.zeros(7, np.float32)})),
+        r"tensor 'action_net.bias' must be F32 \(6,\), got F32 \(7,\)",
+    ),
+    "transposed": (
+        tensors(lambda held: held.update({"action_net.weight": held["action_net.weight"].T.copy()})),
+        r"tensor 'action_net.weight' must be F32 \(6, 128\), got F32 \(128, 6\)",
+    ),
+    "type": (
+        tensors(lambda held: held.update({"log_std": held["log_std"].astype(np.float64)})),
+        r"tensor 'log_std' must be F32 \(6,\), got F64 \(6,\)",
+    ),
+    "NaN": (poison(np.nan), "tensor 'action_net.bias' must be finite"),
+    "infinite": (poison(np.inf), "tensor 'action_net.bias' must be finite"),
+}
+
+
+def card(**changes):
+    return lambda folder: edit(folder, **changes)
+
+
+def without(key):
+    def damage(folder):
+        held = json.loads((folder / "card.json").read_text())
+        del held[key]
+        (folder / "card.json").write_text(json.dumps(held))
+
+    return damage
+
+
+def text(data):
+    return lambda folder: (folder / "card.json").write_bytes(data)
+
+
+def network(**changes):
+    return card(network={"net_arch": [128, 128], "activation": "Tanh"} | changes)
+
+
+SPACE = {"shape": [58], "low": -10.0, "high": 10.0}
+CARDS = {
+    "absent": (lambda f: (f / "card.json").unlink(), "copy' has no card.json that can be read: No such file"),
+    "empty": (text(b""), "copy/card.json': Expecting value"),
+    "list": (text(b"[1]"), "it must hold an object, got"),
+    "not UTF-8": (text(b'{"id": "\xff"}'), "codec can't decode"),
+    "deep": (text(b"[" * 60_000), "recursion"),
+    "long": (text(b" " * 70_000), "it must have at most 65536 bytes"),
+    "400 digits": (text(b'{"format": 1' + b"0" * 400 + b"}"), " is missing"),
+    "5000 digits": (text(b'{"format": 1' + b"0" * 5000 + b"}"), "digits"),
+    "NaN": (text(b'{"format": NaN}'), "numbers must be finite, got NaN"),
+    "unknown": (card(pickle="x"), '"pickle" is not known; allowed are format, id'),
+    "later": (card(format=2), "format must be 1, got 2"),
+    "bool": (card(format=True), "format must be an integer, got true"),
+    "other id": (card(id="gymnosoma/WormCrawl-v0"), "was trained for gymnosoma/WormCrawl-v0, not for"),
+    "algorithm": (card(algorithm="a2c"), "algorithm must be one of ppo, sac, got 'a2c'"),
+    "wrong algorithm": (card(algorithm="sac"), "tensor 'action_net.bias' is not known"),
+    "width": (network(net_arch=[128, -1]), r"net_arch must be a list .* got \[128, -1\]"),
+    "huge": (network(net_arch=[10**400]), r"it must have at most 67108864 bytes"),
+    "many": (network(net_arch=[1] * 1000), "net_arch must be a list of at most 16 integers"),
+    "other net": (network(net_arch=[128, 64]), r"must be F32 \(64, 128\), got F32 \(128, 128\)"),
+    "names": (network(net_arch={"pi": [128], "qf": [128]}), "two by the names pi and vf"),
+    "activation": (network(activation="Module"), "network: activation must be one of Tanh, ReLU, got 'Module'"),
+    "network": (card(network={}), "network must hold net_arch and activation"),
+    "space": (card(observation_space=SPACE | {"shape": [10**9]}), r"observation_space must be the environment's, .*58"),
+    "bounds": (card(action_space=SPACE), "action_space must be the environment's"),
+    "task": (card(env={"task": "os:system"}), "card.json': env must be one of history, .*, got 'task'"),
+    "wrapper": (card(env={"wrappers": ["x"]}), "env must be one of history, .*, got 'wrappers'"),
+    "value": (card(env={"actions": "flight"}), "actions must be one of .* got 'flight'"),
+} | {f"no {key}": (without(key), f"copy/card.json': {key} is missing") for key in policy_file.KEYS}
+
+
+@pytest.mark.parametrize(("damage", "message"), [*WEIGHTS.values(), *CARDS.values()], ids=[*WEIGHTS, *CARDS])
+def test_a_damaged_policy_is_refused_in_one_line(copy, monkeypatch, damage, message):
+    damage(copy)
+    line = call(monkeypatch, "evaluate", "WormSwim-v0", "--policy", copy, "--episodes", 1)
+    assert line is not None and re.search(message, line), line
+
+
+def test_a_file_with_bytes_changed_is_refused_or_finite(copy):
+    """Whatever 300 random changes of the header or the card do, there is one line of error or a policy that acts."""
+    rng = np.random.default_rng(0)
+    envs = gymnasium.make_vec(SWIM, num_envs=1, **read_card(copy)["env"])
+    observations = np.zeros((1, 58), np.float32)
+    whole = {name: (copy / name).read_bytes() for name in ("policy.safetensors", "card.json")}
+    refused = 0
+    for k in range(300):
+        name = ("policy.safetensors", "card.json")[k % 2]
+        data = bytearray(whole[name])
+        for at in rng.integers(0, min(len(data), 1200), rng.integers(1, 4)):
+            data[at] = rng.integers(256)
+        (copy / name).write_bytes(data)
+        try:
+            found = TrainedAgent.load(copy, envs).act(observations, None)
+            assert np.isfinite(found).all()
+        except ValueError as error:
+            refused += 1
+            assert "\n" not in str(error) and name in str(error), error
+        (copy / name).write_bytes(whole[name])
+    assert refused > 200
+
+
+def test_a_bomb_is_refused_at_once(copy):
+    """600 MB, once behind a header and card that claim them, once behind ones that do not."""
+    claims = {"log_std": {"dtype": "F32", "shape": [150_000_000], "data_offsets": [0, 600_000_000]}}
+    header(copy, claims)
+    os.truncate(copy / "policy.safetensors", (copy / "policy.safetensors").stat().st_size + 600_000_000)
+    policy = find_policy(SWIM, str(copy))
+    envs = gymnasium.make_vec(SWIM, num_envs=1, **policy.env)
+    tracemalloc.start()
+    for damage in (lambda f: None, lambda f: edit(f, network={"net_arch": [12_000] * 2, "activation": "Tanh"})):
+        damage(copy)
+        with pytest.raises(ValueError, match=r"policy.safetensors': it must have at most 67108864 bytes, got \d{9}"):
+            policy.make(envs, 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.mkdir, (os.environ["BOMB"],)
+
+
+def test_a_zip_runs_nothing_unless_trusted(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOMB", str(tmp_path / "ran"))
+    shutil.copy(shipped(SWIM) / "card.json", tmp_path / "config.json")
+    with zipfile.ZipFile(tmp_path / "policy.zip", "w") as file:
+        import base64
+
+        data = {"policy_class": {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Bomb())).decode()}}
+        file.writestr("data", json.dumps(data))
+    for command in ("evaluate", "render", "benchmark"):
+        line = call(monkeypatch, command, "WormSwim-v0", "--policy", tmp_path / "policy.zip")
+        assert "runs whatever code its author put there" in line and "--trust" in line
+    assert not (tmp_path / "ran").exists()
+    line = call(monkeypatch, "evaluate", "WormSwim-v0", "--policy", tmp_path / "policy.zip", "--trust")
+    assert "cannot be loaded" in line
+    assert (tmp_path / "ran").exists()  # so that the test above can fail
+
+
+# Waves.
+
+
+@pytest.mark.parametrize("name", ["baseline", "random", "trained"])
+def test_waves_play_what_one_go_does(monkeypatch, name):
+    def play():
+        seen = []
+        options = {"max_episode_steps": 40}
+        played = evaluate(SWIM, find_policy(SWIM, name, seed=3), 50, seed=5, watch=seen.append, **options)
+        return played, seen
+
+    one, _ = play()
+    monkeypatch.setattr(policies, "WAVE", 20)
+    waves, seen = play()
+    assert seen == sorted(seen) and {16, 33, 50} <= {*seen}
+    assert np.array_equal(one.returns, waves.returns) and np.array_equal(one.lengths, waves.lengths)
+    assert one.failures == waves.failures
+    assert one.info.keys() == waves.info.keys()
+    for key, value in one.info.items():
+        assert np.array_equal(value, waves.info[key]), key
+    assert len(np.unique(one.returns)) > 40
+
+
+def test_a_hundred_million_episodes_are_begun(monkeypatch):
+    class Enough(Exception):
+        pass
+
+    counts = []
+
+    def rollout(envs, *_, **__):
+        counts.append(envs.num_envs)
+        raise Enough
+
+    monkeypatch.setattr(policies, "rollout", rollout)
+    tracemalloc.start()
+    with pytest.raises(Enough):
+        call(monkeypatch, "evaluate", "WormSwim-v0", "--episodes", 100_000_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 1000 < counts[0] <= 1024 and peak < 50e6
+
+
+# Results.
+
+
+def test_results_move_in_the_end(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+    (tmp_path / "link.txt").symlink_to(path)
+    with result("save", tmp_path / "link.txt") as file:
+        file.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new" and (tmp_path / "link.txt").is_symlink()
+    assert not file.parent.exists()
+    with pytest.raises(ZeroDivisionError), result("save", path) as file:
+        file.write_text("half")
+        raise ZeroDivisionError
+    assert path.read_text() == "new" and not file.parent.exists()
+    assert {p.name for p in tmp_path.iterdir()} == {"x.txt", "link.txt"}
+
+
+def test_what_cannot_be_written_is_refused_first(tmp_path, monkeypatch):
+    (tmp_path / "folder.json").mkdir()
+    long = tmp_path / ("x" * 300 + ".json")
+    for path in (tmp_path / "folder.json", tmp_path / "none" / "x.json", long):
+        started = time.monotonic()
+        line = call(monkeypatch, "evaluate", "WormSwim-v0", "--episodes", 10**9, "--json-file", path)
+        assert line.startswith("error: json_file must be a file ") and str(path) in line
+        assert time.monotonic() - started < 30
+    line = call(monkeypatch, "render", "WormSwim-v0", "--save", tmp_path / "none" / "x.gif")
+    assert line.startswith("error: save must be a file in a folder that exists, got ")
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink") or os.name == "nt", reason="needs a limit on the size of files")
+def test_a_full_disk_is_noticed_first(tmp_path):
+    script = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "from pathlib import Path\n"
+        "from gymnosoma.agents.files import result\n"
+        "try:\n"
+        "    with result('save', Path('x.gif')): print('entered')\n"
+        "except ValueError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "save must be a file that can be written, got 'x.gif': File too large\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("evaluate", "WormSwim-v0", "--episodes", 2, "--json-file"), "x.json"),
+        (("render", "WormSwim-v0", "--seconds", 0.05, "--size", "128x128", "--save"), "x.png"),
+        (("render", "WormSwim-v0", "--seconds", 0.05, "--size", "128x128", "--save"), "x.gif"),
+    ],
+)
+def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, arguments, name):
+    """The folder goes while the animal swims."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    real = policies.evaluate if arguments[0] == "evaluate" else None
+    from gymnosoma.agents.showing import film
+
+    def vanish(*args, **kwargs):
+        shutil.rmtree(folder)
+        return (real or play)(*args, **kwargs)
+
+    play = film._play
+    monkeypatch.setattr(policies, "evaluate", vanish) if real else monkeypatch.setattr(film, "_play", vanish)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    line = call(monkeypatch, *arguments, folder / name)
+    found = re.search(r"could not be written to '.*': .*; the result is kept in '(.*)'$", line)
+    assert found and Path(found[1]).stat().st_size > 100, line
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux")
+def test_a_device_that_fails_in_the_end(monkeypatch, capsys):
+    line = call(monkeypatch, "evaluate", "WormSwim-v0", "--episodes", 2, "--json-file", "/dev/full")
+    kept = Path(re.search("No space left on device; the result is kept in '(.*)'$", line)[1])
+    assert json.loads(kept.read_text())[0]["episodes"] == 2
+    assert "baseline" in capsys.readouterr().out  # the table was shown before
+    shutil.rmtree(kept.parent)
+
+
+def test_a_replacement_is_whole_or_not_there(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as partial:
+        partial.write_text("ne")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (MemoryError(), "error: MemoryError"),
+        (OverflowError("int too\nlarge"), "error: int too large"),
+        (RecursionError("deep"), "error: deep"),
+        (ImportError("no module x"), "error: no module x"),
+    ],
+)
+def test_what_users_cause_is_one_line(monkeypatch, error, shown):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(policies, "evaluate", fail)
+    assert call(monkeypatch, "evaluate", "WormSwim-v0") == shown
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pipe of a shell")
+def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
+    root = Path(__file__).resolve().parents[1]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, root / "train.py", "render", "WormSwim-v0", "--seconds", "0.05", "--save", "x.png"],
+        cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
