@@ -8,23 +8,37 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 TRIAL = 2**16
 """Bytes written to learn whether a folder takes any."""
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file to write to that takes the place of ``path`` once it is complete; until then ``path`` stays as it was."""
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Write a file anew: until all of it is on the disk, whoever reads it finds the old one.
+
+    Parameters
+    ----------
+    path : path
+        The file; what is written beside it goes if writing fails.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; names the file.
+    """
     partial = path.with_name(f"partial-{path.name}")
     try:
-        yield partial
-        with partial.open("rb+") as file:
+        with open(partial, "w+b") as file:  # to be read, too: zipfile appends so
+            yield file
+            file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-    except BaseException:
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
         partial.unlink(missing_ok=True)
-        raise
 
 
 def check_writable(name: str, path: Path) -> None:
@@ -100,7 +114,7 @@ def _move(draft: Path, path: Path) -> None:
         if path.exists() and not path.is_file():  # a device or pipe
             path.write_bytes(draft.read_bytes())
         else:
-            with replacing(path.resolve()) as partial:  # a link stays one
-                shutil.copyfile(draft, partial)
+            with replacing(path.resolve()) as file, draft.open("rb") as source:  # a link stays one
+                shutil.copyfileobj(source, file)
     except OSError as error:
         raise _Stuck(error.strerror or str(error)) from None

@@ -454,8 +454,8 @@ def test_a_device_that_fails_in_the_end(monkeypatch, capsys):
 def test_a_replacement_is_whole_or_not_there(tmp_path):
     path = tmp_path / "x"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), replacing(path) as partial:
-        partial.write_text("ne")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as file:
+        file.write(b"ne")
         raise KeyboardInterrupt
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 

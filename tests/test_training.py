@@ -20,12 +20,12 @@ import pytest
 import stable_baselines3
 import torch
 
+from gymnosoma.agents import files
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.train import _signals
 from gymnosoma.agents.commands.train import train as train_command
 from gymnosoma.agents.evaluation.policies import read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.learning import files
 from gymnosoma.agents.learning.training import train
 
 SWIM = "gymnosoma/WormSwim-v0"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..evaluation.policies import full_id, references_of
+from ..files import replacing
 from .arguments import Id
 from .evaluate import measure, show
 
@@ -47,7 +48,6 @@ def train(
         episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
     """
     from ..learning import training
-    from ..learning.files import replacing
     from ..learning.policy_file import add_scores
 
     if episodes < 1:

@@ -16,7 +16,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecMonitor
 
-from .files import replacing
+from ..files import replacing
 
 STATE = "state.pkl"
 """Member of the zip that holds our state; SB3 ignores what it does not know."""

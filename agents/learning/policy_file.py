@@ -94,7 +94,7 @@ def write_policy(
     ValueError
         If the policy is not what a card can describe.
     """
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     network: Any = policy
     card = {
@@ -112,8 +112,8 @@ def write_policy(
     tensors = {name: tensor.numpy() for name, tensor in policy.state_dict().items()}
     if {name: tensor.shape for name, tensor in tensors.items()} != _shapes(card):
         raise ValueError(f"policy must be a plain MlpPolicy of {algorithm}, got tensors {sorted(tensors)}")
-    with replacing(folder / WEIGHTS) as partial:
-        save_file(tensors, partial)
+    with replacing(folder / WEIGHTS) as file:
+        file.write(save(tensors))
     _write_card(folder, card)
 
 
@@ -124,8 +124,8 @@ def add_scores(folder: Path, summary: Mapping[str, Any]) -> None:
 
 
 def _write_card(folder: Path, card: Mapping[str, Any]) -> None:
-    with replacing(folder / CARD) as partial:
-        partial.write_text(json.dumps(card, indent=2, allow_nan=False) + "\n")
+    with replacing(folder / CARD) as file:
+        file.write((json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
 
 
 def read_card(folder: Path) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from gymnosoma.envs.core.arguments import choice
 
 from ..evaluation.policies import ALGORITHMS, RANGES, in_range, read_config, task_of
 from ..evaluation.progress import progress_bar
-from .checkpoint import load_checkpoint, save_checkpoint, zipped
-from .files import replacing
+from ..files import replacing
+from .checkpoint import load_checkpoint, save_checkpoint
 from .policy_file import write_policy
 from .sb3_env import SB3VecEnv
 
