@@ -72,7 +72,7 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
     assert {path.name for path in folder.iterdir()} == {"policy.safetensors", "card.json"}
     card = read_card(folder)
     assert card["id"] == env_id and card["scores"]["episodes"] == 64
-    tensors = policy_file._read_weights(folder / "policy.safetensors", policy_file._shapes(card))
+    tensors = load_file(folder / "policy.safetensors")
     # SB3's own network, by hand: what a later version of it changes in its layers is seen here.
     layers = [tensors[f"mlp_extractor.policy_net.{k}.{part}"] for k in (0, 2) for part in ("weight", "bias")]
     layers += [tensors["action_net.weight"], tensors["action_net.bias"]]
@@ -164,6 +164,10 @@ WEIGHTS = {
     "absent": (
         lambda f: (f / "policy.safetensors").unlink(),
         "has no policy.safetensors that can be read: No such file",
+    ),
+    "a folder": (
+        lambda f: (f / "policy.safetensors").unlink() or (f / "policy.safetensors").mkdir(),
+        "copy': policy.safetensors must be a file",
     ),
     "a zip": (lambda f: (f / "policy.safetensors").write_bytes(b"PK\3\4" * 9), "header must have at most 65536 bytes"),
     "long header": (lambda f: header(f, b" " * 70_000), "header must have at most 65536 bytes, got 70000"),
@@ -303,6 +307,15 @@ def test_a_bomb_is_refused_at_once(copy):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5e6
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("name", ["card.json", "policy.safetensors"])
+def test_a_pipe_is_not_waited_for(copy, name):
+    (copy / name).unlink()
+    os.mkfifo(copy / name)
+    with pytest.raises(ValueError, match=f"{name} must be a file"):
+        find_policy(SWIM, str(copy)).make(gymnasium.make_vec(SWIM, num_envs=1, actions="modes"), 0)
 
 
 class Bomb:

@@ -110,7 +110,9 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
         for key in card["env"]:
             choice(f"{str(path / CARD)!r}: env", key, ["history", "randomize", *task_arguments(task_class(env_id))])
         return Policy(
-            "trained" if name == "trained" else path.name, lambda envs, _: TrainedAgent.load(path, envs), card["env"]
+            "trained" if name == "trained" else path.absolute().name,
+            lambda envs, _: TrainedAgent.load(path, envs),
+            card["env"],
         )
     if path.suffix != ".zip" or not path.is_file():
         raise ValueError(
@@ -126,7 +128,9 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     config = read_config(path.parent)
     _check_id(name, config["id"], env_id)
     return Policy(
-        path.parent.name, lambda envs, _: TrainedAgent.unpickle(path, config["algorithm"], envs), dict(config["env"])
+        path.absolute().parent.name,
+        lambda envs, _: TrainedAgent.unpickle(path, config["algorithm"], envs),
+        dict(config["env"]),
     )
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -137,11 +137,8 @@ def read_card(folder: Path) -> dict[str, Any]:
         Naming file and key.
     """
     path = folder / CARD
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_CARD + 1)
-    except OSError as error:
-        raise ValueError(f"policy {str(folder)!r} has no {CARD} that can be read: {error.strerror}") from None
+    with _opened(path) as file:
+        data = file.read(MOST_CARD + 1)
     try:
         if len(data) > MOST_CARD:
             raise ValueError(f"it must have at most {MOST_CARD} bytes")
@@ -150,6 +147,16 @@ def read_card(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{str(path)!r}: {error}") from None
     return card
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file of a policy; a pipe, for which opening would wait, is none."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError(f"policy {str(path.parent)!r}: {path.name} must be a file")
+        return path.open("rb")
+    except OSError as error:
+        raise ValueError(f"policy {str(path.parent)!r} has no {path.name} that can be read: {error.strerror}") from None
 
 
 def _no_number(text: str) -> None:
@@ -256,11 +263,11 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy:
         if card[key] != _describe(spaces[key]):
             own, given = json.dumps(_describe(spaces[key])), _short(card[key])
             raise ValueError(f"{str(folder / CARD)!r}: {key} must be the environment's, {own}, got {given}")
+    with _opened(folder / WEIGHTS) as file:
+        header = int.from_bytes(file.read(8), "little")
     try:
-        tensors = _read_weights(folder / WEIGHTS, _shapes(card))
-    except OSError as error:
-        raise ValueError(f"policy {str(folder)!r} has no {WEIGHTS} that can be read: {error.strerror}") from None
-    except ValueError as error:
+        tensors = _read_weights(folder / WEIGHTS, header, _shapes(card))
+    except (ValueError, OSError) as error:
         raise ValueError(f"{str(folder / WEIGHTS)!r}: {error}") from None
     import stable_baselines3
     import torch
@@ -276,15 +283,13 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy:
     return policy
 
 
-def _read_weights(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
-    """Tensors of a file, which must be those of ``shapes``."""
+def _read_weights(path: Path, header: int, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
+    """Tensors of a file with a header of so many bytes, which must be those of ``shapes``."""
     from safetensors import SafetensorError, safe_open
 
-    wanted = 4 * sum(map(math.prod, shapes.values()))
-    with path.open("rb") as file:
-        size, header = path.stat().st_size, int.from_bytes(file.read(8), "little")
-    if max(size, wanted) > MOST_WEIGHTS:
-        raise ValueError(f"it must have at most {MOST_WEIGHTS} bytes, got {max(size, wanted)}")
+    size = max(path.stat().st_size, 4 * sum(map(math.prod, shapes.values())))
+    if size > MOST_WEIGHTS:
+        raise ValueError(f"it must have at most {MOST_WEIGHTS} bytes, got {size}")
     if header > MOST_HEADER:
         raise ValueError(f"header must have at most {MOST_HEADER} bytes, got {header}")
     try:
