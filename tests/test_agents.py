@@ -160,6 +160,7 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("work")
     done = command("train", "WormSwim-v0", "--steps", 20_000, "--episodes", 4, "--folder", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
+    assert "\r" not in done.stderr and "100%" in done.stderr
     return folder
 
 
@@ -265,15 +266,18 @@ def trained(folder, column="steps"):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_an_interrupted_run_resumes(tmp_path, end):
+@pytest.mark.parametrize(
+    ("end", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_an_interrupted_run_resumes(tmp_path, end, code):
     every = 20_000
     with training(tmp_path, "--steps", "10_000_000", "--checkpoint", str(every)) as process:
         process.send_signal(end)
-        assert process.wait(60) == (-signal.SIGKILL if end == signal.SIGKILL else 130)
+        assert process.wait(60) == code
     done_before = trained(tmp_path)[-1]
     kept = PPO.load(tmp_path / "run" / "checkpoint.zip", device="cpu").num_timesteps
     assert done_before - kept < every
+    assert end == signal.SIGKILL or done_before == kept
     goal = done_before + 20_000
     done = command(
         "train", "WormSwim-v0", "--folder", "run", "--resume", "--steps", goal, "--episodes", 2, cwd=tmp_path

@@ -13,7 +13,7 @@ import sys
 import zipfile
 from contextlib import contextmanager
 from itertools import pairwise
-from time import monotonic
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -34,7 +34,9 @@ ROLLOUT = 8 * 128
 
 
 def steps_of(folder):
-    """Steps that the checkpoint of a run has."""
+    """Steps that the checkpoint of a run has; -1 without one."""
+    if not (folder / "checkpoint.zip").exists():
+        return -1
     with zipfile.ZipFile(folder / "checkpoint.zip") as archive:
         return json.loads(archive.read("data"))["num_timesteps"]
 
@@ -329,7 +331,10 @@ def trainee(folder):
 
 @pytest.mark.full
 def test_twenty_kills_change_nothing(tmp_path):
-    """Runs killed at moments drawn from all their length, until they are done, become what one in one go becomes."""
+    """Runs killed at moments drawn from all their length, until they are done, become what one in one go becomes.
+
+    Half of the moments are drawn in time; half in steps, and then fall into the writing of a file.
+    """
     rng = np.random.default_rng(0)
     for _ in range(2):  # the second time nothing is compiled
         shutil.rmtree(tmp_path / "whole", ignore_errors=True)
@@ -338,13 +343,18 @@ def test_twenty_kills_change_nothing(tmp_path):
             process.join()
             assert process.exitcode == 0
         length = monotonic() - began
-    expected, killed_at = curve(tmp_path / "whole"), []
+    expected, killed_at, writing = curve(tmp_path / "whole"), [], 0
     while len(killed_at) < 20:
         folder, kept, done = tmp_path / f"after {len(killed_at)} kills", 0, False
         while not done:
             with trainee(folder) as process:
-                process.join(rng.uniform(0.0, length))
-                done = process.exitcode is not None
+                if len(killed_at) % 2:
+                    process.join(rng.uniform(0.0, length))
+                else:
+                    reached = kept + rng.uniform(0.0, 6.0) * ROLLOUT
+                    while process.is_alive() and not (any(folder.glob("partial-*")) and steps_of(folder) >= reached):
+                        sleep(0.0005)
+                done = not process.is_alive()
             assert process.exitcode == (0 if done else -signal.SIGKILL)
             if (folder / "config.json").exists():
                 read_config(folder)
@@ -353,7 +363,8 @@ def test_twenty_kills_change_nothing(tmp_path):
                 assert curve(folder) == expected[: len(curve(folder))]
             if not done:
                 killed_at.append(kept)
+                writing += any(folder.glob("partial-*"))
         assert_same(folder, tmp_path / "whole")
         assert not list(folder.glob("partial-*"))
-    print(f"a run of {length:.1f} s, checkpoints when killed: {killed_at}")
-    assert len(set(killed_at)) > 6  # spread over the run
+    print(f"a run of {length:.1f} s, {writing} kills amid writing, checkpoints when killed: {killed_at}")
+    assert len(set(killed_at)) > 6 and writing > 4

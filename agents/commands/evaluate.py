@@ -8,10 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from ..evaluation import policies
 from ..evaluation.policies import find_policy, full_id, summary, task_of
+from ..evaluation.progress import progress_bar
 from ..files import result
 from .arguments import Id, Options, read_options
 
@@ -66,7 +65,7 @@ def measure(
         raise ValueError(f"seed must be at least 0, got {seed!r}")
     found = [find_policy(env_id, name, trust=trust) for name in names]
     rows: list[dict[str, Any]] = []
-    with tqdm(total=len(found) * episodes, unit="episode", leave=False) as bar:
+    with progress_bar(total=len(found) * episodes, unit="episode", leave=False) as bar:
 
         def watch(ended: int) -> None:
             bar.update(len(rows) * episodes + ended - bar.n)

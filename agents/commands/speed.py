@@ -33,10 +33,9 @@ def speed(
     """
     from dataclasses import asdict
 
-    from tqdm import tqdm
-
     from gymnosoma.envs.core.arguments import choice
 
+    from ..evaluation.progress import progress_bar
     from ..speed import environments
     from ..speed.measure import report
 
@@ -53,7 +52,7 @@ def speed(
     if "worm" in animal:
         parts["Environments: time of a call"] = partial(environments.overhead, repeats)
     with nullcontext() if json_file is None else result("json_file", json_file) as file:
-        rows = [(title, part()) for title, part in tqdm(parts.items(), leave=False)]
+        rows = [(title, part()) for title, part in progress_bar(parts.items(), leave=False)]
         for title, part_rows in rows:
             report(part_rows, title)
         if file is not None:

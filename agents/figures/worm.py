@@ -15,7 +15,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, hsv_to_rgb
 from matplotlib.figure import Figure
 from matplotlib.projections.polar import PolarAxes
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import Worm, WormParams
@@ -35,6 +34,7 @@ from gymnosoma.envs.worm.analysis import (
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram, load_kymogram
 from gymnosoma.envs.worm.params import table
 
+from ..evaluation.progress import progress_bar
 from ..files import result
 
 Array = NDArray[np.float64]
@@ -394,7 +394,7 @@ FIGURES: dict[int, Callable[[], Figure]] = {2: _figure_2, 3: _figure_3, 4: _figu
 def figures(
     folder: str | Path = "figures",
     which: Sequence[int] = tuple(FIGURES),
-    progress: Callable[[Sequence[int]], Iterable[int]] = tqdm,
+    progress: Callable[[Sequence[int]], Iterable[int]] = progress_bar,
 ) -> list[Path]:
     """Draw figures of Chung, Chang & Kim (2024) from our simulation.
 

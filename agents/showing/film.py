@@ -12,13 +12,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pygame
-from tqdm import tqdm
 
 from gymnosoma.envs.core.arguments import number
 from gymnosoma.envs.core.canvas import Canvas
 from gymnosoma.envs.core.view import View, Window
 
 from ..evaluation.policies import Policy, find_policy
+from ..evaluation.progress import progress_bar
 from ..files import result
 
 FORMATS = (".mp4", ".gif", ".png")
@@ -189,7 +189,7 @@ def _play(film: Film, env_id: str, save: Path | None) -> int:
     before = signal.signal(signal.SIGINT, stop)
     played = 0
     try:
-        with tqdm(film, unit="frame", leave=False) as bar:
+        with progress_bar(film, unit="frame", leave=False) as bar:
 
             def moments() -> Iterator[None]:
                 nonlocal played
