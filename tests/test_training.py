@@ -263,7 +263,15 @@ class FullDisk(io.FileIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-FILES = ("checkpoint.zip", "curve.csv", "config.json", "policy.zip", "curve.png", "evaluation.json")
+FILES = (
+    "checkpoint.zip",
+    "curve.csv",
+    "config.json",
+    "policy.safetensors",
+    "card.json",
+    "curve.png",
+    "evaluation.json",
+)
 
 
 @pytest.mark.parametrize(
