@@ -267,7 +267,12 @@ def trained(folder, column="steps"):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("end", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)]
+    ("end", "code"),
+    [
+        (signal.SIGKILL, -signal.SIGKILL),
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.full),
+    ],
 )
 def test_an_interrupted_run_resumes(tmp_path, end, code):
     every = 20_000

@@ -206,6 +206,9 @@ def _check_config(config: Any) -> None:
             raise ValueError(f"{key!r} is missing")
     for key in config:
         choice("key", key, keys)
+    for key in ("id", "algorithm"):
+        if not isinstance(config[key], str):
+            raise ValueError(f"{key} must be a string, got {reprlib.repr(config[key])}")
     choice("id", config["id"], all_ids())
     choice("algorithm", config["algorithm"], ALGORITHMS)
     for key in ("steps", "num_envs", "seed"):
@@ -216,16 +219,18 @@ def _check_config(config: Any) -> None:
     for name, value in config["settings"].items():
         items = value if isinstance(value, list) else [value]
         if not all(isinstance(item, int | float | str) for item in items):
-            raise ValueError(f"settings: {name} must be a number, a word or a list of them, got {reprlib.repr(value)}")
+            raise ValueError(
+                f"settings: {name!r} must be a number, a word or a list, got {reprlib.repr(value)}"
+            )
     for name, value in config["versions"].items():
         if not isinstance(value, str):
-            raise ValueError(f"versions: {name} must be a string, got {reprlib.repr(value)}")
+            raise ValueError(f"versions: {name!r} must be a string, got {reprlib.repr(value)}")
     for name in config["env"]:
         choice("env: argument", name, (*task_arguments(task_class(config["id"])), "history", "randomize"))
     try:
         task_of(config["id"], **config["env"])
     except Exception as error:  # the file may hold anything
-        raise ValueError(f"env: {error}") from None
+        raise ValueError(f"env: {' '.join(str(error).split())}") from None
 
 
 def evaluate(
