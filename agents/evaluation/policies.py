@@ -219,9 +219,7 @@ def _check_config(config: Any) -> None:
     for name, value in config["settings"].items():
         items = value if isinstance(value, list) else [value]
         if not all(isinstance(item, int | float | str) for item in items):
-            raise ValueError(
-                f"settings: {name!r} must be a number, a word or a list, got {reprlib.repr(value)}"
-            )
+            raise ValueError(f"settings: {name!r} must be a number, a word or a list, got {reprlib.repr(value)}")
     for name, value in config["versions"].items():
         if not isinstance(value, str):
             raise ValueError(f"versions: {name!r} must be a string, got {reprlib.repr(value)}")

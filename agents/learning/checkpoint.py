@@ -6,7 +6,6 @@ import io
 import pickle
 import random
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,6 @@ from ..files import replacing
 
 STATE = "state.pkl"
 """Member of the zip that holds our state; SB3 ignores what it does not know."""
-
-
-def zipped(model: BaseAlgorithm, exclude: Sequence[str] = ()) -> memoryview:
-    """What SB3 saves of a model; in memory, as torch does not survive a full disk."""
-    file = io.BytesIO()
-    model.save(file, exclude=exclude)
-    return file.getbuffer()
 
 
 def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) -> None:
@@ -54,8 +46,10 @@ def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) ->
             "actions": model.action_space.np_random.bit_generator.state,
         },
     }
+    network = io.BytesIO()
+    model.save(network)  # in memory: torch does not survive a full disk
     with replacing(path) as file:
-        file.write(zipped(model))
+        file.write(network.getbuffer())
         with zipfile.ZipFile(file, "a") as archive, archive.open(STATE, "w", force_zip64=True) as member:
             pickle.dump(state, member, pickle.HIGHEST_PROTOCOL)
 

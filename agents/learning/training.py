@@ -283,7 +283,8 @@ def _compare_curve(curve: Path, known: Sequence[str]) -> None:
         print(f"{curve}: {error.strerror}; written anew from the checkpoint", file=sys.stderr)
         return
     # A kill between checkpoint and curve leaves a curve that is behind, and whole.
-    broken = [line for line in lines if line not in set(known)]
+    held = set(known)
+    broken = [line for line in lines if line not in held]
     if broken:
         shown = reprlib.repr(broken[0])
         print(f"{curve}: dropped {len(broken)} rows that the checkpoint does not have, first {shown}", file=sys.stderr)
