@@ -71,6 +71,11 @@ class NeuromechanicTask(Task):
         return {"time": rows["time"].copy()}
 
 
+def _mean_square(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean square (B,) of values (B, n); `numpy.mean` takes three times as long."""
+    return np.add.reduce(values**2, 1) / values.shape[1]
+
+
 class HindlimbHold(NeuromechanicTask):
     """Hold posture and paw force of a cat's hindlimb against pushes.
 
@@ -192,9 +197,9 @@ class HindlimbHold(NeuromechanicTask):
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Posture, force and economy."""
         angle, force = self._errors(rows)
-        held = tolerance(np.sqrt(np.mean(angle**2, 1)), 0.0, 0.0, 0.1)
+        held = tolerance(np.sqrt(_mean_square(angle)), 0.0, 0.0, 0.1)
         pushed = tolerance(np.sqrt(np.sum(force**2, 1)), 0.0, 0.0, 4.0)
-        return 0.6 * held + 0.3 * pushed + 0.1 * (1.0 - np.mean(rows["activation"] ** 2, 1))
+        return 0.6 * held + 0.3 * pushed + 0.1 * (1.0 - _mean_square(rows["activation"]))
 
     def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when a joint is far from the posture."""
@@ -205,7 +210,7 @@ class HindlimbHold(NeuromechanicTask):
         angle, force = self._errors(rows)
         return super().info(rows, memory) | {
             "held": rows["time"].copy(),
-            "posture_error": np.sqrt(np.mean(angle**2, 1)),
+            "posture_error": np.sqrt(_mean_square(angle)),
             "force_error": np.sqrt(np.sum(force**2, 1)),
             "paw_force": rows["reaction"].copy(),
         }
