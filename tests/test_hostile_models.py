@@ -42,7 +42,7 @@ def test_what_is_no_number(value):
     for wrong in (value, [value], [1.0, value], (2, [value]), np.array([value, value])):
         refuse(lambda wrong=wrong: numbers("stiffness", wrong), "stiffness must be finite, got ")
         refuse(lambda wrong=wrong: number("stiffness", wrong, least=0), "stiffness must be finite and at least 0, got ")
-        refuse(lambda wrong=wrong: whole("count", wrong), "count must be an integer of at least 1, got ")
+        refuse(lambda wrong=wrong: whole("count", wrong), "count must be an integer from 1 to 1000000, got ")
         refuse(lambda wrong=wrong: choice("scheme", wrong, ("a", "b")), "scheme must be one of a, b, got ")
     refuse(lambda: number("stiffness", value), "only int and float are numbers")
 
@@ -310,7 +310,9 @@ def test_rows_whose_neurons_overflow_break_down():
     assert animal.failures[rows["status"][0]] == "the state is not finite" and rows["status"][1] == 0.0
     for name in animal.signals:
         assert np.isfinite(animal.signal(rows, name)).all(), name
-    refuse(lambda: animal.reset(rows, ids, {"input": [1e300, 0.0]}), "start: input must be finite and at least -1e+09")
+    refuse(
+        lambda: animal.reset(rows, ids, {"input": [1e300, 0.0]}), "start: input must be within [-1e+09, 1e+09] in SI"
+    )
 
 
 # Mutations

@@ -528,7 +528,7 @@ def test_what_contacts_forbid_is_refused():
     for analyse in (lambda: linearise(animal, {}), lambda: equilibrate(animal, np.zeros(5))):
         with pytest.raises(ValueError, match=r"model has contacts, which switch: pin the points left_foot, right_foot"):
             analyse()
-    with pytest.raises(ValueError, match=r"delay must be finite and at least 0 and at most 1, got 1.5"):
+    with pytest.raises(ValueError, match=r"start: delay must be within \[0, 1\], got 1.5"):
         animal.reset(animal.rows(1), ONE, {"delay": 1.5})
     for bad in ([-0.1, 0.1, 1.0], [0.1, -0.1, 1.0]):
         with pytest.raises(ValueError, match=r"onset and duration of pulse must be finite and at least 0"):

@@ -265,7 +265,7 @@ def test_a_fall_is_told(env_id):
     [
         ({"contacts": "glue"}, "contacts must be one of modes, staggered, sweep, got 'glue'"),
         ({"actions": "steps"}, "actions must be one of .*, got 'steps'"),
-        ({"dt": -1.0}, "dt must be finite and greater than 0"),
+        ({"dt": -1.0}, r"dt must be within \[1e-08, 0.1\] s, got -1.0"),
         ({"dt": 1.1e-3, "control_rate": 1 / 1.1e-2}, "dt must divide the delay of 0.1[24] s, got 0.0011"),
     ],
 )
@@ -292,9 +292,9 @@ def test_impossible_figures_are_named(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mass": np.array([0.0])}, r"mass must be finite and greater than 0, got \[0.0\]"),
-        ({"friction": -1.0}, r"friction must be finite and at least 0, got -1.0"),
-        ({"delay": 1.5}, r"delay must be finite and at least 0 and at most 1, got 1.5"),
+        ({"mass": np.array([0.0])}, r"options: mass must be within \[0.01, 100\], got \[0.0\]"),
+        ({"friction": -1.0}, r"options: friction must be within \[0, 100\], got -1.0"),
+        ({"delay": 1.5}, r"options: delay must be within \[0, 1\], got 1.5"),
     ],
 )
 def test_impossible_factors_are_named(options, message):

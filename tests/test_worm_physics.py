@@ -139,7 +139,9 @@ def test_published_is_first_order_with_a_limit_beside_the_model(n, offset):
 
 def free_chain(scheme, dt, duration=4.0):
     """Let a chain with springs, but without friction and damping, move; momentum, spin, energy at both ends."""
-    params = WormParams(n_rods=10, mass=2e-3, friction_perpendicular=0.0, friction_parallel=0.0, damping=0.0)
+    params = WormParams(
+        10, 2e-6, 1e-3, friction_perpendicular=0.0, friction_parallel=0.0, stiffness=1.75e-13, damping=0.0
+    )
     worm, ids, rng = Worm(params, dt, scheme), np.zeros(1, np.int64), np.random.default_rng(0)
     rows = worm.rows(1)
     start = {
@@ -308,11 +310,11 @@ def test_self_crossing_against_every_pair():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"n_rods": 2}, "n_rods must be an integer of at least 3, got 2"),
+        ({"n_rods": 2}, "n_rods must be an integer from 3 to 1000, got 2"),
         ({"n_rods": 25.0}, "n_rods"),
-        ({"mass": 0.0}, "mass must be finite and greater than 0"),
+        ({"mass": 0.0}, r"mass must be within \[2e-12, 2e-06\] kg, got 0.0"),
         ({"length": np.nan}, "length"),
-        ({"friction_parallel": -1.0}, "friction_parallel must be finite and at least 0"),
+        ({"friction_parallel": -1.0}, r"friction_parallel must be within \[0, 100\] kg/s, got -1.0"),
         ({"stiffness": np.inf}, "stiffness"),
     ],
 )
@@ -327,7 +329,7 @@ def test_impossible_parameters(change, message):
         ({"scheme": "euler"}, "scheme must be one of midpoint, published, got 'euler'"),
         ({"dt": 0.0}, "dt"),
         ({"dt": np.nan}, "dt"),
-        ({"threads": 0}, "threads must be an integer of at least 1"),
+        ({"threads": 0}, "threads must be an integer from 1 to 256, got 0"),
     ],
 )
 def test_impossible_worms(change, message):
@@ -338,9 +340,9 @@ def test_impossible_worms(change, message):
 @pytest.mark.parametrize(
     "sigma, scale, message",
     [
-        (np.nan, 1.0, "sigma must be finite, got nan"),
-        (1.0, -1.0, "scale must be finite and at least 0, got -1.0"),
-        (1.0, np.inf, "scale must be finite and at least 0, got inf"),
+        (np.nan, 1.0, "sigma must be finite and at least 0 and at most 1, got nan"),
+        (1.0, -1.0, "scale must be finite and at least 0 and at most 100, got -1.0"),
+        (1.0, np.inf, "scale must be finite and at least 0 and at most 100, got inf"),
     ],
 )
 def test_impossible_media(sigma, scale, message):
@@ -353,7 +355,7 @@ def test_impossible_media(sigma, scale, message):
     [
         ({"angle": 0.0}, "'angle' is not known; allowed are rod_angle"),
         ({"joint_angle": np.zeros(23)}, r"joint_angle must have shape \(24,\)"),
-        ({"centre": (0.0, np.nan)}, "centre must be finite"),
+        ({"centre": (0.0, np.nan)}, "centre must be within .* got .0.0, nan."),
         ({"mass": -1.0}, "mass"),
     ],
 )
@@ -418,7 +420,7 @@ def test_unreadable_kymograms(tmp_path):
         (lambda: SineKymogram(period=0.0), "period must not be 0"),
         (lambda: SineKymogram(amplitude=np.nan), "amplitude must be finite"),
         (lambda: SineKymogram(ramp=-1.0), "ramp"),
-        (lambda: SineKymogram(n_joints=1), "n_joints must be an integer of at least 2, got 1"),
+        (lambda: SineKymogram(n_joints=1), "n_joints must be an integer from 2 to 1000, got 1"),
         (lambda: KymogramPlayback(np.zeros((2, 24), complex)), "source must be finite"),
     ],
 )

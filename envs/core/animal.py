@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import whole
+from .arguments import number, whole, within
 from .spec import Option
+
+MOST_THREADS = 256
+
+MOST_STEPS = 1_000_000
+"""Time steps in one go, which nothing can interrupt."""
+
+LARGEST_START = 1e9
+"""Largest magnitude of an initial value, in SI."""
 
 
 class Animal(ABC):
@@ -54,14 +62,9 @@ class Animal(ABC):
 
     @threads.setter
     def threads(self, threads: int) -> None:
-        whole("threads", threads)
+        whole("threads", threads, most=MOST_THREADS)
         if threads != self._stepper.threads:
             self._stepper.threads = threads
-
-    @property
-    @abstractmethod
-    def check_parameter(self) -> Callable[[str, ArrayLike], None]:
-        """Raises ValueError unless a physical parameter, named first, can have a value."""
 
     @abstractmethod
     def rows(self, count: int) -> NDArray[Any]:
@@ -94,6 +97,11 @@ def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], thr
     return animal
 
 
+def time_step(dt: float | None, default: float) -> float:
+    """Check a time step (s), which lies within 1e-5 and 100 times the ``default`` of its scheme."""
+    return default if dt is None else float(within("dt", number("dt", dt), 1e-5 * default, 100 * default, "s"))
+
+
 class Signals(Mapping[str, NDArray[np.float64]]):
     """Signals of an animal's rows, computed when asked for."""
 
@@ -114,8 +122,7 @@ def read_start(
     start: Mapping[str, ArrayLike] | None,
     shapes: Mapping[str, tuple[int, ...]],
     count: int,
-    parameters: Sequence[str] | Mapping[str, Any],
-    check: Callable[[str, ArrayLike], None],
+    parameters: Mapping[str, Option],
 ) -> dict[str, NDArray[np.float64]]:
     """Check the initial values that an animal's ``reset`` is given, and spread them over rows.
 
@@ -127,10 +134,8 @@ def read_start(
         Name to shape of one row's value.
     count : int
         Rows.
-    parameters : names
-        Of physical parameters, each one number per row.
-    check : callable
-        Raises ValueError unless the value of a parameter, given with its name, is possible.
+    parameters : mapping
+        Physical parameters, each one number per row.
 
     Returns
     -------
@@ -140,21 +145,21 @@ def read_start(
     Raises
     ------
     ValueError
-        For an unknown name, a wrong shape, or a value that is not finite or not possible.
+        For an unknown name, a wrong shape, or a value that is no number or out of range.
     """
-    known = {**shapes, **{name: () for name in parameters}}
+    known = {**shapes, **dict.fromkeys(parameters, ())}
     given = {}
     for name, value in (start or {}).items():
         if name not in known:
             raise ValueError(f"start: {name!r} is not known; allowed are {', '.join(known)}")
+        label = f"start: {name}"
         if name in parameters:
-            check(name, value)
+            array = parameters[name].check(label, value)
+        else:
+            array = within(label, value, -LARGEST_START, LARGEST_START, "in SI")
         shape = (count, *known[name])
-        array = np.asarray(value, float)
         try:
             given[name] = np.broadcast_to(array, shape)
         except ValueError:
-            raise ValueError(f"start: {name} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
-        if not np.isfinite(array).all():
-            raise ValueError(f"start: {name} must be finite, got {value!r}")
+            raise ValueError(f"{label} must have shape {shape[1:]} or {shape}, got {array.shape}") from None
     return given

@@ -28,10 +28,27 @@ def shown(value: Any) -> str:
         return f"a value of type {type(value).__name__}"
 
 
-def whole(name: str, value: Any, least: int = 1) -> None:
-    """Raise ValueError unless ``value`` is an integer of at least ``least``."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {shown(value)}")
+def whole(name: str, value: Any, least: int = 1, most: int = 1_000_000) -> None:
+    """Raise ValueError unless ``value`` is an integer from ``least`` to ``most``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
+        raise ValueError(f"{name} must be an integer from {least} to {most}, got {shown(value)}")
+
+
+def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1") -> NDArray[np.float64]:
+    """Check a number, or an array of them, against a range, both ends included; returns it as an array of float.
+
+    Raises
+    ------
+    ValueError
+        Unless all are real and within the range.
+    """
+    array = _real(value)
+    if array is None or not ((array >= low) & (array <= high)).all():
+        hint = "; only int and float are numbers" if array is None else ""
+        raise ValueError(
+            f"{name} must be within [{low:g}, {high:g}]{'' if unit == '1' else ' ' + unit}, got {shown(value)}{hint}"
+        )
+    return array
 
 
 def numbers(

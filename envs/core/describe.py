@@ -205,13 +205,11 @@ def _arguments(task: Task) -> str:
     return (
         _table(("argument", "meaning", "default"), rows)
         + "\n\n``history``, ``randomize``, ``render_mode``, ``width`` and ``height`` as for all environments.\n\n"
-        + "Options of the reset, which ``randomize`` may draw:\n\n"
+        + "Options of the reset; ``randomize`` may draw those that are one number:\n\n"
         + _table(("option", "meaning", "range", "unit"), options)
     )
 
 
 def _range(option: Option) -> str:
     shape = f" {option.shape}" if option.shape else ""
-    if np.isinf(option.high):
-        return f"at least {option.low:g}{shape}"
     return f"{option.low:g} .. {option.high:g}{shape}"

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import numbers, shown
 from .describe import describe
 from .simulation import RENDER_MODES, Simulation, Snapshot
 from .spec import LIMIT
@@ -21,6 +22,10 @@ from .spec import LIMIT
 if TYPE_CHECKING:
     from .task import Task
     from .view import View
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
 class _TaskDocumentation:
@@ -209,10 +214,13 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        ended = snapshot.get("ended") if isinstance(snapshot, Mapping) else None
+        if not isinstance(ended, bool | np.bool_) and isinstance(snapshot, Mapping):
+            raise ValueError(f"snapshot: ended must be a bool, got {shown(ended)}")
         self.simulation.restore(snapshot)
         if self.simulation.rngs:
             self._np_random = self.simulation.rngs[0]
-        self._ended = bool(snapshot["ended"])
+        self._ended = bool(ended)
 
 
 class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
@@ -331,16 +339,22 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         self._show()
         return self.simulation.observe(ids[:0]), self._info(mask)
 
-    def _seed(self, seed: int | Sequence[int | None] | None, ids: NDArray[np.int64]) -> None:
+    def _seed(self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]) -> None:
         count = self.num_envs
+        if isinstance(seed, np.ndarray):
+            seed = seed.tolist()
         if seed is None:
             seeds: Sequence[int | None] = [None] * count
-        elif isinstance(seed, int | np.integer):
-            seeds = [int(seed) + i for i in range(count)]
+        elif _is_seed(seed):
+            seeds = [int(seed) + i for i in range(count)]  # type: ignore[arg-type]
+        elif (
+            isinstance(seed, list | tuple | range)
+            and len(seed) == count
+            and all(each is None or _is_seed(each) for each in seed)
+        ):
+            seeds = [None if each is None else int(each) for each in seed]
         else:
-            seeds = list(seed) if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str) else []
-        if len(seeds) != count:
-            raise ValueError(f"seed must be an int or {count} of them, got {seed!r}")
+            raise ValueError(f"seed must be an int of at least 0, or {count} of them, got {shown(seed)}")
         if not self.simulation.rngs:
             self.simulation.rngs, self._seeds = map(list, zip(*(seeding.np_random(s) for s in seeds), strict=True))
         else:
@@ -428,6 +442,14 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        if isinstance(snapshot, Mapping):
+            for name, own in (("elapsed", self._elapsed), ("done", self._done)):
+                value = snapshot.get(name)
+                if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
+                    raise ValueError(
+                        f"snapshot: {name} must be an array of shape {own.shape} and {own.dtype}, got {shown(value)}"
+                    )
+            numbers("snapshot: elapsed", snapshot["elapsed"], least=0)
         self.simulation.restore(snapshot)
         self._elapsed[:] = snapshot["elapsed"]
         self._done = snapshot["done"].copy()

@@ -22,6 +22,12 @@ LANES = 16
 FEW = 3
 """Fewer rows than this are stepped one by one: a wide block costs as much as about three single ones."""
 
+LARGEST = 2.0**332
+"""Magnitude, about 1e100, from which on a number of the state counts as not finite."""
+
+OVERFLOW = 2.0 ** (1024 - 332)
+"""Times this, numbers from `LARGEST` on are infinite."""
+
 
 def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
     """Transpose a record dtype: every field gains a last axis of ``lanes``.
@@ -102,7 +108,8 @@ def gather(rows, ids, first, block):
 def scatter(block, rows, ids, first, status, broken):
     """Copy lanes back into their rows. A lane that failed leaves its row as it was, but for the status.
 
-    So a row always holds a finite state: the last one before the failure.
+    So a row always holds a finite state: the last one before the failure. Numbers beyond `LARGEST` count as not
+    finite, because their squares and products, in rewards, would not be.
 
     Parameters
     ----------
@@ -122,7 +129,7 @@ def scatter(block, rows, ids, first, status, broken):
         lane, row = block.reshape(block.shape[0]), rows[ids[first]]
         bad = False
         for j in range(len(lane)):
-            bad |= lane[j] * 0.0 != 0.0
+            bad |= not abs(lane[j]) < LARGEST
         code = lane[status]
         if code == 0.0 and not bad:
             for j in range(len(lane)):
@@ -132,8 +139,8 @@ def scatter(block, rows, ids, first, status, broken):
         return
     for j in range(block.shape[0]):
         for e in range(width):
-            # NaN as soon as one number is not finite, unless the step has told what failed.
-            block[status, e] += block[j, e] * 0.0 if block[status, e] == 0.0 else 0.0
+            # NaN as soon as one number is too large or none, unless the step has told what failed.
+            block[status, e] += (block[j, e] * OVERFLOW) * 0.0 if block[status, e] == 0.0 else 0.0
     for e in range(min(width, len(ids) - first)):
         i = ids[first + e]
         code = block[status, e]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .animal import Animal, Signals
+from .animal import MOST_STEPS, Animal, Signals
 from .control import Controller, TaskController, check_reads
 
 
@@ -74,7 +74,7 @@ def simulate(
     start : mapping, optional
         Named initial values, see the animal's ``reset``; straight and at rest otherwise.
     hold : float, s, optional
-        Time for which a drive is held; one time step by default.
+        Time for which a drive is held; one time step by default, a million at most.
 
     Returns
     -------
@@ -98,6 +98,8 @@ def simulate(
     hold = animal.dt if hold is None else hold
     every = hold if every is None else every
     steps = _multiple("hold", hold, "the time step", animal.dt)
+    if steps > MOST_STEPS:
+        raise ValueError(f"hold must be at most {MOST_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
     stride = _multiple("every", every, "hold", hold)
     count = _multiple("duration", duration, "every", every)
     rows, ids = animal.rows(1), np.zeros(1, np.int64)

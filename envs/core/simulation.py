@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import whole
+from .animal import MOST_STEPS
+from .arguments import shown, whole
 from .simulation_kernels import clip_actions, close_step
-from .spec import Option
 from .task import Task
 
 if TYPE_CHECKING:
@@ -79,22 +79,28 @@ class Simulation:
         animal.threads = threads
         steps = 1.0 / (self.task.control_rate * animal.dt)
         self.steps = round(steps)
+        if self.steps > MOST_STEPS:
+            raise ValueError(
+                f"control_rate and dt must give at most {MOST_STEPS} time steps a control period, got {steps:g} "
+                f"(control_rate {self.task.control_rate:g} Hz, dt {animal.dt:g} s)"
+            )
         if self.steps < 1 or abs(steps - self.steps) > 1e-6 * self.steps:
             raise ValueError(
                 f"control_rate must divide 1/dt (control_rate {self.task.control_rate:g} Hz, dt {animal.dt:g} s): a "
                 f"control period must be a whole number of time steps, got {steps:g}"
             )
-        whole("history", history)
+        whole("history", history, most=1000)
         whole("num_envs", count)
         self.randomize = {}
         if not isinstance(randomize, Mapping | None):
-            raise ValueError(f"randomize must map names to (low, high), got {randomize!r}")
+            raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
         for name, bounds in (randomize or {}).items():
-            if np.shape(bounds) != (2,):
-                raise ValueError(f"randomize: {name} must be (low, high), got {bounds!r}")
-            low, high = self._value(f"randomize: {name}", name, bounds, 2)
+            label = f"randomize: {name}"
+            if not (isinstance(bounds, Sequence | np.ndarray) and len(bounds) == 2):
+                raise ValueError(f"{label} must be (low, high), got {shown(bounds)}")
+            low, high = self._value(label, name, bounds, 2)
             if np.shape(low) or not low <= high:
-                raise ValueError(f"randomize: {name} must be (low, high) of a scalar, got {bounds!r}")
+                raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(bounds)}")
             self.randomize[name] = float(low), float(high)
         self.rows = animal.rows(count)
         self.memory = np.zeros(count, self.task.memory)
@@ -110,32 +116,22 @@ class Simulation:
 
     def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
         """Check an option and spread it over ``count`` rows."""
-        option = self.task.options.get(name)
-        if option is None:
-            if name not in self.task.animal.parameters:
-                known = ", ".join(dict.fromkeys([*self.task.options, *self.task.animal.parameters]))
-                raise ValueError(f"{label} is not known; allowed are {known}")
-            option = Option(-np.inf, np.inf, "SI", "")
+        known = {**self.task.animal.parameters, **self.task.options}  # a task may allow less than its animal
+        if name not in known:
+            raise ValueError(f"{label} is not known; allowed are {', '.join(known)}")
+        option = known[name]
+        array = option.check(label, value)
         try:
-            array = np.asarray(value, float)
-            spread = np.broadcast_to(array, (count, *option.shape))
-        except (ValueError, TypeError):
+            return np.broadcast_to(array, (count, *option.shape))
+        except ValueError:
             raise ValueError(
-                f"{label} must have shape {option.shape} or {(count, *option.shape)}, got {value!r}"
+                f"{label} must have shape {option.shape} or {(count, *option.shape)}, got {shown(value)}"
             ) from None
-        if not (np.isfinite(array).all() and (array >= option.low).all() and (array <= option.high).all()):
-            raise ValueError(f"{label} must be within [{option.low:g}, {option.high:g}] {option.unit}, got {value!r}")
-        if name in self.task.animal.parameters:
-            try:
-                self.task.animal.check_parameter(name, array)
-            except ValueError as error:
-                raise ValueError(f"{label.partition(':')[0]}: {error}") from None
-        return spread
 
     def options(self, given: Mapping[str, Any] | None, count: int) -> dict[str, NDArray[np.float64]]:
         """Check the options of a reset of ``count`` rows."""
         if not isinstance(given, Mapping | None):
-            raise ValueError(f"options must map names to values, got {given!r}")
+            raise ValueError(f"options must map names to values, got {shown(given)}")
         return {name: self._value(f"options: {name}", name, value, count) for name, value in (given or {}).items()}
 
     def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
@@ -235,23 +231,43 @@ class Simulation:
         """Return to a snapshot of the same task with as many rows."""
         if not isinstance(snapshot, Mapping) or snapshot.get("task") != self._identity():
             found = snapshot.get("task") if isinstance(snapshot, Mapping) else snapshot
-            raise ValueError(f"snapshot must be one of {self._identity()}, as save() gives it, got one of {found!r}")
+            raise ValueError(
+                f"snapshot must be one of {self._identity()}, as save() gives it, got one of {shown(found)}"
+            )
         for name in ("rows", "memory", "frames"):
             own, other = getattr(self, name), snapshot.get(name)
             if not (isinstance(other, np.ndarray) and other.dtype == own.dtype and other.shape == own.shape):
                 raise ValueError(
                     f"snapshot: {name} must be an array of shape {own.shape} of this task's records, as save() gives it"
                 )
-        if len(snapshot["generators"]) not in (0, len(self.rows)):
-            raise ValueError(f"snapshot: generators must be {len(self.rows)}, got {len(snapshot['generators'])}")
+            for field in [...] if own.dtype.names is None else own.dtype.names:
+                wrong = np.isnan(other[field]) if name == "memory" else ~np.isfinite(other[field])
+                if wrong.any():
+                    place = name if field is ... else f"{name}: {field}"
+                    raise ValueError(f"snapshot: {place} must be finite, got {shown(other[field][wrong][0])}")
+        for name, option in self.task.animal.parameters.items():
+            option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
+        rngs = self._generators(snapshot.get("generators"))
         for name in ("rows", "memory", "frames"):
             getattr(self, name)[...] = snapshot[name]
-        self.rngs = [np.random.default_rng() for _ in snapshot["generators"]]
-        for rng, state in zip(self.rngs, snapshot["generators"], strict=True):
-            rng.bit_generator.state = copy.deepcopy(state)
+        self.rngs = rngs
         if self.view is not None:
             self.view.clear(self.ids)
             self.view.record(self.rows, self.memory, self.ids)
+
+    def _generators(self, states: Any) -> list[np.random.Generator]:
+        """Generators in the states of a snapshot; none before the first reset."""
+        if not (isinstance(states, Sequence) and len(states) in (0, len(self.rows))):
+            raise ValueError(f"snapshot: generators must be the states of {len(self.rows)}, got {shown(states)}")
+        rngs = [np.random.default_rng() for _ in states]
+        for rng, state in zip(rngs, states, strict=True):
+            try:
+                rng.bit_generator.state = copy.deepcopy(state)
+            except (ValueError, TypeError, KeyError, OverflowError, AttributeError):
+                raise ValueError(
+                    f"snapshot: generators must hold states of {type(rng.bit_generator).__name__}, got {shown(state)}"
+                ) from None
+        return rngs
 
     def _identity(self) -> str:
         """Task, action mode, solvers, time step and control rate: what a snapshot must agree in."""

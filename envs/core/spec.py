@@ -5,11 +5,14 @@ The spaces, the checks and the documentation of an environment are all made from
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from .arguments import within
 
 LIMIT = 10.0
 """Observations are clipped to this many times their scale."""
@@ -103,7 +106,8 @@ class Option:
     Parameters
     ----------
     low, high : float
-        Allowed range, both ends included.
+        Allowed range, both ends included: where the model means something, some orders of magnitude around what
+        was published.
     unit : str
     meaning : str
         For the documentation.
@@ -116,6 +120,14 @@ class Option:
     unit: str
     meaning: str
     shape: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not -math.inf < self.low <= self.high < math.inf:
+            raise ValueError(f"low and high must be finite and in order, got {self.low!r} and {self.high!r}")
+
+    def check(self, name: str, value: ArrayLike) -> NDArray[np.float64]:
+        """Check a value, or one per row; ValueError if it is none, or out of range."""
+        return within(name, value, self.low, self.high, self.unit)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .animal import Animal
-from .arguments import choice, number
+from .arguments import choice, number, within
 from .spec import ActionField, Ending, Field, Layout, Option, Score
 
 
@@ -91,7 +91,10 @@ class Task(ABC):
         self.actions = self.action_modes[0] if actions is None else actions
         choice("actions", self.actions, self.action_modes)
         if control_rate is not None:
-            self.control_rate = number("control_rate", control_rate, above=0)
+            usual = type(self).control_rate
+            self.control_rate = float(
+                within("control_rate", number("control_rate", control_rate), usual / 100, 100 * usual, "Hz")
+            )
 
     # What it is made of.
 

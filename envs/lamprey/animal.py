@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import Animal, read_start
-from ..core.arguments import choice, number, whole
+from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.arguments import choice, whole
 from ..core.chain import headings
 from ..core.lanes import Stepper
 from .body import (
@@ -25,7 +25,7 @@ from .body import (
     body_work,
 )
 from .nerves import CORD, REFERENCE, cord_fields, cord_work, neuron_outputs, reference_work
-from .params import PHYSICAL, Cord, LampreyParams, check_parameter, table
+from .params import PHYSICAL, Cord, LampreyParams, table
 
 _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
 """Code of each scheme for the kernels, time step (s) and substeps by default."""
@@ -91,7 +91,6 @@ class Lamprey(Animal):
     """
 
     parameters = PHYSICAL
-    check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {
         BENT: f"a joint was bent beyond {LARGEST_JOINT_ANGLE:g} rad",
         BROKEN: "the state is not finite",
@@ -111,13 +110,13 @@ class Lamprey(Animal):
         choice("drive", drive, DRIVES)
         code, default, substeps_of_scheme = _SCHEMES[scheme]
         self.params = LampreyParams() if params is None else params
-        self.dt = default if dt is None else number("dt", dt, above=0)
+        self.dt = time_step(dt, default)
         self.substeps = substeps_of_scheme if substeps is None else substeps
-        whole("substeps", self.substeps)
+        whole("substeps", self.substeps, most=10_000)
         together = scheme == "reference" and drive != "motoneuron"
         if together and self.substeps > 1:
             raise ValueError(f"substeps must be 1, got {substeps!r}")
-        whole("threads", threads)
+        whole("threads", threads, most=MOST_THREADS)
         self.scheme, self.drive = scheme, drive
         n = self.links = len(self.params.length)
         activities = 2 * (n - 1)
@@ -210,7 +209,7 @@ class Lamprey(Animal):
         if self.cord is not None:
             nerves = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain")
             shapes |= {"kick": (), **{name: self.state[name].shape for name in nerves}}
-        given = read_start(start, shapes, count, PARAMETERS, check_parameter)
+        given = read_start(start, shapes, count, self.parameters)
         for name in ("segment_gain", "cell_gain"):
             if name in given and not ((given[name] >= 0) & (given[name] <= 1)).all():
                 raise ValueError(f"start: {name} must be within [0, 1], got {(start or {})[name]!r}")

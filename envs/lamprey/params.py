@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..core.arguments import choice, number, numbers, shown, whole
+from ..core.arguments import choice, number, shown, whole
 from ..core.spec import Option
 from ..core.table import read_table
-from .body import PARAMETERS, links_dtype
+from .body import links_dtype
 from .nerves import ADAPTING, CELLS, cord_dtype
+
+MOST_LINKS, MOST_SEGMENTS = 100, 10_000
 
 
 @cache
@@ -26,29 +28,56 @@ def _column(name: str) -> tuple[float, ...]:
     return tuple(table()[name])
 
 
+PHYSICAL = {
+    "muscle_gain": Option(0.0, 3.0, "N m", "torque that a fully active motoneuron adds, alpha"),
+    "muscle_stiffness": Option(0.0, 0.3, "N m", "stiffness that a fully active motoneuron adds, beta"),
+    "tonic_stiffness": Option(0.0, 1e4, "1", "stiffness at rest in units of ``muscle_stiffness``, gamma"),
+    "damping": Option(0.0, 0.03, "N m s", "damping of a joint, delta"),
+    "water": Option(0.0, 1e3, "1", "factor on the drag coefficients"),
+    "feedback": Option(0.0, 100.0, "m", "strength of the edge cells' synapse in the cord; 0 opens the loop"),
+}
+"""Parameters that a row may change."""
+
+LINKS = {
+    "length": Option(3e-4, 3.0, "m", "length of a link"),
+    "mass": Option(1e-6, 5.0, "kg", "mass of a link"),
+    "inertia": Option(1e-11, 5e-4, "kg m^2", "moment of inertia of a link about its midpoint"),
+    "drag_perpendicular": Option(0.0, 500.0, "N s^2/m^2", "drag coefficient of a link across it"),
+    "drag_parallel": Option(0.0, 500.0, "N s^2/m^2", "drag coefficient of a link along it"),
+}
+"""Parameters of the links, which all rows share."""
+
+
 @dataclass(frozen=True)
 class LampreyParams:
     """Physical parameters of one lamprey; the defaults are the paper's.
 
     Parameters
     ----------
-    length : tuple of float, m
-        Of each link, head to tail; it sets the number of links, at least 3.
-    mass : tuple of float, kg
-    inertia : tuple of float, kg m^2
+    length : tuple of float, 0.0003 to 3 m
+        Of each link, head to tail; it sets the number of links, 3 to 100.
+    mass : tuple of float, 1e-06 to 5 kg
+    inertia : tuple of float, 1e-11 to 0.0005 kg m^2
         Moment of inertia of each link about its midpoint.
-    drag_perpendicular, drag_parallel : tuple of float, N s^2/m^2
+    drag_perpendicular, drag_parallel : tuple of float, 0 to 500 N s^2/m^2
         Drag coefficients of each link, the paper's lambda.
-    muscle_gain, muscle_stiffness : float, N m
-        Torque and stiffness that a fully active motoneuron adds, the paper's alpha and beta.
-    tonic_stiffness : float
+    muscle_gain : float, 0 to 3 N m
+        Torque that a fully active motoneuron adds, the paper's alpha.
+    muscle_stiffness : float, 0 to 0.3 N m
+        Stiffness that a fully active motoneuron adds, the paper's beta.
+    tonic_stiffness : float, 0 to 10000
         Stiffness at rest in units of ``muscle_stiffness``, the paper's gamma.
-    damping : float, N m s
+    damping : float, 0 to 0.03 N m s
         The paper's delta.
-    water : float
+    water : float, 0 to 1000
         Factor on the drag coefficients.
-    feedback : float, m
+    feedback : float, 0 to 100 m
         Strength of the edge cells' synapse; 0 opens the loop.
+
+    Raises
+    ------
+    ValueError
+        For a value out of these ranges, some orders of magnitude around the paper's.
     """
 
     length: tuple[float, ...] = _column("length")
@@ -64,17 +93,14 @@ class LampreyParams:
     feedback: float = table()["feedback"]
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in PARAMETERS:
-                check_parameter(field.name, value)
-                number(field.name, value)
-                continue
-            positive = field.name in ("length", "mass", "inertia")
-            column = numbers(field.name, value, above=0 if positive else None, least=None if positive else 0)
-            if not (column.shape == np.shape(self.length) and column.ndim == 1 and column.size >= 3):
+        for name, option in PHYSICAL.items():
+            option.check(name, number(name, getattr(self, name)))
+        for name, option in LINKS.items():
+            value = getattr(self, name)
+            column = option.check(name, value)
+            if not (column.shape == np.shape(self.length) and column.ndim == 1 and 3 <= column.size <= MOST_LINKS):
                 raise ValueError(
-                    f"{field.name} must hold a number for each of at least 3 links, as many as length, "
+                    f"{name} must hold a number for each of 3 to {MOST_LINKS} links, as many as length, "
                     f"got {shown(value)}"
                 )
 
@@ -134,7 +160,7 @@ class Cord:
 
     def __post_init__(self) -> None:
         choice("ends", self.ends, ("exist", "clamp"))
-        whole("segments", self.segments)
+        whole("segments", self.segments, most=MOST_SEGMENTS)
         if not (isinstance(self.head_segments, int | np.integer) and 0 <= self.head_segments <= self.segments):
             raise ValueError(
                 f"head_segments must be an integer within [0, {self.segments}], got {self.head_segments!r}"
@@ -143,7 +169,7 @@ class Cord:
             raise ValueError(f"synapses must hold at least one, got {self.synapses!r}")
         for synapse in self.synapses:
             reach = (synapse.rostral, synapse.caudal)
-            number("synapses: strength", synapse.strength)
+            number("synapses: strength", synapse.strength, least=0, most=1000)
             known = synapse.source in CELLS[:3] and synapse.target in CELLS
             if not (known and all(isinstance(r, int | np.integer) and 0 <= r < self.segments for r in reach)):
                 raise ValueError(
@@ -175,19 +201,3 @@ class Cord:
         record["head"] = self.head_segments
         record["clamp"] = float(self.ends == "clamp")
         return record
-
-
-PHYSICAL = {
-    "muscle_gain": Option(0.0, np.inf, "N m", "torque that a fully active motoneuron adds, alpha"),
-    "muscle_stiffness": Option(0.0, np.inf, "N m", "stiffness that a fully active motoneuron adds, beta"),
-    "tonic_stiffness": Option(0.0, np.inf, "1", "stiffness at rest in units of ``muscle_stiffness``, gamma"),
-    "damping": Option(0.0, np.inf, "N m s", "damping of a joint, delta"),
-    "water": Option(0.0, np.inf, "1", "factor on the drag coefficients"),
-    "feedback": Option(0.0, np.inf, "m", "strength of the edge cells' synapse in the cord; 0 opens the loop"),
-}
-"""Parameters that a row may change."""
-
-
-def check_parameter(name: str, value: ArrayLike) -> None:
-    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    numbers(name, value, least=0)

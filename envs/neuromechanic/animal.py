@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import Animal, read_start
-from ..core.arguments import choice, number, numbers, shown, whole
+from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback
 from ..core.simulate import Trajectory
 from .body import (
@@ -24,9 +24,9 @@ from .body import (
     rows_threaded,
 )
 from .contact import MODES, STAGGERED, SWEEP
-from .model import LARGEST, SMALLEST, Model, Module, load
+from .model import SMALLEST, Model, Module, load
 from .muscles import rest_fibres
-from .params import PHYSICAL, check_parameter
+from .params import PHYSICAL
 
 _SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
 _WRITTEN = (
@@ -101,7 +101,6 @@ class Neuromechanic(Animal):
         that does not divide a delay, or a number out of range.
     """
 
-    check_parameter = staticmethod(check_parameter)
     solvers = ("scheme", "contacts")
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
@@ -119,8 +118,8 @@ class Neuromechanic(Animal):
         contacts: str | None = None,
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
-        number("dt", dt, above=0)
-        whole("threads", threads)
+        dt = time_step(dt, 1e-3)
+        whole("threads", threads, most=MOST_THREADS)
         self.model = model if isinstance(model, Model) else load(model, modules)
         counts = self.model.counts
         enumerable = counts["contacts"] <= 2 and counts["contact_rows"] == 2
@@ -176,7 +175,7 @@ class Neuromechanic(Animal):
 
     @threads.setter
     def threads(self, threads: int) -> None:
-        whole("threads", threads)
+        whole("threads", threads, most=MOST_THREADS)
         if threads != len(self._work):
             self._work = np.zeros(threads, self._work.dtype)
 
@@ -225,9 +224,7 @@ class Neuromechanic(Animal):
         if self.model.arrays["platform"].any():
             names.append("pulse")
         shapes = {name: fresh[name].shape[1:] for name in names}
-        given = read_start(start, shapes, count, self.parameters, self.check_parameter)
-        for name in given.keys() - PHYSICAL.keys():
-            numbers(f"start: {name}", given[name], least=-LARGEST, most=LARGEST)
+        given = read_start(start, shapes, count, self.parameters)
         if "pulse" in given:
             numbers("start: onset and duration of pulse", given["pulse"][:, :2], least=0)
         for name in PHYSICAL:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from ..core.arguments import numbers
 from ..core.spec import Option
 
 PHYSICAL = {
-    "strength": Option(0.0, np.inf, "1", "factor on the maximal forces of muscles"),
-    "mass": Option(0.0, np.inf, "1", "factor on masses and inertias"),
-    "damping": Option(0.0, np.inf, "1", "factor on the damping of joints"),
-    "friction": Option(0.0, np.inf, "1", "factor on the friction of contacts"),
+    "strength": Option(0.0, 100.0, "1", "factor on the maximal forces of muscles"),
+    "mass": Option(0.01, 100.0, "1", "factor on masses and inertias"),
+    "damping": Option(0.0, 100.0, "1", "factor on the damping of joints"),
+    "friction": Option(0.0, 100.0, "1", "factor on the friction of contacts"),
     "delay": Option(0.0, 1.0, "1", "factor on the delays of synapses, of which a time step is left at least"),
 }
 """One number per row each. An animal has those that its model has a use for."""
-
-
-def check_parameter(name: str, value: ArrayLike) -> None:
-    """Raise ValueError unless a factor is finite and at least 0, that of the mass above 0, of delays at most 1."""
-    above, least = (0, None) if name == "mass" else (None, 0)
-    numbers(name, value, above, least, 1 if name == "delay" else None)

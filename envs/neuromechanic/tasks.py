@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.animal import time_step
 from ..core.arguments import choice, number
 from ..core.spec import ActionField, Ending, Field, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
@@ -264,7 +265,7 @@ class StandTask(NeuromechanicTask):
         contacts: str | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
-        number("dt", dt, above=0, most=0.5 * self.longest_delay)
+        dt = number("dt", time_step(dt, 1e-3), most=0.5 * self.longest_delay)
         if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
             raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {dt!r}")
         self.animal = Neuromechanic(self.figure(dt), dt, scheme, contacts=contacts)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import Animal, read_start
-from ..core.arguments import choice, number, whole
+from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.arguments import choice, whole
 from ..core.lanes import LANES, Stepper
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
-from .params import PHYSICAL, WhiskerParams, check_parameter
+from .params import PHYSICAL, WhiskerParams
 
 _SCHEMES = {"complementarity": (COMPLEMENTARITY, LANES), "events": (LOCATED, 1)}
 
@@ -75,7 +75,6 @@ class Whisker(Animal):
     """
 
     drive_size = 3
-    check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {
         UNSOLVED: "the equations of a step were not solved",
         BROKEN: "the state is not finite",
@@ -90,11 +89,10 @@ class Whisker(Animal):
         threads: int = 1,
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
-        number("dt", dt, above=0)
-        whole("pegs", pegs)
-        whole("threads", threads)
+        whole("pegs", pegs, most=100)
+        whole("threads", threads, most=MOST_THREADS)
         self.params = p = WhiskerParams() if params is None else params
-        self.dt, self.scheme, self.pegs = float(dt), scheme, pegs
+        self.dt, self.scheme, self.pegs = time_step(dt, 1e-4), scheme, pegs
         self.parameters = {name: PHYSICAL[name] for name in PARAMETERS if name != "friction" or p.friction > 0}
         mass, stiffness, damping = map(np.array, (p.link_mass, p.joint_stiffness, p.joint_damping))
         self._defaults = {
@@ -177,7 +175,7 @@ class Whisker(Animal):
             "peg_radius": (self.pegs,),
             "peg_velocity": (self.pegs, 2),
         }
-        given = read_start(start, shapes, count, self.parameters, check_parameter)
+        given = read_start(start, shapes, count, self.parameters)
         if "base_angle" in given and "link_angle" in given:
             raise ValueError("start: base_angle is the first link_angle; give one of them")
         if "base_rate" in given and "link_rate" in given:

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.beam import cone_centroid, cone_volume, second_moment
@@ -36,6 +35,32 @@ def _printed_centroid() -> Column:
     return tuple(cone_centroid(t["base_radius"], t["tip_radius"], length, planar=True).tolist())
 
 
+PHYSICAL = {
+    "length": Option(1e-3, 1.0, "m", "length of the whole vibrissa"),
+    "mass": Option(5e-10, 5e-4, "kg", "mass of the whole vibrissa"),
+    "stiffness": Option(5e-8, 0.05, "N m/rad", "stiffness of the first free joint; the others go with it"),
+    "damping": Option(0.0, 1e-4, "N m s/rad", "damping of the first free joint; the others go with it"),
+    "friction": Option(0.0, 10.0, "1", "Coulomb's coefficient against pegs"),
+    "restitution": Option(0.0, 1.0, "1", "share of the collision energy that is kept, with ``scheme='events'``"),
+}
+"""Parameters that a row may change; ``friction`` only of a vibrissa that is made with some."""
+
+SHAPE = {
+    "base_radius": Option(1e-6, 0.01, "m", "radius at the base"),
+    "tip_radius": Option(1e-8, 0.01, "m", "radius at the tip"),
+    "link_mass": Option(1e-13, 1e-4, "kg", "mass of a link"),
+    "link_centroid": Option(1e-8, 1.0, "m", "distance of a link's mass from its base"),
+    "joint_stiffness": Option(1e-13, 1.0, "N m/rad", "stiffness of a joint"),
+    "joint_damping": Option(0.0, 0.1, "N m s/rad", "damping of a joint"),
+    "density": Option(1.0, 1e6, "kg/m^3", "density"),
+    "modulus": Option(1e6, 1e13, "Pa", "Young's modulus"),
+    "damping_ratio": Option(0.0, 1e3, "1", "damping ratio of a joint"),
+}
+"""What a vibrissa is made of, which all rows share."""
+
+MOST_LINKS = 200
+
+
 @dataclass(frozen=True)
 class WhiskerParams:
     """Physical parameters of one vibrissa; the defaults are the paper's D1 vibrissa (Table 1).
@@ -45,20 +70,29 @@ class WhiskerParams:
 
     Parameters
     ----------
-    length : float, m
-        Of the whole vibrissa; its links are equal.
-    base_radius, tip_radius : float, m
+    length : float, 0.001 to 1 m
+        Of the whole vibrissa; its links are equal, 3 to 200.
+    base_radius : float, 1e-06 to 0.01 m
+    tip_radius : float, 1e-08 to 0.01 m
         Radii of its ends (for the picture; the mechanics is in the columns).
-    link_mass : (n,) floats, kg
-    link_centroid : (n,) floats, m
-        Distance of each link's point mass from its base. The planar centroid reproduces the paper's
-        damping and collision energies, the solid's does not.
-    joint_stiffness : (n,) floats, N m/rad
-    joint_damping : (n,) floats, N m s/rad
-    friction : float
+    link_mass : (n,) floats, 1e-13 to 0.0001 kg
+        Their sum lies within 5e-10 to 0.0005 kg.
+    link_centroid : (n,) floats, 1e-08 to 1 m
+        Distance of each link's point mass from its base, less than a link. The planar centroid reproduces
+        the paper's damping and collision energies, the solid's does not.
+    joint_stiffness : (n,) floats, 1e-13 to 1 N m/rad
+        That of the first free joint lies within 5e-08 to 0.05 N m/rad.
+    joint_damping : (n,) floats, 0 to 0.1 N m s/rad
+        That of the first free joint lies within 0 to 0.0001 N m s/rad.
+    friction : float, 0 to 10
         Coulomb's coefficient against pegs; the paper's pegs have none.
-    restitution : float, in [0, 1]
+    restitution : float, 0 to 1
         Share of the collision energy that is kept, the paper's C.O.R.; used by ``scheme="events"``.
+
+    Raises
+    ------
+    ValueError
+        For a value out of these ranges, some orders of magnitude around the paper's.
     """
 
     length: float = 49e-3
@@ -72,16 +106,22 @@ class WhiskerParams:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        n = numbers("link_mass", self.link_mass).size
-        if n < 3:
-            raise ValueError(f"link_mass must have at least 3 entries, got {shown(self.link_mass)}")
+        n = np.size(numbers("link_mass", self.link_mass))
+        if not 3 <= n <= MOST_LINKS:
+            raise ValueError(f"link_mass must have 3 to {MOST_LINKS} entries, got {shown(self.link_mass)}")
         for entry in fields(self):
             value = getattr(self, entry.name)
-            check_parameter(entry.name, value)
             if entry.name not in _COLUMNS:
                 number(entry.name, value)
             elif np.shape(value) != (n,):
                 raise ValueError(f"{entry.name} must have {n} entries like link_mass, got {shown(value)}")
+            (PHYSICAL | SHAPE)[entry.name].check(entry.name, value)
+        for name, value in (
+            ("mass", sum(self.link_mass)),
+            ("stiffness", self.joint_stiffness[1]),
+            ("damping", self.joint_damping[1]),
+        ):
+            PHYSICAL[name].check(f"{PHYSICAL[name].meaning.partition(';')[0]}", value)
         if max(self.link_centroid) >= self.length / n:
             raise ValueError(f"link_centroid must be less than a link, {self.length / n:g} m, got {self.link_centroid}")
 
@@ -113,24 +153,24 @@ class WhiskerParams:
         Parameters
         ----------
         length, base_radius, tip_radius : float, m
-        n_links : int, at least 3
-        density : float, kg/m^3
-        modulus : (float, float), Pa
+            In the ranges of `WhiskerParams`.
+        n_links : int, 3 to 200
+        density : float, 1 to 1e+06 kg/m^3
+        modulus : (float, float), 1e+06 to 1e+13 Pa
             Of the first and the last link, linear between.
-        damping_ratio : (float, float)
+        damping_ratio : (float, float), 0 to 1000
             Of the first and the last link, linear between.
         planar_centroid : bool
             Put each point mass at the centroid of the link's outline, as the paper seems to, rather
             than at that of the solid.
         friction, restitution : float
         """
-        whole("n_links", n_links, 3)
+        whole("n_links", n_links, 3, MOST_LINKS)
         given = {"length": length, "base_radius": base_radius, "tip_radius": tip_radius, "density": density}
         for name, value in given.items():
-            check_parameter(name, value)
-            number(name, value)
+            (PHYSICAL | SHAPE)[name].check(name, number(name, value))
         for name, pair in (("modulus", modulus), ("damping_ratio", damping_ratio)):
-            check_parameter(name, pair)
+            SHAPE[name].check(name, pair)
             if np.shape(pair) != (2,):
                 raise ValueError(f"{name} must be two numbers, of the first and the last link, got {shown(pair)}")
         link = length / n_links
@@ -154,21 +194,3 @@ class WhiskerParams:
             friction=friction,
             restitution=restitution,
         )
-
-
-PHYSICAL = {
-    "length": Option(0.0, np.inf, "m", "length of the whole vibrissa"),
-    "mass": Option(0.0, np.inf, "kg", "mass of the whole vibrissa"),
-    "stiffness": Option(0.0, np.inf, "N m/rad", "stiffness of the first free joint; the others go with it"),
-    "damping": Option(0.0, np.inf, "N m s/rad", "damping of the first free joint; the others go with it"),
-    "friction": Option(0.0, np.inf, "1", "Coulomb's coefficient against pegs"),
-    "restitution": Option(0.0, 1.0, "1", "share of the collision energy that is kept, with ``scheme='events'``"),
-}
-"""Parameters that a row may change; ``friction`` only of a vibrissa that is made with some."""
-
-
-def check_parameter(name: str, value: ArrayLike) -> None:
-    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    zero_allowed = name in ("joint_damping", "damping", "damping_ratio", "friction", "restitution")
-    most = 1 if name == "restitution" else None
-    numbers(name, value, above=None if zero_allowed else 0, least=0 if zero_allowed else None, most=most)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import Animal, read_start
-from ..core.arguments import choice, number, whole
+from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.arguments import choice, whole
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
 from .body import (
     BROKEN,
@@ -23,7 +23,7 @@ from .body import (
     state_dtype,
     work_dtype,
 )
-from .params import PHYSICAL, Relief, WhiskerRodParams, check_parameter, table
+from .params import PHYSICAL, Relief, WhiskerRodParams, table
 from .statics import equilibrium
 
 _SCHEMES = {"midpoint": MIDPOINT}
@@ -82,12 +82,11 @@ class WhiskerRod(Animal):
     Raises
     ------
     ValueError
-        For an unknown scheme, or a ``dt`` or ``threads`` that is not positive.
+        For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
 
     parameters = PHYSICAL
     drive_size = 3
-    check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {
         FLIPPED: "the tip lies along the plate: it is no longer the tip alone that touches",
         BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",
@@ -106,8 +105,8 @@ class WhiskerRod(Animal):
         choice("scheme", scheme, _SCHEMES)
         self.params = WhiskerRodParams() if params is None else params
         self.relief = Relief.flat() if relief is None else relief
-        self.dt = (10e-6 if relief is None else 5e-6) if dt is None else number("dt", dt, above=0)
-        whole("threads", threads)
+        self.dt = time_step(dt, 10e-6 if relief is None else 5e-6)
+        whole("threads", threads, most=MOST_THREADS)
         self.scheme = scheme
         n = self.params.n_segments
         self.state = state_dtype(n)
@@ -185,7 +184,7 @@ class WhiskerRod(Animal):
             "segment_rate": (n,),
             "friction_state": (),
         }
-        given = read_start(start, shapes, count, PARAMETERS, check_parameter)
+        given = read_start(start, shapes, count, self.parameters)
         for name in ("plate_distance", "friction_state"):
             if name in given and not (given[name] > 0).all():
                 raise ValueError(f"start: {name} must be greater than 0, got {(start or {})[name]!r}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.spec import Option
@@ -23,37 +23,66 @@ def table() -> dict[str, Any]:
     return read_table("whisker_rod/parameters.toml")
 
 
+PHYSICAL = {
+    "density": Option(1.0, 1e6, "kg/m^3", "density"),
+    "length": Option(1e-3, 1.0, "m", "length"),
+    "base_radius": Option(1e-6, 5e-3, "m", "radius at the base"),
+    "tip_radius": Option(1e-8, 5e-3, "m", "radius at the tip"),
+    "youngs_modulus": Option(3e6, 3e12, "Pa", "Young's modulus, E"),
+    "damping": Option(0.0, 1e3, "1", "Kelvin-Voigt damping, alpha"),
+    "external_damping": Option(0.0, 1e5, "1/s", "damping by the surroundings"),
+    "curvature_base": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at the base; negative bends to +x"),
+    "curvature_tip": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at the tip"),
+    "rate_strength": Option(1e-9, 1.0, "1", "friction: strength of the rate, a"),
+    "state_strength": Option(0.0, 1.0, "1", "friction: strength of the state, b"),
+    "reference_speed": Option(1e-9, 1e-3, "m/s", "friction: reference speed, V_*"),
+    "reference_friction": Option(0.0, 2.0, "1", "friction: coefficient at that speed, mu_*"),
+    "memory_length": Option(1e-8, 0.1, "m", "friction: slip length, L"),
+    "relief": Option(0.0, 100.0, "1", "factor on the height profile of the plate"),
+}
+"""Parameters that a row may change. exp(mu_*/a) enters the law; with b > a the friction of a long stick exceeds mu_* by
+less than that."""
+
+
 @dataclass(frozen=True)
 class WhiskerRodParams:
     """Physical parameters of one whisker and its friction; the defaults are Table 1 at L = 10 um.
 
     Parameters
     ----------
-    n_segments : int
-        Rigid segments of the rod, at least 3. Thirty give modes 1 to 6 within 0.4% and static forces
+    n_segments : int, 3 to 1000
+        Rigid segments of the rod. Thirty give modes 1 to 6 within 0.4% and static forces
         within 0.1%.
-    length : float, m
-    base_radius, tip_radius : float, m
+    length : float, 0.001 to 1 m
+    base_radius : float, 1e-06 to 0.005 m
+    tip_radius : float, 1e-08 to 0.005 m
         Of the truncated cone.
-    density : float, kg/m^3
-    youngs_modulus : float, Pa
-    damping : float
+    density : float, 1 to 1e+06 kg/m^3
+    youngs_modulus : float, 3e+06 to 3e+12 Pa
+    damping : float, 0 to 1000
         The paper's alpha: Kelvin-Voigt damping 0.5 alpha rho c_s r_0^3 A(s).
-    external_damping : float, 1/s
+    external_damping : float, 0 to 100000 1/s
         Damping by the surroundings, proportional to mass and velocity; not in the paper.
-    curvature_base, curvature_tip : float, rad/m
+    curvature_base, curvature_tip : float, -1000 to 1000 rad/m
         Intrinsic curvature at the ends, linear in between (an Euler spiral); negative bends to +x, the way
         the plate goes, as a whisker must that is to start on the plate.
-    rate_strength, state_strength : float
-        The paper's a and b.
-    reference_speed : float, m/s
+    rate_strength : float, 1e-09 to 1
+        The paper's a.
+    state_strength : float, 0 to 1
+        The paper's b.
+    reference_speed : float, 1e-09 to 0.001 m/s
         The paper's V_*.
-    reference_friction : float
+    reference_friction : float, 0 to 2
         The paper's mu_*.
-    memory_length : float, m
+    memory_length : float, 1e-08 to 0.1 m
         The paper's slip length L.
-    relief : float
+    relief : float, 0 to 100
         Factor on the height profile of the surface; 0 is a flat plate.
+
+    Raises
+    ------
+    ValueError
+        For a value out of these ranges, some orders of magnitude around the paper's.
     """
 
     n_segments: int = 30
@@ -74,53 +103,9 @@ class WhiskerRodParams:
     relief: float = 1.0
 
     def __post_init__(self) -> None:
-        whole("n_segments", self.n_segments, 3)
-        for field in fields(self)[1:]:
-            value = getattr(self, field.name)
-            check_parameter(field.name, value)
-            number(field.name, value)
-
-
-PHYSICAL = {
-    "density": Option(0.0, np.inf, "kg/m^3", "density"),
-    "length": Option(0.0, np.inf, "m", "length"),
-    "base_radius": Option(0.0, np.inf, "m", "radius at the base"),
-    "tip_radius": Option(0.0, np.inf, "m", "radius at the tip"),
-    "youngs_modulus": Option(0.0, np.inf, "Pa", "Young's modulus, E"),
-    "damping": Option(0.0, np.inf, "1", "Kelvin-Voigt damping, alpha"),
-    "external_damping": Option(0.0, np.inf, "1/s", "damping by the surroundings"),
-    "curvature_base": Option(-1000.0, 1000.0, "rad/m", "intrinsic curvature at the base; negative bends to +x"),
-    "curvature_tip": Option(-1000.0, 1000.0, "rad/m", "intrinsic curvature at the tip"),
-    "rate_strength": Option(0.0, np.inf, "1", "friction: strength of the rate, a"),
-    "state_strength": Option(0.0, np.inf, "1", "friction: strength of the state, b"),
-    "reference_speed": Option(0.0, np.inf, "m/s", "friction: reference speed, V_*"),
-    "reference_friction": Option(0.0, 2.0, "1", "friction: coefficient at that speed, mu_*"),
-    "memory_length": Option(0.0, np.inf, "m", "friction: slip length, L"),
-    "relief": Option(0.0, np.inf, "1", "factor on the height profile of the plate"),
-}
-"""Parameters that a row may change."""
-
-_POSITIVE = (
-    "length",
-    "base_radius",
-    "tip_radius",
-    "density",
-    "youngs_modulus",
-    "rate_strength",
-    "reference_speed",
-    "memory_length",
-)
-
-
-def check_parameter(name: str, value: ArrayLike) -> None:
-    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    if name in _POSITIVE:
-        numbers(name, value, above=0)
-    elif name.startswith("curvature"):
-        numbers(name, value, least=-1000, most=1000)
-    else:
-        # exp(mu_*/a) enters the law; with b > a the friction of a long stick exceeds mu_* by less than that.
-        numbers(name, value, least=0, most=2 if name == "reference_friction" else None)
+        whole("n_segments", self.n_segments, 3, 1000)
+        for name, option in PHYSICAL.items():
+            option.check(name, number(name, getattr(self, name)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,9 @@ import math
 
 from ..core.jit import kernel, sincos
 
+FORCES, TIPS = 400, 40_000
+"""Most steps in search of a force, each 1.3 times the last, and of an angle of the tip, 0.05 rad apart."""
+
 
 @kernel
 def _shape(theta, rod, force, mu):
@@ -49,6 +52,11 @@ def _pressed(theta, rod, base, mu):
     rod : (6, n) float
     base, mu : float
         In rad, and 1.
+
+    Returns
+    -------
+    float
+        NaN where none is found.
     """
     n = len(theta)
     length = 0.0
@@ -57,10 +65,14 @@ def _pressed(theta, rod, base, mu):
     low = 0.0
     high = 1e-2 * rod[3, 0] * rod[0, 0] / (length * length)
     angle, slope = _shape(theta, rod, high, mu)
-    while angle < base:
+    for _ in range(FORCES):
+        if angle >= base:
+            break
         low = high
         high *= 1.3
         angle, slope = _shape(theta, rod, high, mu)
+    if not angle >= base:
+        return math.nan
     force = high
     for _ in range(60):
         new = force - (angle - base) / slope
@@ -124,7 +136,9 @@ def equilibrium(rod, base, distance, mu, theta):
         return math.nan
     low, above = high, 0.0
     below, force = 1.0, 0.0
-    while below > 0.0:
+    for _ in range(TIPS):
+        if below <= 0.0:
+            break
         high, above = low, below
         low -= 0.05
         if low <= 0.0:
@@ -132,8 +146,10 @@ def equilibrium(rod, base, distance, mu, theta):
         theta[n - 1] = low
         force = _pressed(theta, rod, base, mu)
         below = _height(theta, rod) - distance
-        if below > 0.0 and low == 1e-9:
+        if math.isnan(force) or (below > 0.0 and low == 1e-9):
             return math.nan
+    if below > 0.0:
+        return math.nan
     for _ in range(60):
         middle = low + (high - low) * 0.5
         if above - below > 0.0 and above < 1.0:

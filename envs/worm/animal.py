@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import Animal, read_start
-from ..core.arguments import choice, number, whole
+from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.arguments import choice, whole
 from ..core.chain import chain_crosses, chain_points, headings
 from ..core.lanes import Stepper
 from .body import (
@@ -22,7 +22,7 @@ from .body import (
     published_work,
     state_dtype,
 )
-from .params import PHYSICAL, WormParams, check_parameter
+from .params import PHYSICAL, WormParams
 
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
@@ -66,11 +66,10 @@ class Worm(Animal):
     Raises
     ------
     ValueError
-        For an unknown scheme, or a ``dt`` or ``threads`` that is not positive.
+        For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
 
     parameters = PHYSICAL
-    check_parameter = staticmethod(check_parameter)
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
     def __init__(
@@ -79,8 +78,8 @@ class Worm(Animal):
         choice("scheme", scheme, _SCHEMES)
         kernels, work, default = _SCHEMES[scheme]
         self.params = WormParams() if params is None else params
-        self.dt = default if dt is None else number("dt", dt, above=0)
-        whole("threads", threads)
+        self.dt = time_step(dt, default)
+        whole("threads", threads, most=MOST_THREADS)
         self.scheme = scheme
         self.drive_size = self.params.n_rods - 1
         self.state = state_dtype(self.params.n_rods)
@@ -139,7 +138,7 @@ class Worm(Animal):
             "rod_rate": (n,),
             "centre_velocity": (2,),
         }
-        given = read_start(start, shapes, count, PARAMETERS, check_parameter)
+        given = read_start(start, shapes, count, self.parameters)
         fresh = self.rows(count)
         if "rod_angle" in given:
             fresh["rod_angle"] = given["rod_angle"]

@@ -138,7 +138,7 @@ class SineKymogram:
         if period == 0:
             raise ValueError(f"period must not be 0, got {period!r}")
         self.ramp = abs(self.period) if ramp is None else number("ramp", ramp, least=0)
-        whole("n_joints", n_joints, 2)
+        whole("n_joints", n_joints, 2, 1000)
         self._phase = 2 * np.pi * wavenumber * np.arange(n_joints) / (n_joints - 1)
 
     @classmethod

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, numbers, whole
+from ..core.arguments import number, whole
 from ..core.spec import Option
 from ..core.table import read_table
 
@@ -39,22 +39,38 @@ def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return perpendicular, perpendicular / (t["water_friction_ratio"] ** (1.0 - s) * t["agar_friction_ratio"] ** s)
 
 
+PHYSICAL = {
+    "mass": Option(2e-12, 2e-6, "kg", "mass"),
+    "length": Option(1e-5, 0.1, "m", "length"),
+    "friction_perpendicular": Option(0.0, 100.0, "kg/s", "friction of the straight body across it"),
+    "friction_parallel": Option(0.0, 100.0, "kg/s", "friction of the straight body along it"),
+    "stiffness": Option(0.0, 2e-7, "N m", "elasticity of a joint, kappa"),
+    "damping": Option(0.0, 3e-8, "N m s", "damping of a joint, c"),
+}
+"""Parameters that a row may change."""
+
+
 @dataclass(frozen=True)
 class WormParams:
     """Physical parameters of one worm; the defaults are the paper's worm on agar.
 
     Parameters
     ----------
-    n_rods : int
-        Rods of the chain, at least 3.
-    mass : float, kg
-    length : float, m
-    friction_perpendicular, friction_parallel : float, kg/s
-        Friction coefficients of the whole straight body across and along it; zero is allowed.
-    stiffness : float, N m
+    n_rods : int, 3 to 1000
+        Rods of the chain.
+    mass : float, 2e-12 to 2e-06 kg
+    length : float, 1e-05 to 0.1 m
+    friction_perpendicular, friction_parallel : float, 0 to 100 kg/s
+        Friction coefficients of the whole straight body across and along it.
+    stiffness : float, 0 to 2e-07 N m
         Elasticity of a joint, the paper's kappa.
-    damping : float, N m s
+    damping : float, 0 to 3e-08 N m s
         Damping of a joint, the paper's c.
+
+    Raises
+    ------
+    ValueError
+        For a value out of these ranges, some orders of magnitude around the paper's.
     """
 
     n_rods: int = 25
@@ -66,11 +82,9 @@ class WormParams:
     damping: float = 1.75e-10 / 5.6
 
     def __post_init__(self) -> None:
-        whole("n_rods", self.n_rods, 3)
-        for field in fields(self)[1:]:
-            value = getattr(self, field.name)
-            check_parameter(field.name, value)
-            number(field.name, value)
+        whole("n_rods", self.n_rods, 3, 1000)
+        for name, option in PHYSICAL.items():
+            option.check(name, number(name, getattr(self, name)))
 
     @classmethod
     def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None) -> WormParams:
@@ -78,14 +92,14 @@ class WormParams:
 
         Parameters
         ----------
-        sigma : float
+        sigma : float, 0 to 1
             Medium index: 0 water, 1 agar.
-        scale : float
+        scale : float, 0 to 100
             Factor on the friction coefficients; the paper's turns use agar with 0.01.
         n_rods : int, optional
             Rods of the chain; the paper's 25.
         """
-        sigma, scale = number("sigma", sigma), number("scale", scale, least=0)
+        sigma, scale = number("sigma", sigma, least=0, most=1), number("scale", scale, least=0, most=100)
         t = table()
         perpendicular, parallel = friction(sigma)
         return cls(
@@ -97,20 +111,3 @@ class WormParams:
             stiffness=t["stiffness"],
             damping=t["stiffness"] / t["relaxation"],
         )
-
-
-PHYSICAL = {
-    "mass": Option(0.0, np.inf, "kg", "mass"),
-    "length": Option(0.0, np.inf, "m", "length"),
-    "friction_perpendicular": Option(0.0, np.inf, "kg/s", "friction of the straight body across it"),
-    "friction_parallel": Option(0.0, np.inf, "kg/s", "friction of the straight body along it"),
-    "stiffness": Option(0.0, np.inf, "N m", "elasticity of a joint, kappa"),
-    "damping": Option(0.0, np.inf, "N m s", "damping of a joint, c"),
-}
-"""Parameters that a row may change."""
-
-
-def check_parameter(name: str, value: ArrayLike) -> None:
-    """Raise ValueError unless ``value`` (a number or one per row) is possible for parameter ``name``."""
-    positive = name in ("mass", "length")
-    numbers(name, value, above=0 if positive else None, least=None if positive else 0)

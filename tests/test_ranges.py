@@ -1,0 +1,196 @@
+"""Ranges of parameters, options and arguments: within them all is finite, beyond them an error says what is allowed."""
+
+import inspect
+import re
+
+import gymnasium
+import numpy as np
+import pytest
+from ids import FIRST, IDS
+
+from gymnosoma.envs.core.lanes import LARGEST, scatter
+from gymnosoma.envs.core.spec import Option
+from gymnosoma.envs.lamprey import LampreyParams
+from gymnosoma.envs.lamprey import params as lamprey
+from gymnosoma.envs.whisker_chain import WhiskerParams
+from gymnosoma.envs.whisker_chain import params as whisker_chain
+from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
+from gymnosoma.envs.whisker_rod import params as whisker_rod
+from gymnosoma.envs.worm import WormParams
+from gymnosoma.envs.worm import params as worm
+
+
+def ranges(env):
+    """Options of a reset: names and what is allowed."""
+    task = env.unwrapped.task
+    return {**task.animal.parameters, **task.options}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (WormParams, worm.PHYSICAL),
+        (LampreyParams, lamprey.PHYSICAL | lamprey.LINKS),
+        (WhiskerParams, whisker_chain.PHYSICAL | whisker_chain.SHAPE),
+        (WhiskerRodParams, whisker_rod.PHYSICAL),
+    ],
+)
+def test_docstrings_state_the_ranges(kind, options):
+    stated = re.findall(r"^([a-z_, ]+) : .*, (-?[\d.e+-]+) to (\S+)(?: .*)?$", inspect.getdoc(kind), re.MULTILINE)
+    found = {name: (float(low), float(high)) for names, low, high in stated for name in names.split(", ")}
+    own = {name: (option.low, option.high) for name, option in options.items() if name in kind.__dataclass_fields__}
+    assert found == own | {name: found[name] for name in found.keys() - own.keys()}
+    assert own.keys() >= {"length", "mass"} & set(kind.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, np.inf), (1.0, 0.0), (np.nan, 1.0)])
+def test_an_option_has_a_range(bounds):
+    with pytest.raises(ValueError, match="low and high must be finite and in order"):
+        Option(*bounds, "m", "length")
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_values_beyond_the_range_are_refused_everywhere(env_id):
+    env = gymnasium.make(env_id)
+    env.reset(seed=0)
+    parameters = env.unwrapped.task.animal.parameters
+    for name, option in ranges(env).items():
+        allowed = re.escape(f"{name} must be within [{option.low:g}, {option.high:g}]") + ".*, got .*"
+        for bad in (option.high + max(1e-3 * abs(option.high), 1e-9), option.low - 1e-3 * max(option.high, 1.0), 1e300):
+            value = np.full(option.shape, bad)
+            with pytest.raises(ValueError, match=f"options: {allowed}"):
+                env.reset(options={name: value})
+            if not option.shape:
+                with pytest.raises(ValueError, match=f"randomize: {allowed}"):
+                    gymnasium.make(env_id, randomize={name: (bad, bad)})
+            if name in parameters:
+                low, high = parameters[name].low, parameters[name].high
+                if not low <= bad <= high:
+                    with pytest.raises(ValueError, match=f"start: {name} must be within"):
+                        env.unwrapped.task.animal.reset(env.unwrapped.simulation.rows, np.arange(1), {name: bad})
+        for bad in ("1", b"1", True, None, [option.low, "x"], [[option.low], [option.low] * 2]):
+            with pytest.raises(ValueError, match=f"options: {name} must be"):
+                env.reset(options={name: bad})
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_corners_of_the_ranges_stay_finite(env_id):
+    """Each parameter and option at either end, and random corners of all: rewards, observations, infos are finite."""
+    rng, known = np.random.default_rng(0), {}
+    env = gymnasium.make(env_id)
+    nominal = {name: env.unwrapped.task.animal.rows(1)[name][0] for name in env.unwrapped.task.animal.parameters}
+    for name, option in ranges(env).items():
+        if not option.shape and not name.startswith("friction_p"):
+            known[name] = (option.low, option.high)
+    ends = [{name: bound} for name, bounds in known.items() for bound in bounds]
+    corners = [{name: rng.choice(bounds) for name, bounds in known.items() if rng.random() < 0.5} for _ in range(12)]
+    done = 0
+    for options in [*ends, *corners]:
+        try:
+            observation, _ = env.reset(seed=0, options=options)
+        except ValueError as error:  # no such body can be: told by name
+            assert re.match(r"(start|options): \w+ must", str(error)), error
+            continue
+        assert np.isfinite(observation).all()
+        for _ in range(6):
+            observation, reward, ended, _, info = env.step(rng.choice([-1.0, 1.0], env.action_space.shape))
+            assert np.isfinite(observation).all() and np.isfinite(reward), (options, reward)
+            numbers = {name: value for name, value in info.items() if name != "failure"}
+            assert all(np.isfinite(value).all() for value in numbers.values()), (options, numbers)
+            done += 1
+            if ended:
+                break
+    assert done > 0 and nominal.keys() <= ranges(env).keys()
+
+
+@pytest.mark.parametrize("env_id", FIRST)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dt": 1e-9}, r"dt must be within \[.*\] s, got 1e-09|control_rate and dt must give at most"),
+        ({"dt": 1e9}, r"dt must be .* got 1e\+09|dt must be .* 1000000000"),
+        ({"control_rate": 1e-9}, r"control_rate must be within \[.*\] Hz, got 1e-09"),
+        ({"control_rate": 1e9}, r"control_rate must be within \[.*\] Hz, got 1000000000.0"),
+        ({"threads": 1000}, "threads must be an integer from 1 to 256, got 1000"),
+        ({"history": 10**6}, "history must be an integer from 1 to 1000, got 1000000"),
+        ({"num_envs": 10**9}, "num_envs must be an integer from 1 to 1000000, got 1000000000"),
+    ],
+)
+def test_arguments_that_would_never_return_are_refused(env_id, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        gymnasium.make_vec(env_id, **{"num_envs": 2} | arguments)
+
+
+@pytest.mark.parametrize("env_id", FIRST)
+@pytest.mark.parametrize("seed", [np.array(5), np.array([5, 6]), [5, np.int64(6)], (5, 6), np.int64(5), 5])
+def test_seeds_may_be_numpys(env_id, seed):
+    envs = gymnasium.make_vec(env_id, num_envs=2)
+    assert np.array_equal(envs.reset(seed=seed)[0], envs.reset(seed=[5, 6])[0])
+    assert envs.np_random_seed == (5, 6)
+
+
+@pytest.mark.parametrize("seed", [-1, True, 1.5, "12", b"12", [1], [1, 2.0], [1, True], np.array([1.0, 2.0]), {1, 2}])
+def test_what_is_no_seed_is_refused(seed):
+    envs = gymnasium.make_vec(FIRST[0], num_envs=2)
+    with pytest.raises(ValueError, match="seed must be an int of at least 0, or 2 of them, got"):
+        envs.reset(seed=seed)
+
+
+@pytest.mark.parametrize("env_id", FIRST)
+def test_a_wrong_snapshot_is_refused_by_name_before_anything_changes(env_id):
+    env, envs = gymnasium.make(env_id).unwrapped, gymnasium.make_vec(env_id, num_envs=2)
+    for each in (env, envs):
+        each.reset(seed=0)
+        each.step(each.action_space.sample())
+        saved = each.save()
+        name = next(iter(each.task.animal.parameters))
+        nan, far = saved["rows"].copy(), saved["rows"].copy()
+        nan["time"] = np.nan
+        far[name] = 1e300
+        own = {"ended": (None, 1, "no")} if each is env else {"elapsed": (None, np.zeros(3), 1.0), "done": (None, [0])}
+        if each is envs:
+            own["elapsed"] = (*own["elapsed"], np.full(2, np.nan))
+        states = saved["generators"]
+        wrong = {
+            "rows: time": {"rows": nan},
+            f"rows: {name}": {"rows": far},
+            "frames": {"frames": saved["frames"] * np.nan},
+            **{
+                f"generators{i}": {"generators": bad} for i, bad in enumerate((None, 5, states * 3, [{}] * len(states)))
+            },
+            **{f"{key}{i}": {key: bad} for key, values in own.items() for i, bad in enumerate(values)},
+        }
+        each.step(each.action_space.sample())
+        before = each.save()
+        for label, change in wrong.items():
+            with pytest.raises(ValueError, match=f"snapshot: {label.rstrip('0123456789')}"):
+                each.restore(saved | change)
+            for key in saved.keys() & {"rows", "memory", "frames"}:
+                assert np.array_equal(each.save()[key], before[key])
+            assert each.save()["generators"] == before["generators"]
+        for key in saved.keys() - {"rows", "memory", "frames", "task"}:
+            with pytest.raises(ValueError, match=f"snapshot: {key}"):
+                each.restore({name: value for name, value in saved.items() if name != key})
+        each.restore(saved)
+
+
+@pytest.mark.parametrize("width", [1, 16])
+@pytest.mark.parametrize(("value", "status"), [(0.5 * LARGEST, 0.0), (LARGEST, 2.0), (np.inf, 2.0), (np.nan, 2.0)])
+def test_a_state_beyond_bounds_is_not_kept(width, value, status):
+    """Squares of what is kept are finite."""
+    rows = np.ones((width, 3))
+    rows[:, 0] = 0.0
+    block = rows.T.copy()
+    block[2] = [*block[2][:-1], -value]
+    scatter(block, rows, np.arange(width), 0, 0, 2.0)
+    assert rows[-1, 0] == status and rows[-1, 2] == (-value if status == 0.0 else 1.0)
+    assert (rows[:-1, 0] == 0.0).all()
+
+
+@pytest.mark.parametrize("start", [{"length": 1.0}, {"base_angle": 1e9}, {"curvature_base": -1e3, "length": 1.0}])
+def test_the_search_for_the_whiskers_equilibrium_ends(start):
+    animal = WhiskerRod()
+    try:
+        animal.reset(animal.rows(1), np.arange(1), start)
+    except ValueError as error:
+        assert "plate_distance must be so large" in str(error)
