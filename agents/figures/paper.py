@@ -1,7 +1,7 @@
 """What a paper's figure is: a function that draws it from simulations, with its numbers and the paper's beside it.
 
-Each module of this folder offers ``PAPER``. Drawn, a figure is a picture ``FOLDER/worm/figure_5.png``, the numbers in it as
-``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``, from which `page` makes ``docs/papers.md``.
+Each module of this folder offers ``PAPER``. Drawn, a figure is a picture ``FOLDER/worm/figure_5.png``, the numbers in it
+as ``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of the latter.
 """
 
 from __future__ import annotations
@@ -182,20 +182,23 @@ def update(path: Path, animal: str, figure: str, comparisons: Sequence[Compariso
 def read(path: Path) -> list[tuple[str, str, Comparison]]:
     """Read a file of comparisons: animal, figure, comparison."""
     with path.open(newline="") as file:
-        return [
-            (
-                row["animal"],
-                row["figure"],
-                Comparison(
-                    row["what"],
-                    row["unit"],
-                    row["paper"],
-                    *(float(row[name]) for name in ("low", "high", "ours")),
-                    note=row["note"],
-                ),
-            )
-            for row in csv.DictReader(file)
-        ]
+        rows = list(csv.DictReader(file))
+    return [
+        (
+            row["animal"],
+            row["figure"],
+            Comparison(
+                row["what"],
+                row["unit"],
+                row["paper"],
+                float(row["low"]),
+                float(row["high"]),
+                float(row["ours"]),
+                row["note"],
+            ),
+        )
+        for row in rows
+    ]
 
 
 def page(rows: Sequence[tuple[str, str, Comparison]]) -> str:
@@ -204,8 +207,8 @@ def page(rows: Sequence[tuple[str, str, Comparison]]) -> str:
         "# The papers against us",
         "",
         "Every figure and table that the papers' models give, drawn by `python train.py figures` from simulations run "
-        "there and then. This page is made from the numbers of such a run (`--page`), `docs/papers.csv`. *Agrees* means "
-        "within what the print allows: half a unit of its last digit, 10% where it says *about*, the sign where it "
+        "there and then. This page is made from the numbers of such a run (`--page`), `docs/papers.csv`. *Agrees* "
+        "means within what the print allows: half a unit of its last digit, 10% where it says *about*, the sign where it "
         "names a direction.",
     ]
     for animal in PAPERS:
