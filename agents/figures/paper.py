@@ -1,7 +1,7 @@
 """What a paper's figure is: a function that draws it from simulations, with its numbers and the paper's beside it.
 
-Each module of this folder offers ``PAPER``. Drawn, a figure is a picture ``FOLDER/worm/figure_5.png``, the numbers in it
-as ``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of the latter.
+Each module of this folder offers ``PAPER``. Drawn, a figure is a picture ``FOLDER/worm/figure_5.png``, the numbers in
+it as ``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of the latter.
 """
 
 from __future__ import annotations
@@ -208,8 +208,8 @@ def page(rows: Sequence[tuple[str, str, Comparison]]) -> str:
         "",
         "Every figure and table that the papers' models give, drawn by `python train.py figures` from simulations run "
         "there and then. This page is made from the numbers of such a run (`--page`), `docs/papers.csv`. *Agrees* "
-        "means within what the print allows: half a unit of its last digit, 10% where it says *about*, the sign where it "
-        "names a direction.",
+        "means within what the print allows: half a unit of its last digit, 10% where it says *about*, the sign where "
+        "it names a direction.",
     ]
     for animal in PAPERS:
         paper = load(animal)
