@@ -1,7 +1,7 @@
 """What a paper's figure is: a function that draws it from simulations, with its numbers and the paper's beside it.
 
 Each module of this folder offers ``PAPER``. Drawn, a figure is a picture ``FOLDER/worm/figure_5.png``, the numbers in
-it as ``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of the latter.
+it as ``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of these.
 """
 
 from __future__ import annotations
