@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,6 @@ def ensemble(
     signals: Sequence[str] = ("base_angle", "base_wrench"),
     hold: float | None = None,
     since: float = 0.0,
-    progress: Callable[[range], Iterable[int]] = iter,
 ) -> dict[str, Array]:
     """Simulate many vibrissae side by side; `simulate` does one.
 
@@ -55,8 +54,6 @@ def ensemble(
         Time for which a drive is held; one time step by default.
     since : float, s
         From when on it is recorded.
-    progress : callable, optional
-        Shows how far it is: takes the holds to go over, and gives them back one by one.
 
     Returns
     -------
@@ -78,7 +75,7 @@ def ensemble(
     first = round(since / hold)
     if first == 0:
         keep()
-    for k in progress(range(1, round(duration / (stride * hold)) * stride + 1)):
+    for k in range(1, round(duration / (stride * hold)) * stride + 1):
         command = np.ascontiguousarray(np.broadcast_to(np.asarray(drive((k - 0.5) * hold), float), (count, 3)))
         whisker.advance(rows, ids, command, steps)
         if k >= first and k % stride == 0:
@@ -130,6 +127,30 @@ def whisk(
     return ensemble(whisker, drive, len(place), duration, every, start, signals, since=since)
 
 
+def shake(frequency: ArrayLike, acceleration: float = 1.0, dt: float = 1e-4) -> Array:
+    """Magnification of the base's motion across the whisker at its tip, simulated (Fig. 6).
+
+    Parameters
+    ----------
+    frequency : (B,) array, Hz
+        Multiples of 5 Hz.
+    acceleration : float, m/s^2
+        Amplitude, the same at all frequencies.
+    dt : float, s
+
+    Returns
+    -------
+    magnification : (B,) float
+    """
+    omega = 2 * np.pi * np.asarray(frequency, float)
+    reach = acceleration / omega**2
+    whisker = Whisker(dt=dt)
+    drive, start = follow(dt, lambda t: 0.0, y=lambda t: reach * (1.0 - np.cos(omega * t)))
+    run = ensemble(whisker, drive, len(omega), 0.6, 5 * dt, start, ("node",), since=0.4 + 5 * dt)
+    wave = np.exp(-1j * omega * run["time"])
+    return np.abs(np.mean(run["node"][:, :, -1, 1] * wave, 0)) / (0.5 * reach)
+
+
 @dataclass(frozen=True)
 class Taps:
     """Half-sine pushes against a peg, of B vibrissae (Figs. 9 and 10).
@@ -153,7 +174,7 @@ class Taps:
     peak_moment: Array
 
 
-def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 1e-4) -> Taps:
+def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5) -> Taps:
     """Turn the base from -14 to 6 degrees by a half-sine, and hold it for `HOLD`.
 
     Parameters
@@ -231,7 +252,7 @@ def slow_deflection(
 
 @dataclass(frozen=True)
 class Bounce:
-    """What follows a collision of the whisker whose base has been stopped (Fig. 8).
+    """What follows a collision of a whisker whose base has been stopped (Fig. 8).
 
     Parameters
     ----------
@@ -265,7 +286,7 @@ def bounce(
     duration: float,
     rate: float = np.deg2rad(705.0),
     dt: float = INSTANT,
-    every: float | None = None,
+    stopped: bool = True,
 ) -> Bounce:
     """Let the turning whisker meet a peg, its base stopped at that instant.
 
@@ -282,19 +303,20 @@ def bounce(
         After the collision.
     rate : float, rad/s
         Of the base before.
-    dt, every : float, s
-        Time step, and how often it is recorded.
+    dt : float, s
+    stopped : bool
+        Whether the base stops; else it turns on.
     """
     whisker = Whisker(WhiskerParams(restitution=restitution), dt=dt, scheme="events")
     start = {"base_angle": -1e-9, "base_rate": rate, **_peg(np.array([place]), whisker.params.length)}
     rows = whisker.rows(1)
     whisker.reset(rows, np.zeros(1, np.int64), start)
-    rows["base_rate"] = 0.0
+    rows["base_rate"] = 0.0 if stopped else rate
     speed, lost = whisker.impact(rows)
     before = whisker.energy(rows)[0]
     del start["base_rate"]
     start |= {"link_rate": whisker.speeds(rows)}
-    run = ensemble(whisker, lambda t: np.zeros(3), 1, duration, every, start, ("energy", "gap"))
+    run = ensemble(whisker, lambda t: np.zeros(3), 1, duration, None, start, ("energy", "gap"))
     gap = run["gap"][1:, 0, 0]
     down = np.flatnonzero((gap[1:-1] < gap[:-2]) & (gap[1:-1] <= gap[2:]))  # it is back at the peg
     height = gap[: down[0] + 1].max() if down.size else gap.max()
@@ -311,7 +333,7 @@ class EnergyCycle:
         From the rearmost angle, one cycle.
     base_angle : (N, B) float, rad
     moment, quasi_static_moment : (N, B) float, N m
-        NaN at rest for pushes after which no equilibrium is left at the peg.
+        NaN for a push that no equilibrium at the peg holds.
     energy, quasi_static_energy : (N, B) float, J
     contact : (N, B) bool
         Whether the whisker touches the peg.
@@ -353,13 +375,14 @@ def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float =
     energy = whisker.energy(rows, rate.reshape(angle.size, -1)).reshape(angle.shape)
     still_moment, still_energy = np.zeros((2, *angle.shape))
     for where in np.unique(place):
-        for ahead in np.unique(push[place == where]):
-            row = (place == where) & (push == ahead)
-            angles = np.linspace(0.0, ahead, int(np.ceil(ahead / STRIDE)) + 1)
-            still = quasi_static(angles, [where * whisker.params.length, 0.0])
-            off = still.contact_force[-1] == 0.0  # where it slips off, there is no one equilibrium for an angle
-            still_moment[:, row] = np.nan if off else np.interp(angle[:, row], angles, still.base_wrench[:, 0])
-            still_energy[:, row] = np.nan if off else np.interp(angle[:, row], angles, still.energy)
+        here = place == where
+        angles = np.linspace(0.0, push[here].max(), int(np.ceil(push[here].max() / STRIDE)) + 1)
+        still = quasi_static(angles, [where * whisker.params.length, 0.0])
+        still_moment[:, here] = np.interp(angle[:, here], angles, still.base_wrench[:, 0])
+        still_energy[:, here] = np.interp(angle[:, here], angles, still.energy)
+        # Where it slips off there is no one equilibrium for an angle.
+        off = here & (np.interp(push, angles, still.contact_force) == 0.0)
+        still_moment[:, off] = still_energy[:, off] = np.nan
     return EnergyCycle(
         run["time"][:, 0] - (cycles - 1) * period,
         angle,

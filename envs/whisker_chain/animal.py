@@ -380,9 +380,7 @@ def follow(
 
     def slope(t: float) -> NDArray[np.float64]:
         d = 0.1 * hold
-        return np.stack(
-            np.broadcast_arrays(*[(np.asarray(part(t + d)) - part(t - d)) / (2 * d) for part in parts]), -1
-        )
+        return np.stack(np.broadcast_arrays(*[(np.asarray(part(t + d)) - part(t - d)) / (2 * d) for part in parts]), -1)
 
     def drive(t: float) -> NDArray[np.float64]:
         return (slope(t + 0.5 * hold) - slope(t - 0.5 * hold)) / hold
