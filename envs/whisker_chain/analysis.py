@@ -83,10 +83,10 @@ def ensemble(
     return {name: np.array(values) for name, values in record.items()}
 
 
-def _peg(place: Array, length: float) -> dict[str, Array]:
+def _peg(place: Array, length: ArrayLike) -> dict[str, Array]:
     """Start value of one peg for each row at a share (B,) of the length, on the x axis; far away where it is inf."""
     peg = np.zeros((len(place), 1, 2))
-    peg[:, 0, 0] = np.where(np.isfinite(place), place * length, FAR)
+    peg[:, 0, 0] = np.where(np.isfinite(place), place * np.asarray(length), FAR)
     return {"peg": peg}
 
 
@@ -98,6 +98,7 @@ def whisk(
     every: float | None = None,
     since: float = 0.0,
     signals: Sequence[str] = ("base_angle", "base_wrench"),
+    length: ArrayLike | None = None,
 ) -> dict[str, Array]:
     """Whisk at 8 Hz through 20 degrees, in air or against a peg (Figs. 7, 11 and 12).
 
@@ -112,6 +113,8 @@ def whisk(
     dt : float, s
     every, since, signals
         As of `ensemble`.
+    length : float or (B,) array, m, optional
+        Of the whisker.
 
     Returns
     -------
@@ -123,7 +126,8 @@ def whisk(
     half, omega = 0.5 * t["whisk_amplitude"], 2 * np.pi * t["whisk_frequency"]
     whisker = Whisker(dt=dt)
     drive, start = follow(dt, lambda t: ahead - half - half * np.cos(omega * t))
-    start |= _peg(place, whisker.params.length)
+    length = whisker.params.length if length is None else length
+    start |= _peg(place, length) | {"length": length}
     return ensemble(whisker, drive, len(place), duration, every, start, signals, since=since)
 
 
@@ -308,7 +312,11 @@ def bounce(
         Whether the base stops; else it turns on.
     """
     whisker = Whisker(WhiskerParams(restitution=restitution), dt=dt, scheme="events")
-    start = {"base_angle": -1e-9, "base_rate": rate, **_peg(np.array([place]), whisker.params.length)}
+    start: dict[str, ArrayLike] = {
+        "base_angle": -1e-9,
+        "base_rate": rate,
+        **_peg(np.array([place]), whisker.params.length),
+    }
     rows = whisker.rows(1)
     whisker.reset(rows, np.zeros(1, np.int64), start)
     rows["base_rate"] = 0.0 if stopped else rate
