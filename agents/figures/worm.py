@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +33,7 @@ from gymnosoma.envs.worm.analysis import (
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram, load_kymogram
 from gymnosoma.envs.worm.params import table
 
-from ..evaluation.progress import progress_bar
-from ..files import result
+from .paper import Paper, PaperFigure
 
 Array = NDArray[np.float64]
 
@@ -388,42 +386,14 @@ def _figure_5() -> Figure:
     return figure
 
 
-FIGURES: dict[int, Callable[[], Figure]] = {2: _figure_2, 3: _figure_3, 4: _figure_4, 5: _figure_5}
-
-
-def figures(
-    folder: str | Path = "figures",
-    which: Sequence[int] = tuple(FIGURES),
-    progress: Callable[[Sequence[int]], Iterable[int]] = progress_bar,
-) -> list[Path]:
-    """Draw figures of Chung, Chang & Kim (2024) from our simulation.
-
-    Parameters
-    ----------
-    folder : path
-        Where ``worm_figure_2.png`` and so on are written; made if it does not exist.
-    which : sequence of int
-        Numbers of figures, out of 2, 3, 4 and 5.
-    progress : function
-        Wraps the sequence of numbers and yields them, like ``tqdm``.
-
-    Returns
-    -------
-    list of Path
-
-    Raises
-    ------
-    ValueError
-        For a number that is not among them.
-    """
-    unknown = [number for number in which if number not in FIGURES]
-    if unknown:
-        raise ValueError(f"which must name figures out of {', '.join(map(str, FIGURES))}, got {unknown[0]!r}")
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for number in progress(which):
-        paths.append(folder / f"worm_figure_{number}.png")
-        with result("folder", paths[-1]) as file:
-            FIGURES[number]().savefig(file, dpi=130)
-    return paths
+PAPER = Paper(
+    "worm",
+    "Chung, Chang & Kim (2024), ElegansBot, eLife 12:RP92562",
+    (
+        PaperFigure("figure_2", "Crawling and swimming with the paper's sine", lambda sheet: _figure_2()),
+        PaperFigure("figure_3", "The two recorded turns, and the forces on the ground", lambda sheet: _figure_3()),
+        PaperFigure("figure_4", "Friction, power and behaviour of the turns", lambda sheet: _figure_4()),
+        PaperFigure("figure_5", "The best waves from water to agar", lambda sheet: _figure_5()),
+    ),
+    {},
+)
