@@ -75,8 +75,8 @@ def _source_digest(path: str) -> bytes | None:
 class _Cache(NullCache):
     """Machine code of a kernel on disk: a file for each signature, with a checksum.
 
-    numba's own cache raises where a file is damaged or cannot be written, runs machine code in which a bit has changed,
-    and has an index of its files, which processes that save at the same time mix up.
+    numba's own cache raises where a file is damaged or cannot be written, crashes where a bit of machine code has
+    changed, and has an index of its files, which processes that save at the same time mix up.
     """
 
     _index_key: Any = FunctionCache._index_key
@@ -111,7 +111,7 @@ class _Cache(NullCache):
             _tell_once(problem, f"{path.name}: {error}")
             return None
 
-    def save_overload(self, sig: Any, data: CompileResult) -> None:
+    def save_overload(self, sig: Any, data: Any) -> None:
         """Save machine code, where that is possible."""
         if self._source is None or data.library.has_dynamic_globals:  # addresses that hold in this process only
             return
