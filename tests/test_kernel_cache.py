@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -244,6 +245,18 @@ def test_a_folder_that_cannot_be_made_or_vanishes(folder):
     (told,), _ = run()
     assert f"cannot be saved in {folder}" in told
     assert list(folder.glob("*.tmp")) == []
+
+
+def test_without_a_home(monkeypatch):
+    """Machine code is not looked for in a folder ``~`` of the present one."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(jit, "AppDirs", lambda *_, **__: SimpleNamespace(user_cache_dir="~/.cache/gymnosoma"))
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    folder = jit._cache_folder()
+    assert Path(os.devnull).absolute() in folder.parents
+    monkeypatch.setattr(jit, "_FOLDER", folder)
+    (told,), compiled = run()
+    assert f"cannot be saved in {folder}" in told and compiled
 
 
 def test_what_killed_processes_have_left_is_removed(folder):

@@ -50,7 +50,9 @@ def _cache_folder() -> Path:
         source = path.read_bytes()
         if b"kernel" in source:
             digest.update(path.name.encode() + source)
-    root = os.environ.get("NUMBA_CACHE_DIR") or AppDirs("gymnosoma", appauthor=False).user_cache_dir
+    root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or AppDirs("gymnosoma", appauthor=False).user_cache_dir)
+    if root.startswith("~"):  # nobody knows of a home, and code is not loaded from the folder one happens to be in
+        root = os.devnull
     return Path(root).absolute() / digest.hexdigest()[:16]
 
 
