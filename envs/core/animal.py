@@ -39,7 +39,7 @@ class Animal(ABC):
     failures: Mapping[float, str]
     """Why an animal broke down, by ``status``."""
     signals: Mapping[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
-    """What can be read of rows (B,), each (B, ...) in SI."""
+    """What can be read of rows (B,), each (B, ...) in SI; views of the rows where they hold it, see `signal`."""
     solvers: tuple[str, ...] = ("scheme",)
     """Names of the attributes that tell how it is solved."""
 
@@ -79,7 +79,7 @@ class Animal(ABC):
         """Advance rows with the drive held."""
 
     def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """Signal ``name`` of all rows, (B, ...) in SI.
+        """Signal ``name`` of all rows, (B, ...) in SI, as a copy.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Animal(ABC):
         """
         if name not in self.signals:
             raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
-        return self.signals[name](rows)
+        return np.array(self.signals[name](rows))
 
 
 def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], threads: int) -> Animal:
@@ -103,13 +103,13 @@ def time_step(dt: float | None, default: float) -> float:
 
 
 class Signals(Mapping[str, NDArray[np.float64]]):
-    """Signals of an animal's rows, computed when asked for."""
+    """Signals of an animal's rows, computed when asked for: copies, which a controller may keep."""
 
     def __init__(self, animal: Animal, rows: NDArray[Any]) -> None:
         self._animal, self._rows = animal, rows
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        return self._animal.signals[name](self._rows)
+        return np.array(self._animal.signals[name](self._rows))
 
     def __iter__(self):
         return iter(self._animal.signals)

@@ -398,8 +398,9 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         self._over, terminated, truncated = simulation.close_step(ending, self._elapsed, self._limit)
         if not self._over:
             return observations, rewards, terminated, truncated, self._info(self._everyone)
-        self._done = over = terminated | truncated
+        over = terminated | truncated
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            self._done = over
             return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
 
         ids = np.flatnonzero(over)

@@ -8,17 +8,23 @@ things are settled here and nowhere else:
   between systems).
 * Compiled code is cached under a folder named after the sources of *all* kernels. numba by itself
   notices a change only in the file that holds the function, so a kernel that calls an edited helper
-  of another file would go on running old machine code.
+  of another file would go on running old machine code. Whatever happens to the folder, programs run:
+  what cannot be read is compiled, what cannot be saved is compiled by every process.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
 import os
-import tempfile
+import pickle
+import sys
+import time
 import types
+import uuid
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,30 +32,108 @@ from typing import Any
 import numba
 import numpy as np
 from numba import prange
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 __all__ = ["asinh", "callback", "exp", "kernel", "log", "prange", "serial_and_threaded", "sincos", "sincos_small"]
 
+DIGEST = hashlib.sha256().digest_size
 
-def _cache_folder() -> str | None:
-    """Folder for compiled kernels, or None where nothing can be written."""
+
+def _cache_folder() -> Path:
+    """Folder for compiled kernels; it need not exist, nor be one that can be written."""
     envs = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
     for path in sorted([*envs.rglob("*.py"), *(envs.parent / "agents").rglob("*.py")]):
         source = path.read_bytes()
         if b"kernel" in source:
             digest.update(path.name.encode() + source)
-    root = os.environ.get("NUMBA_CACHE_DIR") or AppDirs("gymnosoma", appauthor=False).user_cache_dir
-    folder = Path(root) / digest.hexdigest()[:16]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return None
-    return str(folder)
+    root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or AppDirs("gymnosoma", appauthor=False).user_cache_dir)
+    if root.startswith("~"):  # nobody knows of a home, and code is not loaded from the folder one happens to be in
+        root = os.devnull
+    return Path(root).absolute() / digest.hexdigest()[:16]
 
 
 _FOLDER = _cache_folder()
+_told: set[str] = set()
+
+
+def _tell_once(problem: str, detail: str) -> None:
+    if problem not in _told:
+        _told.add(problem)
+        warnings.warn(f"{problem} ({detail})", RuntimeWarning, stacklevel=2)
+
+
+@functools.cache
+def _source_digest(path: str) -> bytes | None:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).digest()
+    except OSError:  # typed in, not read from a file
+        return None
+
+
+class _Cache(NullCache):
+    """Machine code of a kernel on disk: a file for each signature, with a checksum.
+
+    numba's own cache raises where a file is damaged or cannot be written, crashes where a bit of machine code has
+    changed, and has an index of its files, which processes that save at the same time mix up.
+    """
+
+    _index_key: Any = FunctionCache._index_key
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._py_func = function
+        self._source = _source_digest(function.__code__.co_filename)
+
+    def _file(self, key: Any) -> Path:
+        function = self._py_func
+        name = f"{function.__code__.co_filename} {function.__module__} {function.__qualname__} {key}"
+        return _FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """Machine code for a signature, None where it has to be compiled."""
+        target_context.refresh()
+        key = self._index_key(sig, target_context.codegen())
+        path = self._file(key)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        try:
+            if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+                raise ValueError("wrong checksum")
+            if content[DIGEST : 2 * DIGEST] != self._source:
+                return None
+            saved, code = pickle.loads(content[2 * DIGEST :])
+            return CompileResult._rebuild(target_context, *code) if saved == key else None
+        except Exception as error:  # whatever it is, the kernel can be compiled
+            problem = f"compiled kernels in {_FOLDER} are damaged; they are compiled and saved again"
+            _tell_once(problem, f"{path.name}: {error}")
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save machine code, where that is possible."""
+        if self._source is None or data.library.has_dynamic_globals:  # addresses that hold in this process only
+            return
+        key = self._index_key(sig, data.codegen)
+        path = self._file(key)
+        content = self._source + dumps((key, data._reduce()))
+        temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
+        try:
+            _FOLDER.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(hashlib.sha256(content).digest() + content)
+            os.replace(temporary, path)
+        except OSError as error:
+            if os.name != "nt" or not isinstance(error, PermissionError):  # there, while another process reads the file
+                problem = f"compiled kernels cannot be saved in {_FOLDER}; NUMBA_CACHE_DIR names another folder"
+                _tell_once(problem, str(error))
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+            for left in _FOLDER.glob("*.tmp"):  # by processes that were killed
+                if time.time() - left.stat().st_mtime > 3600.0:
+                    left.unlink()
 
 
 def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
@@ -67,12 +151,9 @@ setattr(numba.types.Record, "mangling_args", property(_record_symbol))  # noqa: 
 
 
 def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
-    config: Any = numba.config
-    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER or ""
-    try:
-        return numba.njit(error_model="numpy", cache=_FOLDER is not None, parallel=parallel)(function)
-    finally:
-        config.CACHE_DIR = before
+    dispatcher: Any = numba.njit(error_model="numpy", parallel=parallel)(function)
+    dispatcher._cache = _Cache(function)
+    return dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -246,6 +246,7 @@ class WhiskerRod(Animal):
             blocks, work = (aligned(1, dtype) for dtype in _single(n))
             out = np.empty((len(rows), 6, n))
             rods(numbers, blocks, blocks.view(np.float64).reshape(1, -1, 1), work, out)
+            out.flags.writeable = False  # it may be given again
             self._rods = key, out
         return self._rods[1]
 
