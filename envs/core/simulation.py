@@ -272,7 +272,7 @@ class Simulation:
     def _identity(self) -> str:
         """Task, action mode, solvers, time step and control rate: what a snapshot must agree in."""
         task, animal = self.task, self.task.animal
-        solvers = [getattr(animal, name) for name in animal.solvers if getattr(animal, name)]
+        solvers = [getattr(animal, name) for name in animal.solvers]
         parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
         return ", ".join([*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz"])
 
