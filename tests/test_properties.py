@@ -8,6 +8,7 @@ from functools import cache
 import gymnasium
 import numpy as np
 import pytest
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from ids import ALL, FIRST
@@ -88,6 +89,7 @@ def test_any_argument(env_id, tier):
     names = [*task_arguments(type(made(env_id).task)), *SHARED]
 
     def check(name, value, rows):
+        assume(name != "render_mode" or isinstance(value, str))  # where Gymnasium itself breaks
         arguments = {name: value} if rows is None else {"num_envs": rows, name: value}
         make = gymnasium.make if rows is None else gymnasium.make_vec
         try:

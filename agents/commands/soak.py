@@ -91,7 +91,7 @@ def show(tallies: Sequence[Tally]) -> None:
             f"{tally.steps:,}",
             f"{tally.episodes:,}",
             failed,
-            f"{1e3 * tally.slowest:.2f} ms",
+            "" if tally.slowest is None else f"{1e3 * tally.slowest:.2f} ms",
             "" if tally.memory is None else f"{tally.memory:+.1f} MiB",
             str(len(tally.violations)),
         )

@@ -60,8 +60,8 @@ class Tally:
         So far; steps are those of single animals, episodes those that ended by themselves.
     failures : Counter
         Episodes by the reason for which they failed.
-    slowest : float, s
-        Processor time of the slowest step, by row.
+    slowest : float, s, or None
+        Processor time of the slowest step, by row, in all rounds but the first, which may compile.
     memory : float, MiB, or None
         By which the most that the process held grew, in all rounds but the first.
     violations : list of str
@@ -75,7 +75,7 @@ class Tally:
     steps: int = 0
     episodes: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
+    slowest: float | None = None
     memory: float | None = None
     violations: list[str] = field(default_factory=list)
 
@@ -154,10 +154,8 @@ def play(tally: Tally, seed: int) -> None:
             this.play()
     except Exception as error:
         kind = "" if isinstance(error, Violation) else f"{type(error).__name__}: "
-        given = ", ".join(f"{name}={value!r}" for name, value in tally.arguments.items())
-        tally.violations.append(
-            f"{tally.env_id.split('/')[-1]}, {given}, round of seed {seed}, {this.where()}: {kind}{error}"
-        )
+        text = f"{tally.name}, round of seed {seed}, {this.where()}: {kind}{error}"
+        tally.violations.append(" ".join(text.split()))
     finally:
         faulthandler.cancel_dump_traceback_later()
 
@@ -302,8 +300,8 @@ class _Round:
     def _step(self, envs: Any, actions: NDArray[np.float64]) -> tuple[Any, NDArray[np.bool_]]:
         started = time.process_time()
         observations, rewards, terminated, truncated, infos = envs.step(actions)
-        if self.step:  # in the first, kernels may be compiled
-            self.tally.slowest = max(self.tally.slowest, (time.process_time() - started) / self.count)
+        if self.tally.rounds > 1:
+            self.tally.slowest = max(self.tally.slowest or 0.0, (time.process_time() - started) / self.count)
         self._check(observations, infos)
         for name, array, kind in (
             ("rewards", rewards, "f8"),
@@ -315,7 +313,9 @@ class _Round:
         self._finite("rewards", rewards)
         over = terminated | truncated
         if "final_obs" in infos:
-            self._check(np.stack(list(infos["final_obs"][over])), infos["final_info"])
+            last = observations.copy()
+            last[over] = np.stack(infos["final_obs"][over])
+            self._check(last, infos["final_info"])
         final = infos.get("final_info", infos)
         failed = final.get("_failure", np.zeros(self.count, np.bool_))
         for self.row in np.flatnonzero(failed):
@@ -380,8 +380,10 @@ class _Round:
     def _same(self, got: Any, expected: Any, what: str) -> None:
         pairs = zip(got, expected, strict=True) if isinstance(got, tuple) else [(got, expected)]
         for a, b in pairs:
-            if a.tobytes() != b.tobytes():
-                raise Violation(f"{what} gave {a}, was {b}")
+            differ = a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}")
+            if differ.any():
+                at = tuple(np.argwhere(differ)[0])
+                raise Violation(f"{what} gave {a[at]}, was {b[at]}")
 
 
 class _Actions:
