@@ -146,7 +146,7 @@ def _memory() -> float | None:
 def play(tally: Tally, seed: int) -> None:
     """Play one round of a case, all of which is drawn from the seed, and add it to the tally."""
     tally.rounds += 1
-    faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
     this = _Round(tally, seed)
     try:
         with warnings.catch_warnings():
@@ -166,9 +166,10 @@ class _Alone:
     num_envs = 1
 
     def __init__(self, env_id: str, **arguments: Any) -> None:
-        self.unwrapped: Any = gymnasium.make(env_id, disable_env_checker=True, **arguments).unwrapped
-        self.single_observation_space = self.unwrapped.observation_space
-        self.save, self.restore = self.unwrapped.save, self.unwrapped.restore
+        env: Any = gymnasium.make(env_id, disable_env_checker=True, **arguments).unwrapped
+        self.unwrapped = env
+        self.single_observation_space = env.observation_space
+        self.save, self.restore = env.save, env.restore
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         options = {name: value for name, value in (options or {}).items() if name != "reset_mask"}
@@ -258,9 +259,8 @@ class _Round:
         envs.close()
 
     def _make(self) -> Any:
-        if "num_envs" in self.arguments:
-            return gymnasium.make_vec(self.tally.env_id, **self.tally.arguments, **self.arguments)
-        return _Alone(self.tally.env_id, **self.tally.arguments, **self.arguments)
+        make: Any = gymnasium.make_vec if "num_envs" in self.arguments else _Alone
+        return make(self.tally.env_id, **self.tally.arguments, **self.arguments)
 
     # What is drawn.
 
@@ -318,7 +318,7 @@ class _Round:
             self._check(last, infos["final_info"])
         final = infos.get("final_info", infos)
         failed = final.get("_failure", np.zeros(self.count, np.bool_))
-        for self.row in np.flatnonzero(failed):
+        for self.row in np.flatnonzero(failed).tolist():
             reason = final["failure"][self.row]
             if not (isinstance(reason, str) and reason and terminated[self.row]):
                 raise Violation(f"failure is {reason!r}, terminated {terminated[self.row]}")
