@@ -1,10 +1,14 @@
 """Settings of the test run."""
 
 import os
+import tempfile
 
 # The reference solutions factor small matrices, on which BLAS threads only wait for each other.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# What it writes beside its examples, of which it keeps none.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(tempfile.gettempdir(), "gymnosoma-hypothesis"))
 
 import ids  # noqa: E402, F401 (registers the tasks of the fixtures)
 

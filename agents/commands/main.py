@@ -27,6 +27,7 @@ from .figures import figures
 from .list import list_
 from .play import play
 from .render import render
+from .soak import soak
 from .speed import speed
 from .train import train
 
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "benchmark": benchmark,
     "figures": figures,
     "speed": speed,
+    "soak": soak,
     "render": render,
     "play": play,
 }

@@ -40,8 +40,8 @@ class Animal(ABC):
     """Why an animal broke down, by ``status``."""
     signals: Mapping[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
     """What can be read of rows (B,), each (B, ...) in SI; views of the rows where they hold it, see `signal`."""
-    solvers: tuple[str, ...] = ("scheme",)
-    """Names of the attributes that tell how it is solved."""
+    solvers: Mapping[str, tuple[str, ...]]
+    """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
 
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
     _stepper: Any

@@ -164,15 +164,15 @@ class Simulation:
         try:
             array = np.asarray(actions)
             if array.dtype != np.float32:
-                array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
+                array = array.astype(np.float64, casting="same_kind")
         except (ValueError, TypeError):
-            raise ValueError(f"action must be an array of real numbers, got {actions!r}") from None
+            raise ValueError(f"action must be an array of real numbers, got {shown(actions)}") from None
         if array.shape != shape[alone:]:
             raise ValueError(f"action must have shape {shape[alone:]}, got {array.shape}")
         array = array.reshape(shape)
         clipped = np.empty(shape)
         if not clip_actions(array, clipped):
-            raise ValueError(f"action must be finite, got {array[~np.isfinite(array).all(1)][0]}")
+            raise ValueError(f"action must be finite, got {shown(array[~np.isfinite(array).all(1)][0])}")
         return clipped
 
     def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -272,7 +272,7 @@ class Simulation:
     def _identity(self) -> str:
         """Task, action mode, solvers, time step and control rate: what a snapshot must agree in."""
         task, animal = self.task, self.task.animal
-        solvers = [getattr(animal, name) for name in animal.solvers if getattr(animal, name)]
+        solvers = [getattr(animal, name) for name in animal.solvers]
         parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
         return ", ".join([*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz"])
 

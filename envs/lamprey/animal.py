@@ -91,6 +91,7 @@ class Lamprey(Animal):
     """
 
     parameters = PHYSICAL
+    solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         BENT: f"a joint was bent beyond {LARGEST_JOINT_ANGLE:g} rad",
         BROKEN: "the state is not finite",

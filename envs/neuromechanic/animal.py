@@ -101,7 +101,6 @@ class Neuromechanic(Animal):
         that does not divide a delay, or a number out of range.
     """
 
-    solvers = ("scheme", "contacts")
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
         BROKEN: "the state is not finite",
@@ -133,6 +132,10 @@ class Neuromechanic(Animal):
         self._made_of = (self.model, dt, scheme), {"contacts": contacts}
         self.dt, self.scheme = float(dt), scheme
         self.contacts = contacts if counts["contacts"] else None
+        self.solvers = {"scheme": tuple(_SCHEMES)}
+        if counts["contacts"]:
+            solvers = tuple(name for name in _CONTACTS if enumerable or name != "modes")
+            self.solvers = {"scheme": ("semi_implicit",), "contacts": solvers}
         has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
         has["damping"] = bool(self.model.arrays["damping"].any())
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}

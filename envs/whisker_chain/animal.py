@@ -75,6 +75,7 @@ class Whisker(Animal):
     """
 
     drive_size = 3
+    solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         UNSOLVED: "the equations of a step were not solved",
         BROKEN: "the state is not finite",

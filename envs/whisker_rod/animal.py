@@ -87,6 +87,7 @@ class WhiskerRod(Animal):
 
     parameters = PHYSICAL
     drive_size = 3
+    solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         FLIPPED: "the tip lies along the plate: it is no longer the tip alone that touches",
         BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",

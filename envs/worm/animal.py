@@ -70,6 +70,7 @@ class Worm(Animal):
     """
 
     parameters = PHYSICAL
+    solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
     def __init__(

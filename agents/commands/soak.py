@@ -1,0 +1,102 @@
+"""Command ``soak``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from ..evaluation.policies import all_ids, full_id
+from ..files import result
+
+if TYPE_CHECKING:
+    from ..evaluation.soak import Tally
+
+
+def soak(
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (),
+    /,
+    minutes: float | None = None,
+    steps: int = 1_000_000,
+    other_steps: int = 10_000,
+    seed: int = 0,
+    json_file: Path | None = None,
+) -> None:
+    """Ask the worst of environments: they must stay finite, within their spaces, and repeat themselves.
+
+    Actions are random, bang-bang, held, alternating; options and the bounds of `randomize` lie at the ends of their
+    ranges and within; with all action modes and solvers, many animals side by side and one alone, with snapshots
+    restored in between. What goes wrong is shown with the `--seed` that does it again at once, and the exit
+    code is 1. Ctrl-C ends it early, and keeps what is known.
+
+    Args:
+        ids: Environments; all by default.
+        minutes: Longest that it takes.
+        steps: Steps of each environment as it is by default.
+        other_steps: Steps with each other action mode and solver.
+        seed: Of the first round of each.
+        json_file: Also write the figures there.
+    """
+    from ..evaluation import soak as hostile
+    from ..evaluation.progress import progress_bar
+
+    if minutes is not None and not minutes > 0:
+        raise ValueError(f"minutes must be greater than 0, got {minutes!r}")
+    for name, value in (("steps", steps), ("other_steps", other_steps)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed!r}")
+    names = [full_id(name) for name in ids] or all_ids()
+    interrupted = False
+    with nullcontext() if json_file is None else result("json_file", json_file) as file:
+        tallies = [tally for name in names for tally in hostile.cases(name, steps, other_steps)]
+        total = sum(tally.goal for tally in tallies)
+        with progress_bar(total=total, unit="step", unit_scale=True, leave=False) as bar:
+
+            def watch(tally: Tally, made: int) -> None:
+                bar.set_postfix_str(f"{tally.name}, seed {seed + tally.rounds}", refresh=sys.stderr.isatty())
+                bar.update(made)
+
+            try:
+                hostile.soak(tallies, 60.0 * (minutes or float("inf")), seed, watch)
+            except KeyboardInterrupt:
+                interrupted = True
+        show(tallies)
+        if file is not None:
+            file.write_text(json.dumps([tally.figures() for tally in tallies], indent=1) + "\n")
+    if interrupted:
+        sys.exit(130)
+    if any(tally.violations for tally in tallies):
+        sys.exit(1)
+
+
+def show(tallies: Sequence[Tally]) -> None:
+    """Print what became of all, and what went wrong."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{sum(tally.steps for tally in tallies):,} steps")
+    for column in ("id, actions, solver", "steps", "episodes", "failed", "slowest step", "memory", "wrong"):
+        table.add_column(column, justify="left" if column in ("id, actions, solver", "failed") else "right")
+    for tally in tallies:
+        failed = "\n".join(f"{count}: {reason}" for reason, count in tally.failures.most_common()) or "none"
+        table.add_row(
+            tally.name.replace(" ", "\n", 1),
+            f"{tally.steps:,}",
+            f"{tally.episodes:,}",
+            failed,
+            "" if tally.slowest is None else f"{1e3 * tally.slowest:.2f} ms",
+            "" if tally.memory is None else f"{tally.memory:+.1f} MiB",
+            str(len(tally.violations)),
+        )
+    console = Console(width=130)
+    console.print(table)
+    for tally in tallies:
+        for violation in tally.violations:
+            console.print(violation, style="red", markup=False, highlight=False, soft_wrap=True)

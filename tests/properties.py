@@ -1,0 +1,35 @@
+"""What must hold whatever hypothesis thinks of: how many examples it may think of is a matter of the tier."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+TIERS = pytest.mark.parametrize(
+    "tier",
+    [
+        pytest.param(1, id="default"),
+        pytest.param(4, id="full", marks=pytest.mark.full),
+        pytest.param(120, id="slow", marks=pytest.mark.slow),
+    ],
+)
+"""How many times the examples of the default run; only the slow ones are others every time."""
+
+
+def holds(check, tier, examples, **strategies):
+    """Assert that ``check`` holds for examples of what it takes."""
+    chosen = settings(
+        max_examples=tier * examples,
+        derandomize=tier < 120,
+        database=None,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    chosen(given(**strategies)(check))()
+
+
+def refusal(error, *words):
+    """Assert that an error is a line with these words."""
+    line = str(error)
+    assert line and len(line.splitlines()) == 1 and len(line) < 2000, line
+    for word in words:
+        assert word in line, line

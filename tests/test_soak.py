@@ -1,0 +1,112 @@
+"""The command that asks the worst of environments, and that it finds what is wrong."""
+
+import json
+import sys
+
+import gymnasium
+import pytest
+
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.evaluation import soak
+from gymnosoma.envs import register
+
+BROKEN = "gymnosoma/Broken-v0"
+
+
+@pytest.fixture
+def broken(request):
+    """A task with a fault, as long as the test lasts."""
+    register(BROKEN, "fixtures.broken:Broken", 200, fault=request.param)
+    yield request.param
+    gymnasium.registry.pop(BROKEN)
+
+
+def call(monkeypatch, *arguments):
+    """Exit code of a command."""
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
+    try:
+        cli.main()
+    except SystemExit as stopped:
+        return stopped.code
+    return 0
+
+
+FAULTS = {
+    "none": None,
+    "observation": "observations of row ",
+    "reward": "rewards of row ",
+    "overflow": "RuntimeWarning: overflow encountered in exp",
+    "info": "RuntimeWarning: overflow encountered in divide",
+    "reason": "KeyError: np.float64(77.0)",
+    "hidden state": "step after a restoration gave ",
+    "neighbours": "step of the row alone gave ",
+}
+
+
+@pytest.mark.parametrize(("broken", "message"), FAULTS.items(), indirect=["broken"])
+def test_faults_are_found_and_found_again(broken, message, monkeypatch, tmp_path, capsys):
+    file = tmp_path / "figures.json"
+    code = call(monkeypatch, "soak", "Broken-v0", "--steps", 20_000, "--seed", 5, "--json-file", file)
+    [row] = json.loads(file.read_text())
+    shown = capsys.readouterr().out
+    if message is None:
+        assert code == 0 and row["steps"] >= 20_000 and not row["violations"] and row["episodes"] > 100
+        return
+    assert code == 1 and len(row["violations"]) == soak.KEPT
+    for violation in row["violations"]:
+        assert message in violation and violation[:50] in shown
+    seed = row["violations"][-1].partition("round of seed ")[2].partition(",")[0]
+    assert call(monkeypatch, "soak", "Broken-v0", "--steps", 1, "--seed", seed, "--json-file", file) == 1
+    assert json.loads(file.read_text())[0]["violations"][0] == row["violations"][-1]
+
+
+def test_every_mode_and_solver_is_a_case():
+    def found(name):
+        tallies = soak.cases(f"gymnosoma/{name}", 100, 1)
+        assert [tally.goal for tally in tallies] == [100] + [1] * (len(tallies) - 1)
+        return [" ".join(tally.arguments.values()) for tally in tallies]
+
+    assert found("HindlimbHold-v0") == [
+        "excitation semi_implicit",
+        "excitation rk4",
+        "residual semi_implicit",
+        "residual rk4",
+    ]
+    contacts = "modes", "staggered", "sweep"
+    assert found("StandPulse-v0") == [
+        f"{mode} semi_implicit {way}" for mode in ("torque", "residual") for way in contacts
+    ]
+    assert found("WormSwim-v0")[0] == "angles midpoint" and len(found("WormSwim-v0")) == 6
+
+
+def test_an_interruption_keeps_what_is_known(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "figures.json"
+    play = soak.play
+
+    def interrupted(tally, seed):
+        if seed == 3:
+            raise KeyboardInterrupt
+        play(tally, seed)
+
+    monkeypatch.setattr(soak, "play", interrupted)
+    assert call(monkeypatch, "soak", "PendulumUp-v0", "--json-file", file) == 130
+    [row] = json.loads(file.read_text())
+    assert row["rounds"] == 3 and row["steps"] > 0
+    assert "PendulumUp-v0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--minutes", "0"), "minutes must be greater than 0, got 0.0"),
+        (("--steps", "0"), "steps must be at least 1, got 0"),
+        (("--seed", "-1"), "seed must be at least 0, got -1"),
+        (("NoSuch-v0",), "id must be one of "),
+    ],
+)
+def test_wrong_arguments_are_named(monkeypatch, arguments, message):
+    assert message in call(monkeypatch, "soak", *arguments)
+
+
+def test_time_is_a_limit(monkeypatch):
+    assert call(monkeypatch, "soak", "PendulumUp-v0", "--minutes", 0.005) == 0
