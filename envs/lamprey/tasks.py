@@ -49,8 +49,8 @@ class LampreyTask(Task):
     arguments: Mapping[str, str] = {
         **Task.arguments,
         "scheme": (
-            "the paper's ``published``, ``implicit`` (3 % off in speed, 6 % in frequency) or ``reference`` (second "
-            "order with the cord), see ``Lamprey``"
+            "the paper's ``published`` (up to 6 % off in frequency and speed), ``implicit`` (3 % in speed) or "
+            "``reference`` (second order with the cord), see ``Lamprey``"
         ),
         "dt": "step of the neurons, s; by default that of the scheme",
         "ends": "ends of the cord: ``exist`` or ``clamp``, see ``Cord``",
