@@ -74,8 +74,12 @@ class Lamprey(Animal):
     dt : float, s, optional
         Step of the neurons, and of ``advance``; 10 ms, or 1 ms for ``reference``.
     scheme : {"published", "implicit", "reference"}
-        The paper's explicit Euler method with projection; linearly implicit mechanics; or fourth-order
-        Runge-Kutta steps of neurons and body together.
+        The paper's explicit Euler method with projection; linearly implicit mechanics, stable to steps of 10 ms, which
+        conserve momentum and angular momentum; or fourth-order Runge-Kutta steps of neurons and body together. The
+        first two are of first order. At their default steps frequency and speed of swimming are up to 6 % off (at
+        tonic levels 0.15 and 0.4; ``implicit`` 3 % in speed), the turn rate under asymmetry 9 and 3 %, for the most
+        part by the neurons' Euler steps of 10 ms. ``reference`` is of fourth order for the body alone; with the cord
+        it is of second order, as neurons that fall silent make kinks, with an error of 1e-5 rad in a second at 1 ms.
     substeps : int, optional
         Mechanical steps in one of the neurons: 10 for ``published``, 4 for ``implicit``, 1 for ``reference``, which
         takes neurons and body together and needs 1 where there is a cord.

@@ -93,6 +93,8 @@ def body_work(n: int) -> list[tuple]:
         ("rate_factor", "f8", (n, 3)),  # of impulse X, Y behind a link and of the next rate, ANGLE, in its rate
         ("impulse_factor", "f8", (n, 2, 3)),  # of the next impulse X, Y and the next rate, ANGLE, in impulse X, Y
         ("impulse", "f8", (n + 1, 2)),  # of link i on link i-1: X, Y, N s; 0 at the ends
+        ("lack", "f8"),  # angular momentum about the centre of mass, N m s; then a rate, rad/s
+        ("inertia", "f8"),  # of the body about it, kg m^2
         # Runge-Kutta: where a step begins, and the weighted mean of the derivatives
         ("start_angle", "f8", (n,)),
         ("start_rate", "f8", (n,)),
@@ -489,21 +491,47 @@ def substitute(xs, ks, links, dt):
 
 @kernel
 def move(xs, ks, links, dt):
-    """End an implicit step of ``dt`` (s): velocities under the impulses, and angles and centre with the new speeds."""
+    """End an implicit step of ``dt`` (s): velocities under the impulses, and angles and centre with the new speeds.
+
+    These velocities fit the joints of the old shape. Those that fit the new one lack some angular momentum about the
+    centre, which the body gets back by rotating as a whole: without water it keeps all.
+    """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
-    vx, vy, ux, uy = x.link_velocity[X], x.link_velocity[Y], k.motion[X], k.motion[Y]
-    gxx, gxy, gyy, impulse = k.mobility[XX], k.mobility[XY], k.mobility[YY], k.impulse
+    rx, ry, vx, vy, omega = x.link_position[X], x.link_position[Y], x.link_velocity[X], x.link_velocity[Y], x.link_rate
+    ux, uy, gxx, gxy, gyy = k.motion[X], k.motion[Y], k.mobility[XX], k.mobility[XY], k.mobility[YY]
+    impulse, lack, inertia = k.impulse, k.lack, k.inertia
+    for e in range(lanes):
+        lack[e] = inertia[e] = 0.0
     for i in range(n):
+        mass, own = 1.0 / p.inverse_mass[i], 1.0 / p.inverse_inertia[i]
         for e in range(lanes):
             jx, jy = impulse[i + 1, X, e] - impulse[i, X, e], impulse[i + 1, Y, e] - impulse[i, Y, e]
             vx[i, e] = ux[i, e] + gxx[i, e] * jx + gxy[i, e] * jy
             vy[i, e] = uy[i, e] + gxy[i, e] * jx + gyy[i, e] * jy
-            x.link_angle[i, e] += dt * x.link_rate[i, e]
+            arm_x, arm_y = rx[i, e] - x.centre[X, e], ry[i, e] - x.centre[Y, e]
+            lack[e] += mass * (arm_x * vy[i, e] - arm_y * vx[i, e]) + own * omega[i, e]
+            x.link_angle[i, e] += dt * omega[i, e]
     mass_mean(vx, vy, p.share, x.centre_velocity)
     for e in range(lanes):
         x.centre[X, e] += dt * x.centre_velocity[X, e]
         x.centre[Y, e] += dt * x.centre_velocity[Y, e]
+    orient(xs, ks)
+    set_positions(xs, ks, links)
+    set_velocities(xs, ks, links)
+    for i in range(n):
+        mass, own = 1.0 / p.inverse_mass[i], 1.0 / p.inverse_inertia[i]
+        for e in range(lanes):
+            arm_x, arm_y = rx[i, e] - x.centre[X, e], ry[i, e] - x.centre[Y, e]
+            lack[e] -= mass * (arm_x * vy[i, e] - arm_y * vx[i, e]) + own * omega[i, e]
+            inertia[e] += mass * (arm_x * arm_x + arm_y * arm_y) + own
+    for e in range(lanes):
+        lack[e] /= inertia[e]
+    for i in range(n):
+        for e in range(lanes):
+            omega[i, e] += lack[e]
+            vx[i, e] -= lack[e] * (ry[i, e] - x.centre[Y, e])
+            vy[i, e] += lack[e] * (rx[i, e] - x.centre[X, e])
 
 
 @kernel
@@ -524,16 +552,12 @@ def implicit(xs, ks, links, steps, dt):
     steps : int
     dt : float, s
     """
+    orient(xs, ks)
     for _ in range(steps):
-        orient(xs, ks)
-        set_velocities(xs, ks, links)
         load(xs, ks, links, dt)
         eliminate(xs, ks, links, dt)
         substitute(xs, ks, links, dt)
         move(xs, ks, links, dt)
-    orient(xs, ks)
-    set_positions(xs, ks, links)
-    set_velocities(xs, ks, links)
 
 
 @kernel

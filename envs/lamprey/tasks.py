@@ -48,7 +48,10 @@ class LampreyTask(Task):
     options: Mapping[str, Option] = {"current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,))}
     arguments: Mapping[str, str] = {
         **Task.arguments,
-        "scheme": "the paper's ``published``, ``implicit`` or ``reference``, see ``Lamprey``",
+        "scheme": (
+            "the paper's ``published`` (up to 6 % off in frequency and speed), ``implicit`` (3 % in speed) or "
+            "``reference`` (second order with the cord), see ``Lamprey``"
+        ),
         "dt": "step of the neurons, s; by default that of the scheme",
         "ends": "ends of the cord: ``exist`` or ``clamp``, see ``Cord``",
     }

@@ -1,0 +1,437 @@
+"""Figs. 4 to 6 of Ekeberg (1993): swimming slowly and fast, and turning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core.simulate import Trajectory
+from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
+from gymnosoma.envs.lamprey.analysis import Swimming, swim
+from gymnosoma.envs.lamprey.params import table
+
+from .paper import Sheet
+
+Array = NDArray[np.float64]
+
+LEFT, RIGHT = "#3b6fb6", "#c8413b"
+COLOURS = {"EC": "#7a7a7a", "MN": RIGHT, "LIN": "#8b5fb0", "EIN": "#3d9455", "CCIN": LEFT}
+TRACES = tuple((side, cell) for side, cells in ((1, tuple(COLOURS)), (0, tuple(COLOURS)[::-1])) for cell in cells)
+"""Traces of a frame of Figs. 4 to 6 A from the top: side, cell."""
+
+FULL = {"EC": 25.0, "MN": 1.0, "LIN": 1.0, "EIN": 1.0, "CCIN": 1.0}
+"""Output at the full height of a trace; edge cells in 1/m."""
+
+SLOW, FAST = (0.15, 0.0, 0.7), (0.4, 0.0, 0.7)
+TURN = (0.4, 0.3, 0.7)
+"""Level, asymmetry, head's extra of Figs. 4 to 6."""
+
+SWITCH = 10.0
+"""When the asymmetry of Fig. 6 begins, s."""
+
+
+@cache
+def runs() -> dict[str, Trajectory]:
+    """20 s of the paper's three drives, and of the last one from `SWITCH` on."""
+    first = np.array([SLOW, FAST, TURN, FAST])
+    runs = swim(Lamprey(), first, after=(SWITCH, [SLOW, FAST, TURN, TURN]))
+    return dict(zip(("slow", "fast", "turn", "switched"), runs, strict=True))
+
+
+@cache
+def steady(name: str) -> Swimming:
+    """Statistics from 10 to 20 s."""
+    return Swimming(Lamprey(), runs()[name])
+
+
+@cache
+def converged(drive: tuple[float, float, float]) -> Swimming:
+    """As `steady`, by the reference scheme."""
+    lamprey = Lamprey(scheme="reference")
+    return Swimming(lamprey, simulate(lamprey, drive, 20.0, every=0.01))
+
+
+def frames_begin(run: Swimming) -> float:
+    """When five frames 50 ms apart begin: with the third cycle."""
+    return float(round(run.cycles[2], 2))
+
+
+def turned(points: Array, way: Array) -> Array:
+    """Turn points (..., 2) so that ``way`` (2,) leads to the left."""
+    x, y = -way / np.hypot(*way)
+    return points @ np.array([[x, -y], [y, x]])
+
+
+def _ends(run: Trajectory, k: int) -> Array:
+    """Head, joints and tail (n + 1, 2) m at moment ``k``."""
+    angle, half = run["link_angle"][k], 0.5 * np.asarray(LampreyParams().length)
+    reach = half[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+    middle = run["link_centre"][k]
+    return np.concatenate([middle - reach, (middle + reach)[-1:]])
+
+
+def body(ax: Axes, points: Array) -> None:
+    """Draw a body from its ends and joints (n + 1, 2) cm; widths fit the masses of Table 3."""
+    params, n = LampreyParams(), len(points) - 1
+    place = np.linspace(0, n, 16 * n + 1)
+    middle = CubicSpline(np.arange(n + 1), points)(place)
+    width = 100 * 4 * np.asarray(params.mass) / (1000 * 0.03 * np.asarray(params.length))
+    radius = 0.5 * np.interp(place, np.arange(n) + 0.5, width)
+    radius *= np.sqrt(np.minimum(1, 1 - np.maximum(0, 1 - place / 0.9) ** 2) * np.minimum(1, 2 * (n - place)))
+    along = np.gradient(middle, axis=0)
+    across = radius[:, None] * np.stack([-along[:, 1], along[:, 0]], 1) / np.linalg.norm(along, axis=1, keepdims=True)
+    outline = np.concatenate([middle + across, (middle - across)[::-1]])
+    ax.fill(*outline.T, facecolor="#b9bfae", edgecolor="#545c58", lw=0.8, zorder=3)
+    ax.plot(*points[0], "o", ms=3.5, mfc="#ffe14d", mec="#545c58", mew=0.6, zorder=4)
+
+
+def _frames(part: SubFigure, sheet: Sheet, run: Trajectory, begin: float, way: Array, first: int = 0) -> None:
+    """Panels A1-5 and B1-5 of Figs. 4 to 6: activity along the cord, and the body, every 50 ms from ``first`` ms on."""
+    axes = part.subplots(5, 2, width_ratios=[1, 1.25], squeeze=False)
+    nearest = Swimming(Lamprey(), run).joint
+    segments = len(nearest)
+    moments = [round((begin + 0.05 * k) / 0.01) for k in range(5)]
+    bodies = np.array([100 * turned(_ends(run, k), way) for k in moments])
+    bodies -= bodies[-1, 0]
+    low, high = bodies.min((0, 1)) - 3, bodies.max((0, 1)) + 3
+    levels = np.zeros((5, len(TRACES), segments))
+    for row, (k, points) in enumerate(zip(moments, bodies, strict=True)):
+        ax = axes[row, 0]
+        for trace, (side, cell) in enumerate(TRACES):
+            if cell == "EC":
+                levels[row, trace] = run["edge_cell"][k, side, nearest]
+            else:
+                levels[row, trace] = run["neurons"][k, side, ("EIN", "CCIN", "LIN", "MN").index(cell)]
+            base = -1.15 * trace - (0.6 if side == 0 else 0)
+            ax.fill_between(
+                np.arange(segments), base, base + levels[row, trace] / FULL[cell], color=COLOURS[cell], lw=0
+            )
+            ax.axhline(base, color="0.8", lw=0.5, zorder=0)
+            ax.text(-2, base + 0.1, cell, ha="right", fontsize=6)
+        ax.text(-20, -2.2, "right", rotation=90, va="center", fontsize=8)
+        ax.text(-20, -8.8, "left", rotation=90, va="center", fontsize=8)
+        ax.set(yticks=[], xlim=(0, segments - 1))
+        ax.set_title(f"A{row + 1}: {first + 50 * row} ms", fontsize=8, loc="left", pad=2)
+        ax = axes[row, 1]
+        for x in np.arange(np.ceil(low[0] / 2) * 2, high[0], 2):
+            ax.axvline(x, color="0.88", lw=0.6, zorder=0)
+        body(ax, points)
+        ax.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]), yticks=[])
+        ax.set_title(f"B{row + 1}", fontsize=8, loc="left", pad=2)
+        for ax in axes[row]:
+            ax.tick_params(labelsize=7, labelbottom=row == 4)
+    axes[4, 0].set_xlabel("segment (full height: 1; EC: 25 /m)", fontsize=8)
+    axes[4, 1].set_xlabel("cm; grid lines every 2 cm, at rest in the water", fontsize=8)
+    sheet.table(
+        "A",
+        time_s=1e-3 * first + 0.05 * np.arange(5)[:, None, None],
+        side=np.array([("left", "right")[side] for side, _ in TRACES])[:, None],
+        cell=np.array([cell for _, cell in TRACES])[:, None],
+        segment=np.arange(segments),
+        output_1_or_per_m=levels,
+    )
+    sheet.table(
+        "B",
+        time_s=1e-3 * first + 0.05 * np.arange(5)[:, None],
+        point=np.arange(bodies.shape[1]),
+        x_cm=bodies[..., 0],
+        y_cm=bodies[..., 1],
+    )
+
+
+def _motoneurons(ax: Axes, sheet: Sheet, panel: str, run: Trajectory, begin: float, seconds: float) -> None:
+    """Motoneurons of the middle joint over time."""
+    late = (run.time >= begin) & (run.time < begin + seconds)
+    mn = run["neurons"][late][:, :, 3, 45:55].mean(2)
+    time = run.time[late] - begin
+    for side, (name, colour) in enumerate((("left", LEFT), ("right", RIGHT))):
+        ax.plot(time, mn[:, side], color=colour, lw=1.1, label=name)
+    ax.set(xlabel="time (s)", ylabel="motoneurons (1)", xlim=(0, seconds), ylim=(0, 1.3 * mn.max()))
+    ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right")
+    sheet.table(panel, time_s=time, left=mn[:, 0], right=mn[:, 1])
+
+
+def _lag(ax: Axes, sheet: Sheet, panel: str, runs: Sequence[tuple[str, Swimming]]) -> None:
+    """Lag of the motoneurons along the cord."""
+    for (name, run), colour in zip(runs, ("k", "0.55"), strict=False):
+        ax.plot(run.phase, color=colour, lw=1.3, label=f"{name}: wavelength {run.wavelength:.2f} cords")
+    ax.plot([0, 100], [0, 1], color="0.5", ls="--", lw=1, label="one wave on the cord")
+    ax.set(xlabel="segment", ylabel="lag (cycles)", xlim=(0, 100), ylim=(0, 1.45))
+    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    sheet.table(panel, segment=np.arange(len(runs[0][1].phase)), lag_cycles=runs[0][1].phase)
+
+
+def _swims(
+    sheet: Sheet, run: Swimming, true: Swimming, frequency: tuple[str, float, float], speed: tuple[str, float, float]
+) -> None:
+    """Compare frequency and speed with a caption: as printed, least, most."""
+    sheet.compare(
+        "frequency",
+        "Hz",
+        *frequency,
+        run.frequency,
+        f"{true.frequency:.2f} Hz with converged steps of neurons and body",
+    )
+    sheet.compare("speed", "m/s", *speed, run.speed, f"{true.speed:.3f} m/s with converged steps of neurons and body")
+
+
+def figure_4(sheet: Sheet) -> Figure:
+    """Swimming at a level of 0.15."""
+    run, raw = steady("slow"), runs()["slow"]
+    figure = Figure(figsize=(14, 9), layout="constrained")
+    figure.suptitle(f"Level 0.15: {run.frequency:.2f} Hz, {run.speed:.3f} m/s (paper: 2.3 Hz, 0.4 m/s)")
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.9, 1]).ravel()
+    _frames(left, sheet, raw, frames_begin(run), raw["centre"][-1] - raw["centre"][1000])
+    rhythm, lag, lateral = right.subplots(3, 1)
+    _motoneurons(rhythm, sheet, "C", raw, float(run.cycles[2]), 1.5)
+    rhythm.set_title("C: middle joint; grey: periods of 2.3 Hz", fontsize=10)
+    for k in range(1, 4):
+        rhythm.axvline(k / 2.3, color="0.5", ls="--", lw=1)
+    _lag(lag, sheet, "D", [("0.15", run)])
+    lag.set_title("D: phase lag along the cord", fontsize=10)
+    place = 3 * np.arange(10) + 1.5
+    lateral.plot(place, 100 * run.lateral, "ko-", ms=4)
+    lateral.set(xlabel="place along the body (cm)", ylabel="amplitude across (cm)", ylim=(0, None))
+    lateral.set_title("E: the amplitude grows from head to tail", fontsize=10)
+    sheet.table("E", place_cm=place, amplitude_cm=100 * run.lateral)
+    _swims(sheet, run, converged(SLOW), ("2.3", 2.25, 2.35), ("about 0.4", 0.36, 0.44))
+    clamp = Lamprey(cord=Cord(ends="clamp"))
+    clamped = Swimming(clamp, simulate(clamp, SLOW, 20.0, every=0.01))
+    sheet.compare(
+        "length of the neural wave",
+        "cords",
+        "slightly shorter than the cord",
+        0.9,
+        1.0,
+        run.wavelength,
+        f'{clamped.wavelength:.2f} where end segments stand in for missing ones (ends="clamp"), at '
+        f"{clamped.frequency:.2f} Hz: the paper does not say what becomes of projections beyond the ends",
+    )
+    mn = run.cell("MN")
+    fundamental = run.fundamental(mn[:, :, 45:55].mean(2))
+    sheet.compare(
+        "left against right motoneurons",
+        "deg",
+        "alternating",
+        162,
+        198,
+        np.degrees(np.angle(fundamental[0] / fundamental[1])) % 360,
+    )
+    grows = np.diff(100 * run.lateral).min()
+    sheet.compare(
+        "growth of the amplitude from link to link, the least", "cm", "increases from head to tail", 0, np.inf, grows
+    )
+    peak = mn.max(0).mean(0)
+    sheet.compare(
+        "motoneurons' peak in the last tenth of the cord, over that in the first",
+        "1",
+        "no increasing level of output",
+        0,
+        1,
+        peak[-10:].mean() / peak[:10].mean(),
+    )
+    sheet.compare(
+        "speed of the mechanical wave over the animal's",
+        "1",
+        "faster than the speed through water",
+        1,
+        np.inf,
+        run.mechanical_wave / run.speed,
+    )
+    return figure
+
+
+def figure_5(sheet: Sheet) -> Figure:
+    """Swimming at a level of 0.4, and its edge cells."""
+    run, slow, raw = steady("fast"), steady("slow"), runs()["fast"]
+    figure = Figure(figsize=(14, 9), layout="constrained")
+    figure.suptitle(f"Level 0.4: {run.frequency:.2f} Hz, {run.speed:.3f} m/s (paper: 4 Hz, 0.73 m/s)")
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.9, 1]).ravel()
+    _frames(left, sheet, raw, frames_begin(run), raw["centre"][-1] - raw["centre"][1000])
+    lag, cycle, lead = right.subplots(3, 1)
+    _lag(lag, sheet, "C", [("0.4", run), ("0.15", slow)])
+    lag.set_title("C: phase lag along the cord", fontsize=10)
+
+    segment, phase = 50, np.arange(360)
+    mn, edge = (run.mean_cycle(values[:, :, segment]) for values in (run.cell("MN"), run.edge_cells))
+    for side, colour in enumerate((LEFT, RIGHT)):
+        cycle.plot(phase, mn[:, side], color=colour, label=f"MN {('left', 'right')[side]}")
+        cycle.plot(phase, edge[:, side] / 25, color=colour, ls=":", label=f"EC {('left', 'right')[side]} / (25 /m)")
+    cycle.legend(frameon=False, fontsize=7, ncols=2, loc="upper right")
+    cycle.set(xlabel=f"phase (deg), segment {segment}", ylabel="output (1)", xlim=(0, 359), ylim=(0, 1.25))
+    cycle.set_xticks(np.arange(0, 361, 90))
+    cycle.set_title("D: edge cells and motoneurons, mean cycle", fontsize=10)
+    sheet.table("D", phase_deg=phase, mn_left=mn[:, 0], mn_right=mn[:, 1], ec_left=edge[:, 0], ec_right=edge[:, 1])
+
+    leads, peaks = run.edge_cell_lead, run.edge_cell_peak
+    lead.axhspan(81, 99, color="0.85", label="paper: about 90 deg")
+    lead.plot(leads, "k", lw=1.3, label=f"EC before MN, mean {run.mean_edge_cell_lead:.0f} deg")
+    lead.plot(slow.edge_cell_lead, color="0.55", lw=1, label=f"at 0.15, mean {slow.mean_edge_cell_lead:.0f} deg")
+    lead.plot(peaks, color=RIGHT, lw=1.1, label="EC's peak after the change of sides")
+    lead.axhline(0, color="0.7", lw=0.8, zorder=0)
+    lead.legend(frameon=False, fontsize=7, ncols=2, loc="upper center")
+    lead.set(xlabel="segment", ylabel="phase (deg)", xlim=(0, 99), ylim=(-40, 260))
+    lead.set_yticks(np.arange(0, 181, 90))
+    lead.set_title("E: along the cord", fontsize=10)
+    sheet.table(
+        "E",
+        segment=np.arange(len(leads)),
+        lead_deg=leads,
+        lead_at_015_deg=slow.edge_cell_lead,
+        peak_after_change_deg=peaks,
+    )
+    _swims(sheet, run, converged(FAST), ("4", 3.5, 4.5), ("0.73", 0.725, 0.735))
+    sheet.compare("frequency over that at 0.15", "1", "increases", 1, np.inf, run.frequency / slow.frequency)
+    sheet.compare(
+        "length of the neural wave over that at 0.15",
+        "1",
+        "phase relations approximately the same",
+        0.9,
+        1.1,
+        run.wavelength / slow.wavelength,
+    )
+    gain = {
+        cell: np.mean(run.cell(cell).max(0)) / np.mean(slow.cell(cell).max(0)) for cell in ("EIN", "CCIN", "LIN", "MN")
+    }
+    sheet.compare("motoneurons' peak over that at 0.15", "1", "increases", 1, np.inf, gain["MN"])
+    sheet.compare(
+        "that over the same of the interneuron that gains most",
+        "1",
+        "especially in the MN",
+        1,
+        np.inf,
+        gain["MN"] / max(gain[cell] for cell in ("EIN", "CCIN", "LIN")),
+        "more than "
+        + " and ".join(f"{cell} ({gain[cell]:.2f})" for cell in ("EIN", "CCIN"))
+        + f", less than LIN ({gain['LIN']:.2f})",
+    )
+    sheet.compare(
+        "amplitude across, mean of the links, over that at 0.15",
+        "1",
+        "undulations become more pronounced",
+        1,
+        np.inf,
+        run.lateral.mean() / slow.lateral.mean(),
+    )
+    sheet.compare(
+        "edge cells before motoneurons, mean of all segments",
+        "deg",
+        "about 90",
+        81,
+        99,
+        run.mean_edge_cell_lead,
+        f"{leads.min():.0f} to {leads.max():.0f} along the cord; mean {slow.mean_edge_cell_lead:.0f} at 0.15",
+    )
+    sheet.compare(
+        "edge cells' peak after the change of sides, segment where it is furthest off",
+        "deg",
+        "when the network is switching",
+        -36,
+        36,
+        peaks[np.argmax(abs(peaks))],
+        "read as within a tenth of a cycle",
+    )
+    stiffness = [table()["tonic_stiffness"] + entry.cell("MN").mean((0, 2)).sum() for entry in (run, slow)]
+    sheet.compare(
+        "stiffness of the joints over that at 0.15 (section 5)", "1", "stiffer", 1, np.inf, stiffness[0] / stiffness[1]
+    )
+    return figure
+
+
+def figure_6(sheet: Sheet) -> Figure:
+    """Turning with asymmetric excitation."""
+    run, before, raw = steady("turn"), steady("fast"), runs()["switched"]
+    figure = Figure(figsize=(14, 9), layout="constrained")
+    figure.suptitle(f"Level 0.1 on the left, 0.7 on the right: {run.turn_rate:.0f} deg/s (paper: to the right)")
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.9, 1]).ravel()
+    at = round(SWITCH / 0.01)
+    way = raw["centre"][at] - raw["centre"][at - 200]
+    _frames(left, sheet, raw, SWITCH + 0.05, way, 50)
+    rhythm, wave, path = right.subplots(3, 1, height_ratios=[0.8, 1, 1.5])
+    _motoneurons(rhythm, sheet, "C", raw, SWITCH - 1, 3.0)
+    rhythm.axvline(1, color="k", ls="--", lw=1)
+    rhythm.set_title("C: middle joint; the asymmetry begins at 1 s", fontsize=10)
+    shown = slice(at - 50, at + 151)
+    angle = raw["joint_angle"][shown]
+    place = 3.0 * np.arange(1, 10)
+    image = wave.imshow(
+        angle.T,
+        aspect="auto",
+        extent=(-0.5, 1.5, 28.5, 1.5),
+        cmap="RdBu_r",
+        vmin=-0.9,
+        vmax=0.9,
+        interpolation="nearest",
+    )
+    wave.axvline(0, color="k", ls="--", lw=1)
+    wave.set(xlabel="time from the beginning of the asymmetry (s)", ylabel="joint (cm from the head)")
+    wave.set_title("D: joint angles, red to the right", fontsize=10)
+    right.colorbar(image, ax=wave, label="rad")
+    sheet.table("D", time_s=(raw.time[shown] - SWITCH)[:, None], place_cm=place, joint_angle_rad=angle)
+    track = turned(raw["centre"][at - 40 :] - raw["centre"][at], way)
+    path.plot(*track.T, "k", lw=1.1)
+    path.plot(*track[40], "o", color=RIGHT, label="asymmetry begins")
+    path.plot(*track[-1], "s", color="k", ms=4, label="10 s later")
+    path.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
+    path.legend(frameon=False, fontsize=8)
+    path.set_title("E: path of the centre of mass", fontsize=10)
+    sheet.table("E", time_s=raw.time[at - 40 :] - SWITCH, x_m=track[:, 0], y_m=track[:, 1])
+
+    true = converged(TURN)
+    sheet.compare(
+        "turn rate, positive to the left",
+        "deg/s",
+        "to the right",
+        -np.inf,
+        0,
+        run.turn_rate,
+        f"{true.turn_rate:.0f} converged",
+    )
+    late = Swimming(Lamprey(), raw, 15.0)
+    sheet.compare(
+        "turn rate from 5 to 10 s after the beginning", "deg/s", "continues in a circle", -np.inf, 0, late.turn_rate
+    )
+    middle = raw["neurons"][at:, :, 3, 45:55].mean(2)
+    begins = [np.flatnonzero((m[:-1] <= 0) & (m[1:] > 0)) for m in middle.T]
+    first = np.mean([(b[1] - b[0]) * 0.01 for b in begins])
+    sheet.compare(
+        "frequency over that before",
+        "1",
+        "about the same",
+        0.9,
+        1.1,
+        run.frequency / before.frequency,
+        f"falls from {before.frequency:.2f} to {run.frequency:.2f} Hz, and already to {1 / first:.2f} Hz in the first "
+        "cycle, the one that the figure shows",
+    )
+    bursts = [sum(entry.burst(side) for side in (0, 1)) for entry in (run, before)]
+    sheet.compare(
+        "length of the bursts over that before, middle joint",
+        "1",
+        "about the same",
+        0.9,
+        1.1,
+        bursts[0] / bursts[1],
+        f"the cycle gets {before.frequency / run.frequency:.2f} times as long",
+    )
+    mn = run.cell("MN").mean((0, 2))
+    sheet.compare("right motoneurons over left, mean", "1", "much larger", 1, np.inf, mn[1] / mn[0])
+    sheet.compare("share of the left LIN that never fire", "1", "most", 0.5, 1, run.silent_left_lin)
+    high = [abs(part["joint_angle"]).max() for part in (run, before)]
+    sheet.compare("largest joint angle over that before", "1", "extra high curvature", 1, np.inf, high[0] / high[1])
+    sheet.compare(
+        "speed of the wave of joint angles towards the tail",
+        "m/s",
+        "propagates backwards",
+        0,
+        np.inf,
+        run.mechanical_wave,
+    )
+    return figure
