@@ -58,13 +58,13 @@ def _locomotion(sigma: float) -> dict[str, Array]:
     start = {"joint_angle": wave(0.0)}
     run = ensemble(worm, lambda t: wave(t - HOLD / 2), 1, 8.0 if sigma else 5.0, EVERY, HOLD, start, signals)
     run = {name: values[:, 0] for name, values in run.items()}
+    run["time"] = np.linspace(0.0, EVERY * (len(run["centre"]) - 1), len(run["centre"]))
     # The start in the shape of the wave turns the swimmer: show its way from left to right.
     way = run["centre"][SHOWN] - run["centre"][0]
     turned = turn_right(way)
     for name in ("centre", "centre_velocity", "rod_centre", "friction_force"):
         run[name] = run[name] @ turned
     run["rod_angle"] = run["rod_angle"] - np.arctan2(way[1], way[0])
-    run["time"] = EVERY * np.arange(len(run["centre"]))
     run["command"] = np.array([wave(t) for t in run["time"]])
     run["points"] = joints(run["rod_angle"], run["centre"])
     return run
@@ -284,7 +284,7 @@ def figure_5(sheet: Sheet) -> Figure:
     left.colorbar(ScalarMappable(Normalize(0, 1), "viridis"), cax=bar, label="speed / best speed of the medium")
     optima = {0: ("water", 0.65, 0.4, 0.667, 0.4), 10: ("agar", 1.9, 0.8, 1.832, 1.6)}
     for k, (_, best_nu, best_period, *_) in optima.items():
-        axes.flat[k].plot(best_nu, best_period, **PRINTED | {"color": "white", "markersize": 11, "zorder": 4})
+        axes.flat[k].plot(best_nu, best_period, **{**PRINTED, "color": "white", "markersize": 11, "zorder": 4})
 
     top, bottom = right.subplots(2, 1, height_ratios=[1.2, 1])
     colours = colormaps["plasma"](0.9 * SIGMAS)
@@ -292,7 +292,7 @@ def figure_5(sheet: Sheet) -> Figure:
     top.scatter(nu, period, c=colours, s=80, edgecolors="k", linewidths=0.6, zorder=3)
     _label_spots(top, nu, period)
     printed = np.array([row[1:3] for row in optima.values()])
-    top.plot(*printed.T, label="printed optimum", **PRINTED | {"markersize": 13})
+    top.plot(*printed.T, label="printed optimum", **{**PRINTED, "markersize": 13})
     animals = np.array([row[3:] for row in optima.values()])
     top.plot(*animals.T, "+", color=PAPER, ms=11, mew=2, label="the animal (printed)", zorder=2)
     top.set(xlabel="wavenumber $\\nu$", ylabel="period T (s)", title="Best wave; labels: medium $\\sigma$")
@@ -354,7 +354,7 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
     for _ in sheet.progress(range(1), "best waves"):
         gaits = _gaits()
     nu, period = _best()
-    figure = Figure(figsize=(13, 9), layout="constrained")
+    figure = Figure(figsize=(13, 7), layout="constrained")
     axes = figure.subplots(3, 4)
     points = joints(gaits["rod_angle"], gaits["centre"])
     phases: NDArray[np.int64] = np.arange(0, 40, 8)
@@ -366,7 +366,7 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
             body(ax, shapes[phase], facecolor=colour, alpha=0.65, zorder=3 + 0.01 * j)
             head(ax, shapes[phase])
         map_arena(ax)
-        ax.set(xlim=(-0.62, 0.62), ylim=(-0.5, 0.5))
+        ax.set(xlim=(-0.62, 0.62), ylim=(-0.3, 0.3))
         ax.label_outer()
         name = {0: " (water)", 10: " (agar)"}.get(k, "")
         ax.set_title(f"$\\sigma$ = {SIGMAS[k]:.1f}{name}: $\\nu$ = {nu[k]:.2f}, T = {period[k]:.1f} s", fontsize=10)
