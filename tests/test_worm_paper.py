@@ -189,8 +189,8 @@ def test_scaled_friction_appendix_figs_3_and_5(media, name):
     assert np.ptp(path[2:7]) < 0.065 * path[2]
     assert np.ptp(turned[2:7]) < 0.03 * turned[2]
     assert (np.diff(path[6:]) < 0).all()
-    # The paper has S grow below 1e-6. That is the time step of its scheme, which spins a worm without
-    # friction (S = 184 rad for the omega turn at 1e-9); converged, S falls.
+    # The paper has S grow below 1e-6. That is its scheme, which spins a worm without friction (the omega turn at
+    # 1e-9: S = 184 rad with steps of 1e-5 s, 22 rad with the paper's 1e-6 s); converged, S falls.
     assert (np.diff(turned[6:9]) < 0).all()
 
 
