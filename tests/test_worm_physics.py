@@ -11,7 +11,7 @@ from gymnosoma.envs.core import table as tables
 from gymnosoma.envs.core.chain import chain_crosses, chain_points
 from gymnosoma.envs.core.jit import sincos
 from gymnosoma.envs.worm import Worm, WormParams
-from gymnosoma.envs.worm.analysis import medium
+from gymnosoma.envs.worm.analysis import ensemble, medium
 from gymnosoma.envs.worm.body import BROKEN, FOLDED
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram, load_kymogram
 
@@ -123,6 +123,47 @@ def test_error_of_the_head_after_ten_seconds(sigma, midpoint, published):
     for dt, error in zip((5e-3, 1e-3), midpoint, strict=True):
         assert 1e3 * np.linalg.norm(head("midpoint", dt) - reference) < 1.02 * error
     assert 1e3 * np.linalg.norm(head("published", 1e-5, 1e-3) - reference) < published
+
+
+def test_friction_and_power_converge_with_order_two():
+    """In water and on agar, at the middles of the steps, which coincide for steps of odd ratio; against 0.1 ms."""
+    sines = [wave(sigma, 25) for sigma in (0.0, 1.0)]
+
+    def control(t):
+        return np.array([sine(t) for sine in sines])
+
+    def course(ratio):
+        dt = 4.5e-3 / ratio
+        start = medium([0.0, 1.0]) | {"joint_angle": control(0.0)}
+        run = ensemble(Worm(dt=dt), control, 2, 0.9, dt, start=start, signals=("friction_force", "power"))
+        # The jump at the start leaves an initial layer, which is over after 0.4 s.
+        middles = slice((ratio + 1) // 2 + 90 * ratio, None, ratio)
+        return run["friction_force"][middles], run["power"][middles]
+
+    force, power = course(45)
+    strongest, highest = np.linalg.norm(force, axis=-1).max((0, 2)), power.max(0)
+    errors = np.array(
+        [
+            [np.linalg.norm(f - force, axis=-1).max((0, 2)) / strongest, np.abs(p - power).max(0) / highest]
+            for f, p in map(course, (1, 3, 9))
+        ]
+    )
+    # At 4.5 ms: of the friction on a rod (of the peak friction), and of the power (of the peak power).
+    np.testing.assert_allclose(errors[0], [(1.87e-3, 8.11e-4), (3.73e-4, 1.04e-5)], rtol=0.02)
+    order = np.log(errors[:-1] / errors[1:]) / np.log(3)
+    assert (order > 1.9).all()  # with the angles of the whole step it is 1
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_friction_at_the_start_is_that_of_the_start(scheme):
+    worm, ids = Worm(scheme=scheme), np.zeros(1, np.int64)
+    rows = worm.rows(1)
+    worm.reset(rows, ids, {"rod_angle": np.full(25, 0.3), "rod_rate": 2.0, "centre_velocity": (1e-3, 0.0)})
+    velocity, (sin, cos) = worm.signal(rows, "rod_velocity")[0], (np.sin(0.3), np.cos(0.3))
+    par, perp = velocity @ (cos, sin), velocity @ (-sin, cos)
+    force = -(np.outer(0.0032 * par, (cos, sin)) + np.outer(0.128 * perp, (-sin, cos))) / 25
+    np.testing.assert_allclose(worm.signal(rows, "friction_force")[0], force, rtol=1e-12)
+    np.testing.assert_allclose(worm.signal(rows, "power"), (0.0032 * par @ par + 0.128 * perp @ perp) / 25)
 
 
 @pytest.mark.parametrize("n, offset", [(3, 3.09e-4), (10, 1.17e-4), (25, 5.2e-5)])

@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
 from ..core.view import Trail
-from .animal import Worm, friction_force
+from .animal import Worm
 from .kymogram import FRAME_RATE
 from .params import friction
 from .tasks import Escape, Follow, Forward, Reach, WormTask
@@ -220,7 +220,7 @@ def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
 
 def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: int) -> None:
     rows = trail.rows[-moments:]
-    force = friction_force(rows["rod_angle"], rows["rod_velocity"].swapaxes(1, 2), rows)
+    force = animal.signal(rows, "friction_force")
     # Agar's forces are thousands of times those of water: the scale is the past's root mean square.
     usual = np.sqrt(np.mean(np.sum(force**2, -1)))
     if not usual > 0:

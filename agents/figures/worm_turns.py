@@ -1,0 +1,345 @@
+"""Figures 3 and 4 of the worm paper: recorded turns, forces, power, behaviour."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb
+from matplotlib.figure import Figure
+from matplotlib.projections.polar import PolarAxes
+
+from gymnosoma.envs.worm import Worm
+from gymnosoma.envs.worm.analysis import (
+    TURN,
+    Behaviour,
+    ForceMap,
+    Phase,
+    bend_force,
+    classify,
+    fit_sine,
+    force_map,
+    medium,
+    phase_means,
+    phases,
+    play,
+)
+from gymnosoma.envs.worm.kymogram import FRAME_RATE, load_kymogram
+from gymnosoma.envs.worm.params import table
+
+from .paper import PaperFigure, Sheet, mark_printed
+from .worm_drawing import (
+    COLOURS,
+    DELTA,
+    FW,
+    MM,
+    OMEGA,
+    PN,
+    Array,
+    Recording,
+    behaviours,
+    body,
+    forces,
+    head,
+    heat_map,
+    joints,
+    map_arena,
+    marks,
+    places,
+    tracks,
+)
+
+HEAT = LinearSegmentedColormap.from_list("heat", ["white", "#2b50c8", "#37b34a", "#f7e13c", "#d7191c"])
+
+POWERS = {OMEGA: ("2094", "16,437", "11,118", "5480"), DELTA: ("3514", "11,176", "17,544", "13,046", "6429")}
+"""Mean power of the phases, fW, as printed."""
+RATIOS = {OMEGA: ("7.85", "5.31", "2.62"), DELTA: ("3.18", "4.99", "3.71", "1.83")}
+"""To that of the first phase, as printed."""
+DEEP = {OMEGA: ("3536", "1737", "2.04"), DELTA: ("10,497", "2,677", "3.92")}
+"""Mean friction force in the deep bend and elsewhere, pN, and their ratio, as printed."""
+
+
+class Turn(NamedTuple):
+    """A simulated turn: joints, points (N, n + 1, 2) m, friction and behaviour."""
+
+    joint_angle: Array
+    points: Array
+    force: ForceMap
+    rod_centre: Array
+    behaviour: Behaviour
+
+
+@cache
+def _turn(recording: Recording, scheme: str = "published") -> Turn:
+    """Simulate a recorded turn on agar with friction / 100, as in Figs. 3 and 4."""
+    friction = medium(1.0, table()["turn_friction_scale"])
+    worm = Worm(dt=1e-5 if scheme == "published" else 0.1 / FRAME_RATE, scheme=scheme)
+    run = play(worm, recording.angles, friction | {"heading": recording.heading})
+    run = {name: values[:, 0] for name, values in run.items()}
+    force = force_map(run["rod_angle"], run["rod_centre"], friction)
+    angle = recording.side * run["joint_angle"]
+    return Turn(angle, joints(run["rod_angle"], run["centre"]), force, run["rod_centre"], classify(angle))
+
+
+def _printed(text: str) -> tuple[float, float]:
+    """What agrees with a printed number: half a unit of its last digit either way."""
+    digits = text.replace(",", "")
+    half = 0.5 * 10.0 ** -len(digits.partition(".")[2])
+    return float(digits) - half, float(digits) + half
+
+
+def _phases(behaviour: Behaviour) -> list[Phase]:
+    """Phases of more than one frame: before its first step the worm has no direction."""
+    return [phase for phase in phases(behaviour.label) if phase.stop - phase.start > 1]
+
+
+def figure_3(sheet: Sheet) -> Figure:
+    """Kymograms of the two turns, whole tracks, and snapshots with the forces on the ground."""
+    figure = Figure(figsize=(13, 15.5), layout="constrained")
+    figure.suptitle("Turns of real worms, replayed on agar with friction / 100; arrows: force on the ground")
+    for k, (part, recording) in enumerate(
+        zip(figure.subfigures(2, 1, squeeze=False, hspace=0.03).ravel(), (OMEGA, DELTA), strict=True)
+    ):
+        turn, command = _turn(recording), load_kymogram(recording.kymogram)
+        times = [frame / FRAME_RATE for frame in recording.snapshots]
+        axes = part.subplot_mosaic(
+            [["kymogram"] * 5, ["tracks", "tracks", "0", "1", "2"], ["tracks", "tracks", "3", "4", "5"]],
+            height_ratios=[0.7, 1, 1],
+        )
+        ax = axes["kymogram"]
+        limit = float(np.quantile(np.abs(command), 0.998))
+        image = heat_map(ax, command, len(command) / FRAME_RATE, limit)
+        ax.set_title(f"{recording.title}: kymogram", pad=12)
+        ax.set_xlabel("time (s)")
+        part.colorbar(image, ax=ax, label="joint angle (rad)", pad=0.01)
+        marks(ax, times)
+        time = np.arange(len(command)) / FRAME_RATE
+        sheet.table("AB"[k], time_s=time[:, None], joint=np.arange(1, 25), angle_rad=command)
+        sheet.table("CD"[k], time_s=time, **places(turn.points))
+        ax = axes["tracks"]
+        tracks(ax, turn.points)
+        for k, frame in enumerate(recording.snapshots):
+            body(ax, turn.points[frame], alpha=0.3 + 0.12 * k)
+            head(ax, turn.points[frame])
+        map_arena(ax)
+        ax.legend(*(entries[:3] for entries in ax.get_legend_handles_labels()), frameon=False, fontsize=9)
+        longest = turn.force.magnitude[list(recording.snapshots)].max()
+        for k, frame in enumerate(recording.snapshots):
+            ax = axes[f"{k}"]
+            tracks(ax, turn.points[: frame + 1])
+            body(ax, turn.points[frame])
+            head(ax, turn.points[frame])
+            arrows = forces(ax, turn.rod_centre[frame], -turn.force.force[frame], longest)
+            deep = ", deep bend" if frame == recording.deep else ""
+            ax.set_title(f"{times[k]:.1f} s, {turn.behaviour.label[frame]}{deep}", fontsize=11)
+            map_arena(ax)
+            place = MM * turn.rod_centre[frame]
+            x, y = 0.5 * (place.min(0) + place.max(0))
+            ax.set(xlim=(x - 0.7, x + 0.7), ylim=(y - 0.7, y + 0.7), xlabel="", ylabel="", xticks=[], yticks=[])
+            if k == 0:
+                unit = float(f"{0.5 * longest:.0e}")
+                ax.quiverkey(arrows, 0.19, 0.08, unit, f"{unit * PN:,.0f} pN", labelpos="E", fontproperties={"size": 9})
+                ax.plot([x + 0.12, x + 0.62], [y - 0.6, y - 0.6], "k", lw=2)
+                ax.text(x + 0.37, y - 0.58, "0.5 mm", ha="center", va="bottom", fontsize=9)
+        _compare_bend(sheet, recording)
+    return figure
+
+
+def _compare_bend(sheet: Sheet, recording: Recording) -> None:
+    """Friction of the deep bend, which Figs. 3 and 4 show."""
+    bend, rest, ratio = DEEP[recording]
+    ours, converged = (
+        bend_force(_turn(recording, scheme).force.magnitude[recording.deep], slice(*recording.bend))
+        for scheme in ("published", "midpoint")
+    )
+    name = f"{recording.title}, {recording.deep / FRAME_RATE:.1f} s, friction of a segment"
+    for what, print_, unit, k in (("in the deep bend", bend, "pN", 0), ("elsewhere", rest, "pN", 1)):
+        note = f"our scheme: {PN * converged[k]:.0f}"
+        sheet.compare(f"{name} {what}", unit, print_, *_printed(print_), PN * ours[k], note)
+    note = f"our scheme: {converged[0] / converged[1]:.2f}"
+    sheet.compare(f"{name}, ratio", "1", ratio, *_printed(ratio), ours[0] / ours[1], note)
+
+
+def _wheel(ax: PolarAxes, strongest: float) -> None:
+    """Colour wheel: direction as hue, magnitude as saturation."""
+    phi, rho = np.linspace(0, 2 * np.pi, 181), np.linspace(0, 1, 41)
+    hue, strength = np.meshgrid(phi[:-1] / (2 * np.pi), rho[1:])
+    ax.pcolormesh(phi, rho, hsv_to_rgb(np.stack([hue, strength, np.ones_like(hue)], -1)))
+    ax.set_xticks([])
+    ax.set_yticks([1.0], [])
+    ax.set_xlabel(f"direction;\nrim {strongest * PN:,.0f} pN", fontsize=9)
+
+
+def figure_4(sheet: Sheet) -> Figure:
+    """Friction on each rod, its magnitude and mean, power, and behaviour over time."""
+    red = "#b8322c"
+    figure = Figure(figsize=(17, 10), layout="constrained")
+    for name, part, recording in zip(
+        "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (OMEGA, DELTA), strict=True
+    ):
+        turn = _turn(recording)
+        force, count = turn.force, len(turn.points)
+        duration, time = count / FRAME_RATE, np.arange(count) / FRAME_RATE
+        strongest = float(f"{np.quantile(force.magnitude, 0.98):.1g}")
+        part.suptitle(recording.title, fontsize=13)
+        directions, magnitudes, means, strip = part.subplots(4, 1, height_ratios=[1, 1, 1.2, 0.35])
+
+        angle = np.arctan2(force.force[..., 1], force.force[..., 0]) / (2 * np.pi) % 1
+        strength = np.clip(force.magnitude / strongest, 0, 1)
+        colours = hsv_to_rgb(np.stack([angle, strength, np.ones_like(angle)], -1)).swapaxes(0, 1)
+        directions.imshow(colours, aspect="auto", extent=(0, duration, 1, 0), interpolation="nearest")
+        directions.set_title("friction of the ground on each segment", fontsize=11, pad=10)
+        wheel = directions.inset_axes((1.02, 0.3, 0.13, 0.5), projection="polar")
+        assert isinstance(wheel, PolarAxes)
+        _wheel(wheel, strongest)
+        image = heat_map(magnitudes, PN * force.magnitude, duration, PN * strongest, cmap=HEAT, vmin=0)
+        magnitudes.set_title("its magnitude", fontsize=11, pad=10)
+        part.colorbar(image, cax=magnitudes.inset_axes((1.02, 0, 0.02, 1)), label="friction (pN)", extend="max")
+        directions.set_yticks([0, 1], ["head", "tail"])
+
+        means.plot(time, PN * force.mean, "k", lw=1.2)
+        means.set_ylabel("friction (pN)")
+        means.set_ylim(bottom=0)
+        means.set_title(
+            "mean friction of a segment (black) and power (red); diamonds: printed mean power", fontsize=11, pad=10
+        )
+        power = means.twinx()
+        power.plot(time, FW * force.power, color=red, lw=1.0)
+        power.set_ylabel("power (fW)", color=red)
+        power.tick_params(axis="y", colors=red)
+        power.set_ylim(bottom=0)
+        for phase, mean in zip(
+            phases(turn.behaviour.label), phase_means(FW * force.power, turn.behaviour.label), strict=True
+        ):
+            a, b = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
+            strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
+            wide = b - a > 0.1 * duration
+            if phase.stop - phase.start > 1:
+                strip.text(
+                    0.5 * (a + b),
+                    0.5,
+                    f"{phase.label}\n{mean:,.0f} fW" if wide else f"{mean:,.0f} fW",
+                    color="white",
+                    ha="center",
+                    va="center",
+                    fontsize=10 if wide else 6.5,
+                    rotation=0 if wide else 90,
+                )
+        middles = [0.5 * (phase.start + phase.stop) / FRAME_RATE for phase in _phases(turn.behaviour)]
+        mark_printed(power, middles, [float(value.replace(",", "")) for value in POWERS[recording]])
+        strip.set_yticks([])
+        strip.set_xlabel("time (s); numbers: mean power of each phase")
+        for ax in (directions, magnitudes, means, strip):
+            ax.set_xlim(0, duration)
+        for ax in (directions, magnitudes, means):
+            marks(ax, [frame / FRAME_RATE for frame in recording.snapshots])
+            ax.tick_params(labelbottom=False)
+
+        sheet.table(
+            f"{name}_forces",
+            time_s=time[:, None],
+            rod=np.arange(1, 26),
+            force_x_pN=PN * force.force[..., 0],
+            force_y_pN=PN * force.force[..., 1],
+        )
+        label = turn.behaviour.label
+        sheet.table(f"{name}_means", time_s=time, friction_pN=PN * force.mean, power_fW=FW * force.power, label=label)
+        _compare_powers(sheet, recording)
+    return figure
+
+
+def _compare_powers(sheet: Sheet, recording: Recording) -> None:
+    label = _turn(recording).behaviour.label
+    parts = _phases(_turn(recording).behaviour)
+    # Both over the phases that the paper's scheme has.
+    ours, converged = (
+        FW * phase_means(_turn(recording, scheme).force.power, label)[-len(parts) :]
+        for scheme in ("published", "midpoint")
+    )
+    for part, print_, mean, other in zip(parts, POWERS[recording], ours, converged, strict=True):
+        what = f"{recording.title}, mean power, {part.label} from {part.start / FRAME_RATE:.1f} s"
+        sheet.compare(what, "fW", print_, *_printed(print_), mean, f"our scheme: {other:.0f}")
+    for part, print_, mean, other in zip(parts[1:], RATIOS[recording], ours[1:], converged[1:], strict=True):
+        what = f"{recording.title}, power to that of the first phase, {part.label} from {part.start / FRAME_RATE:.1f} s"
+        note = f"our scheme: {other / converged[0]:.2f}"
+        sheet.compare(what, "1", print_, *_printed(print_), mean / ours[0], note)
+
+
+def figure_4_supplement_1(sheet: Sheet) -> Figure:
+    """The sines that fit the bodies, and the behaviours that follow from them."""
+    figure = Figure(figsize=(15, 11), layout="constrained")
+    for name, part, recording in zip(
+        "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (OMEGA, DELTA), strict=True
+    ):
+        turn = _turn(recording)
+        fit, behaviour, time = fit_sine(turn.joint_angle), turn.behaviour, np.arange(len(turn.points)) / FRAME_RATE
+        part.suptitle(recording.title, fontsize=13)
+        samples, *axes = part.subplots(6, 1, height_ratios=[1.3, 1, 1, 1, 1, 1])
+        xi = np.linspace(0, 1, turn.joint_angle.shape[1])
+        for k, frame in enumerate(recording.snapshots[::2]):
+            colour = COLOURS[behaviour.label[frame]]
+            samples.plot(xi, turn.joint_angle[frame], "o", ms=3, color=colour, alpha=0.4 + 0.3 * k)
+            wave = np.sin(2 * np.pi / fit.wavelength[frame] * (xi - fit.phase[frame]))
+            curve = fit.amplitude[frame] * wave + fit.offset[frame]
+            text = f"{frame / FRAME_RATE:.1f} s and its sine"
+            samples.plot(xi, curve, color=colour, alpha=0.4 + 0.3 * k, lw=1.3, label=text)
+        samples.set(xlabel="place on the body (0 head, 1 tail)", ylabel="joint angle (rad)", xlim=(0, 1))
+        samples.legend(frameon=False, ncols=3, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        rows: list[tuple[str, Array, Array | None]] = [
+            ("amplitude\n(rad)", fit.amplitude, None),
+            ("wavelength\n(body lengths)", fit.wavelength, None),
+            ("phase\n(body lengths)", fit.phase, None),
+            ("phase rate\n(lengths/s)", np.full(len(time), np.nan), behaviour.phase_rate),
+            ("offset (rad)", fit.offset, behaviour.offset),
+        ]
+        for ax, (what, raw, smooth) in zip(axes, rows, strict=True):
+            for phase in phases(behaviour.label):
+                span = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
+                ax.axvspan(*span, color=COLOURS[phase.label], alpha=0.15, lw=0)
+            ax.plot(time, raw, "k" if smooth is None else "0.65", lw=0.9)
+            if smooth is not None:
+                ax.plot(time, smooth, "k", lw=1.2)
+            ax.set_ylabel(what, fontsize=9)
+            ax.set_xlim(0, time[-1])
+            # The fits of coiled bodies run away.
+            shown = np.concatenate([raw[np.isfinite(raw)], [] if smooth is None else smooth])
+            low, high = np.quantile(shown, [0.01, 0.99])
+            ax.set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
+        _thresholds(axes)
+        axes[-1].set_xlabel("time (s)")
+        sheet.table(
+            name,
+            time_s=time,
+            amplitude_rad=fit.amplitude,
+            wavelength_lengths=fit.wavelength,
+            phase_lengths=fit.phase,
+            phase_rate_lengths_per_s=behaviour.phase_rate,
+            offset_rad=fit.offset,
+            smooth_offset_rad=behaviour.offset,
+            label=behaviour.label,
+        )
+        words = {OMEGA: "forward, backward, turn, forward", DELTA: "forward, backward, forward, turn, forward"}
+        found, printed = [part.label for part in _phases(behaviour)], words[recording].split(", ")
+        met = sum(a == b for a, b in zip(found, printed, strict=False)) if len(found) == len(printed) else 0
+        what = f"{recording.title}: phases in the order of the text"
+        sheet.compare(what, "1", words[recording], len(printed), len(printed), met, "phases that are as printed")
+    figure.legend(handles=behaviours(), loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _thresholds(axes: list[Axes]) -> None:
+    """What parts the behaviours, as printed."""
+    for ax, value, text in ((axes[3], 0.0, "forward above 0"), (axes[4], TURN, f"turn below {TURN:g}")):
+        ax.axhline(value, color="0.4", ls="--", lw=1)
+        ax.text(
+            0.005, value, f" paper: {text}", color="0.3", fontsize=8, va="top", transform=ax.get_yaxis_transform()
+        )
+
+
+FIGURES = (
+    PaperFigure("figure_3", "The two recorded turns, and the forces on the ground", figure_3),
+    PaperFigure("figure_4", "Friction, power and behaviour of the turns", figure_4),
+    PaperFigure("figure_4_supplement_1", "Sines fitted to the bodies, and the behaviours", figure_4_supplement_1),
+)

@@ -1,0 +1,402 @@
+"""Figures 2 and 5 of the worm paper: crawling and swimming by sines, and the best sines from water to agar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from gymnosoma.envs.worm import Worm, WormParams
+from gymnosoma.envs.worm.analysis import crawl_speed, ensemble, medium, speed_grid, swim_speed
+from gymnosoma.envs.worm.kymogram import SineKymogram
+from gymnosoma.envs.worm.params import table
+
+from .paper import PRINTED, PaperFigure, Sheet
+from .worm_drawing import (
+    HOLD,
+    MM,
+    PAPER,
+    PN,
+    Array,
+    body,
+    forces,
+    head,
+    heat_map,
+    joints,
+    map_arena,
+    places,
+    tracks,
+    turn_right,
+)
+
+SPEEDS = {1.0: "0.208", 0.0: "0.223"}
+"""Mean speed on agar and in water, mm/s, as printed."""
+
+EVERY = 5e-3
+"""Time between records of Fig. 2, s."""
+SHOWN = round(5.0 / EVERY)
+"""Records that Fig. 2 shows."""
+
+SIGMAS = np.linspace(0, 1, 11)
+WAVENUMBERS, PERIODS = 0.05 * np.arange(4, 51), 0.1 * np.arange(2, 17)
+"""Grid of Fig. 5A, whose steps give the optima with as many digits as are printed."""
+
+
+@cache
+def _locomotion(sigma: float) -> dict[str, Array]:
+    """Crawl for 8 s, or swim for 5 s, by the paper's sine and scheme, from rest in the shape of the wave; along x."""
+    wave = SineKymogram.for_medium(sigma, ramp=0.0)
+    worm = Worm(WormParams.in_medium(sigma), scheme="published")
+    signals = ("centre", "centre_velocity", "rod_angle", "rod_centre", "joint_angle", "friction_force")
+    start = {"joint_angle": wave(0.0)}
+    run = ensemble(worm, lambda t: wave(t - HOLD / 2), 1, 8.0 if sigma else 5.0, EVERY, HOLD, start, signals)
+    run = {name: values[:, 0] for name, values in run.items()}
+    run["time"] = np.linspace(0.0, EVERY * (len(run["centre"]) - 1), len(run["centre"]))
+    # The start in the shape of the wave turns the swimmer: show its way from left to right.
+    way = run["centre"][SHOWN] - run["centre"][0]
+    turned = turn_right(way)
+    for name in ("centre", "centre_velocity", "rod_centre", "friction_force"):
+        run[name] = run[name] @ turned
+    run["rod_angle"] = run["rod_angle"] - np.arctan2(way[1], way[0])
+    run["command"] = np.array([wave(t) for t in run["time"]])
+    run["points"] = joints(run["rod_angle"], run["centre"])
+    return run
+
+
+def _period(sigma: float) -> float:
+    return table()["agar_period" if sigma else "water_period"]
+
+
+def figure_2(sheet: Sheet) -> Figure:
+    """Crawling and swimming with the paper's sine: commanded and reached angles, trajectory."""
+    figure = Figure(figsize=(12, 7.4), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.75, 1]).ravel()
+    kymograms, arenas = top.subplots(2, 2, sharex=True), bottom.subplots(1, 2, sharex=True, sharey=True)
+    paper = Worm(scheme="published")
+    for column, sigma in enumerate(sheet.progress((1.0, 0.0), "crawl and swim")):
+        wave, run = SineKymogram.for_medium(sigma), _locomotion(sigma)
+        what = "Crawling on agar" if sigma else "Swimming in water"
+        title = f"{what} ($\\nu$ = {wave.wavenumber:g}, T = {wave.period:g} s)\ncommanded joint angle"
+        angles = (run["command"][: SHOWN + 1], run["joint_angle"][: SHOWN + 1])
+        for ax, angle, text in zip(kymograms[:, column], angles, (title, "reached joint angle"), strict=True):
+            image = heat_map(ax, angle, 5.0, wave.amplitude)
+            ax.set_title(text, fontsize=11)
+        kymograms[1, column].set_xlabel("time (s)")
+        ax, points = arenas[column], run["points"][: SHOWN + 1]
+        tracks(ax, points)
+        for k, shade in ((0, 0.4), (len(points) - 1, 1.0)):
+            body(ax, points[k], alpha=shade)
+        head(ax, points[-1])
+        speed_of = crawl_speed if sigma else swim_speed
+        speed, ours = speed_of(paper, HOLD), speed_of(Worm())
+        # Whole periods, which the speed in water is over.
+        first, last = (0.0, 5.0) if sigma else (2.0, 4.8)
+        begin, end = (run["centre"][round(t / EVERY)] for t in (first, last))
+        way = float(SPEEDS[sigma]) * (last - first)
+        ax.plot(MM * begin[0] + np.array([0.0, way]), [-0.33, -0.33], "|--", color=PAPER, ms=9, label="paper's speed")
+        ax.plot(MM * np.array([begin[0], end[0]]), [-0.42, -0.42], "|-", color="k", ms=9, label="centre's way")
+        what_speed = "speed" if sigma else "steady speed"
+        ax.set_title(f"5 s; {what_speed} {MM * speed:.4f} mm/s (paper {SPEEDS[sigma]})", fontsize=11)
+        map_arena(ax)
+        ax.set_ylim(-0.55, 0.5)
+        low, high = (float(SPEEDS[sigma]) + offset for offset in (-5e-4, 5e-4))
+        over = "over 0 to 5 s" if sigma else "over 20 periods after 2 s"
+        note = f"our scheme at 5 ms: {MM * ours:.4f}; the paper's time step makes the difference"
+        sheet.compare(f"{what}: mean speed {over}", "mm/s", SPEEDS[sigma], low, high, MM * speed, note)
+        time = run["time"][: SHOWN + 1, None]
+        command, reached = angles
+        name = "AC"[column]
+        sheet.table(name, time_s=time, joint=np.arange(1, 25), command_rad=command, reached_rad=reached)
+        sheet.table("BD"[column], time_s=time[:, 0], **places(points))
+        if sigma:
+            shift = MM * _track_shift(run["points"])
+            what = "Crawling: crests of the tail's track against those of the head's, along the way"
+            sheet.compare(what, "mm", "toward the negative x", -np.inf, 0.0, shift, "over 8 s")
+    top.colorbar(image, ax=kymograms, label="joint angle (rad)", pad=0.01)
+    bottom.legend(*arenas[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    return figure
+
+
+def _track_shift(points: Array) -> float:
+    """How far (m) the crests of the tail's track lie from the nearest of the head's, on average along x."""
+
+    def crests(track: Array) -> Array:
+        y = track[:, 1]
+        return track[1:-1][(y[1:-1] > y[:-2]) & (y[1:-1] >= y[2:]) & (y[1:-1] > y.mean()), 0]
+
+    settled = points[round(_period(1.0) / EVERY) :]  # the first period starts from rest
+    front, rear = crests(settled[:, 0]), crests(settled[:, -1])
+    rear = rear[(rear > front.min()) & (rear < front.max())]  # where both went
+    away = rear[:, None] - front
+    return float(np.mean(away[np.arange(len(rear)), np.abs(away).argmin(1)]))
+
+
+def figure_2_supplement_1(sheet: Sheet) -> Figure:
+    """Where along the body forces push forward, thrust, drag and speed over time."""
+    figure = Figure(figsize=(15, 10), layout="constrained")
+    found = {}
+    for name, part, sigma in zip(
+        "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (1.0, 0.0), strict=True
+    ):
+        run, period = _locomotion(sigma), _period(sigma)
+        part.suptitle("Crawling on agar" if sigma else "Swimming in water", fontsize=13)
+        # Whole periods, two on agar and five in water, after what the start leaves behind.
+        first, last = (4.8, 8.0) if sigma else (2.4, 4.4)
+        chosen = slice(round(first / EVERY), round(last / EVERY))
+        time, force, speed = run["time"][chosen], run["friction_force"][chosen], run["centre_velocity"][chosen, 0]
+        angle, joint_angle = run["rod_angle"][chosen], run["joint_angle"][chosen]
+        # Thrust is what the friction across the segments gives along the way, drag what that along them takes.
+        drag = np.sum((force[..., 0] * np.cos(angle) + force[..., 1] * np.sin(angle)) * np.cos(angle), 1)
+        net = force[..., 0].sum(1)
+        thrust = net - drag
+        axes = part.subplot_mosaic(
+            [["0", "1", "2", "3"], ["rods"] * 4, ["sums"] * 4, ["speed"] * 4], height_ratios=[1, 1, 1, 1]
+        )
+        frames = chosen.start + np.round(np.arange(4) * period / 4 / EVERY).astype(int)
+        longest = np.linalg.norm(run["friction_force"][frames], axis=-1).max()
+        for k, frame in enumerate(frames):
+            ax = axes[str(k)]
+            body(ax, run["points"][frame])
+            head(ax, run["points"][frame])
+            arrows = forces(ax, run["rod_centre"][frame], run["friction_force"][frame], longest, 0.3)
+            map_arena(ax)
+            x, y = MM * run["centre"][frame]
+            ax.set(xlim=(x - 0.55, x + 0.55), ylim=(y - 0.55, y + 0.55), xticks=[], yticks=[], xlabel="", ylabel="")
+            ax.set_title(f"{run['time'][frame]:.2f} s", fontsize=10)
+        unit = float(f"{0.5 * longest:.0e}")
+        axes["0"].quiverkey(arrows, 0.22, 0.1, unit, f"{unit * PN:,.0f} pN", labelpos="E", fontproperties={"size": 8})
+        limit = float(np.quantile(np.abs(force[..., 0]), 0.99))
+        image = heat_map(axes["rods"], PN * force[..., 0], 1.0, PN * limit)
+        image.set_extent((time[0], time[-1] + EVERY, 1, 0))
+        axes["rods"].set_title("force of the medium along the way: red pushes forward", fontsize=10)
+        part.colorbar(image, cax=axes["rods"].inset_axes((1.01, 0, 0.015, 1)), label="pN")
+        axes["sums"].plot(time, PN * thrust, color="#b8322c", label="thrust: friction across the segments")
+        axes["sums"].plot(time, PN * drag, color="#3b6fb6", label="drag: friction along them")
+        axes["sums"].plot(time, PN * net, "k", lw=1, label="sum")
+        axes["sums"].set_ylabel("force along the way (pN)")
+        axes["speed"].plot(time, MM * speed, "k", label="speed along the way")
+        printed = f"paper's mean{' from the start' if sigma else ''}, {SPEEDS[sigma]} mm/s"
+        axes["speed"].axhline(float(SPEEDS[sigma]), color=PAPER, ls="--", label=printed)
+        bent = np.abs(joint_angle.mean(1))
+        if not sigma:
+            deepest = np.flatnonzero((bent[1:-1] > bent[:-2]) & (bent[1:-1] >= bent[2:])) + 1
+            axes["speed"].plot(time[deepest], MM * speed[deepest], "kv", ms=5, label="body most like a C")
+        axes["speed"].set(ylabel="speed (mm/s)", xlabel="time (s)", ylim=(0, 1.4 * MM * speed.max()))
+        room = PN * (thrust.max() - drag.min())
+        axes["sums"].set_ylim(PN * drag.min() - 0.05 * room, PN * thrust.max() + 0.25 * room)
+        for panel in ("sums", "speed"):
+            axes[panel].set_xlim(time[0], time[-1] + EVERY)
+            axes[panel].legend(frameon=False, ncols=3, fontsize=8, loc="upper center")
+        sheet.table(f"{name}_rods", time_s=time[:, None], rod=np.arange(1, 26), force_along_way_pN=PN * force[..., 0])
+        sums = {"thrust_pN": PN * thrust, "drag_pN": PN * drag, "speed_mm_per_s": MM * speed}
+        sheet.table(name, time_s=time, **sums)
+        found[sigma] = np.std(thrust) / thrust.mean(), np.std(speed) / speed.mean()
+        if sigma:
+            link = float(np.corrcoef(np.abs(np.sin(angle)).ravel(), force[..., 0].ravel())[0, 1])
+            what = "Crawling: correlation of a segment's push forward with its inclination to the way"
+            sheet.compare(what, "1", "the parts placed diagonally push", 0.0, 1.0, link)
+            rest = float(np.abs(net).mean() / thrust.mean())
+            what = "Crawling: what is left of the thrust after the drag"
+            sheet.compare(what, "1", "cancels most of the drag", 0.0, 0.5, rest, "read as: less than half is left")
+        else:
+            link = float(np.corrcoef(bent, net)[0, 1])
+            lag = _lag(bent, net)
+            what = "Swimming: correlation of the gain in momentum with how far the body is one C"
+            note = (
+                f"C: absolute mean joint angle. The gain is largest {1e3 * lag:.0f} ms after the deepest C, where the "
+                f"speed is least"
+            )
+            sheet.compare(what, "1", "gains momentum in the c-shape", 0.0, 1.0, link, note)
+    for what, text, k in (("thrust", "not constant", 0), ("speed", "oscillates significantly", 1)):
+        ratio = found[0.0][k] / found[1.0][k]
+        note = f"standard deviation over mean: {found[0.0][k]:.3f}, {found[1.0][k]:.3f} crawling"
+        name = f"Swimming: variation of the {what} to that of crawling"
+        sheet.compare(name, "1", text, 1.0, np.inf, ratio, note)
+    return figure
+
+
+def _lag(cause: Array, effect: Array) -> float:
+    """By how much (s) ``effect`` follows ``cause``, within the half period in which the C recurs."""
+    lags = np.arange(round(_period(0.0) / 2 / EVERY))
+    links = [np.corrcoef(cause[: len(cause) - k], effect[k:])[0, 1] for k in lags]
+    return EVERY * float(lags[int(np.argmax(links))])
+
+
+@cache
+def _grids() -> list[Array]:
+    return [MM * speed_grid(Worm(), sigma, WAVENUMBERS, PERIODS) for sigma in SIGMAS]
+
+
+def _best() -> tuple[Array, Array]:
+    """Wavenumber and period (s) of the fastest wave for each medium."""
+    best = np.array([np.unravel_index(np.nanargmax(grid), grid.shape) for grid in _grids()])
+    return WAVENUMBERS[best[:, 0]], PERIODS[best[:, 1]]
+
+
+@cache
+def _gaits() -> dict[str, Array]:
+    """Worms with the best wave of each medium over two periods after 5 s, 40 records of each period."""
+    nu, period = _best()
+    place = np.linspace(0, 1, 24)
+    worm, slots = Worm(dt=1e-3), np.arange(len(SIGMAS))
+
+    def drive(t: float) -> Array:
+        return 0.6 * np.cos(2 * np.pi * (nu[:, None] * place - t / period[:, None]))
+
+    run = ensemble(worm, drive, len(SIGMAS), 5.0 + 2 * period.max(), 0.01, start=medium(SIGMAS), signals=_SHAPE)
+    records = np.round((5.0 + np.linspace(0, 2, 81)[:, None] * period) / 0.01).astype(int)
+    return {name: values[records, slots] for name, values in run.items()}
+
+
+_SHAPE = ("centre", "rod_angle", "joint_angle")
+
+
+def figure_5(sheet: Sheet) -> Figure:
+    """Speed over wavenumber and period from water to agar, the best waves and their shapes."""
+    for _ in sheet.progress(range(1), "speeds over waves and media"):
+        grids = _grids()
+    nu, period = _best()
+    figure = Figure(figsize=(17, 9), layout="constrained")
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.7, 1], wspace=0.02).ravel()
+    left.suptitle("Speed over 5 s from straight rest, A = 0.6 rad; star: best wave; diamond: printed optimum")
+    axes = left.subplots(3, 4)
+    for ax, sigma, grid, x, y in zip(axes.flat, SIGMAS, grids, nu, period, strict=False):
+        peak = np.nanmax(grid)
+        ax.pcolormesh(WAVENUMBERS, PERIODS, grid.T / peak, cmap="viridis", vmin=0, vmax=1, rasterized=True)
+        ax.plot(x, y, "*", ms=14, mfc="#ff4d4d", mec="white", mew=0.8)
+        name = {0.0: " (water)", 1.0: " (agar)"}.get(float(sigma), "")
+        ax.set_title(f"$\\sigma$ = {sigma:.1f}{name}: {peak:.2f} mm/s", fontsize=10)
+        ax.label_outer()
+    for ax in axes[:, 0]:
+        ax.set_ylabel("period T (s)")
+    for ax in (*axes[-1, :-1], axes[1, -1]):
+        ax.set_xlabel("wavenumber $\\nu$")
+        ax.tick_params(labelbottom=True)
+    axes[-1, -1].set_axis_off()
+    bar = axes[-1, -1].inset_axes((0.1, 0.05, 0.08, 0.85))
+    left.colorbar(ScalarMappable(Normalize(0, 1), "viridis"), cax=bar, label="speed / best speed of the medium")
+    optima = {0: ("water", 0.65, 0.4, 0.667, 0.4), 10: ("agar", 1.9, 0.8, 1.832, 1.6)}
+    for k, (_, best_nu, best_period, *_) in optima.items():
+        axes.flat[k].plot(best_nu, best_period, **{**PRINTED, "color": "white", "markersize": 11, "zorder": 4})
+
+    top, bottom = right.subplots(2, 1, height_ratios=[1.2, 1])
+    colours = colormaps["plasma"](0.9 * SIGMAS)
+    top.plot(nu, period, "-", color="0.8", zorder=1)
+    top.scatter(nu, period, c=colours, s=80, edgecolors="k", linewidths=0.6, zorder=3)
+    _label_spots(top, nu, period)
+    printed = np.array([row[1:3] for row in optima.values()])
+    top.plot(*printed.T, label="printed optimum", **{**PRINTED, "markersize": 13})
+    animals = np.array([row[3:] for row in optima.values()])
+    top.plot(*animals.T, "+", color=PAPER, ms=11, mew=2, label="the animal (printed)", zorder=2)
+    top.set(xlabel="wavenumber $\\nu$", ylabel="period T (s)", title="Best wave; labels: medium $\\sigma$")
+    top.legend(frameon=False, loc="upper left")
+    top.margins(0.08, 0.12)
+
+    shapes = joints(_gaits()["rod_angle"][0], _gaits()["centre"][0])
+    for k, (sigma, shape) in enumerate(zip(SIGMAS, shapes, strict=True)):
+        x, y = 1.25 * (k % 3), -0.5 * (k // 3)
+        shape = (shape - shape.mean(0)) @ turn_right(shape[0] - shape[-1]) + np.array([x, y]) / MM
+        body(bottom, shape, facecolor=colours[k])
+        head(bottom, shape)
+        bottom.text(x, y + 0.22, f"$\\sigma$ = {sigma:.1f}", ha="center", fontsize=9)
+    bottom.set_aspect("equal")
+    bottom.set_axis_off()
+    bottom.set_title("Body of the best wave after 5 s")
+
+    for k, (name, best_nu, best_period, *_) in optima.items():
+        note = f"of {WAVENUMBERS[0]:.2g} to {WAVENUMBERS[-1]:.2g} by 0.05; best speed {grids[k].max():.3f} mm/s"
+        what = f"best wavenumber, sigma {SIGMAS[k]:.0f} ({name})"
+        sheet.compare(what, "1", f"{best_nu:g}", best_nu - 5e-3, best_nu + 5e-3, nu[k], note)
+        note = f"of {PERIODS[0]:.1g} to {PERIODS[-1]:.2g} s by 0.1 s"
+        what = f"best period, sigma {SIGMAS[k]:.0f} ({name})"
+        sheet.compare(what, "s", f"{best_period:g}", best_period - 0.05, best_period + 0.05, period[k], note)
+    link = float(np.corrcoef(nu, period)[0, 1])
+    note = "correlation coefficient; read as above 0.9"
+    sheet.compare("best waves of the media, on a line", "1", "nearly linear", 0.9, 1.0, link, note)
+    note = "to the animal's 1.6 s"
+    sheet.compare("best period on agar to the animal's", "1", "half", 0.45, 0.55, period[-1] / 1.6, note)
+    sheet.table(
+        "A",
+        sigma=SIGMAS[:, None, None],
+        wavenumber=WAVENUMBERS[:, None],
+        period_s=PERIODS,
+        speed_mm_per_s=np.array(grids),
+    )
+    sheet.table("B", sigma=SIGMAS, wavenumber=nu, period_s=period, speed_mm_per_s=[grid.max() for grid in grids])
+    return figure
+
+
+def _label_spots(ax: Axes, nu: Array, period: Array) -> None:
+    """Write the media beside their best waves."""
+    spots: Iterable[tuple[float, float]] = sorted(set(zip(nu.tolist(), period.tolist(), strict=True)))
+    for k, spot in enumerate(spots):
+        here = [f"{sigma:.1f}" for sigma, x, y in zip(SIGMAS, nu, period, strict=True) if (x, y) == spot]
+        above = bool(k % 2)  # neighbours lie close together
+        ax.annotate(
+            ", ".join(here),
+            spot,
+            xytext=(0, 10 if above else -10),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if above else "top",
+        )
+
+
+def figure_5_supplement_1(sheet: Sheet) -> Figure:
+    """Bodies over a period of the best wave of each medium, and the waves that they carry."""
+    for _ in sheet.progress(range(1), "best waves"):
+        gaits = _gaits()
+    nu, period = _best()
+    figure = Figure(figsize=(13, 7), layout="constrained")
+    axes = figure.subplots(3, 4)
+    points = joints(gaits["rod_angle"], gaits["centre"])
+    phases: NDArray[np.int64] = np.arange(0, 40, 8)
+    for ax, k in zip(axes.flat, range(len(SIGMAS)), strict=False):
+        way = gaits["centre"][40, k] - gaits["centre"][0, k]
+        shapes = (points[:40, k] - gaits["centre"][:40, k, None]) @ turn_right(way)
+        for j, phase in enumerate(phases):
+            colour = colormaps["viridis"](j / 5)
+            body(ax, shapes[phase], facecolor=colour, alpha=0.65, zorder=3 + 0.01 * j)
+            head(ax, shapes[phase])
+        map_arena(ax)
+        ax.set(xlim=(-0.62, 0.62), ylim=(-0.3, 0.3))
+        ax.label_outer()
+        name = {0: " (water)", 10: " (agar)"}.get(k, "")
+        ax.set_title(f"$\\sigma$ = {SIGMAS[k]:.1f}{name}: $\\nu$ = {nu[k]:.2f}, T = {period[k]:.1f} s", fontsize=10)
+    # From head to tail the first harmonic of the joint angles lags by this many periods.
+    harmonic = np.tensordot(np.exp(2j * np.pi * np.arange(40) / 40), gaits["joint_angle"][:40], 1)
+    waves = np.ptp(np.unwrap(np.angle(harmonic), axis=1)[:, [0, -1]], axis=1) / (2 * np.pi)
+    last = axes.flat[-1]
+    last.plot(SIGMAS, waves, "ko-", label="on the body")
+    last.plot(SIGMAS, nu, "s:", color="0.5", mfc="none", label="commanded")
+    last.set(xlabel="medium index $\\sigma$", ylabel="waves on the body", ylim=(0, 2.3))
+    last.legend(frameon=False, fontsize=9)
+    last.set_title("from swimming to crawling", fontsize=10)
+    figure.suptitle("The body over a period of the best wave, from dark to light; way to the right")
+    what = "waves on the body, agar less water"
+    sheet.compare(what, "1", "from the swimming to the crawling shape", 0.0, np.inf, waves[-1] - waves[0])
+    sheet.table("waves", sigma=SIGMAS, wavenumber=nu, period_s=period, waves_on_body=waves)
+    sheet.table(
+        "bodies",
+        sigma=SIGMAS[:, None],
+        phase=phases[:, None, None] / 40,
+        joint=np.arange(26),
+        x_mm=MM * points[phases][..., 0],
+        y_mm=MM * points[phases][..., 1],
+    )
+    return figure
+
+
+FIGURES = (
+    PaperFigure("figure_2", "Crawling and swimming with the paper's sine", figure_2),
+    PaperFigure("figure_2_supplement_1", "Thrust, drag and speed of crawling and swimming", figure_2_supplement_1),
+    PaperFigure("figure_5", "The best waves from water to agar", figure_5),
+    PaperFigure("figure_5_supplement_1", "Bodies of the best waves", figure_5_supplement_1),
+)
