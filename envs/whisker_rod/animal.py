@@ -18,15 +18,18 @@ from .body import (
     FLIPPED,
     MIDPOINT,
     PARAMETERS,
+    UNSOLVED,
     WILD,
     rods,
     state_dtype,
     work_dtype,
 )
 from .params import PHYSICAL, Relief, WhiskerRodParams, check_parameter, table
+from .radau import PUBLISHED, published_work
 from .statics import equilibrium
 
-_SCHEMES = {"midpoint": MIDPOINT}
+_SCHEMES = {"midpoint": (MIDPOINT, work_dtype, 10e-6), "published": (PUBLISHED, published_work, 10e-6)}
+"""Kernels, scratch space, and time step on a flat plate, s."""
 
 
 class WhiskerRod(Animal):
@@ -93,6 +96,7 @@ class WhiskerRod(Animal):
         BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",
         WILD: "a segment turns too fast for the time step",
         BROKEN: "the state is not finite",
+        UNSOLVED: "Newton's iteration does not solve the smallest part of a time step",
     }
 
     def __init__(
@@ -106,12 +110,13 @@ class WhiskerRod(Animal):
         choice("scheme", scheme, _SCHEMES)
         self.params = WhiskerRodParams() if params is None else params
         self.relief = Relief.flat() if relief is None else relief
-        self.dt = (10e-6 if relief is None else 5e-6) if dt is None else number("dt", dt, above=0)
+        kernels, work, default = _SCHEMES[scheme]
+        self.dt = (default if relief is None else 5e-6) if dt is None else number("dt", dt, above=0)
         whole("threads", threads)
         self.scheme = scheme
         n = self.params.n_segments
         self.state = state_dtype(n)
-        self._stepper = Stepper(self.state, work_dtype(n), _SCHEMES[scheme], threads)
+        self._stepper = Stepper(self.state, work(n), kernels, threads)
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
