@@ -172,6 +172,7 @@ def _factor(x, k, dt):
     and in that of the segment before it. Writes ``inverse``, ``column``, ``response``, ``by_tip``, ``compliance``.
     """
     n, lanes = x.segment_angle.shape
+    once = int(dt / dt)  # as in `body._eliminate`
     for i in range(3):
         for j in range(3):
             for m in range(3):
@@ -185,61 +186,62 @@ def _factor(x, k, dt):
         for e in range(lanes):
             k.form[0, 6, e] = k.form[0, 9, e] = 1.0
         for i in range(n - 1, -1, -1):
-            for e in range(lanes):
-                damped = 1.0 + mu * x.external_damping[e]
-                inertia = damped * k.inertia[i, e]
-                response = mu * (k.viscosity[i, e] + mu * k.stiffness[i, e])
-                h = k.segment_length[i, e]
-                ax = -h * x.sine[i, e]
-                ay = h * x.cosine[i, e]
-                mass = damped * k.node_mass[i, e]
-                mass_xx = complex(k.form[0, 0, e], k.form[1, 0, e]) + mass
-                mass_xy = complex(k.form[0, 1, e], k.form[1, 1, e])
-                mass_yy = complex(k.form[0, 2, e], k.form[1, 2, e]) + mass
-                px = complex(k.form[0, 3, e], k.form[1, 3, e])
-                py = complex(k.form[0, 4, e], k.form[1, 4, e])
-                mass_ww = complex(k.form[0, 5, e], k.form[1, 5, e])
-                unit_xx = complex(k.form[0, 6, e], k.form[1, 6, e])
-                unit_yx = complex(k.form[0, 7, e], k.form[1, 7, e])
-                unit_xy = complex(k.form[0, 8, e], k.form[1, 8, e])
-                unit_yy = complex(k.form[0, 9, e], k.form[1, 9, e])
-                unit_wx = complex(k.form[0, 10, e], k.form[1, 10, e])
-                unit_wy = complex(k.form[0, 11, e], k.form[1, 11, e])
-                kx = mass_xx * ax + mass_xy * ay + px
-                ky = mass_xy * ax + mass_yy * ay + py
-                d = ax * (kx + px) + ay * (ky + py) + mass_ww + inertia + response
-                size = 1.0 / (d.real * d.real + d.imag * d.imag)
-                inverse = complex(d.real * size, -d.imag * size)
-                # Accelerations per unit forces.
-                loaded_x = unit_wx + ax * unit_xx + ay * unit_yx
-                loaded_y = unit_wy + ax * unit_xy + ay * unit_yy
-                wx = loaded_x * inverse
-                wy = loaded_y * inverse
-                _add(k.form, 12, e, mu * wx * loaded_x)
-                _add(k.form, 13, e, mu * wx * loaded_y)
-                _add(k.form, 14, e, mu * wy * loaded_y)
-                # What is left beyond the inner node.
-                by_x = kx * inverse
-                by_y = ky * inverse
-                by_rate = response * inverse
-                _put(k.form, 0, e, mass_xx - kx * by_x)
-                _put(k.form, 1, e, mass_xy - kx * by_y)
-                _put(k.form, 2, e, mass_yy - ky * by_y)
-                _put(k.form, 3, e, kx * by_rate)
-                _put(k.form, 4, e, ky * by_rate)
-                _put(k.form, 5, e, response - response * by_rate)
-                _put(k.form, 6, e, unit_xx - kx * wx)
-                _put(k.form, 7, e, unit_yx - ky * wx)
-                _put(k.form, 8, e, unit_xy - kx * wy)
-                _put(k.form, 9, e, unit_yy - ky * wy)
-                _put(k.form, 10, e, response * wx)
-                _put(k.form, 11, e, response * wy)
-                _put(k.inverse[q], i, e, inverse)
-                _put(k.column[q, 0], i, e, kx)
-                _put(k.column[q, 1], i, e, ky)
-                _put(k.response[q], i, e, response)
-                _put(k.by_tip[q, 0], i, e, wx)
-                _put(k.by_tip[q, 1], i, e, wy)
+            for _ in range(once):
+                for e in range(lanes):
+                    damped = 1.0 + mu * x.external_damping[e]
+                    inertia = damped * k.inertia[i, e]
+                    response = mu * (k.viscosity[i, e] + mu * k.stiffness[i, e])
+                    h = k.segment_length[i, e]
+                    ax = -h * x.sine[i, e]
+                    ay = h * x.cosine[i, e]
+                    mass = damped * k.node_mass[i, e]
+                    mass_xx = complex(k.form[0, 0, e], k.form[1, 0, e]) + mass
+                    mass_xy = complex(k.form[0, 1, e], k.form[1, 1, e])
+                    mass_yy = complex(k.form[0, 2, e], k.form[1, 2, e]) + mass
+                    px = complex(k.form[0, 3, e], k.form[1, 3, e])
+                    py = complex(k.form[0, 4, e], k.form[1, 4, e])
+                    mass_ww = complex(k.form[0, 5, e], k.form[1, 5, e])
+                    unit_xx = complex(k.form[0, 6, e], k.form[1, 6, e])
+                    unit_yx = complex(k.form[0, 7, e], k.form[1, 7, e])
+                    unit_xy = complex(k.form[0, 8, e], k.form[1, 8, e])
+                    unit_yy = complex(k.form[0, 9, e], k.form[1, 9, e])
+                    unit_wx = complex(k.form[0, 10, e], k.form[1, 10, e])
+                    unit_wy = complex(k.form[0, 11, e], k.form[1, 11, e])
+                    kx = mass_xx * ax + mass_xy * ay + px
+                    ky = mass_xy * ax + mass_yy * ay + py
+                    d = ax * (kx + px) + ay * (ky + py) + mass_ww + inertia + response
+                    size = 1.0 / (d.real * d.real + d.imag * d.imag)
+                    inverse = complex(d.real * size, -d.imag * size)
+                    # Accelerations per unit forces.
+                    loaded_x = unit_wx + ax * unit_xx + ay * unit_yx
+                    loaded_y = unit_wy + ax * unit_xy + ay * unit_yy
+                    wx = loaded_x * inverse
+                    wy = loaded_y * inverse
+                    _add(k.form, 12, e, mu * wx * loaded_x)
+                    _add(k.form, 13, e, mu * wx * loaded_y)
+                    _add(k.form, 14, e, mu * wy * loaded_y)
+                    # What is left beyond the inner node.
+                    by_x = kx * inverse
+                    by_y = ky * inverse
+                    by_rate = response * inverse
+                    _put(k.form, 0, e, mass_xx - kx * by_x)
+                    _put(k.form, 1, e, mass_xy - kx * by_y)
+                    _put(k.form, 2, e, mass_yy - ky * by_y)
+                    _put(k.form, 3, e, kx * by_rate)
+                    _put(k.form, 4, e, ky * by_rate)
+                    _put(k.form, 5, e, response - response * by_rate)
+                    _put(k.form, 6, e, unit_xx - kx * wx)
+                    _put(k.form, 7, e, unit_yx - ky * wx)
+                    _put(k.form, 8, e, unit_xy - kx * wy)
+                    _put(k.form, 9, e, unit_yy - ky * wy)
+                    _put(k.form, 10, e, response * wx)
+                    _put(k.form, 11, e, response * wy)
+                    _put(k.inverse[q], i, e, inverse)
+                    _put(k.column[q, 0], i, e, kx)
+                    _put(k.column[q, 1], i, e, ky)
+                    _put(k.response[q], i, e, response)
+                    _put(k.by_tip[q, 0], i, e, wx)
+                    _put(k.by_tip[q, 1], i, e, wy)
         for i in range(3):
             for j in range(3):
                 part = SHARES[q] * VECTORS[i, q] * INVERSE[q, j]
@@ -266,6 +268,7 @@ def _add(field, i, e, value):
 def _balance(x, k, dt, stage):
     """Move the rod to a stage; what is missing to its balance there, its tip, and the wrench on its base."""
     n, lanes = x.segment_angle.shape
+    once = int(dt / dt)  # as in `body._eliminate`
     a, b = COEFFICIENTS[stage], SQUARED[stage]
     c, square = dt * NODES[stage], dt * dt
     acceleration, missing, node = k.acceleration, k.missing, k.node
@@ -317,19 +320,30 @@ def _balance(x, k, dt, stage):
         node[0, e] = -k.force[stage, e] * (k.slope[stage, e] + mu)
         node[1, e] = -k.force[stage, e] * (mu * k.slope[stage, e] - 1.0)
     for i in range(n - 1, -1, -1):
-        for e in range(lanes):
-            node[0, e] += k.node_force[0, i, e]
-            node[1, e] += k.node_force[1, i, e]
-            missing[stage, i, e] += k.vector[1, i, e] * node[0, e] - k.vector[0, i, e] * node[1, e]
+        for _ in range(once):
+            for e in range(lanes):
+                node[0, e] += k.node_force[0, i, e]
+                node[1, e] += k.node_force[1, i, e]
+                missing[stage, i, e] += k.vector[1, i, e] * node[0, e] - k.vector[0, i, e] * node[1, e]
     for e in range(lanes):
         k.base[stage, 1, e] = -node[0, e]
         k.base[stage, 2, e] = -node[1, e]
 
 
 @kernel
+def _balance_all(x, k, dt):
+    """Move the rod to its three stages: not in a loop, as LLVM keeps the lanes' loops scalar where it does not know
+    the stage."""
+    _balance(x, k, dt, 0)
+    _balance(x, k, dt, 1)
+    _balance(x, k, dt, 2)
+
+
+@kernel
 def _reduce(x, k, dt):
     """Take what is missing to the balance from tip to base; how it changes the velocity of the tip at the stages."""
     n, lanes = x.segment_angle.shape
+    once = int(dt / dt)  # as in `body._eliminate`
     for i in range(3):
         for e in range(lanes):
             k.tip_change[i, 0, e] = k.tip_change[i, 1, e] = 0.0
@@ -340,21 +354,22 @@ def _reduce(x, k, dt):
             for e in range(lanes):
                 k.form[0, m, e] = k.form[1, m, e] = 0.0
         for i in range(n - 1, -1, -1):
-            for e in range(lanes):
-                ax = -k.segment_length[i, e] * x.sine[i, e]
-                ay = k.segment_length[i, e] * x.cosine[i, e]
-                load_x = complex(k.form[0, 0, e], k.form[1, 0, e])
-                load_y = complex(k.form[0, 1, e], k.form[1, 1, e])
-                load_w = complex(k.form[0, 2, e], k.form[1, 2, e])
-                own = t0 * k.missing[0, i, e] + t1 * k.missing[1, i, e] + t2 * k.missing[2, i, e]
-                load = load_w + ax * load_x + ay * load_y + own
-                w = load * complex(k.inverse[q, 0, i, e], k.inverse[q, 1, i, e])
-                _put(k.form, 0, e, load_x - w * complex(k.column[q, 0, 0, i, e], k.column[q, 0, 1, i, e]))
-                _put(k.form, 1, e, load_y - w * complex(k.column[q, 1, 0, i, e], k.column[q, 1, 1, i, e]))
-                _put(k.form, 2, e, w * complex(k.response[q, 0, i, e], k.response[q, 1, i, e]))
-                _add(k.form, 3, e, load * complex(k.by_tip[q, 0, 0, i, e], k.by_tip[q, 0, 1, i, e]))
-                _add(k.form, 4, e, load * complex(k.by_tip[q, 1, 0, i, e], k.by_tip[q, 1, 1, i, e]))
-                _put(k.increment[q], i, e, w)
+            for _ in range(once):
+                for e in range(lanes):
+                    ax = -k.segment_length[i, e] * x.sine[i, e]
+                    ay = k.segment_length[i, e] * x.cosine[i, e]
+                    load_x = complex(k.form[0, 0, e], k.form[1, 0, e])
+                    load_y = complex(k.form[0, 1, e], k.form[1, 1, e])
+                    load_w = complex(k.form[0, 2, e], k.form[1, 2, e])
+                    own = t0 * k.missing[0, i, e] + t1 * k.missing[1, i, e] + t2 * k.missing[2, i, e]
+                    load = load_w + ax * load_x + ay * load_y + own
+                    w = load * complex(k.inverse[q, 0, i, e], k.inverse[q, 1, i, e])
+                    _put(k.form, 0, e, load_x - w * complex(k.column[q, 0, 0, i, e], k.column[q, 0, 1, i, e]))
+                    _put(k.form, 1, e, load_y - w * complex(k.column[q, 1, 0, i, e], k.column[q, 1, 1, i, e]))
+                    _put(k.form, 2, e, w * complex(k.response[q, 0, i, e], k.response[q, 1, i, e]))
+                    _add(k.form, 3, e, load * complex(k.by_tip[q, 0, 0, i, e], k.by_tip[q, 0, 1, i, e]))
+                    _add(k.form, 4, e, load * complex(k.by_tip[q, 1, 0, i, e], k.by_tip[q, 1, 1, i, e]))
+                    _put(k.increment[q], i, e, w)
         for i in range(3):
             part = SHARES[q] * mu * VECTORS[i, q]
             for m in range(2):
@@ -529,8 +544,7 @@ def _newton(x, k, dt, profile, period):
             waiting += k.searching[e]
         if waiting == 0.0:
             break
-        for i in range(3):
-            _balance(x, k, dt, i)
+        _balance_all(x, k, dt)
         _reduce(x, k, dt)
         for e in range(lanes):
             k.change[e] = 0.0
@@ -614,8 +628,8 @@ def _accept(x, k, dt):
     square = dt * dt
     b0, b1, b2 = COEFFICIENTS[2, 0], COEFFICIENTS[2, 1], COEFFICIENTS[2, 2]
     s0, s1 = SQUARED[2, 0], SQUARED[2, 1]
+    _balance_all(x, k, dt)
     for i in range(3):
-        _balance(x, k, dt, i)
         for e in range(lanes):
             share = dt * COEFFICIENTS[2, i] if k.accepted[e] != 0.0 else 0.0
             mu = x.rate_strength[e] * k.level[i, e]
