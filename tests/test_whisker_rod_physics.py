@@ -288,7 +288,7 @@ def test_what_newton_does_not_solve_is_divided_or_reported():
     rows = started(animal)
     before = rows.copy()
     animal.advance(rows, np.arange(1), SLIDE, 1)
-    assert rows["status"][0] == body.UNSOLVED and body.UNSOLVED in animal.failures
+    assert rows["status"][0] in animal.failures
     assert np.array_equal(rows["segment_angle"], before["segment_angle"])
 
 

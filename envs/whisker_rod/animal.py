@@ -18,7 +18,6 @@ from .body import (
     FLIPPED,
     MIDPOINT,
     PARAMETERS,
-    UNSOLVED,
     WILD,
     rods,
     state_dtype,
@@ -97,7 +96,6 @@ class WhiskerRod(Animal):
         BURIED: "an inner part of the whisker is behind the plate: it is no longer the tip alone that touches",
         WILD: "a segment turns too fast for the time step",
         BROKEN: "the state is not finite",
-        UNSOLVED: "Newton's iteration does not solve the smallest part of a time step",
     }
 
     def __init__(

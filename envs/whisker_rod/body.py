@@ -16,8 +16,8 @@ import numpy as np
 from ..core.jit import asinh, exp, kernel, log, sincos
 from ..core.lanes import batch_kernel
 
-FLIPPED, BURIED, WILD, BROKEN, UNSOLVED = 1.0, 2.0, 3.0, 4.0, 5.0
-"""Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite; Newton fails."""
+FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
+"""Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite."""
 
 PARAMETERS = (
     "density",
@@ -263,7 +263,7 @@ def segments(xs, ks):
 
 
 @kernel
-def _prepare(x, k, dt):
+def prepare(x, k, dt):
     """Scale the segments with the time step; external damping acts as additional mass."""
     n, lanes = x.segment_angle.shape
     for e in range(lanes):
@@ -582,7 +582,7 @@ def _solve(x, k):
 
 
 @kernel
-def _attempt(x, k, dt, profile, period):
+def attempt(x, k, dt, profile, period):
     """Prepare a step without changing the state."""
     _spring(x, k)
     _eliminate(x, k, dt)
@@ -674,7 +674,7 @@ def _place_tip(x, k):
 
 
 @kernel
-def _accept(x, k, dt):
+def accept(x, k, dt):
     """Take the step in the lanes that are ``accepted``."""
     _move_plate(x, k, dt)
     _turn(x, k, dt)
@@ -695,9 +695,9 @@ def _divided(x, k, lane, dt, profile, period):
     part, left = 128, 256
     while left > 0:
         small = dt * part / 256.0
-        _prepare(x, k, small)
+        prepare(x, k, small)
         direct(x, lane, small)
-        _attempt(x, k, small, profile, period)
+        attempt(x, k, small, profile, period)
         if k.fastest[lane] * small > TURN:
             if part > 1:
                 part //= 2
@@ -705,9 +705,9 @@ def _divided(x, k, lane, dt, profile, period):
             x.status[lane] = WILD
         for e in range(lanes):
             k.accepted[e] = 1.0 if e == lane else 0.0
-        _accept(x, k, small)
+        accept(x, k, small)
         left -= part
-    _prepare(x, k, dt)
+    prepare(x, k, dt)
     direct(x, lane, dt)
 
 
@@ -720,14 +720,14 @@ def _step(x, k, dt, profile, period):
             k.base_impulse[j, e] = 0.0
     for e in range(lanes):
         k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
-    _attempt(x, k, dt, profile, period)
+    attempt(x, k, dt, profile, period)
     for e in range(lanes):
         k.too_fast[e] = 1.0 if (k.fastest[e] * dt > TURN) & (x.status[e] == 0.0) else 0.0
         k.accepted[e] = 1.0 - k.too_fast[e]
     count = 0.0
     for e in range(lanes):
         count += k.too_fast[e]
-    _accept(x, k, dt)
+    accept(x, k, dt)
     if count > 0.0:
         for e in range(lanes):
             if k.too_fast[e] != 0.0:
@@ -863,7 +863,7 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     x = xs[0]
     k = ks[0]
     segments(xs, ks)
-    _prepare(x, k, dt)
+    prepare(x, k, dt)
     clear_means(x, k)
     tune_bands(x, k, dt)
     for step in range(steps):

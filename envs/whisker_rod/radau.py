@@ -2,8 +2,8 @@
 
 Oladazimi, Putelat et al. (2021) integrate the differential-algebraic equations of index 2 with RADAU5 of Hairer and
 Wanner (1996). Here the step is fixed, and Newton's iteration has a bound: a step that it does not solve is divided,
-in that lane alone, and the row gets a status where 1/256 of it is not solved either. As in ``body.midpoint`` the
-plate only pushes; in contact the normal velocity of the tip is constrained, Eq. 12 differentiated once.
+in that lane alone; see `_divided` for what is left then. As in ``body.midpoint`` the plate only pushes; in contact
+the normal velocity of the tip is constrained, Eq. 12 differentiated once.
 
 The unknowns are the accelerations of the segments at the three stages. Newton's matrix takes the directions of the
 segments from the middle of the step, for all iterations; in the basis of the eigenvectors of the coefficients it falls
@@ -23,16 +23,21 @@ from .body import (
     BANDS,
     BROKEN,
     SAMPLES,
-    UNSOLVED,
+    TURN,
+    WILD,
+    accept,
+    attempt,
     check_model,
     clear_means,
     direct,
     follow_bands,
     keep_forces,
+    prepare,
     segments,
     surface,
     take_means,
     tune_bands,
+    work_dtype,
 )
 
 NODES = np.array([0.15505102572168219018, 0.64494897427831780982, 1.0])
@@ -87,6 +92,9 @@ SHARES = np.array([1.0, 2.0])
 ITERATIONS = 12
 """Of Newton, at most."""
 
+LARGEST_IMPACT = 16
+"""Parts, of 256, of a step in which the tip may come down on the plate."""
+
 LEAP = 4.0
 """Largest change of mu/a in one iteration."""
 
@@ -95,17 +103,9 @@ TURN_LEFT, LEVEL_LEFT = 1e-10, 1e-7
 
 
 def published_work(n: int) -> np.dtype:
-    """Scratch space of :func:`published`: numbers of each segment, then of the whole whisker."""
-    bands = len(BANDS)
+    """Scratch space of :func:`published`: numbers of each segment, that of `body.midpoint`, then of the whisker."""
     return np.dtype(
         [
-            # The rod, see `body.segments`.
-            ("segment_length", "f8", (n,)),
-            ("node_mass", "f8", (n,)),
-            ("inertia", "f8", (n,)),
-            ("stiffness", "f8", (n,)),
-            ("viscosity", "f8", (n,)),
-            ("rest_angle", "f8", (n,)),
             # Accelerations of the segments at the stages, rad/s^2, and what is missing to their balance, N m.
             ("acceleration", "f8", (3, n)),
             ("missing", "f8", (3, n)),
@@ -113,34 +113,33 @@ def published_work(n: int) -> np.dtype:
             ("vector", "f8", (2, n)),
             ("node_force", "f8", (2, n)),
             # Newton's matrix, the real and the complex system (real, imaginary): inverse pivot, column of the node
-            # (x, y), response of the joint, rates per force on the tip (x, y), solution.
+            # (x, y), response of the joint, accelerations per force on the tip (x, y), solution.
             ("inverse", "f8", (2, 2, n)),
             ("column", "f8", (2, 2, 2, n)),
             ("response", "f8", (2, 2, n)),
-            ("by_tip", "f8", (2, 2, 2, n)),
-            ("increment", "f8", (2, 2, n)),
-            # Numbers of the whole whisker. Velocity of the tip at a stage per force on it at a stage (xx, xy, yy), and
-            # what is missing to the balance changes it by.
+            ("per_force", "f8", (2, 2, 2, n)),
+            ("solution", "f8", (2, 2, n)),
+            *[(name, "f8", dtype.shape) for name, (dtype, _) in (work_dtype(n).fields or {}).items()],
+            # Velocity of the tip at a stage per force on it at a stage (xx, xy, yy), and what the rod changes it by.
             ("compliance", "f8", (3, 3, 3)),
             ("tip_change", "f8", (3, 2)),
-            # A stage: tip (m), its velocity (m/s), wrench on the base.
-            ("tip", "f8", (3, 2)),
-            ("tip_velocity", "f8", (3, 2)),
+            # A stage: tip (m), its velocity (m/s), wrench on the base; greatest y of an inner node (m).
+            ("stage_tip", "f8", (3, 2)),
+            ("stage_velocity", "f8", (3, 2)),
             ("base", "f8", (3, 3)),
             ("peak", "f8"),
-            ("highest", "f8"),
             # Contact at the stages: normal force (N), level mu/a, slope of the relief, slip speed, friction state.
             ("force", "f8", (3,)),
-            ("level", "f8", (3,)),
-            ("slope", "f8", (3,)),
-            ("slip", "f8", (3,)),
-            ("friction_state", "f8", (3,)),
-            ("gain", "f8"),
+            ("stage_level", "f8", (3,)),
+            ("stage_slope", "f8", (3,)),
+            ("stage_slip", "f8", (3,)),
+            ("stage_state", "f8", (3,)),
+            # Normal speed of the tip over the plate before the step and wanted after it, m/s.
+            ("closing", "f8"),
             ("bound", "f8"),
-            ("touching", "f8"),
-            ("searching", "f8"),
-            ("unsolved", "f8"),
+            # Greatest change in an iteration, in units of what is left at the end; whether a step is not solved.
             ("change", "f8"),
+            ("failed", "f8"),
             # Equations of the friction; see `_touch`.
             ("table", "f8", (3, 7)),
             ("along", "f8", (3, 7)),
@@ -150,16 +149,6 @@ def published_work(n: int) -> np.dtype:
             ("before", "f8", (2,)),
             ("node", "f8", (6,)),
             ("form", "f8", (2, 16)),
-            # As of `body.work_dtype`.
-            ("accepted", "f8"),
-            ("failed", "f8"),
-            ("base_impulse", "f8", (3,)),
-            ("tip_impulse", "f8", (2,)),
-            ("contact_time", "f8"),
-            ("band_cosine", "f8", (bands,)),
-            ("band_sine", "f8", (bands,)),
-            ("band_share", "f8", (bands,)),
-            ("mean_share", "f8"),
         ]
     )
 
@@ -240,8 +229,8 @@ def _factor(x, k, dt):
                     _put(k.column[q, 0], i, e, kx)
                     _put(k.column[q, 1], i, e, ky)
                     _put(k.response[q], i, e, response)
-                    _put(k.by_tip[q, 0], i, e, wx)
-                    _put(k.by_tip[q, 1], i, e, wy)
+                    _put(k.per_force[q, 0], i, e, wx)
+                    _put(k.per_force[q, 1], i, e, wy)
         for i in range(3):
             for j in range(3):
                 part = SHARES[q] * VECTORS[i, q] * INVERSE[q, j]
@@ -311,14 +300,14 @@ def _balance(x, k, dt, stage):
             else:
                 k.base[stage, 0, e] = torque
     for e in range(lanes):
-        mu = x.rate_strength[e] * k.level[stage, e]
-        k.tip[stage, 0, e] = node[0, e]
-        k.tip[stage, 1, e] = node[1, e]
-        k.tip_velocity[stage, 0, e] = node[2, e]
-        k.tip_velocity[stage, 1, e] = node[3, e]
+        mu = x.rate_strength[e] * k.stage_level[stage, e]
+        k.stage_tip[stage, 0, e] = node[0, e]
+        k.stage_tip[stage, 1, e] = node[1, e]
+        k.stage_velocity[stage, 0, e] = node[2, e]
+        k.stage_velocity[stage, 1, e] = node[3, e]
         # The force that the rod beyond takes, less that of the plate.
-        node[0, e] = -k.force[stage, e] * (k.slope[stage, e] + mu)
-        node[1, e] = -k.force[stage, e] * (mu * k.slope[stage, e] - 1.0)
+        node[0, e] = -k.force[stage, e] * (k.stage_slope[stage, e] + mu)
+        node[1, e] = -k.force[stage, e] * (mu * k.stage_slope[stage, e] - 1.0)
     for i in range(n - 1, -1, -1):
         for _ in range(once):
             for e in range(lanes):
@@ -367,9 +356,9 @@ def _reduce(x, k, dt):
                     _put(k.form, 0, e, load_x - w * complex(k.column[q, 0, 0, i, e], k.column[q, 0, 1, i, e]))
                     _put(k.form, 1, e, load_y - w * complex(k.column[q, 1, 0, i, e], k.column[q, 1, 1, i, e]))
                     _put(k.form, 2, e, w * complex(k.response[q, 0, i, e], k.response[q, 1, i, e]))
-                    _add(k.form, 3, e, load * complex(k.by_tip[q, 0, 0, i, e], k.by_tip[q, 0, 1, i, e]))
-                    _add(k.form, 4, e, load * complex(k.by_tip[q, 1, 0, i, e], k.by_tip[q, 1, 1, i, e]))
-                    _put(k.increment[q], i, e, w)
+                    _add(k.form, 3, e, load * complex(k.per_force[q, 0, 0, i, e], k.per_force[q, 0, 1, i, e]))
+                    _add(k.form, 4, e, load * complex(k.per_force[q, 1, 0, i, e], k.per_force[q, 1, 1, i, e]))
+                    _put(k.solution[q], i, e, w)
         for i in range(3):
             part = SHARES[q] * mu * VECTORS[i, q]
             for m in range(2):
@@ -407,27 +396,29 @@ def _touch(x, k, e, dt):
     a = x.rate_strength[e]
     ratio = x.state_strength[e] / a
     way = dt / x.memory_length[e]
-    table, along, slip, state = k.table, k.along, k.slip, k.friction_state
+    table, along, slip, state = k.table, k.along, k.stage_slip, k.stage_state
     # Normal forces: normal and tangential velocity of the tip by normal force and by level.
     for i in range(3):
-        tilt = k.slope[i, e]
+        tilt = k.stage_slope[i, e]
         for j in range(3):
-            mu = a * k.level[j, e]
+            mu = a * k.stage_level[j, e]
             xx, xy, yy = k.compliance[i, j, 0, e], k.compliance[i, j, 1, e], k.compliance[i, j, 2, e]
-            push_x, push_y = k.slope[j, e] + mu, mu * k.slope[j, e] - 1.0
-            drag_x, drag_y = a * k.force[j, e], a * k.force[j, e] * k.slope[j, e]
+            push_x, push_y = k.stage_slope[j, e] + mu, mu * k.stage_slope[j, e] - 1.0
+            drag_x, drag_y = a * k.force[j, e], a * k.force[j, e] * k.stage_slope[j, e]
             along[i, j, e] = xx * push_x + xy * push_y
             along[i, 3 + j, e] = xx * drag_x + xy * drag_y
             table[i, j, e] = xy * push_x + yy * push_y - tilt * along[i, j, e]
             table[i, 3 + j, e] = xy * drag_x + yy * drag_y - tilt * along[i, 3 + j, e]
-        along[i, 6, e] = k.tip_velocity[i, 0, e] + k.tip_change[i, 0, e]
-        velocity_y = k.tip_velocity[i, 1, e] + k.tip_change[i, 1, e]
-        wanted = k.bound[e] + x.plate_velocity[1, e] - tilt * x.plate_velocity[0, e]
+        along[i, 6, e] = k.stage_velocity[i, 0, e] + k.tip_change[i, 0, e]
+        velocity_y = k.stage_velocity[i, 1, e] + k.tip_change[i, 1, e]
+        # Normal velocity, from what it is to what it shall be: a jump within the step would pull at the second stage.
+        wanted = k.closing[e] + NODES[i] * (k.bound[e] - k.closing[e])
+        wanted += x.plate_velocity[1, e] - tilt * x.plate_velocity[0, e]
         table[i, 6, e] = wanted - (velocity_y - tilt * along[i, 6, e])
     _eliminate(table, 3, 6, e)
     # Slip speeds, and by levels.
     for i in range(3):
-        stretch = math.sqrt(1.0 + k.slope[i, e] * k.slope[i, e])
+        stretch = math.sqrt(1.0 + k.stage_slope[i, e] * k.stage_slope[i, e])
         velocity = along[i, 6, e]
         for m in range(3):
             velocity += along[i, m, e] * table[m, 6, e]
@@ -471,7 +462,7 @@ def _touch(x, k, e, dt):
                 by_state += along[i, m, e] * k.slip_slope[m, j, e]
             slope = flat * (k.slip_slope[i, j, e] + ratio * slip[i, e] / value * by_state)
             table[i, j, e] = (1.0 if i == j else 0.0) - slope
-        table[i, 3, e] = asinh(product) - k.level[i, e]
+        table[i, 3, e] = asinh(product) - k.stage_level[i, e]
     _eliminate(table, 3, 3, e)
     largest = 0.0
     for i in range(3):
@@ -480,19 +471,19 @@ def _touch(x, k, e, dt):
     for i in range(3):
         table[i, 3, e] *= share
     for i in range(3):
-        mu = a * k.level[i, e]
+        mu = a * k.stage_level[i, e]
         level = table[i, 3, e]
         force = k.normal[i, 3, e]
         for j in range(3):
             force -= k.normal[i, j, e] * table[j, 3, e]
-        k.tip_change[i, 0, e] = force * (k.slope[i, e] + mu) + level * a * k.force[i, e]
-        k.tip_change[i, 1, e] = force * (mu * k.slope[i, e] - 1.0) + level * a * k.force[i, e] * k.slope[i, e]
+        k.tip_change[i, 0, e] = force * (k.stage_slope[i, e] + mu) + level * a * k.force[i, e]
+        k.tip_change[i, 1, e] = force * (mu * k.stage_slope[i, e] - 1.0) + level * a * k.force[i, e] * k.stage_slope[i, e]
     for i in range(3):
         force = k.normal[i, 3, e]
         for j in range(3):
             force -= k.normal[i, j, e] * table[j, 3, e]
         k.force[i, e] += force
-        k.level[i, e] += table[i, 3, e]
+        k.stage_level[i, e] += table[i, 3, e]
     k.change[e] = largest / LEVEL_LEFT
 
 
@@ -514,9 +505,9 @@ def _solve(x, k, dt):
                 node_x = complex(k.form[0, 0, e], k.form[1, 0, e])
                 node_y = complex(k.form[0, 1, e], k.form[1, 1, e])
                 before = complex(k.form[0, 2, e], k.form[1, 2, e])
-                own = complex(k.increment[q, 0, i, e], k.increment[q, 1, i, e])
-                own += force_x * complex(k.by_tip[q, 0, 0, i, e], k.by_tip[q, 0, 1, i, e])
-                own += force_y * complex(k.by_tip[q, 1, 0, i, e], k.by_tip[q, 1, 1, i, e])
+                own = complex(k.solution[q, 0, i, e], k.solution[q, 1, i, e])
+                own += force_x * complex(k.per_force[q, 0, 0, i, e], k.per_force[q, 0, 1, i, e])
+                own += force_y * complex(k.per_force[q, 1, 0, i, e], k.per_force[q, 1, 1, i, e])
                 held = before * complex(k.response[q, 0, i, e], k.response[q, 1, i, e])
                 held -= node_x * complex(k.column[q, 0, 0, i, e], k.column[q, 0, 1, i, e])
                 held -= node_y * complex(k.column[q, 1, 0, i, e], k.column[q, 1, 1, i, e])
@@ -524,7 +515,7 @@ def _solve(x, k, dt):
                 _put(k.form, 0, e, node_x - k.segment_length[i, e] * x.sine[i, e] * w)
                 _put(k.form, 1, e, node_y + k.segment_length[i, e] * x.cosine[i, e] * w)
                 _put(k.form, 2, e, w)
-                searching = k.searching[e] != 0.0
+                searching = k.searching[e] > 0.0
                 c0, c1, c2 = (v0 * w).real, (v1 * w).real, (v2 * w).real
                 k.acceleration[0, i, e] += c0 if searching else 0.0
                 k.acceleration[1, i, e] += c1 if searching else 0.0
@@ -541,27 +532,27 @@ def _newton(x, k, dt, profile, period):
     for _ in range(ITERATIONS):
         waiting = 0.0
         for e in range(lanes):
-            waiting += k.searching[e]
+            waiting += max(k.searching[e], 0.0)
         if waiting == 0.0:
             break
         _balance_all(x, k, dt)
         _reduce(x, k, dt)
         for e in range(lanes):
             k.change[e] = 0.0
-            if (k.searching[e] != 0.0) & (k.touching[e] != 0.0):
+            if (k.searching[e] > 0.0) & (k.touching[e] != 0.0):
                 for i in range(3):
-                    place = k.tip[i, 0, e] - x.plate_position[e] - dt * NODES[i] * x.plate_velocity[0, e]
+                    place = k.stage_tip[i, 0, e] - x.plate_position[e] - dt * NODES[i] * x.plate_velocity[0, e]
                     _, slope = surface(profile, period, place)
-                    k.slope[i, e] = x.relief[e] * slope
+                    k.stage_slope[i, e] = x.relief[e] * slope
                 _touch(x, k, e, dt)
             else:
                 for i in range(3):
                     k.tip_change[i, 0, e] = k.tip_change[i, 1, e] = 0.0
         _solve(x, k, dt)
         for e in range(lanes):
-            k.searching[e] = 0.0 if k.change[e] < 1.0 else k.searching[e]
+            k.searching[e] = 0.0 if (k.change[e] < 1.0) & (k.searching[e] > 0.0) else k.searching[e]
     for e in range(lanes):
-        worn = (k.friction_state[0, e] <= 0.0) | (k.friction_state[1, e] <= 0.0) | (k.friction_state[2, e] <= 0.0)
+        worn = (k.stage_state[0, e] <= 0.0) | (k.stage_state[1, e] <= 0.0) | (k.stage_state[2, e] <= 0.0)
         k.searching[e] = 1.0 if (k.touching[e] != 0.0) & worn & (k.accepted[e] != 0.0) else k.searching[e]
 
 
@@ -573,52 +564,61 @@ def _guess(x, k, e):
         for i in range(n):
             k.acceleration[j, i, e] = x.segment_acceleration[i, e]
         k.force[j, e] = max(-x.tip_force[1, e], 0.0) if k.touching[e] != 0.0 else 0.0
-        k.level[j, e] = x.friction_level[e] + x.friction_trend[e] * NODES[j]
-        k.slope[j, e] = 0.0
-        k.slip[j, e] = 0.0
-        k.friction_state[j, e] = x.friction_state[e]
+        k.stage_level[j, e] = x.friction_level[e] + x.friction_trend[e] * NODES[j]
+        k.stage_slope[j, e] = 0.0
+        k.stage_slip[j, e] = 0.0
+        k.stage_state[j, e] = x.friction_state[e]
+
+
+@kernel
+def _approach(x, k, dt, profile, period):
+    """Contact as it is before a step, and whether the tip touches: if it did in the last one, or is not above."""
+    for e in range(x.length.shape[0]):
+        height, slope = surface(profile, period, x.tip[0, e] - x.plate_position[e])
+        tilt = x.relief[e] * slope
+        gap = x.plate_distance[e] + x.relief[e] * height - x.tip[1, e]
+        # The gap may close, a penetration is undone at a fifth in a step and at most 1 m/s.
+        k.bound[e] = gap / dt if gap > 0.0 else max(0.2 * gap / dt, -1.0)
+        k.closing[e] = x.tip_velocity[1, e] - x.plate_velocity[1, e]
+        k.closing[e] -= tilt * (x.tip_velocity[0, e] - x.plate_velocity[0, e])
+        k.gain[e] = 0.5 * exp(x.reference_friction[e] / x.rate_strength[e]) / x.reference_speed[e]
+        k.touching[e] = 1.0 if (x.tip_force[1, e] != 0.0) | (gap <= 0.0) else 0.0
 
 
 @kernel
 def _attempt(x, k, dt, profile, period):
-    """Solve a step in the lanes that are ``accepted``, without changing the state; the others are ``searching`` after.
+    """Solve a step in the lanes that are ``accepted``, without changing the state; what fails is ``searching`` after.
 
-    What touched before is taken to touch, until it would be pulled; what did not, to fly, until it would pass the
-    plate. Each is tried at most once.
+    Where the plate would pull, or nothing is found, the tip is taken to fly; what flies must not pass the plate.
     """
     lanes = x.length.shape[0]
     _factor(x, k, dt)
+    _approach(x, k, dt, profile, period)
     for e in range(lanes):
-        height, _ = surface(profile, period, x.tip[0, e] - x.plate_position[e])
-        gap = x.plate_distance[e] + x.relief[e] * height - x.tip[1, e]
-        # The gap may close, a penetration is undone at a fifth in a step and at most 1 m/s.
-        k.bound[e] = gap / dt if gap > 0.0 else max(0.2 * gap / dt, -1.0)
-        k.gain[e] = 0.5 * exp(x.reference_friction[e] / x.rate_strength[e]) / x.reference_speed[e]
-        k.touching[e] = 1.0 if (x.tip_force[1, e] != 0.0) | (gap <= 0.0) else 0.0
         k.searching[e] = k.accepted[e]
         _guess(x, k, e)
     _newton(x, k, dt, profile, period)
-    turned = 0.0
+    lifted = 0.0
     for e in range(lanes):
-        solved = (k.accepted[e] != 0.0) & (k.searching[e] == 0.0)
-        k.unsolved[e] = k.searching[e]
         impulse = 0.0
         for i in range(3):
             impulse += COEFFICIENTS[2, i] * k.force[i, e]
-        place = k.tip[2, 0, e] - x.plate_position[e] - dt * x.plate_velocity[0, e]
-        height, _ = surface(profile, period, place)
-        distance = x.plate_distance[e] + dt * x.plate_velocity[1, e] + x.relief[e] * height
-        wrong = impulse < 0.0 if k.touching[e] != 0.0 else k.tip[2, 1, e] > distance
-        k.searching[e] = 0.0
-        if solved & wrong:
+        pulled = (impulse < 0.0) | (k.searching[e] != 0.0)
+        if (k.accepted[e] != 0.0) & (k.touching[e] != 0.0) & pulled:
+            k.touching[e] = 0.0
             k.searching[e] = 1.0
-            k.touching[e] = 1.0 - k.touching[e]
-            turned += 1.0
+            lifted += 1.0
             _guess(x, k, e)
-    if turned > 0.0:
+        else:
+            k.searching[e] *= -1.0  # not again
+    if lifted > 0.0:
         _newton(x, k, dt, profile, period)
     for e in range(lanes):
-        k.searching[e] = max(k.searching[e], k.unsolved[e])
+        place = k.stage_tip[2, 0, e] - x.plate_position[e] - dt * x.plate_velocity[0, e]
+        height, _ = surface(profile, period, place)
+        distance = x.plate_distance[e] + dt * x.plate_velocity[1, e] + x.relief[e] * height
+        landing = (k.touching[e] == 0.0) & (k.stage_tip[2, 1, e] > distance) & (k.accepted[e] != 0.0)
+        k.searching[e] = 1.0 if landing else abs(k.searching[e])
 
 
 @kernel
@@ -632,20 +632,22 @@ def _accept(x, k, dt):
     for i in range(3):
         for e in range(lanes):
             share = dt * COEFFICIENTS[2, i] if k.accepted[e] != 0.0 else 0.0
-            mu = x.rate_strength[e] * k.level[i, e]
+            mu = x.rate_strength[e] * k.stage_level[i, e]
             k.base_impulse[0, e] += share * k.base[i, 0, e]
             k.base_impulse[1, e] += share * k.base[i, 1, e]
             k.base_impulse[2, e] += share * k.base[i, 2, e]
-            k.tip_impulse[0, e] += share * k.force[i, e] * (k.slope[i, e] + mu)
-            k.tip_impulse[1, e] += share * k.force[i, e] * (mu * k.slope[i, e] - 1.0)
+            k.tip_impulse[0, e] += share * k.force[i, e] * (k.stage_slope[i, e] + mu)
+            k.tip_impulse[1, e] += share * k.force[i, e] * (mu * k.stage_slope[i, e] - 1.0)
+            # What follows within the step must know whether the tip touches.
+            x.tip_force[1, e] = -k.touching[e] if k.accepted[e] != 0.0 else x.tip_force[1, e]
     for e in range(lanes):
         accepted = k.accepted[e] != 0.0
         touching = k.touching[e] != 0.0
         k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
         flying = min(x.friction_state[e] + x.reference_speed[e] * dt / x.memory_length[e], 1.0)
-        state = k.friction_state[2, e] if touching else flying
-        slip = k.slip[2, e] if touching else 0.0
-        change = k.level[2, e] - x.friction_level[e] if touching else 0.0
+        state = k.stage_state[2, e] if touching else flying
+        slip = k.stage_slip[2, e] if touching else 0.0
+        change = k.stage_level[2, e] - x.friction_level[e] if touching else 0.0
         x.friction_state[e] = state if accepted else x.friction_state[e]
         x.slip_speed[e] = slip if accepted else x.slip_speed[e]
         x.friction_trend[e] = change if accepted else x.friction_trend[e]
@@ -655,8 +657,8 @@ def _accept(x, k, dt):
         x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
         k.highest[e] = k.peak[e] if accepted else k.highest[e]
         for m in range(2):
-            x.tip[m, e] = k.tip[2, m, e] if accepted else x.tip[m, e]
-            x.tip_velocity[m, e] = k.tip_velocity[2, m, e] if accepted else x.tip_velocity[m, e]
+            x.tip[m, e] = k.stage_tip[2, m, e] if accepted else x.tip[m, e]
+            x.tip_velocity[m, e] = k.stage_velocity[2, m, e] if accepted else x.tip_velocity[m, e]
     for i in range(n):
         for e in range(lanes):
             accepted = k.accepted[e] != 0.0
@@ -674,7 +676,11 @@ def _accept(x, k, dt):
 
 @kernel
 def _divided(x, k, lane, dt, profile, period):
-    """Take one step in one lane by parts, of at least 1/256, that Newton's iteration solves."""
+    """Take one step in one lane by parts, of at least 1/256, that Newton's iteration solves.
+
+    The paper's plate is never left, and so its equations hold no impact. A part of 1/16 in which the tip comes down
+    on the plate, or that Newton's iteration does not solve, is one of `body.midpoint`.
+    """
     lanes = x.length.shape[0]
     part, left = 128, 256
     while left > 0:
@@ -683,13 +689,23 @@ def _divided(x, k, lane, dt, profile, period):
             k.accepted[e] = 1.0 if e == lane else 0.0
         direct(x, lane, small)
         _attempt(x, k, small, profile, period)
-        if k.searching[lane] != 0.0:
+        if k.searching[lane] == 0.0:
+            _accept(x, k, small)
+            left -= part
+            continue
+        if part > LARGEST_IMPACT:
+            part //= 2
+            continue
+        prepare(x, k, small)
+        direct(x, lane, small)
+        attempt(x, k, small, profile, period)
+        if k.fastest[lane] * small > TURN:
             if part > 1:
                 part //= 2
                 continue
-            x.status[lane] = UNSOLVED
-            break
-        _accept(x, k, small)
+            x.status[lane] = WILD
+        accept(x, k, small)
+        x.tip_force[1, lane] = k.impulse_y[lane]
         left -= part
     direct(x, lane, dt)
 
@@ -726,8 +742,7 @@ def published(xs, ks, steps, dt, profile, period, top):
     Parameters
     ----------
     xs : (1,) record of ``body.state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FLIPPED or BURIED where the model is left, UNSOLVED where Newton's
-        iteration fails.
+        Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
     ks : (1,) record of ``published_work(n)`` in lanes
         Scratch space.
     steps : int
