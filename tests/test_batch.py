@@ -1,11 +1,13 @@
 """The vector environment is bit for bit as many scalar ones."""
 
+from importlib import import_module
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from ids import IDS
+from ids import FIRST, IDS
 
 from gymnosoma.envs import check_vector_env
 
@@ -68,6 +70,21 @@ def test_vector_equals_scalar_over_failures(mode):
         envs, lambda: Spoilt(gymnasium.make(env_id, max_episode_steps=25), next(rows)), steps=80, policy=hard(envs)
     )
     assert ended > 30
+
+
+def schemes(env_id):
+    """All schemes of an id's animal but the default."""
+    animal = gymnasium.make(env_id).unwrapped.task.animal
+    return [name for name in import_module(type(animal).__module__)._SCHEMES if name != animal.scheme]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("env_id, scheme", [(env_id, name) for env_id in FIRST[:5] for name in schemes(env_id)])
+def test_vector_equals_scalar_under_every_scheme(env_id, scheme):
+    extra = {"max_episode_steps": 12, "scheme": scheme}
+    envs = gymnasium.make_vec(env_id, num_envs=19, autoreset_mode="NextStep", **extra)
+    ended = check_vector_env(envs, lambda: gymnasium.make(env_id, **extra), steps=30, policy=hard(envs))
+    assert ended >= 19
 
 
 def trajectory(count, threads, steps=60, **arguments):

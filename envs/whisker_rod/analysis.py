@@ -1,27 +1,111 @@
 """What the paper reads from a recording: stations, sticks and slips, spectra, modes, event averages.
 
-All take a trajectory of :func:`gymnosoma.envs.simulate`. The maps of Figs 2, 3 and 5 are signals by
-themselves: ``run["curvature_change"]`` and ``run["moment"]`` over ``run.time`` and ``run["arc"]``.
+All take a trajectory of :func:`gymnosoma.envs.simulate`, or one of `slide`. The maps of Figs 2, 3 and 5 are
+signals by themselves: ``run["curvature_change"]`` and ``run["moment"]`` over ``run["time"]`` and ``run["arc"]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.signal import welch
 
-from ..core.simulate import Trajectory
+from .animal import WhiskerRod
+from .params import table
+
+Run = Mapping[str, NDArray[np.float64]]
+"""A trajectory: signals (T, ...) by name; `gymnosoma.envs.simulate` returns one, too."""
+
+FRAME = 0.25e-3
+"""Of the paper's camera, s."""
+
+STEADY_FRICTION = 0.1991
+"""mu while the whisker slides steadily at 0.2 m/s, Eq. 13 at mu_* = 0.37."""
 
 
-def station(run: Trajectory, name: str, s: float) -> NDArray[np.float64]:
+def slide(
+    animal: WhiskerRod,
+    duration: float,
+    count: int = 1,
+    start: Mapping[str, ArrayLike] | None = None,
+    every: float = FRAME,
+    signals: tuple[str, ...] = ("arc", "moment", "acceleration", "velocity", "base_wrench", "slip_speed"),
+    progress: Callable[[range], Iterable[int]] = iter,
+) -> list[dict[str, NDArray[np.float64]]]:
+    """Slide the plate at the paper's 0.2 m/s under many whiskers side by side; `simulate` does one.
+
+    Parameters
+    ----------
+    animal : WhiskerRod
+    duration, every : float, s
+        How long, and a frame: a multiple of the time step.
+    count : int
+        Whiskers.
+    start : mapping, optional
+        Initial values and parameters, each with or without a leading axis of whiskers; see `WhiskerRod.reset`.
+    signals : tuple of str
+        What to keep, see `WhiskerRod`.
+    progress : callable
+        Takes the frames, and shows how far they are.
+
+    Returns
+    -------
+    list of dict
+        Of each whisker: ``time`` (T,) s and signals (T, ...), the first before anything moves.
+
+    Raises
+    ------
+    RuntimeError
+        Where a whisker fails.
+    """
+    rows, ids = animal.rows(count), np.arange(count)
+    animal.reset(rows, ids, start)
+    drive = np.tile([table()["plate_speed"], 0.0, 0.0], (count, 1))
+    frames, steps = round(duration / every), round(every / animal.dt)
+    kept: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ("time", *signals)}
+    for frame in progress(range(frames + 1)):
+        if frame:
+            animal.advance(rows, ids, drive, steps)
+        for name, values in kept.items():
+            values.append(np.array(animal.signal(rows, name)))
+    if rows["status"].any():
+        raise RuntimeError(f"whisker {np.argmax(rows['status'] != 0)}: {animal.failures[rows['status'].max()]}")
+    arrays = {name: np.array(values) for name, values in kept.items()}
+    return [{name: values[:, b] for name, values in arrays.items()} for b in range(count)]
+
+
+def correlations(run: Run, window: slice) -> dict[str, float]:
+    """Correlation coefficients of Fig. 5 and its text, in the frames of ``window``.
+
+    Returns
+    -------
+    dict
+        ``acceleration`` of tip and base along x; acceleration of the base with the ``normal`` and the ``axial``
+        force on it (Fx and Fy); ``moment`` of tip and base.
+    """
+    t = table()
+
+    def r(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+        return float(np.corrcoef(a[window], b[window])[0, 1])
+
+    tip, base = (station(run, "acceleration", t[f"{end}_station"])[:, 0] for end in ("tip", "base"))
+    return {
+        "acceleration": r(tip, base),
+        "normal": r(base, run["base_wrench"][:, 1]),
+        "axial": r(base, run["base_wrench"][:, 2]),
+        "moment": r(*(station(run, "moment", t[f"{end}_station"]) for end in ("tip", "base"))),
+    }
+
+
+def station(run: Run, name: str, s: float) -> NDArray[np.float64]:
     """Signal along the whisker, (T,) or (T, 2), at the distance ``s`` (m) from the base.
 
     Parameters
     ----------
-    run : Trajectory
+    run : Trajectory or mapping
     name : str
         ``moment`` or ``curvature_change``, or of the nodes ``centreline``, ``velocity``, ``acceleration``.
     s : float, m
@@ -42,12 +126,12 @@ def _peaks(signal: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
     return np.array([start + int(np.argmax(signal[start:end])) for start, end in stretches], np.int64)
 
 
-def slips(run: Trajectory, speed: float) -> NDArray[np.int64]:
+def slips(run: Run, speed: float) -> NDArray[np.int64]:
     """Frames of slips, at which the plate passes the tip fastest, over 1.5 times its ``speed`` (m/s)."""
     return _peaks(np.abs(run["slip_speed"]), 1.5 * abs(speed))
 
 
-def sticks(run: Trajectory, s: float = 3e-3) -> NDArray[np.int64]:
+def sticks(run: Run, s: float = 3e-3) -> NDArray[np.int64]:
     """Frames of sticks, at which the plate drags the whisker along most, seen at ``s`` (m) from the base; Fig. 1E.
 
     The paper moves the whisker over the surface and takes minima of its velocity below the driving
@@ -94,13 +178,13 @@ def band_shares(
 
 
 def principal_mode(
-    run: Mapping[str, NDArray[np.float64]], first: int = 0
+    run: Run, first: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shape in which the moment varies most, its first principal component, as in Fig. 5J.
 
     Parameters
     ----------
-    run : Trajectory, or mapping
+    run : Trajectory or mapping
         With ``moment`` (T, n) N m and ``arc`` (T, n + 1) m.
     first : int
         Frame from which on it is taken.

@@ -263,7 +263,7 @@ def segments(xs, ks):
 
 
 @kernel
-def _prepare(x, k, dt):
+def prepare(x, k, dt):
     """Scale the segments with the time step; external damping acts as additional mass."""
     n, lanes = x.segment_angle.shape
     for e in range(lanes):
@@ -582,7 +582,7 @@ def _solve(x, k):
 
 
 @kernel
-def _attempt(x, k, dt, profile, period):
+def attempt(x, k, dt, profile, period):
     """Prepare a step without changing the state."""
     _spring(x, k)
     _eliminate(x, k, dt)
@@ -674,7 +674,7 @@ def _place_tip(x, k):
 
 
 @kernel
-def _accept(x, k, dt):
+def accept(x, k, dt):
     """Take the step in the lanes that are ``accepted``."""
     _move_plate(x, k, dt)
     _turn(x, k, dt)
@@ -682,7 +682,7 @@ def _accept(x, k, dt):
 
 
 @kernel
-def _direct(x, e, dt):
+def direct(x, e, dt):
     """Cosine and sine of one lane's angles half a step ahead."""
     for i in range(x.segment_angle.shape[0]):
         x.sine[i, e], x.cosine[i, e] = sincos(x.segment_angle[i, e] + 0.5 * dt * x.segment_rate[i, e])
@@ -695,9 +695,9 @@ def _divided(x, k, lane, dt, profile, period):
     part, left = 128, 256
     while left > 0:
         small = dt * part / 256.0
-        _prepare(x, k, small)
-        _direct(x, lane, small)
-        _attempt(x, k, small, profile, period)
+        prepare(x, k, small)
+        direct(x, lane, small)
+        attempt(x, k, small, profile, period)
         if k.fastest[lane] * small > TURN:
             if part > 1:
                 part //= 2
@@ -705,10 +705,10 @@ def _divided(x, k, lane, dt, profile, period):
             x.status[lane] = WILD
         for e in range(lanes):
             k.accepted[e] = 1.0 if e == lane else 0.0
-        _accept(x, k, small)
+        accept(x, k, small)
         left -= part
-    _prepare(x, k, dt)
-    _direct(x, lane, dt)
+    prepare(x, k, dt)
+    direct(x, lane, dt)
 
 
 @kernel
@@ -720,14 +720,14 @@ def _step(x, k, dt, profile, period):
             k.base_impulse[j, e] = 0.0
     for e in range(lanes):
         k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
-    _attempt(x, k, dt, profile, period)
+    attempt(x, k, dt, profile, period)
     for e in range(lanes):
         k.too_fast[e] = 1.0 if (k.fastest[e] * dt > TURN) & (x.status[e] == 0.0) else 0.0
         k.accepted[e] = 1.0 - k.too_fast[e]
     count = 0.0
     for e in range(lanes):
         count += k.too_fast[e]
-    _accept(x, k, dt)
+    accept(x, k, dt)
     if count > 0.0:
         for e in range(lanes):
             if k.too_fast[e] != 0.0:
@@ -735,7 +735,7 @@ def _step(x, k, dt, profile, period):
 
 
 @kernel
-def _keep_forces(x, k, dt, sample):
+def keep_forces(x, k, dt, sample):
     """Keep the mean forces of a step on tip and base; the latter are added to their sample."""
     lanes = x.length.shape[0]
     for e in range(lanes):
@@ -750,7 +750,7 @@ def _keep_forces(x, k, dt, sample):
 
 
 @kernel
-def _tune_bands(x, k, dt):
+def tune_bands(x, k, dt):
     """Set the filters of the base moment: two complex resonators in a row, 0.6 octaves wide at half power."""
     lanes = x.length.shape[0]
     for j in range(len(BANDS)):
@@ -768,7 +768,7 @@ def _tune_bands(x, k, dt):
 
 
 @kernel
-def _follow_bands(x, k):
+def follow_bands(x, k):
     """Follow the power of the base moment in its bands by one step."""
     lanes = x.length.shape[0]
     for e in range(lanes):
@@ -791,7 +791,7 @@ def _follow_bands(x, k):
 
 
 @kernel
-def _check_model(x, k, top):
+def check_model(x, k, top):
     """Set the status where it is no longer the tip alone that touches; ``top`` is the relief's greatest height, m."""
     n, lanes = x.segment_angle.shape
     for e in range(lanes):
@@ -804,7 +804,7 @@ def _check_model(x, k, top):
 
 
 @kernel
-def _clear_means(x, k):
+def clear_means(x, k):
     """Begin the sums over an ``advance``."""
     lanes = x.length.shape[0]
     for e in range(lanes):
@@ -819,7 +819,7 @@ def _clear_means(x, k):
 
 
 @kernel
-def _take_means(x, steps, dt):
+def take_means(x, steps, dt):
     """Turn the sums over an ``advance`` into means."""
     lanes = x.length.shape[0]
     for j in range(3):
@@ -863,15 +863,15 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     x = xs[0]
     k = ks[0]
     segments(xs, ks)
-    _prepare(x, k, dt)
-    _clear_means(x, k)
-    _tune_bands(x, k, dt)
+    prepare(x, k, dt)
+    clear_means(x, k)
+    tune_bands(x, k, dt)
     for step in range(steps):
         _step(x, k, dt, profile, period)
-        _keep_forces(x, k, dt, step * SAMPLES // steps)
-        _follow_bands(x, k)
-        _check_model(x, k, top)
-    _take_means(x, steps, dt)
+        keep_forces(x, k, dt, step * SAMPLES // steps)
+        follow_bands(x, k)
+        check_model(x, k, top)
+    take_means(x, steps, dt)
 
 
 MIDPOINT = batch_kernel(midpoint, BROKEN)

@@ -55,8 +55,8 @@ class RodTask(Task):
     }
     arguments: Mapping[str, str] = {
         **Task.arguments,
-        "scheme": "``midpoint``",
-        "dt": "time step, s; by default 1e-5, with a relief 5e-6",
+        "scheme": "``midpoint``, or the paper's ``published``",
+        "dt": "time step, s; by default 1e-5, for ``published`` 5e-5, with a relief 5e-6",
         "n_segments": "segments of the whisker",
         "relief_slope": "root mean square slope of a coarse sandpaper's relief, at most 0.5; 0 is a flat plate",
     }
