@@ -82,7 +82,7 @@ def show(tallies: Sequence[Tally]) -> None:
     from rich.table import Table
 
     table = Table(title=f"{sum(tally.steps for tally in tallies):,} steps")
-    for column in ("id, actions, solver", "steps", "episodes", "failed", "slowest step", "memory", "wrong"):
+    for column in ("id, actions, solver", "steps", "episodes", "failed", "refused", "slowest step", "memory", "wrong"):
         table.add_column(column, justify="left" if column in ("id, actions, solver", "failed") else "right")
     for tally in tallies:
         failed = "\n".join(f"{count}: {reason}" for reason, count in tally.failures.most_common()) or "none"
@@ -91,6 +91,7 @@ def show(tallies: Sequence[Tally]) -> None:
             f"{tally.steps:,}",
             f"{tally.episodes:,}",
             failed,
+            f"{tally.refused:,}",
             "" if tally.slowest is None else f"{1e3 * tally.slowest:.2f} ms",
             "" if tally.memory is None else f"{tally.memory:+.1f} MiB",
             str(len(tally.violations)),

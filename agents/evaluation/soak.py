@@ -10,6 +10,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -41,8 +42,16 @@ KEPT = 3
 """Violations after which a case is not played on."""
 
 
+REFUSALS = ("options: ", "start: ")
+"""How an error begins that says why options, each in its range, do not go together."""
+
+
 class Violation(Exception):
     """What an environment must never do."""
+
+
+class _Refused(Exception):
+    """Options or bounds that do not go together."""
 
 
 @dataclass
@@ -60,6 +69,8 @@ class Tally:
         So far; steps are those of single animals, episodes those that ended by themselves.
     failures : Counter
         Episodes by the reason for which they failed.
+    refused : int
+        Resets, because their options do not go together.
     slowest : float, s, or None
         Processor time of the slowest step, by row, in all rounds but the first, which may compile.
     memory : float, MiB, or None
@@ -75,6 +86,7 @@ class Tally:
     steps: int = 0
     episodes: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
     slowest: float | None = None
     memory: float | None = None
     violations: list[str] = field(default_factory=list)
@@ -146,12 +158,14 @@ def _memory() -> float | None:
 def play(tally: Tally, seed: int) -> None:
     """Play one round of a case, all of which is drawn from the seed, and add it to the tally."""
     tally.rounds += 1
-    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    faulthandler.dump_traceback_later(PATIENCE, exit=True, file=2)
     this = _Round(tally, seed)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)  # of NumPy, about what overflows
             this.play()
+    except _Refused:  # of `randomize`, when it came to a reset
+        tally.refused += 1
     except Exception as error:
         kind = "" if isinstance(error, Violation) else f"{type(error).__name__}: "
         text = f"{tally.name}, round of seed {seed}, {this.where()}: {kind}{error}"
@@ -237,17 +251,18 @@ class _Round:
         self.space = envs.single_observation_space
         self.actions = _Actions(rng, count, task.action_size)
         everyone = np.ones(count, np.bool_)
-        self._reset(envs, everyone, seed=int(rng.integers(2**31)))
+        past: list[tuple[str, Any, Any]] = []
+        self._reset(envs, everyone, past, seed=int(rng.integers(2**31)))
         by_hand = size is None or self.arguments["autoreset_mode"] == AutoresetMode.DISABLED.value
         over = np.zeros(count, np.bool_)
-        past: list[tuple[str, Any, Any]] = []
+        past.clear()
         for self.step in range(steps):
             if self.step == mark:
                 snapshot, waiting = pickle.loads(pickle.dumps(envs.save())), over.copy()
             if by_hand and over.any():
-                past.append(("reset", *self._reset(envs, over)))
+                self._reset(envs, over, past)
             elif rng.random() < 0.02:
-                past.append(("reset", *self._reset(envs, everyone)))
+                self._reset(envs, everyone, past)
             actions = self.actions.next()
             result, over = self._step(envs, actions)
             past.append(("step", actions, result))
@@ -285,21 +300,43 @@ class _Round:
 
     # What is done, and checked.
 
-    def _reset(self, envs: Any, mask: NDArray[np.bool_], seed: int | None = None) -> tuple[Any, Any]:
-        given = {
-            name: self._values(name, (mask.sum(), *self.options[name].shape)) for name in self._some([*self.options])
-        }
-        for name, option in self.options.items():
-            held = self.given.setdefault(name, np.full((self.count, *option.shape), np.nan))
-            held[mask] = given.get(name, np.nan)
-        options = given if mask.all() else given | {"reset_mask": mask.copy()}
-        observations, infos = envs.reset(seed=seed, options=options)
-        self._check(observations, infos)
-        return options, observations
+    def _reset(
+        self, envs: Any, mask: NDArray[np.bool_], past: list[tuple[str, Any, Any]], seed: int | None = None
+    ) -> None:
+        """Reset rows with options that go together, if such are found soon."""
+        for names in (*[self._some([*self.options]) for _ in range(3)], []):
+            given: dict[str, Any] = {
+                name: self._values(name, (mask.sum(), *self.options[name].shape)) for name in names
+            }
+            options = given if mask.all() else given | {"reset_mask": mask.copy()}
+            try:
+                observations, infos = envs.reset(seed=seed, options=options)
+            except ValueError as error:
+                if not names:
+                    raise self._impossible(error) from error
+                self._impossible(error)
+                self.tally.refused += 1
+                past.append(("refused", options, None))
+                continue
+            for name, option in self.options.items():
+                held = self.given.setdefault(name, np.full((self.count, *option.shape), np.nan))
+                held[mask] = given.get(name, np.nan)
+            self._check(observations, infos)
+            past.append(("reset", options, observations))
+            return
+
+    def _impossible(self, error: ValueError) -> Exception:
+        """Tell a refusal from an error, which is raised on."""
+        if str(error).startswith(REFUSALS) and len(str(error).splitlines()) == 1:
+            return _Refused()
+        raise error
 
     def _step(self, envs: Any, actions: NDArray[np.float64]) -> tuple[Any, NDArray[np.bool_]]:
         started = time.process_time()
-        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        try:
+            observations, rewards, terminated, truncated, infos = envs.step(actions)
+        except ValueError as error:
+            raise self._impossible(error) from error
         if self.tally.rounds > 1:
             self.tally.slowest = max(self.tally.slowest or 0.0, (time.process_time() - started) / self.count)
         self._check(observations, infos)
@@ -352,8 +389,12 @@ class _Round:
         envs = self._make()
         envs.restore(snapshot)
         for what, asked, expected in past:
-            got = envs.reset(options=asked)[0] if what == "reset" else envs.step(asked)[:4]
-            self._same(got, expected, f"{what} after a restoration")
+            if what == "refused":
+                with suppress(ValueError):
+                    envs.reset(options=asked)
+            else:
+                got = envs.reset(options=asked)[0] if what == "reset" else envs.step(asked)[:4]
+                self._same(got, expected, f"{what} after a restoration")
         envs.close()
         running = np.flatnonzero(~waiting)
         if "num_envs" not in self.arguments or not len(running):
@@ -364,7 +405,7 @@ class _Round:
         parts = {name: snapshot[name][one] for name in ("rows", "memory", "frames", "generators")}
         alone.restore({"task": snapshot["task"], **parts, "ended": False})
         for what, asked, expected in past:
-            if what == "reset" and asked.get("reset_mask", waiting | True)[row]:
+            if what != "step" and asked.get("reset_mask", waiting | True)[row]:
                 break
             if what == "step":
                 observations, rewards, terminated, truncated = (part[one] for part in expected)

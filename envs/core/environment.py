@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import numbers, shown
+from .arguments import number, numbers, shown
 from .describe import describe
 from .simulation import RENDER_MODES, Simulation, Snapshot
 from .spec import LIMIT
@@ -273,9 +273,9 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         self.single_observation_space, self.single_action_space = self._spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._limit = np.inf if max_episode_steps is None else float(max_episode_steps)
-        if not self._limit >= 1:
-            raise ValueError(f"max_episode_steps must be at least 1, got {max_episode_steps!r}")
+        self._limit = np.inf
+        if max_episode_steps is not None:
+            self._limit = number("max_episode_steps", max_episode_steps, least=1)
         self._elapsed = np.zeros(num_envs)
         self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
         self._over = False

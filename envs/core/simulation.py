@@ -229,8 +229,8 @@ class Simulation:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot of the same task with as many rows."""
-        if not isinstance(snapshot, Mapping) or snapshot.get("task") != self._identity():
-            found = snapshot.get("task") if isinstance(snapshot, Mapping) else snapshot
+        found = snapshot.get("task") if isinstance(snapshot, Mapping) else snapshot
+        if not (isinstance(snapshot, Mapping) and isinstance(found, str) and found == self._identity()):
             raise ValueError(
                 f"snapshot must be one of {self._identity()}, as save() gives it, got one of {shown(found)}"
             )
