@@ -198,6 +198,8 @@ def _over_eta(recording: Recording, sheet: Sheet) -> Figure:
         what = f"{name}: range of {quantity} over eta 1e-2 to 1e-6, of that at 1e-2"
         other = converged["distance" if quantity == "distance" else "turning"]
         note = f"read as within 10%; our scheme: {np.ptp(other[2:7]) / other[2]:.3f}"
+        if quantity == "S":
+            note += "; the paper's begins to spin the worm at 1e-5"
         sheet.compare(what, "1", "similar", 0.0, 0.1, spread, note)
     what = f"{name}: least fall of the distance from one eta to the next lower, below 1e-6"
     sheet.compare(what, "mm", "decreased", 0.0, np.inf, -np.diff(way[6:]).max())
