@@ -7,6 +7,7 @@ it as ``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `pa
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -221,7 +222,7 @@ def page(rows: Sequence[tuple[str, str, Comparison]]) -> str:
             if own:
                 lines += ["", "| what | unit | paper | ours | agrees | |", "|---|---|---|---|---|---|"]
             lines += [
-                f"| {row.what} | {'' if row.unit == '1' else row.unit} | {row.paper} | {row.ours:.4g} | "
+                f"| {row.what} | {'' if row.unit == '1' else row.unit} | {row.paper} | {_shown(row.ours)} | "
                 f"{'yes' if row.agrees else '**no**'} | {row.note} |"
                 for row in own
             ]
@@ -231,7 +232,12 @@ def page(rows: Sequence[tuple[str, str, Comparison]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _shown(value: float) -> str:
+    """Four digits, or all before the point."""
+    return f"{value:.4g}" if abs(value) < 1e4 or abs(value) >= 1e6 else f"{value:.0f}"
+
+
 def _heading(name: str) -> str:
-    """``figure_s3`` as "Figure S3"."""
-    kind, _, number = name.partition("_")
-    return f"{kind.capitalize()} {number.upper().replace('_', ', ')}"
+    """``figure_s3`` as "Figure S3", ``figure_2_supplement_1`` as "Figure 2, supplement 1"."""
+    words = " ".join(word.upper() if len(word) <= 2 else word for word in name.split("_"))
+    return re.sub(r"(?<=\d) (?=\w)", ", ", words[0].upper() + words[1:])

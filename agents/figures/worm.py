@@ -13,7 +13,9 @@ _TWO, _TWO_1, *_FIVE = worm_waves.FIGURES
 
 PAPER = Paper(
     "worm",
-    "Chung, Chang & Kim (2024), ElegansBot, eLife 12:RP92562",
+    "Chung, Chang & Kim (2024), ElegansBot, eLife 12:RP92562. *Ours* is here the paper's own time stepping "
+    "(`published`), as the printed digits are; what the converged model gives (`midpoint`) stands in the last column. "
+    "Figure 5 and its supplement 1 are by `midpoint` alone.",
     (_TWO, _TWO_1, *worm_turns.FIGURES, *_FIVE, *worm_media.FIGURES),
     {
         "Figure 1": "scheme: the rods, their forces and torques",

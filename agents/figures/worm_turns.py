@@ -333,9 +333,7 @@ def _thresholds(axes: list[Axes]) -> None:
     """What parts the behaviours, as printed."""
     for ax, value, text in ((axes[3], 0.0, "forward above 0"), (axes[4], TURN, f"turn below {TURN:g}")):
         ax.axhline(value, color="0.4", ls="--", lw=1)
-        ax.text(
-            0.005, value, f" paper: {text}", color="0.3", fontsize=8, va="top", transform=ax.get_yaxis_transform()
-        )
+        ax.text(0.005, value, f" paper: {text}", color="0.3", fontsize=8, va="top", transform=ax.get_yaxis_transform())
 
 
 FIGURES = (
