@@ -268,7 +268,7 @@ PUBLISHED = {
 }
 
 
-def end_of(dt, start, speed, duration=5e-3):
+def end_of(dt, start, speed, duration=10e-3):
     """Tip after a time by the published scheme."""
     animal = WhiskerRod(WhiskerRodParams(n_segments=30), dt=dt, scheme="published")
     rows = started(animal, **start)
@@ -279,7 +279,7 @@ def end_of(dt, start, speed, duration=5e-3):
 
 @pytest.mark.parametrize("what", PUBLISHED)
 def test_published_is_of_fifth_order(what):
-    """The tip's error falls by 32 when the step is halved: measured 25 and 39 in air, 30 and 35 sliding."""
+    """The tip's error falls by 32 when the step is halved: measured 25 and 33 in air, 28 and 35 sliding."""
     fine = end_of(2.5e-6, *PUBLISHED[what])
     errors = [np.linalg.norm(end_of(dt, *PUBLISHED[what]) - fine) for dt in (50e-6, 25e-6, 12.5e-6)]
     assert np.log2(np.divide(errors[:-1], errors[1:])).min() > 4.5
@@ -301,18 +301,19 @@ def test_published_agrees_with_scipys_radau(dt, off, moments):
 def test_published_swings_as_scipys_radau():
     """A curved whisker with external damping, swung from its base."""
     animal = WhiskerRod(
-        WhiskerRodParams(n_segments=20, curvature_tip=-40.0, external_damping=200.0), scheme="published"
+        WhiskerRodParams(n_segments=20, curvature_tip=-40.0, external_damping=200.0), dt=25e-6, scheme="published"
     )
     rows = started(animal, **AIR)
-    tip, exact, *_ = compared(animal, rows, Reference(animal, rows[0], 0.0, base_rate=3.0), False, tolerance=1e-9)
-    assert np.ptp(exact[:, 0]) > 500e-6
-    assert np.linalg.norm(tip - exact, axis=1).max() < 5e-9
+    reference = Reference(animal, rows[0], 0.0, base_rate=3.0)
+    tip, exact, *_ = compared(animal, rows, reference, False, duration=3e-3, tolerance=1e-8)
+    assert np.ptp(exact[:, 0]) > 200e-6
+    assert np.linalg.norm(tip - exact, axis=1).max() < 3e-9
 
 
 def test_what_newton_does_not_solve_is_divided_or_reported():
     """A step of 1 ms is solved by parts; one of a second is not, and the row says so and stays as it was."""
     coarse, fine = end_of(1e-3, {}, 0.2), end_of(10e-6, {}, 0.2)
-    assert np.linalg.norm(coarse - fine) < 5e-6
+    assert np.linalg.norm(coarse - fine) < 10e-6
     animal = WhiskerRod(dt=1.0, scheme="published")
     rows = started(animal)
     before = rows.copy()

@@ -177,9 +177,7 @@ def band_shares(
     return np.array(parts) / power[frequency >= edges[0]].sum()
 
 
-def principal_mode(
-    run: Run, first: int = 0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def principal_mode(run: Run, first: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shape in which the moment varies most, its first principal component, as in Fig. 5J.
 
     Parameters

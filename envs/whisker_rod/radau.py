@@ -20,7 +20,6 @@ import numpy as np
 from ..core.jit import asinh, exp, kernel, log, sincos
 from ..core.lanes import batch_kernel
 from .body import (
-    BANDS,
     BROKEN,
     SAMPLES,
     TURN,
@@ -91,6 +90,9 @@ SHARES = np.array([1.0, 2.0])
 
 ITERATIONS = 12
 """Of Newton, at most."""
+
+LAG = 1e-6
+"""Distance by which the tip may lag behind a plate whose velocity has jumped, within a step, m."""
 
 LARGEST_IMPACT = 16
 """Parts, of 256, of a step in which the tip may come down on the plate."""
@@ -321,8 +323,10 @@ def _balance(x, k, dt, stage):
 
 @kernel
 def _balance_all(x, k, dt):
-    """Move the rod to its three stages: not in a loop, as LLVM keeps the lanes' loops scalar where it does not know
-    the stage."""
+    """Move the rod to its three stages.
+
+    This is no loop, as LLVM keeps the loops over lanes scalar where it does not know the stage.
+    """
     _balance(x, k, dt, 0)
     _balance(x, k, dt, 1)
     _balance(x, k, dt, 2)
@@ -476,8 +480,9 @@ def _touch(x, k, e, dt):
         force = k.normal[i, 3, e]
         for j in range(3):
             force -= k.normal[i, j, e] * table[j, 3, e]
-        k.tip_change[i, 0, e] = force * (k.stage_slope[i, e] + mu) + level * a * k.force[i, e]
-        k.tip_change[i, 1, e] = force * (mu * k.stage_slope[i, e] - 1.0) + level * a * k.force[i, e] * k.stage_slope[i, e]
+        tilt, drag = k.stage_slope[i, e], level * a * k.force[i, e]
+        k.tip_change[i, 0, e] = force * (tilt + mu) + drag
+        k.tip_change[i, 1, e] = force * (mu * tilt - 1.0) + drag * tilt
     for i in range(3):
         force = k.normal[i, 3, e]
         for j in range(3):
@@ -617,8 +622,9 @@ def _attempt(x, k, dt, profile, period):
         place = k.stage_tip[2, 0, e] - x.plate_position[e] - dt * x.plate_velocity[0, e]
         height, _ = surface(profile, period, place)
         distance = x.plate_distance[e] + dt * x.plate_velocity[1, e] + x.relief[e] * height
-        landing = (k.touching[e] == 0.0) & (k.stage_tip[2, 1, e] > distance) & (k.accepted[e] != 0.0)
-        k.searching[e] = 1.0 if landing else abs(k.searching[e])
+        landing = (k.touching[e] == 0.0) & (k.stage_tip[2, 1, e] > distance)
+        lagging = (k.touching[e] != 0.0) & (0.5 * dt * abs(k.closing[e]) > LAG)
+        k.searching[e] = 1.0 if (landing | lagging) & (k.accepted[e] != 0.0) else abs(k.searching[e])
 
 
 @kernel
@@ -679,7 +685,7 @@ def _divided(x, k, lane, dt, profile, period):
     """Take one step in one lane by parts, of at least 1/256, that Newton's iteration solves.
 
     The paper's plate is never left, and so its equations hold no impact. A part of 1/16 in which the tip comes down
-    on the plate, or that Newton's iteration does not solve, is one of `body.midpoint`.
+    on the plate or is hit by it, or that Newton's iteration does not solve, is one of `body.midpoint`.
     """
     lanes = x.length.shape[0]
     part, left = 128, 256
