@@ -75,6 +75,18 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
     from scipy.optimize import linprog
 
     n, r = len(c), len(b)
+    fixed = low == high
+    if n and fixed.any():  # there is no interior to start from
+        x, free = low.copy(), ~fixed
+        x[free] = quadratic_program(
+            Q[np.ix_(free, free)],
+            c[free] + Q[np.ix_(free, fixed)] @ low[fixed],
+            A[:, free],
+            b - A[:, fixed] @ low[fixed],
+            low[free],
+            high[free],
+        )
+        return x
     scale = max(float(np.abs(A).max(initial=0.0)), 1e-300)
     miss = linprog(
         np.r_[np.zeros(n), np.ones(2 * r)],
@@ -85,6 +97,8 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
     if not miss.success or miss.fun > 1e-9 * max(1.0, float(np.abs(b).max(initial=0.0)) / scale):
         short = np.inf if miss.x is None else scale * (miss.x[n : n + r] - miss.x[n + r :])
         raise Infeasible(f"no forces within their limits balance the load; at best it is missed by {short}")
+    if n == 0:
+        return np.zeros(0)
     x = 0.5 * (low + high)
     s, t = x - low, high - x
     weight = max(float(np.abs(Q @ x + c).max(initial=0.0)), 1e-12)
@@ -134,7 +148,7 @@ def _reach(value: Vector, step: Vector) -> float:
 
 
 def muscle_limits(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]:
-    """Forces of the muscles at rest (N), passive and fully active, at a row's posture; Eq. 16."""
+    """Forces of the muscles at rest (N), passive and fully active, at a row's posture, none negative; Eq. 16."""
     arrays, limits = animal.model.arrays, []
     for a in (0.0, 1.0):
         still = row.copy()
