@@ -195,8 +195,11 @@ def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
     return stands.mean()
 
 
-def test_everyone_survives_without_delay():
-    assert survival(100, {"delay": np.zeros(100)}) == 1.0
+def test_everyone_survives_who_knows_the_present():
+    """But for two time steps, the least; whole, the senses are 120 ms late: see above."""
+    least = gymnasium.make(PULSE).unwrapped.task.animal.parameters["delay"].low
+    assert least == pytest.approx(1 / 119, rel=1e-5)
+    assert survival(100, {"delay": np.full(100, least)}) == 1.0
     assert survival(150, None, 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
 
 
@@ -294,7 +297,8 @@ def test_impossible_figures_are_named(arguments, message):
     [
         ({"mass": np.array([0.0])}, r"mass must be finite and greater than 0, got \[0.0\]"),
         ({"friction": -1.0}, r"friction must be finite and at least 0, got -1.0"),
-        ({"delay": 1.5}, r"delay must be finite and at least 0 and at most 1, got 1.5"),
+        ({"delay": 1.5}, r"delay must be finite and at least 0.00840336 and at most 1, got 1.5"),
+        ({"delay": 0.0}, r"delay must be finite and at least 0.00840336 and at most 1, got 0.0"),
     ],
 )
 def test_impossible_factors_are_named(options, message):

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number
 from .animal import Neuromechanic
 from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
 from .sampling import walk
@@ -398,7 +397,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     Raises
     ------
     ValueError
-        For a model with contacts, or a factor on delays of 0.
+        For a model with contacts.
 
     Examples
     --------
@@ -424,7 +423,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     delays = {int(d): None for c, d in zip(steps[:, 2], steps[:, 3], strict=True) if c >= 0 and d > 0}
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
-    factor, row["delay"] = number("start: delay", float(row["delay"][0]), above=0), 1.0
+    factor, row["delay"] = float(row["delay"][0]), 1.0
     z, h = animal.vector(row), 1e-6
     depth = row["ring"].shape[1]
 

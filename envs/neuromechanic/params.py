@@ -13,12 +13,12 @@ PHYSICAL = {
     "mass": Option(0.0, np.inf, "1", "factor on masses and inertias"),
     "damping": Option(0.0, np.inf, "1", "factor on the damping of joints"),
     "friction": Option(0.0, np.inf, "1", "factor on the friction of contacts"),
-    "delay": Option(0.0, 1.0, "1", "factor on the delays of synapses, of which a time step is left at least"),
+    "delay": Option(0.0, 1.0, "1", "factor on the delays of synapses, each of which stays a time step at least"),
 }
-"""One number per row each. An animal has those that its model has a use for."""
+"""One number per row each. An animal has those that its model has a use for; its least delay depends on its steps."""
 
 
-def check_parameter(name: str, value: ArrayLike) -> None:
-    """Raise ValueError unless a factor is finite and at least 0, that of the mass above 0, of delays at most 1."""
-    above, least = (0, None) if name == "mass" else (None, 0)
+def check_parameter(name: str, value: ArrayLike, low: float = 0.0) -> None:
+    """Raise ValueError unless a factor is finite and at least ``low``, that of the mass above 0, of delays at most 1."""
+    above, least = (0, None) if name == "mass" else (None, low)
     numbers(name, value, above, least, 1 if name == "delay" else None)
