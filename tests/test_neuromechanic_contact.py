@@ -454,7 +454,9 @@ def test_no_delay_gets_shorter_than_a_step():
     """A factor of 0 was a delay of one step, unsaid."""
     animal = Neuromechanic(reflex(0.03))
     for delay in (0.0, 0.02):
-        with pytest.raises(ValueError, match=rf"delay must be finite and at least 0.0333333 and at most 1, got {delay}"):
+        with pytest.raises(
+            ValueError, match=rf"delay must be finite and at least 0.0333333 and at most 1, got {delay}"
+        ):
             simulate(animal, np.zeros(0), 0.1, start={"delay": delay})
     least = animal.parameters["delay"].low
     one = simulate(Neuromechanic(reflex(0.001)), np.zeros(0), 0.5)

@@ -321,12 +321,17 @@ def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) 
     return A
 
 
-def stable(A: Vector, margin: float = 1e-6) -> bool:
-    """Whether all eigenvalues of ``A`` (1/s) have real parts below ``-margin``: Lyapunov's first method.
+def growth(A: Vector) -> Vector:
+    """Largest real part (...,) 1/s of the eigenvalues of state matrices (..., N, N)."""
+    return np.linalg.eigvals(A).real.max(-1)
+
+
+def stable(A: Vector, margin: float = 1e-6) -> NDArray[np.bool_]:
+    """Whether all eigenvalues of ``A`` (..., N, N) 1/s have real parts below ``-margin``: Lyapunov's first method.
 
     A model whose pins have no rate has pairs of zero eigenvalues, one for each pin; give them one.
     """
-    return bool(np.linalg.eigvals(A).real.max() < -margin)
+    return growth(A) < -margin
 
 
 @dataclass(frozen=True)
@@ -560,9 +565,9 @@ def most_stable(
     patterns = sample_patterns(animal, q, count, wrench, reaction, seed=seed)
     candidates, best, least = patterns, patterns[0], np.inf
     for k in range(rounds):
-        growth = np.linalg.eigvals(short.matrix(candidates)).real.max(1)
-        if growth.min() < least:
-            best, least = candidates[growth.argmin()], growth.min()
+        rates = growth(short.matrix(candidates))
+        if rates.min() < least:
+            best, least = candidates[rates.argmin()], rates.min()
         candidates = best + 0.5 * 0.8**k * (patterns - best)
     return best
 

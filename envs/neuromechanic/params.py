@@ -19,6 +19,6 @@ PHYSICAL = {
 
 
 def check_parameter(name: str, value: ArrayLike, low: float = 0.0) -> None:
-    """Raise ValueError unless a factor is finite and at least ``low``, that of the mass above 0, of delays at most 1."""
+    """Raise ValueError unless a factor is finite, at least ``low``, that of the mass above 0, of delays at most 1."""
     above, least = (0, None) if name == "mass" else (None, low)
     numbers(name, value, above, least, 1 if name == "delay" else None)
