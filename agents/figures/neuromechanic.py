@@ -170,7 +170,8 @@ def _figure_2(sheet: Sheet) -> Figure:
         np.inf,
         MS * np.log(2.0) / rates.max(),
         f"by a viscosity of {SLOW:g} Fmax s/lopt, chosen for that (which asks for {min(asked):.1f} to "
-        f"{max(asked):.1f}), in panel a alone; at the 0.1 assumed elsewhere {MS * times[:, 0].min():.0f} ms; the paper states none",
+        f"{max(asked):.1f}), in panel a alone; at the 0.1 assumed elsewhere "
+        f"{MS * times[:, 0].min():.0f} ms; the paper states none",
     )
 
     ax = axes["D"]
@@ -207,10 +208,11 @@ def _figure_2(sheet: Sheet) -> Figure:
         34.5,
         35.5,
         100 * shares[8.5][0],
-        "the paper states no force of the paw, which decides it: with 8.5 N, 35 degrees backward of down, 35% are stable "
-        f"at a stiffness of {np.interp(0.35, shares[8.5], STIFFNESS):.1f}, at 3 with {needed:.1f} N or with "
+        "the paper states no force of the paw, which decides it: with 8.5 N, 35 degrees backward of down, 35% are "
+        f"stable at a stiffness of {np.interp(0.35, shares[8.5], STIFFNESS):.1f}, at 3 with {needed:.1f} N or with "
         f"{np.interp(-0.35, -np.array(by_way), ways):.0f} degrees; tried as well were each cat's posture, no gravity, "
-        "optimal length, the paw not held or with any force, and patterns by hit-and-run or of random costs (panels d, e)",
+        "optimal length, the paw not held or with any force, and patterns by hit-and-run or of random costs "
+        "(panels d, e)",
     )
     sheet.compare(
         "least rise of the share from a stiffness to the next",
