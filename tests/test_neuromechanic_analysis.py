@@ -23,7 +23,7 @@ from gymnosoma.envs.neuromechanic.analysis import (
     shortcut,
     stable,
 )
-from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, hindlimb
+from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, asset, hindlimb
 
 pytestmark = pytest.mark.full
 
@@ -123,6 +123,40 @@ def test_inputs_are_found_through_neurons():
     animal.reset(row, ONE, found.start)
     assert np.abs(animal.rate(row)).max() < 1e-7
     assert np.abs(row["excitation"][0] - found.activation).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", ["arm", "hindlimb"])
+def test_no_equilibrium_pushes(name):
+    """At postures far from the start, where some muscles are short; once they held with less than nothing."""
+    animal = Neuromechanic(hindlimb() if name == "hindlimb" else asset(name))
+    rng, start, found = np.random.default_rng(1), animal.rows(1)["q"][0], []
+    for _ in range(30):
+        q = start + rng.uniform(0.0, 0.9, len(start)) * rng.choice([-1.0, 1.0], len(start))
+        low, high = muscle_limits(animal, posture(animal, q))
+        assert (low >= 0.0).all() and (high >= low).all()
+        try:
+            found.append(equilibrate(animal, q).force)
+        except Infeasible:
+            continue
+    assert len(found) > 3
+    assert np.min(found) >= 0.0
+
+
+def test_muscles_too_short_to_pull_are_left_out():
+    """The extensor's short-range force is 0 whatever it does; the flexor alone holds the rod."""
+    model, animal = lever(), Neuromechanic(lever())
+    lengths = animal.mechanics(animal.rows(1))["length"]
+    for muscle, length, stretched in zip(model["muscle"], lengths, (0.02, -0.2), strict=True):
+        model["muscle"][muscle]["model"] = {
+            "type": "short_range",
+            "max_force": 400.0,
+            "optimal_length": 0.12,
+            "stiffness": 4.0,
+            "reference_length": float(length) - stretched,
+        }
+    found = equilibrate(Neuromechanic(model), [0.3])
+    assert found.force[0] > 1.0
+    assert found.force[1] == 0.0
 
 
 def test_an_impossible_posture_is_told():

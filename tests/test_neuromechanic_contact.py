@@ -450,6 +450,21 @@ def test_the_factor_on_delays_shortens_them(scheme):
     assert between["q"] == pytest.approx(0.75 * near[0] + 0.25 * near[1], abs=1e-4)
 
 
+def test_no_delay_gets_shorter_than_a_step():
+    """A factor of 0 was a delay of one step, unsaid."""
+    animal = Neuromechanic(reflex(0.03))
+    for delay in (0.0, 0.02):
+        with pytest.raises(
+            ValueError, match=rf"delay must be finite and at least 0.0333333 and at most 1, got {delay}"
+        ):
+            simulate(animal, np.zeros(0), 0.1, start={"delay": delay})
+    least = animal.parameters["delay"].low
+    one = simulate(Neuromechanic(reflex(0.001)), np.zeros(0), 0.5)
+    assert simulate(animal, np.zeros(0), 0.5, start={"delay": least})["q"] == pytest.approx(one["q"], abs=1e-12)
+    fine = Neuromechanic(reflex(0.03), dt=2.5e-4)
+    assert fine.parameters["delay"].low == pytest.approx(1 / 120, rel=1e-5)
+
+
 def test_a_signal_can_modulate_a_gain():
     fixed = simulate(Neuromechanic(reflex(0.03)), np.zeros(0), 0.5)
     animal = Neuromechanic(reflex(0.03, -10.0, "input.gain"))
@@ -528,13 +543,13 @@ def test_what_contacts_forbid_is_refused():
     for analyse in (lambda: linearise(animal, {}), lambda: equilibrate(animal, np.zeros(5))):
         with pytest.raises(ValueError, match=r"model has contacts, which switch: pin the points left_foot, right_foot"):
             analyse()
-    with pytest.raises(ValueError, match=r"start: delay must be within \[0, 1\], got 1.5"):
+    with pytest.raises(ValueError, match=r"start: delay must be within \[0.00833333, 1\], got 1.5"):
         animal.reset(animal.rows(1), ONE, {"delay": 1.5})
     for bad in ([-0.1, 0.1, 1.0], [0.1, -0.1, 1.0]):
         with pytest.raises(ValueError, match=r"onset and duration of pulse must be finite and at least 0"):
             animal.reset(animal.rows(1), ONE, {"pulse": bad})
     pinned = Neuromechanic(standing(feet="pinned"))
-    with pytest.raises(ValueError, match=r"start: delay must be finite and greater than 0, got 0.0"):
+    with pytest.raises(ValueError, match=r"delay must be finite and at least 0.00833333 and at most 1, got 0.0"):
         characteristic_roots(pinned, {"delay": 0.0})
     still = Neuromechanic(puck())
     with pytest.raises(ValueError, match=r"'pulse' is not known"):

@@ -191,6 +191,7 @@ def test_curves_at_tabulated_points():
         assert hill.passive_force(curves, 1.6) == pytest.approx(1.0)
         assert hill.force_velocity(curves, 0.0)[0] == pytest.approx(1.0, abs=2e-3)
         assert hill.force_velocity(curves, -1.0)[0] == pytest.approx(0.0, abs=1e-2)
+        assert hill.force_velocity(curves, -2.0) == (0.0, 0.0)
         for v in np.linspace(-0.9, 0.5, 9):
             f, slope = hill.force_velocity(curves, v)
             assert hill.velocity_of(curves, f) == pytest.approx(v, abs=1e-12)
@@ -200,6 +201,57 @@ def test_curves_at_tabulated_points():
     assert hill.tendon_force(1.049) == pytest.approx(1.0)
     for f in (0.0, 0.3, 1.2):
         assert hill.tendon_force(hill.tendon_length(f)) == pytest.approx(f, abs=1e-14)
+
+
+def test_passive_curves_are_opensims():
+    """De Groote's has the offset that makes it 0 at a fifth of the optimal length; Thelen's is 0 up to that length."""
+    offset = np.exp(4.0 * (0.2 - 1.0) / 0.6)
+    for length in np.linspace(0.21, 1.8, 9):
+        exact = (np.exp(4.0 * (length - 1.0) / 0.6) - offset) / (np.exp(4.0) - offset)
+        assert hill.passive_force(hill.DE_GROOTE, length) == pytest.approx(exact, rel=1e-12)
+        exact = max(np.expm1(5.0 * (length - 1.0) / 0.6) / np.expm1(5.0), 0.0)
+        assert hill.passive_force(hill.THELEN, length) == pytest.approx(exact, rel=1e-12)
+    assert hill.passive_force(hill.DE_GROOTE, 1.0) == pytest.approx(0.018229, abs=1e-6)
+    assert hill.passive_force(hill.DE_GROOTE, 0.1) == hill.passive_force(hill.THELEN, 0.9) == 0.0
+
+
+def postures(model, type_, curves):
+    """Model with other muscles, and 2000 random postures, rates and activations within its joints' ranges."""
+    for muscle in model["muscle"].values():
+        if type_ == "proportional":
+            muscle["model"] = {"type": type_, "max_force": muscle["model"]["max_force"]}
+        elif type_ is not None:
+            muscle["model"] |= {"type": type_, "curves": curves}
+    animal, rng, count = Neuromechanic(model), np.random.default_rng(0), 2000
+    low, high = np.array([[max(joint.low, -2.5), min(joint.high, 2.5)] for joint in animal.model.joints]).T
+    rows, silent = animal.rows(count), rng.random((count, 1)) < 0.3
+    start = {"q": rng.uniform(low, high, (count, len(low))), "v": 20.0 * rng.uniform(-1, 1, (count, len(low)))}
+    active = animal.model.counts["active"]
+    if active:
+        start["activation"] = np.where(silent, 0.0, rng.random((count, active)))
+    animal.reset(rows, np.arange(count), start)
+    return animal, rows
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "curves"),
+    [
+        ("arm", "rigid_tendon", "de_groote"),
+        ("arm", "rigid_tendon", "thelen"),
+        ("arm", "compliant_tendon", "de_groote"),
+        ("arm", "compliant_tendon", "thelen"),
+        ("arm", "proportional", ""),
+        ("hindlimb", None, ""),
+    ],
+)
+def test_muscles_never_push(name, type_, curves):
+    """At any posture, rate and activation; once the arm's pushed with up to 11 N, the hindlimb's with 2.9 kN."""
+    animal, rows = postures(asset(name), type_, curves)
+    force = animal.signals["muscle_force"](rows)
+    assert force.min() >= 0.0
+    assert force.max() > 100.0
+    animal.advance(rows, np.arange(len(rows)), np.full((len(rows), animal.drive_size), 0.3), 20)
+    assert animal.signals["muscle_force"](rows).min() >= 0.0
 
 
 @pytest.mark.parametrize("kind", [hill.SMOOTH, hill.SWITCHED, hill.ZAJAC])

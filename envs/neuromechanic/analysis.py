@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number
 from .animal import Neuromechanic
 from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
 from .sampling import walk
@@ -75,6 +74,18 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
     from scipy.optimize import linprog
 
     n, r = len(c), len(b)
+    fixed = low == high
+    if n and fixed.any():  # there is no interior to start from
+        x, free = low.copy(), ~fixed
+        x[free] = quadratic_program(
+            Q[np.ix_(free, free)],
+            c[free] + Q[np.ix_(free, fixed)] @ low[fixed],
+            A[:, free],
+            b - A[:, fixed] @ low[fixed],
+            low[free],
+            high[free],
+        )
+        return x
     scale = max(float(np.abs(A).max(initial=0.0)), 1e-300)
     miss = linprog(
         np.r_[np.zeros(n), np.ones(2 * r)],
@@ -85,6 +96,8 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
     if not miss.success or miss.fun > 1e-9 * max(1.0, float(np.abs(b).max(initial=0.0)) / scale):
         short = np.inf if miss.x is None else scale * (miss.x[n : n + r] - miss.x[n + r :])
         raise Infeasible(f"no forces within their limits balance the load; at best it is missed by {short}")
+    if n == 0:
+        return np.zeros(0)
     x = 0.5 * (low + high)
     s, t = x - low, high - x
     weight = max(float(np.abs(Q @ x + c).max(initial=0.0)), 1e-12)
@@ -134,7 +147,7 @@ def _reach(value: Vector, step: Vector) -> float:
 
 
 def muscle_limits(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]:
-    """Forces of the muscles at rest (N), passive and fully active, at a row's posture; Eq. 16."""
+    """Forces of the muscles at rest (N), passive and fully active, at a row's posture, none negative; Eq. 16."""
     arrays, limits = animal.model.arrays, []
     for a in (0.0, 1.0):
         still = row.copy()
@@ -308,12 +321,17 @@ def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) 
     return A
 
 
-def stable(A: Vector, margin: float = 1e-6) -> bool:
-    """Whether all eigenvalues of ``A`` (1/s) have real parts below ``-margin``: Lyapunov's first method.
+def growth(A: Vector) -> Vector:
+    """Largest real part (...,) 1/s of the eigenvalues of state matrices (..., N, N)."""
+    return np.linalg.eigvals(A).real.max(-1)
+
+
+def stable(A: Vector, margin: float = 1e-6) -> NDArray[np.bool_]:
+    """Whether all eigenvalues of ``A`` (..., N, N) 1/s have real parts below ``-margin``: Lyapunov's first method.
 
     A model whose pins have no rate has pairs of zero eigenvalues, one for each pin; give them one.
     """
-    return bool(np.linalg.eigvals(A).real.max() < -margin)
+    return growth(A) < -margin
 
 
 @dataclass(frozen=True)
@@ -384,7 +402,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     Raises
     ------
     ValueError
-        For a model with contacts, or a factor on delays of 0.
+        For a model with contacts.
 
     Examples
     --------
@@ -410,7 +428,7 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     delays = {int(d): None for c, d in zip(steps[:, 2], steps[:, 3], strict=True) if c >= 0 and d > 0}
     row = animal.rows(1)
     animal.reset(row, np.zeros(1, np.int64), start)
-    factor, row["delay"] = number("start: delay", float(row["delay"][0]), above=0), 1.0
+    factor, row["delay"] = float(row["delay"][0]), 1.0
     z, h = animal.vector(row), 1e-6
     depth = row["ring"].shape[1]
 
@@ -547,9 +565,9 @@ def most_stable(
     patterns = sample_patterns(animal, q, count, wrench, reaction, seed=seed)
     candidates, best, least = patterns, patterns[0], np.inf
     for k in range(rounds):
-        growth = np.linalg.eigvals(short.matrix(candidates)).real.max(1)
-        if growth.min() < least:
-            best, least = candidates[growth.argmin()], growth.min()
+        rates = growth(short.matrix(candidates))
+        if rates.min() < least:
+            best, least = candidates[rates.argmin()], rates.min()
         candidates = best + 0.5 * 0.8**k * (patterns - best)
     return best
 

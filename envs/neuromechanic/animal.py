@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,9 @@ class Neuromechanic(Animal):
         has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
         has["damping"] = bool(self.model.arrays["damping"].any())
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
+        if "delay" in self.parameters:
+            delays = self.model.delays[self.model.delays > 0.0]
+            self.parameters["delay"] = replace(PHYSICAL["delay"], low=float(f"{self.dt / delays.min():.6g}"))
         self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
@@ -211,8 +215,8 @@ class Neuromechanic(Animal):
             Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n``, ``activation``,
             ``fibre_length`` (by default such that it rests), ``input``, ``wrench``, the platform's ``pulse`` (onset s,
             duration s, peak m/s^2), and what ``parameters`` names, factors on the model's: ``strength`` of muscles,
-            ``mass``, ``damping`` of joints, ``friction`` and ``delay``; delays can only be shortened. Delayed signals
-            start as if they had always been what they are.
+            ``mass``, ``damping`` of joints, ``friction`` and ``delay``; delays can only be shortened, to one time step
+            of the shortest. Delayed signals start as if they had always been what they are.
 
         Raises
         ------

@@ -1,4 +1,7 @@
-"""Hill muscles: curves, activation, and force from the state; Bunderson et al. (2012), Eqs 12 and 13."""
+"""Hill muscles: curves, activation, and force from the state; Bunderson et al. (2012), Eqs 12 and 13.
+
+Muscles pull and never push: no force is negative, at any length, velocity and activation.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
 
 TENDON_RATE = math.log(6.0) / 0.049
 """Makes the tendon carry the maximal force at a strain of 4.9%."""
+
+SHORTEST = math.exp(4.0 * (0.2 - 1.0) / 0.6)
+"""Of the exponential in De Groote's passive curve, where that begins."""
 
 LEAST = 0.01
 """Least activation of a muscle with a compliant tendon, whose fibre velocity is a force divided by it."""
@@ -39,9 +45,14 @@ def force_length(curves, length):
 
 @kernel
 def passive_force(curves, length):
-    """Passive curve, 1 at a fibre strain of 0.6; shape 4 in De Groote et al. (2016), 5 in Thelen (2003)."""
-    shape = 4.0 if curves == DE_GROOTE else 5.0
-    return (exp(shape * (length - 1.0) / 0.6) - 1.0) / (exp(shape) - 1.0) if length > 0.0 else 0.0
+    """Passive curve, 1 at a fibre strain of 0.6 and never negative.
+
+    De Groote et al. (2016) with the offset that OpenSim gives it, which is 0 up to a fifth of the optimal length, or
+    that of Thelen (2003), with shape 5, which is 0 up to the optimal length.
+    """
+    if curves != DE_GROOTE:
+        return max((exp(5.0 * (length - 1.0) / 0.6) - 1.0) / (exp(5.0) - 1.0), 0.0)
+    return max((exp(4.0 * (length - 1.0) / 0.6) - SHORTEST) / (exp(4.0) - SHORTEST), 0.0)
 
 
 @kernel
@@ -49,6 +60,7 @@ def force_velocity(curves, v):
     """Force-velocity curve and its slope.
 
     De Groote et al. (2016), or the hyperbolas of Thelen (2003), Eq. 6 at full activation, with force 1.4 at most.
+    Fibres that shorten faster than at maximal velocity bear nothing.
 
     Parameters
     ----------
@@ -58,7 +70,8 @@ def force_velocity(curves, v):
     """
     if curves == DE_GROOTE:
         x = -8.149 * v - 0.374
-        return -0.32111 * asinh(x) + 0.88253, 0.32111 * 8.149 / math.sqrt(1.0 + x * x)
+        f = -0.32111 * asinh(x) + 0.88253
+        return (f, 0.32111 * 8.149 / math.sqrt(1.0 + x * x)) if f > 0.0 else (0.0, 0.0)
     if v <= -1.0:
         return 0.0, 0.0
     if v <= 0.0:
@@ -135,7 +148,8 @@ def contract(t, k, m, a, fibre, strength):
     """Fibre length, its rate, force and slope dF/d(rate of the path) of muscle ``m``, from the state alone.
 
     F = Fmax (a fl fv + fp) cos(alpha) with a rigid tendon, the tendon's force with a compliant one, and
-    F = Fmax a (fl + kappa dl/lopt + beta ldot/lopt) cos(alpha) for short-range stiffness (illustrations 1 and 2).
+    F = Fmax a (fl + kappa dl/lopt + beta ldot/lopt) cos(alpha) for short-range stiffness (illustrations 1 and 2), of
+    which no less than 0 is left where the muscle is much shorter than that describes.
 
     Parameters
     ----------
@@ -176,8 +190,9 @@ def contract(t, k, m, a, fibre, strength):
         stretch, rate = k.length[m] - t.reference_length[m], k.rate[m]
         k.fibre[m], k.fibre_rate[m] = optimal + stretch, rate
         per = most * a * c / optimal
-        k.force[m] = per * (optimal * t.force_length[m] + t.short_stiffness[m] * stretch + t.short_viscosity[m] * rate)
-        k.slope[m] = per * t.short_viscosity[m]
+        f = optimal * t.force_length[m] + t.short_stiffness[m] * stretch + t.short_viscosity[m] * rate
+        k.force[m] = per * max(f, 0.0)
+        k.slope[m] = per * t.short_viscosity[m] if f > 0.0 else 0.0
     else:
         k.fibre[m], k.fibre_rate[m] = k.length[m], k.rate[m]
         k.force[m] = most * min(max(a, 0.0), 1.0)

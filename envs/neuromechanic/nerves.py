@@ -86,7 +86,7 @@ def signal(t, k, x, z, time, kind, index):
 def past(t, x, column, delay, fraction):
     """Value that a signal had ``delay`` steps before ``fraction`` (0 to 1) of the present step, linear in between.
 
-    The row's factor ``delay`` shortens all delays, to one step at least.
+    The row's factor ``delay`` shortens all delays; that none gets shorter than a step is checked where it is set.
 
     Parameters
     ----------

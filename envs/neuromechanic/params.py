@@ -9,6 +9,6 @@ PHYSICAL = {
     "mass": Option(0.01, 100.0, "1", "factor on masses and inertias"),
     "damping": Option(0.0, 100.0, "1", "factor on the damping of joints"),
     "friction": Option(0.0, 100.0, "1", "factor on the friction of contacts"),
-    "delay": Option(0.0, 1.0, "1", "factor on the delays of synapses, of which a time step is left at least"),
+    "delay": Option(0.0, 1.0, "1", "factor on the delays of synapses, each of which stays a time step at least"),
 }
-"""One number per row each. An animal has those that its model has a use for."""
+"""One number per row each. An animal has those that its model has a use for; its least delay depends on its steps."""
