@@ -340,10 +340,11 @@ def test_a_stiff_tendon_is_a_rigid_one():
     for kind in ("rigid_tendon", "compliant_tendon"):
         model = hanging(kind, slack_length=0.01)
         model["body"]["weight"]["joint"]["at"] = [0, -0.12, 0]
+        model["body"]["weight"]["inertial"]["mass"] = 3.19  # nearly at rest: the paths differ by the stretch alone
         animal = Neuromechanic(model, dt=2e-4)
         paths[kind] = simulate(animal, np.array([0.3]), 0.5, every=0.05, start={"activation": [0.3]})["q"][:, 0]
     gap = np.abs(paths["rigid_tendon"] - paths["compliant_tendon"]).max()
-    assert gap < 0.049 * 0.01 * 2  # measured: 0.6 mm, the tendon stretches by up to 0.5 mm
+    assert gap < 0.049 * 0.01 * 2  # measured: 0.4 mm, the tendon stretches by up to 0.5 mm
 
 
 def test_light_segments_need_implicit_muscle_damping():
