@@ -19,8 +19,10 @@ pytestmark = pytest.mark.parametrize("env_id", IDS)
 
 
 def parameter(env_id):
-    """Name of a physical parameter of the animal; all are at least 0."""
-    return next(iter(gymnasium.make(env_id).unwrapped.task.animal.parameters))
+    """Name of a physical parameter of the animal, at least 0, and its value by default."""
+    animal = gymnasium.make(env_id).unwrapped.task.animal
+    name = next(iter(animal.parameters))
+    return name, animal.rows(1)[name][0]
 
 
 def bang_bang(rng, shape):
@@ -185,7 +187,7 @@ def test_a_pickled_env_lives_on(env_id, vector):
 
 
 def test_parameters_can_be_set_in_the_middle(env_id):
-    envs, name = gymnasium.make_vec(env_id, num_envs=3), parameter(env_id)
+    envs, (name, _) = gymnasium.make_vec(env_id, num_envs=3), parameter(env_id)
     envs.reset(seed=0)
     values = envs.simulation.rows[name] * [1.0, 1.1, 1.2]
     envs.set_parameters(**{name: values})
@@ -236,7 +238,7 @@ def test_wrong_arguments_are_named(env_id, arguments, message):
 
 
 def test_swapped_bounds_are_named(env_id):
-    name = parameter(env_id)
+    name, _ = parameter(env_id)
     option = gymnasium.make(env_id).unwrapped.task.animal.parameters[name]
     with pytest.raises(ValueError, match=f"randomize: {name} must be .low, high."):
         gymnasium.make(env_id, randomize={name: (option.high, option.low)})
@@ -264,26 +266,26 @@ def test_wrong_actions_are_named(env_id):
 
 
 def test_wrong_options_are_named(env_id):
-    env, name = gymnasium.make(env_id), parameter(env_id)
+    env, (name, value) = gymnasium.make(env_id), parameter(env_id)
     for options, message in (
         ({"colour": 1}, "options: colour is not known; allowed are"),
         ({name: -1.0}, f"options: {name} must be"),
         ({name: np.nan}, f"options: {name} must be within"),
         (5, "options must map names to values"),
-        ({name: [1.0, 2.0]}, f"options: {name} must have shape"),
+        ({name: [value, value]}, f"options: {name} must have shape"),
     ):
         with pytest.raises(ValueError, match=message):
             env.reset(seed=0, options=options)
 
 
 def test_parameters_can_be_drawn_and_set(env_id):
-    name = parameter(env_id)
-    envs = gymnasium.make_vec(env_id, num_envs=8, randomize={name: (1e-9, 3e-9)})
+    name, value = parameter(env_id)
+    envs = gymnasium.make_vec(env_id, num_envs=8, randomize={name: (0.9 * value, 1.1 * value)})
     envs.reset(seed=0)
     drawn = envs.simulation.rows[name].copy()
     assert len(set(drawn)) == 8
-    assert ((drawn >= 1e-9) & (drawn <= 3e-9)).all()
-    given = np.linspace(1e-9, 2e-9, 8)
+    assert ((drawn >= 0.9 * value) & (drawn <= 1.1 * value)).all()
+    given = np.linspace(0.9, 1.0, 8) * value
     envs.reset(seed=0, options={name: given})
     assert np.array_equal(envs.simulation.rows[name], given)
     envs.reset(seed=0)
@@ -328,7 +330,7 @@ def test_a_million_random_and_bang_bang_actions(env_id):
 def test_a_state_that_is_not_finite_ends_the_episode(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=5)
     envs.reset(seed=0)
-    envs.simulation.rows[parameter(env_id)][3] = np.nan
+    envs.simulation.rows[parameter(env_id)[0]][3] = np.nan
     actions = np.zeros(envs.action_space.shape)
     observations, rewards, terminated, _, infos = envs.step(actions)
     assert terminated.tolist() == [False, False, False, True, False]

@@ -245,7 +245,7 @@ def evaluate(
 
     Of `Episodes.info` only what is in ``keep`` is kept, everything by default.
     """
-    whole("episodes", episodes)
+    whole("episodes", episodes, most=10**9)
     waves: list[Episodes] = []
     # Of equal size: with a handful of rows, networks are multiplied in another order, and round otherwise.
     count = -(-episodes // WAVE)
