@@ -61,9 +61,15 @@ def made(env_id, rows=None):
 
 
 def contents(env):
-    """All that an environment's future depends on, to be compared."""
-    snapshot = env.save()
-    return {name: part.tobytes() if isinstance(part, np.ndarray) else repr(part) for name, part in snapshot.items()}
+    """All that an environment's future depends on, to be compared: field by field, as records may have gaps."""
+    found = {}
+    for name, part in env.save().items():
+        if not isinstance(part, np.ndarray):
+            found[name] = repr(part)
+        else:
+            fields = part.dtype.names or [...]
+            found |= {f"{name}: {field}": np.ascontiguousarray(part[field]).tobytes() for field in fields}
+    return found
 
 
 def works(env, steps=2):
@@ -228,10 +234,11 @@ def test_any_snapshot(env_id, rows, tier):
         snapshot = copy.deepcopy(saved)
         name = data.draw(st.sampled_from([*saved]))
         part = snapshot[name]
-        what = data.draw(st.sampled_from(["missing", "replaced", "entry", "cut", "kind"]))
+        whats = ["missing", "replaced", *(["entry", "cut", "kind"] if isinstance(part, np.ndarray | list) else [])]
+        what = data.draw(st.sampled_from(whats))
         if what == "missing":
             del snapshot[name]
-        elif what == "replaced" or not isinstance(part, np.ndarray | list):
+        elif what == "replaced":
             snapshot[name] = data.draw(ANYTHING)
         elif what == "cut":
             snapshot[name] = part[:-1]
@@ -255,12 +262,12 @@ def test_any_snapshot(env_id, rows, tier):
         try:
             env.restore(snapshot)
         except ValueError as error:
-            refusal(error, name)
+            refusal(error, "snapshot", "" if name == "task" else name)
             assert contents(env) == before
         else:
-            works(env, 3)
-            begun = len(snapshot["generators"]) > 0  # otherwise it is as of an environment without an episode
-            assert contents(env) == later or what in ("entry", "replaced") or not begun
+            if snapshot["generators"]:  # otherwise it is as of an environment without an episode
+                works(env, 3)
+                assert contents(env) == later or what in ("entry", "replaced")
 
     holds(check, tier, 40, data=st.data())
 

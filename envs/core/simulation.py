@@ -257,7 +257,7 @@ class Simulation:
 
     def _generators(self, states: Any) -> list[np.random.Generator]:
         """Generators in the states of a snapshot; none before the first reset."""
-        if not (isinstance(states, Sequence) and len(states) in (0, len(self.rows))):
+        if not (isinstance(states, list | tuple) and len(states) in (0, len(self.rows))):
             raise ValueError(f"snapshot: generators must be the states of {len(self.rows)}, got {shown(states)}")
         rngs = [np.random.default_rng() for _ in states]
         for rng, state in zip(rngs, states, strict=True):
