@@ -12,15 +12,18 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from ids import ALL, FIRST
-from properties import TIERS, holds, refusal
+from properties import DEFAULT, FULL, SLOW, TIERS, holds, refusal
 
 from gymnosoma.agents.evaluation.policies import read_config
 from gymnosoma.envs.core.simulation import task_arguments
 
-pytestmark = TIERS
-
 EVERY = pytest.mark.parametrize(
-    "env_id", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in ALL]
+    ("env_id", "tier"),
+    [
+        *[pytest.param(name, DEFAULT, id=f"{name}-default") for name in FIRST],
+        *[pytest.param(name, FULL, id=f"{name}-full", marks=pytest.mark.full) for name in FIRST],
+        *[pytest.param(name, SLOW, id=f"{name}-slow", marks=pytest.mark.slow) for name in ALL],
+    ],
 )
 
 NUMBERS = st.one_of(
@@ -109,8 +112,8 @@ def test_any_argument(env_id, tier):
         works(env)
         env.close()
 
-    holds(check, tier, 25, name=st.sampled_from(names), value=ANYTHING, rows=st.none())
-    holds(check, tier, 10, name=st.sampled_from(names + OF_VECTORS), value=ANYTHING, rows=st.just(2))
+    holds(check, tier, 60, name=st.sampled_from(names), value=ANYTHING, rows=st.none())
+    holds(check, tier, 25, name=st.sampled_from(names + OF_VECTORS), value=ANYTHING, rows=st.just(2))
 
 
 # Options
@@ -147,7 +150,7 @@ def test_any_option(env_id, rows, tier):
             assert not plain or option.low <= value <= option.high
             works(env)
 
-    holds(check, tier, 40, data=st.data())
+    holds(check, tier, 120, data=st.data())
 
 
 @EVERY
@@ -168,7 +171,7 @@ def test_any_bounds_of_randomize(env_id, tier):
             env.reset(seed=0)
             works(env)
 
-    holds(check, tier, 15, data=st.data())
+    holds(check, tier, 40, data=st.data())
 
 
 # Seeds and actions
@@ -191,7 +194,7 @@ def test_any_seed(env_id, rows, tier):
         if isinstance(seed, int) and not isinstance(seed, bool):
             assert seed >= 0 and np.array_equal(first, env.reset(seed=seed)[0])
 
-    holds(check, tier, 30, seed=st.one_of(whole, st.lists(whole, min_size=3, max_size=3), ANYTHING))
+    holds(check, tier, 80, seed=st.one_of(whole, st.lists(whole, min_size=3, max_size=3), ANYTHING))
 
 
 @EVERY
@@ -213,7 +216,7 @@ def test_any_action(env_id, rows, tier):
             assert np.shape(action) == shape and env.observation_space.contains(observation)
             assert np.isfinite(reward).all()
 
-    holds(check, tier, 30, action=st.one_of(right, right.map(np.ndarray.tolist), ANYTHING))
+    holds(check, tier, 80, action=st.one_of(right, right.map(np.ndarray.tolist), ANYTHING))
 
 
 # Snapshots
@@ -269,7 +272,7 @@ def test_any_snapshot(env_id, rows, tier):
                 works(env, 3)
                 assert contents(env) == later or what in ("entry", "replaced")
 
-    holds(check, tier, 40, data=st.data())
+    holds(check, tier, 120, data=st.data())
 
 
 # Configurations of runs
@@ -291,6 +294,7 @@ JSON = st.recursive(
 )
 
 
+@TIERS
 def test_any_config(tier, tmp_path):
     """A file is refused in a line that names it, and the key that is wrong, or is what `train` takes."""
     file = tmp_path / "config.json"
@@ -325,4 +329,4 @@ def test_any_config(tier, tmp_path):
         else:
             assert found.keys() == CONFIG.keys() and (what == "bytes" or found == json.loads(text))
 
-    holds(check, tier, 150, data=st.data())
+    holds(check, tier, 400, data=st.data())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .animal import MOST_STEPS
-from .arguments import shown, whole
+from .arguments import choice, shown, whole
 from .simulation_kernels import clip_actions, close_step
 from .task import Task
 
@@ -65,11 +65,10 @@ class Simulation:
         width: int,
         height: int,
     ) -> None:
-        if render_mode not in (None, *RENDER_MODES):
-            raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")
+        if render_mode is not None:
+            choice("render_mode", render_mode, RENDER_MODES)
         for name, value in (("width", width), ("height", height)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or not SMALLEST <= value <= LARGEST:
-                raise ValueError(f"{name} must be an integer from {SMALLEST} to {LARGEST}, got {value!r}")
+            whole(name, value, SMALLEST, LARGEST)
         kind = load_task(task)
         known = task_arguments(kind)
         for key in arguments.keys() - known.keys():
