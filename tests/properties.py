@@ -3,22 +3,24 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+DEFAULT, FULL, SLOW = 1, 4, 35
+"""How many times the examples of the default run; only the slow ones are others every time."""
+
 TIERS = pytest.mark.parametrize(
     "tier",
     [
-        pytest.param(1, id="default"),
-        pytest.param(4, id="full", marks=pytest.mark.full),
-        pytest.param(120, id="slow", marks=pytest.mark.slow),
+        pytest.param(DEFAULT, id="default"),
+        pytest.param(FULL, id="full", marks=pytest.mark.full),
+        pytest.param(SLOW, id="slow", marks=pytest.mark.slow),
     ],
 )
-"""How many times the examples of the default run; only the slow ones are others every time."""
 
 
 def holds(check, tier, examples, **strategies):
     """Assert that ``check`` holds for examples of what it takes."""
     chosen = settings(
         max_examples=tier * examples,
-        derandomize=tier < 120,
+        derandomize=tier < SLOW,
         database=None,
         deadline=None,
         print_blob=True,

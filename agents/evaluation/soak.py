@@ -231,7 +231,7 @@ class _Round:
         rng, tally = self.rng, self.tally
         simulation = _Alone(tally.env_id, **tally.arguments).unwrapped.simulation
         task, work = simulation.task, simulation.steps * FEWEST
-        sizes = [size for size in SIZES if (size or 1) * work <= 10 * WORK]
+        sizes = [size for size in SIZES if (size or 1) * work <= 2 * WORK]
         size = sizes[rng.integers(len(sizes))]
         self.count = count = size or 1
         self.options = {**task.animal.parameters, **task.options}

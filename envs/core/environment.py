@@ -264,7 +264,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             mode = AutoresetMode(autoreset_mode)
         except ValueError:
             known = ", ".join(mode.value for mode in AutoresetMode)
-            raise ValueError(f"autoreset_mode must be one of {known}, got {autoreset_mode!r}") from None
+            raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
         self.simulation = Simulation(task, num_envs, history, randomize, threads, arguments, render_mode, width, height)
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -323,7 +323,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,) and mask.any()
         ):
             raise ValueError(
-                f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {mask!r}"
+                f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {shown(mask)}"
             )
         elif not self.simulation.rngs:
             raise ResetNeeded("no episode has begun: the first reset() takes no reset_mask")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .animal import MOST_STEPS
-from .arguments import shown, whole
+from .arguments import choice, shown, whole
 from .simulation_kernels import clip_actions, close_step
 from .task import Task
 
@@ -65,11 +65,10 @@ class Simulation:
         width: int,
         height: int,
     ) -> None:
-        if render_mode not in (None, *RENDER_MODES):
-            raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")
+        if render_mode is not None:
+            choice("render_mode", render_mode, RENDER_MODES)
         for name, value in (("width", width), ("height", height)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or not SMALLEST <= value <= LARGEST:
-                raise ValueError(f"{name} must be an integer from {SMALLEST} to {LARGEST}, got {value!r}")
+            whole(name, value, SMALLEST, LARGEST)
         kind = load_task(task)
         known = task_arguments(kind)
         for key in arguments.keys() - known.keys():
@@ -257,7 +256,7 @@ class Simulation:
 
     def _generators(self, states: Any) -> list[np.random.Generator]:
         """Generators in the states of a snapshot; none before the first reset."""
-        if not (isinstance(states, Sequence) and len(states) in (0, len(self.rows))):
+        if not (isinstance(states, list | tuple) and len(states) in (0, len(self.rows))):
             raise ValueError(f"snapshot: generators must be the states of {len(self.rows)}, got {shown(states)}")
         rngs = [np.random.default_rng() for _ in states]
         for rng, state in zip(rngs, states, strict=True):

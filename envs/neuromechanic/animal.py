@@ -102,6 +102,7 @@ class Neuromechanic(Animal):
         that does not divide a delay, or a number out of range.
     """
 
+    solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
         BROKEN: "the state is not finite",
@@ -133,7 +134,6 @@ class Neuromechanic(Animal):
         self._made_of = (self.model, dt, scheme), {"contacts": contacts}
         self.dt, self.scheme = float(dt), scheme
         self.contacts = contacts if counts["contacts"] else None
-        self.solvers = {"scheme": tuple(_SCHEMES)}
         if counts["contacts"]:
             solvers = tuple(name for name in _CONTACTS if enumerable or name != "modes")
             self.solvers = {"scheme": ("semi_implicit",), "contacts": solvers}

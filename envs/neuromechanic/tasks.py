@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.animal import time_step
-from ..core.arguments import choice, number
+from ..core.arguments import choice, number, numbers, shown
 from ..core.spec import ActionField, Ending, Field, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .analysis import central_pattern
@@ -70,6 +70,14 @@ class NeuromechanicTask(Task):
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time, s."""
         return {"time": rows["time"].copy()}
+
+
+def _pair(name: str, value: Any, least: float | None = None, most: float | None = None) -> tuple[float, float]:
+    """Check (low, high)."""
+    pair = numbers(name, value, least=least, most=most)
+    if pair.shape != (2,) or not pair[0] < pair[1]:
+        raise ValueError(f"{name} must be (low, high), got {shown(value)}")
+    return float(pair[0]), float(pair[1])
 
 
 def _mean_square(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,6 +138,7 @@ class HindlimbHold(NeuromechanicTask):
         number("stiffness", stiffness, above=0)
         model = hindlimb(stiffness)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
+        choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         default = 1e-3 if scheme == "semi_implicit" else 2e-5
         self.animal = Neuromechanic(model, default if dt is None else dt, scheme)
         self.pattern = central_pattern(self.animal, POSTURE, reaction=PAW_FORCE)
@@ -267,7 +276,7 @@ class StandTask(NeuromechanicTask):
         super().__init__(actions, control_rate)
         dt = number("dt", time_step(dt, 1e-3), most=0.5 * self.longest_delay)
         if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
-            raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {dt!r}")
+            raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {shown(dt)}")
         self.animal = Neuromechanic(self.figure(dt), dt, scheme, contacts=contacts)
 
     @abstractmethod
@@ -520,14 +529,11 @@ class Pose(NeuromechanicTask):
         self.joint = len(bodies) - 1 if joint is None else bodies.index(joint)
         self._ranges = np.array([[one.low, one.high] for one in joints]).T
         low, high = self._ranges[:, self.joint]
-        self.goal = goal or (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
-        if not low <= self.goal[0] < self.goal[1] <= high:
-            raise ValueError(f"goal must be (low, high) within [{low:g}, {high:g}], got {goal!r}")
-        if not inputs[0] < inputs[1]:
-            raise ValueError(f"inputs must be (low, high), got {inputs!r}")
+        middle = (0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high)
+        self.goal = _pair("goal", middle if goal is None else goal, low, high)
         if not self.animal.drive_size:
             raise ValueError("model must have at least one input.NAME, got none")
-        self.inputs = inputs
+        self.inputs = _pair("inputs", inputs)
         unit = "rad" if joints[self.joint].revolute else "m"
         self.options = {"goal": Option(low, high, unit, "where the joint is to be")}
         self.score = Score("error", unit)

@@ -66,6 +66,7 @@ class WormTask(Task):
         n_rods: int = 25,
     ) -> None:
         super().__init__(actions, control_rate)
+        choice("scheme", scheme, Worm.solvers["scheme"])
         if dt is None and scheme == "midpoint":
             dt = self.time_step
         self.animal = Worm(WormParams.in_medium(self.sigma, self.friction_scale, n_rods), dt, scheme)
