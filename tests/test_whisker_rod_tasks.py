@@ -169,3 +169,22 @@ def test_rough_paper_shakes_the_whisker():
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         gymnasium.make(REGULATE, **arguments)
+
+
+def test_the_reference_scores_the_same_by_the_papers_solver():
+    """One episode of keeping contact by each scheme."""
+    scores = [
+        evaluate(SWEEP, find_policy(SWEEP, "baseline"), 1, seed=3, scheme=scheme).returns[0]
+        for scheme in ("midpoint", "published")
+    ]
+    assert scores[1] == pytest.approx(scores[0], rel=0.05)
+
+
+@pytest.mark.parametrize("env_id", [TEXTURE, SWEEP, REGULATE])
+def test_every_task_takes_the_papers_solver(env_id):
+    env = gymnasium.make(env_id, scheme="published")
+    env.reset(seed=0)
+    assert env.unwrapped.task.animal.scheme == "published" and env.unwrapped.task.animal.dt == 50e-6
+    for _ in range(5):
+        *_, info = env.step(np.zeros(env.action_space.shape, np.float32))
+    assert "failure" not in info

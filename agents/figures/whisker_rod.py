@@ -45,7 +45,7 @@ MEMORIES = (5e-6, 50e-6, 500e-6)
 """L of Fig. 5H, m."""
 
 
-def _animal(**params: float) -> WhiskerRod:
+def _animal(**params: Any) -> WhiskerRod:
     """The paper's whisker with the paper's solver."""
     return WhiskerRod(WhiskerRodParams(**params), scheme="published")
 
@@ -297,7 +297,7 @@ def _compare_5(sheet: Sheet, ten: Run, five: Run, fifty: Run, fifty_rest: Run, s
         nodes = principal_mode(run, 2000 if run is fifty else STEADY.start)[1]
         sheet.compare(f"J: node of the moment, L = {name}", "mm", f"{low:g} to {high:g}", low, high, MM * nodes[0])
     ratio = t["moment_variance_ratio"]
-    tip_m, base_m = (np.var(station(ten, "moment", s)[STEADY]) for s in (t["length"] - 1e-3, 1e-3))
+    tip_m, base_m = (float(np.var(station(ten, "moment", s)[STEADY])) for s in (t["length"] - 1e-3, 1e-3))
     sheet.compare(
         "variance of the moment 1 mm from the tip over that 1 mm from the base",
         "1",
@@ -305,7 +305,7 @@ def _compare_5(sheet: Sheet, ten: Run, five: Run, fifty: Run, fifty_rest: Run, s
         ratio - 0.5e-5,
         ratio + 0.5e-5,
         tip_m / base_m,
-        "measured curvature carries noise, which counts most at the tip; the model's cone gives a tenth",
+        "the model's cone gives an eighth of what was measured",
     )
 
 
@@ -474,7 +474,7 @@ def _growth(memory: float) -> Array:
     return Reference(animal, rows[0], table()["plate_speed"]).growth(rows[0])[:3]
 
 
-def _modes(**params: float) -> tuple[Array, Array, Array]:
+def _modes(**params: Any) -> tuple[Array, Array, Array]:
     """Natural frequencies (Hz), shapes (n + 1, n) of the first modes, and nodes (m) of a whisker in air."""
     animal = WhiskerRod(WhiskerRodParams(n_segments=100, **params))
     rows = animal.rows(1)
@@ -507,7 +507,7 @@ def _table_1(sheet: Sheet) -> Figure:
     right.legend(fontsize=9)
     sheet.table("moduli", modulus_GPa=moduli / 1e9, **{f"mode_{k + 1}_Hz": over[:, k] for k in range(4)})
 
-    frequency, power, time, moment = _ring_down(sheet)
+    frequency, power, time, moment = _ring_down()
     low_left.semilogy(frequency, power, color=BASE)
     for k in range(4):
         low_left.axvline(frequencies[k], color=MODES[k], lw=0.8)
@@ -557,7 +557,7 @@ def _table_1(sheet: Sheet) -> Figure:
     return figure
 
 
-def _ring_down(sheet: Sheet) -> tuple[Array, Array, Array, Array]:
+def _ring_down() -> tuple[NDArray[Any], ...]:
     """Spectrum (Hz, power) and course (s, N m) of the base moment after a force on the tip is let go, 1 mm of bend."""
     animal = _animal(damping=0.1)
     rows = animal.rows(1)
@@ -572,7 +572,8 @@ def _ring_down(sheet: Sheet) -> tuple[Array, Array, Array, Array]:
     series = np.array(moment)
     window = np.hanning(len(series))
     power = np.abs(np.fft.rfft(window * series)) ** 2
-    return np.fft.rfftfreq(len(series), FRAME), power / power.max(), FRAME * np.arange(len(series)), series
+    frequency, time = np.fft.rfftfreq(len(series), FRAME), FRAME * np.arange(len(series))
+    return frequency, power / power.max(), time, series
 
 
 PAPER = Paper(

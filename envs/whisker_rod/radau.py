@@ -121,7 +121,7 @@ def published_work(n: int) -> np.dtype:
             ("response", "f8", (2, 2, n)),
             ("per_force", "f8", (2, 2, 2, n)),
             ("solution", "f8", (2, 2, n)),
-            *[(name, "f8", dtype.shape) for name, (dtype, _) in (work_dtype(n).fields or {}).items()],
+            *[(name, "f8", field[0].shape) for name, field in (work_dtype(n).fields or {}).items()],
             # Velocity of the tip at a stage per force on it at a stage (xx, xy, yy), and what the rod changes it by.
             ("compliance", "f8", (3, 3, 3)),
             ("tip_change", "f8", (3, 2)),
