@@ -129,7 +129,7 @@ def soak(
     seed : int
         Of the first round of each; the next round has the next.
     watch : callable
-        Told before a round what is played, and after it how many steps it made.
+        Told before a round what is played, and after it how many steps the goal has come nearer.
     """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -142,7 +142,7 @@ def soak(
         play(tally, seed + tally.rounds)
         if tally.rounds > 1 and held is not None:
             tally.memory = (tally.memory or 0.0) + (_memory() or held) - held
-        watch(tally, tally.steps - before)
+        watch(tally, min(tally.steps, tally.goal) - min(before, tally.goal))
 
 
 def _memory() -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 100
+
+LONGEST = 300
+"""Characters of a value in an error."""
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> None:
@@ -23,7 +27,8 @@ def choice(name: str, value: Any, known: Iterable[str]) -> None:
 def shown(value: Any) -> str:
     """Write a value for an error: on one line, and short."""
     try:
-        return " ".join(_short.repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value).split())
+        text = _short.repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
+        return textwrap.shorten(text, LONGEST, placeholder=" ...")
     except Exception:  # an integer of more digits than Python writes, or an object whose own repr fails
         return f"a value of type {type(value).__name__}"
 

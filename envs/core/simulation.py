@@ -95,7 +95,7 @@ class Simulation:
             raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
         for name, bounds in (randomize or {}).items():
             label = f"randomize: {name}"
-            if not (isinstance(bounds, Sequence | np.ndarray) and len(bounds) == 2):
+            if not (isinstance(bounds, Sequence) or getattr(bounds, "ndim", 0)) or len(bounds) != 2:
                 raise ValueError(f"{label} must be (low, high), got {shown(bounds)}")
             low, high = self._value(label, name, bounds, 2)
             if np.shape(low) or not low <= high:
