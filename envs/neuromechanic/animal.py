@@ -140,10 +140,10 @@ class Neuromechanic(Animal):
         has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
         has["damping"] = bool(self.model.arrays["damping"].any())
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
+        self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         if "delay" in self.parameters:
             delays = self.model.delays[self.model.delays > 0.0]
             self.parameters["delay"] = replace(PHYSICAL["delay"], low=float(f"{self.dt / delays.min():.6g}"))
-        self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
         self._work = np.zeros(threads, records["work"])
