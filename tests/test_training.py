@@ -216,7 +216,7 @@ def test_a_config_of_another_run_is_refused(whole, tmp_path):
     shutil.copytree(whole, tmp_path / "run")
     config = read_config(whole) | {"num_envs": 4}
     (tmp_path / "run" / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"checkpoint '.*' cannot be loaded: ValueError: snapshot: elapsed must be an array of shape .4,."):
+    with pytest.raises(ValueError, match=r"checkpoint .* cannot be loaded: ValueError: snapshot: elapsed must be"):
         train(SWIM, tmp_path / "run", resume=True)
 
 
