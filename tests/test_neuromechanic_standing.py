@@ -267,7 +267,7 @@ def test_a_fall_is_told(env_id):
     [
         ({"contacts": "glue"}, "contacts must be one of modes, staggered, sweep, got 'glue'"),
         ({"actions": "steps"}, "actions must be one of .*, got 'steps'"),
-        ({"dt": -1.0}, r"dt must be within \[1e-08, 0.1\] s, got -1.0"),
+        ({"dt": -1.0}, r"dt must be within \[1e-09, 0.1\] s, got -1.0"),
         ({"dt": 1.1e-3, "control_rate": 1 / 1.1e-2}, "dt must divide the delay of 0.1[24] s, got 0.0011"),
     ],
 )

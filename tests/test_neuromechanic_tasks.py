@@ -154,7 +154,7 @@ def test_a_users_arm_can_be_drawn():
     ("arguments", "message"),
     [
         ({"joint": "wrist"}, "joint must be one of upper, fore, got 'wrist'"),
-        ({"goal": (1.0, 0.0)}, r"goal must be .low, high. within"),
+        ({"goal": (1.0, 0.0)}, r"goal must be .low, high., got .1.0, 0.0."),
         ({"inputs": (1.0, 0.0)}, r"inputs must be .low, high."),
         ({"actions": "thoughts"}, "actions must be one of inputs, got 'thoughts'"),
         ({"model": {"schema": 1}}, "model.body must hold at least one body"),

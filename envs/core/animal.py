@@ -98,8 +98,8 @@ def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], thr
 
 
 def time_step(dt: float | None, default: float) -> float:
-    """Check a time step (s), which lies within 1e-5 and 100 times the ``default`` of its scheme."""
-    return default if dt is None else float(within("dt", number("dt", dt), 1e-5 * default, 100 * default, "s"))
+    """Check a time step (s), which lies within 1e-6 and 100 times the ``default`` of its scheme."""
+    return default if dt is None else float(within("dt", number("dt", dt), 1e-6 * default, 100 * default, "s"))
 
 
 class Signals(Mapping[str, NDArray[np.float64]]):
