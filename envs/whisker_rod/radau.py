@@ -97,6 +97,9 @@ LAG = 1e-6
 LARGEST_IMPACT = 16
 """Parts, of 256, of a step in which the tip may come down on the plate."""
 
+UNSOLVED = 2
+"""Such parts in a step, after which Newton's iteration is no longer tried: it costs a hundred times as much in vain."""
+
 LEAP = 4.0
 """Largest change of mu/a in one iteration."""
 
@@ -685,23 +688,26 @@ def _divided(x, k, lane, dt, profile, period):
     """Take one step in one lane by parts, of at least 1/256, that Newton's iteration solves.
 
     The paper's plate is never left, and so its equations hold no impact. A part of 1/16 in which the tip comes down
-    on the plate or is hit by it, or that Newton's iteration does not solve, is one of `body.midpoint`.
+    on the plate or is hit by it, or that Newton's iteration does not solve, is one of `body.midpoint`; and after
+    `UNSOLVED` of these so is the rest of the step.
     """
     lanes = x.length.shape[0]
-    part, left = 128, 256
+    part, left, unsolved = 128, 256, 0
     while left > 0:
         small = dt * part / 256.0
         for e in range(lanes):
             k.accepted[e] = 1.0 if e == lane else 0.0
-        direct(x, lane, small)
-        _attempt(x, k, small, profile, period)
-        if k.searching[lane] == 0.0:
-            _accept(x, k, small)
-            left -= part
-            continue
-        if part > LARGEST_IMPACT:
-            part //= 2
-            continue
+        if unsolved < UNSOLVED:
+            direct(x, lane, small)
+            _attempt(x, k, small, profile, period)
+            if k.searching[lane] == 0.0:
+                _accept(x, k, small)
+                left -= part
+                continue
+            if part > LARGEST_IMPACT:
+                part //= 2
+                continue
+            unsolved += 1
         prepare(x, k, small)
         direct(x, lane, small)
         attempt(x, k, small, profile, period)
@@ -710,6 +716,7 @@ def _divided(x, k, lane, dt, profile, period):
                 part //= 2
                 continue
             x.status[lane] = WILD
+            return
         accept(x, k, small)
         x.tip_force[1, lane] = k.impulse_y[lane]
         left -= part
