@@ -374,7 +374,8 @@ class _Round:
         self._finite("observations", np.where(np.abs(observations) <= space.high, 0.0, np.inf), "beyond their space")
         for name, value in infos.items():
             if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-                self._finite(f"info {name!r}", value)
+                # What has not happened may be infinite, such as the delay of an answer that was not given.
+                self._finite(f"info {name!r}", np.where(np.isnan(value), value, 0.0), "no numbers")
 
     def _finite(self, name: str, value: NDArray[Any], what: str = "not finite") -> None:
         good = np.isfinite(value)
