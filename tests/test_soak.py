@@ -1,6 +1,7 @@
 """The command that asks the worst of environments, and that it finds what is wrong."""
 
 import json
+import signal
 import sys
 
 import gymnasium
@@ -79,17 +80,18 @@ def test_every_mode_and_solver_is_a_case():
     assert found("WormSwim-v0")[0] == "angles midpoint" and len(found("WormSwim-v0")) == 6
 
 
-def test_an_interruption_keeps_what_is_known(monkeypatch, tmp_path, capsys):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_is_known(number, monkeypatch, tmp_path, capsys):
     file = tmp_path / "figures.json"
     play = soak.play
 
     def interrupted(tally, seed):
         if seed == 3:
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         play(tally, seed)
 
     monkeypatch.setattr(soak, "play", interrupted)
-    assert call(monkeypatch, "soak", "PendulumUp-v0", "--json-file", file) == 130
+    assert call(monkeypatch, "soak", "PendulumUp-v0", "--json-file", file) == 128 + number
     [row] = json.loads(file.read_text())
     assert row["rounds"] == 3 and row["steps"] > 0
     assert "PendulumUp-v0" in capsys.readouterr().out

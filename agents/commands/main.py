@@ -6,8 +6,10 @@ A module for each command; the function of its name is what ``tyro`` reads.
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -56,16 +58,35 @@ CAUSED = (
 """What users can cause by an argument, a file, or what their machine lacks; all else is our mistake, with its trace."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which schedulers send: all that ends well at Ctrl-C ends well at this, too."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    def end(number: int, frame: object) -> None:
+        raise Terminated
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main() -> None:
     """Run the command line."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
     try:
-        tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma", description=gymnosoma.__doc__)
-        sys.stdout.flush()
+        with _terminable():
+            tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma", description=gymnosoma.__doc__)
+            sys.stdout.flush()
     except BrokenPipeError:  # who reads our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
         sys.exit(1)
     except CAUSED as error:
         sys.exit(f"error: {' '.join(str(error).splitlines()) or type(error).__name__}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except KeyboardInterrupt as end:
+        sys.exit(128 + (signal.SIGTERM if isinstance(end, Terminated) else signal.SIGINT))

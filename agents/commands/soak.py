@@ -32,7 +32,7 @@ def soak(
     Actions are random, bang-bang, held, alternating; options and the bounds of `randomize` lie at the ends of their
     ranges and within; with all action modes and solvers, many animals side by side and one alone, with snapshots
     restored in between. What goes wrong is shown with the `--seed` that does it again at once, and the exit
-    code is 1. Ctrl-C ends it early, and keeps what is known.
+    code is 1. Ctrl-C and SIGTERM end it early, and keep what is known.
 
     Args:
         ids: Environments; all by default.
@@ -53,7 +53,7 @@ def soak(
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed!r}")
     names = [full_id(name) for name in ids] or all_ids()
-    interrupted = False
+    interruption = None
     with nullcontext() if json_file is None else result("json_file", json_file) as file:
         tallies = [tally for name in names for tally in hostile.cases(name, steps, other_steps)]
         total = sum(tally.goal for tally in tallies)
@@ -65,13 +65,13 @@ def soak(
 
             try:
                 hostile.soak(tallies, 60.0 * (minutes or float("inf")), seed, watch)
-            except KeyboardInterrupt:
-                interrupted = True
+            except KeyboardInterrupt as caught:
+                interruption = caught
         show(tallies)
         if file is not None:
             file.write_text(json.dumps([tally.figures() for tally in tallies], indent=1) + "\n")
-    if interrupted:
-        sys.exit(130)
+    if interruption is not None:
+        raise interruption
     if any(tally.violations for tally in tallies):
         sys.exit(1)
 
