@@ -229,7 +229,7 @@ def test_the_state_of_another_env_is_refused(env_id):
         ({"randomize": 5}, "randomize must map names to .low, high."),
         ({"randomize": {"colour": 5}}, "randomize: colour must be .low, high."),
         ({"render_mode": "ansi"}, "render_mode"),
-        ({"colour": 1}, "argument 'colour' is not known; allowed are actions, .*dt, .*history and randomize"),
+        ({"colour": 1}, "argument 'colour' is not known; allowed are actions, .*dt, .*history, randomize, split"),
     ],
 )
 def test_wrong_arguments_are_named(env_id, arguments, message):

@@ -72,7 +72,7 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
         ]
         seeds = [seed + k for _ in vectors for k in range(episodes)]
         result = rollout(envs, _Each(agents), seed=seeds)
-        values = result.score(score.name)
+        values = result.score(score)
         return -values.reshape(-1, episodes).mean(1)
 
     best = differential_evolution(
@@ -151,7 +151,7 @@ def benchmark(
             else:
                 policy = find_policy(env_id, name, seed, trust)
             played = evaluate(env_id, policy, episodes, seed)
-            values = played.score(score.name) * score.factor
+            values = played.score(score) * score.factor
             table[name] = {
                 "mean": float(values.mean()),
                 "interval": interval(values),

@@ -16,7 +16,7 @@ import gymnasium
 import numpy as np
 
 from gymnosoma.envs.core.arguments import choice, whole
-from gymnosoma.envs.core.simulation import load_task, task_arguments
+from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
 from ..agent import Agent, ConstantAgent, ControllerAgent, RandomAgent, TrainedAgent
@@ -108,7 +108,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
         _check_id(name, card["id"], env_id)
         # What else the environment takes is not a policy's to say; a task or a wrapper would be imported, and so run.
         for key in card["env"]:
-            choice(f"{str(path / CARD)!r}: env", key, ["history", "randomize", *task_arguments(task_class(env_id))])
+            choice(f"{str(path / CARD)!r}: env", key, [*SHARED, *task_arguments(task_class(env_id))])
         return Policy(
             "trained" if name == "trained" else path.absolute().name,
             lambda envs, _: TrainedAgent.load(path, envs),
@@ -224,7 +224,7 @@ def _check_config(config: Any) -> None:
         if not isinstance(value, str):
             raise ValueError(f"versions: {name!r} must be a string, got {reprlib.repr(value)}")
     for name in config["env"]:
-        choice("env: argument", name, (*task_arguments(task_class(config["id"])), "history", "randomize"))
+        choice("env: argument", name, (*task_arguments(task_class(config["id"])), *SHARED))
     try:
         task_of(config["id"], **config["env"])
     except Exception as error:  # the file may hold anything
@@ -272,7 +272,7 @@ def task_of(env_id: str, **env: Any) -> Task:
 def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
     """Figures of an evaluation, ready for JSON."""
     score = task_of(env_id, **policy.env).score
-    values = result.score(score.name) * score.factor
+    values = result.score(score) * score.factor
     failures = Counter(reason for reason in result.failures if reason)
     return {
         "id": env_id,

@@ -10,6 +10,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core.spec import Score
+
 from ..agent import Agent
 
 
@@ -34,11 +36,12 @@ class Episodes:
     failures: list[str | None]
     info: dict[str, NDArray[Any]] = field(default_factory=dict)
 
-    def score(self, name: str) -> NDArray[np.float64]:
-        """Final values (B,) of an info key, 0 for an episode that failed; or the returns for ``"return"``."""
-        if name == "return":
+    def score(self, score: Score) -> NDArray[np.float64]:
+        """Scores (B,), in the unit of the info."""
+        if score.name == "return":
             return self.returns
-        return np.where([reason is None for reason in self.failures], np.asarray(self.info[name], float), 0.0)
+        values = np.asarray(self.info[score.name], float)
+        return np.where([reason is None for reason in self.failures], values, score.failed)
 
 
 def joined(waves: Sequence[Episodes]) -> Episodes:

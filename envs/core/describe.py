@@ -204,7 +204,7 @@ def _arguments(task: Task) -> str:
     ]
     return (
         _table(("argument", "meaning", "default"), rows)
-        + "\n\n``history``, ``randomize``, ``render_mode``, ``width`` and ``height`` as for all environments.\n\n"
+        + "\n\n``history``, ``randomize``, ``split``, ``render_mode`` and size as for all environments.\n\n"
         + "Options of the reset; ``randomize`` may draw those that are one number:\n\n"
         + _table(("option", "meaning", "range", "unit"), options)
     )

@@ -111,6 +111,9 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         Observations stacked into one, oldest first, for tasks whose state is hidden.
     randomize : mapping, optional
         Name of a physical parameter or task option to (low, high), drawn anew for every episode.
+    split : {None, "train", "test"}
+        Tasks that hide options draw them for every episode: from all of their ranges, or without what is held out for
+        a test of generalisation, or from that alone.
     threads : int
         As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
     width, height : int
@@ -132,12 +135,13 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         render_mode: str | None = None,
         history: int = 1,
         randomize: Mapping[str, tuple[float, float]] | None = None,
+        split: str | None = None,
         threads: int = 1,
         width: int = 960,
         height: int = 540,
         **arguments: Any,
     ) -> None:
-        self.simulation = Simulation(task, 1, history, randomize, threads, arguments, render_mode, width, height)
+        self.simulation = Simulation(task, 1, history, randomize, split, threads, arguments, render_mode, width, height)
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_fps": self.simulation.fps}
         observation, action = self._spaces()
@@ -231,7 +235,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
     Parameters
     ----------
     num_envs : int
-    task, render_mode, history, randomize, width, height, **arguments
+    task, render_mode, history, randomize, split, width, height, **arguments
         As for `BodyEnv`; the window of ``render_mode="human"`` shows the first animal.
     max_episode_steps : int, optional
         Steps after which an episode is truncated.
@@ -253,6 +257,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         render_mode: str | None = None,
         history: int = 1,
         randomize: Mapping[str, tuple[float, float]] | None = None,
+        split: str | None = None,
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         threads: int = 1,
@@ -265,7 +270,9 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         except ValueError:
             known = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
-        self.simulation = Simulation(task, num_envs, history, randomize, threads, arguments, render_mode, width, height)
+        self.simulation = Simulation(
+            task, num_envs, history, randomize, split, threads, arguments, render_mode, width, height
+        )
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = mode

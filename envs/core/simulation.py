@@ -14,12 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from .animal import MOST_STEPS
 from .arguments import choice, shown, whole
 from .simulation_kernels import clip_actions, close_step
+from .spec import SPLITS
 from .task import Task
 
 if TYPE_CHECKING:
     from .view import View
 
 RENDER_MODES = ("rgb_array", "human")
+
+SHARED = ("history", "randomize", "split")
+"""Arguments of all environments that change what is observed or drawn."""
 
 FASTEST = 50.0
 """Most frames a second, Hz; a task with a higher control rate is shown in slow motion."""
@@ -44,6 +48,8 @@ class Simulation:
         Observations stacked into one, oldest first.
     randomize : mapping, optional
         Name of a parameter or option to (low, high); drawn uniformly for every episode.
+    split : {None, "train", "test"}
+        Part of the ranges of hidden options; all by default.
     threads : int
         Threads that advance the rows.
     arguments : mapping
@@ -59,6 +65,7 @@ class Simulation:
         count: int,
         history: int,
         randomize: Mapping[str, tuple[float, float]] | None,
+        split: str | None,
         threads: int,
         arguments: Mapping[str, Any],
         render_mode: str | None,
@@ -72,8 +79,13 @@ class Simulation:
         kind = load_task(task)
         known = task_arguments(kind)
         for key in arguments.keys() - known.keys():
-            raise ValueError(f"argument {key!r} is not known; allowed are {', '.join(known)}, history and randomize")
+            raise ValueError(f"argument {key!r} is not known; allowed are {', '.join((*known, *SHARED))}")
         self.task: Task = kind(**arguments)
+        if split is not None:
+            choice("split", split, SPLITS)
+            if not self.task.hidden:
+                raise ValueError(f"split must be None for {kind.__name__}, which hides nothing, got {split!r}")
+            self.task.split = split
         animal = self.task.animal
         animal.threads = threads
         steps = 1.0 / (self.task.control_rate * animal.dt)

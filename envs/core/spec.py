@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import within
+from .arguments import choice, within
 
 LIMIT = 10.0
 """Observations are clipped to this many times their scale."""
@@ -157,8 +157,100 @@ class Score:
         For people, such as "mm/s".
     factor : float
         From the info's SI unit to ``unit``.
+    failed : float
+        Score of an episode that failed, in the info's unit; a return stays what it is.
+    best : float, optional
+        In ``unit``: what normalised scores call 1. A bound that no policy can pass, or the best that was known when
+        the task got its present form, and is kept as long as that.
     """
 
     name: str
     unit: str = "1"
     factor: float = 1.0
+    failed: float = 0.0
+    best: float | None = None
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """From what an option is drawn for every episode, and not shown.
+
+    Parameters
+    ----------
+    low, high : float
+    logarithmic : bool
+        Evenly in its logarithm.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    def draw(self, rng: np.random.Generator, split: str | None = None) -> float:
+        """Draw a value, from all of the range or from what a split leaves of it."""
+        place = rng.random()
+        if split is not None:
+            tenths = [k for k in range(10) if (k in HELD_OUT) == (split == "test")]
+            which, rest = divmod(place * len(tenths), 1.0)
+            place = (tenths[int(which)] + rest) / 10.0
+        if self.logarithmic:
+            return self.low * (self.high / self.low) ** place
+        return self.low + (self.high - self.low) * place
+
+
+SPLITS = ("train", "test")
+
+HELD_OUT = (2, 7)
+"""Tenths of the range of each hidden option from which ``split="test"`` draws, and ``split="train"`` does not."""
+
+KINDS = ("frequency", "mean", "peak", "rms", "slew", "saturation", "above", "rate", "final")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What ``physiology`` measures of an animal, and how much of it is no defect of the task.
+
+    Parameters
+    ----------
+    kind : str
+        What is done with the values at the ends of the control periods of an episode (numbers of one period are taken
+        together): ``"frequency"`` of the strongest component (Hz); ``"mean"``; ``"peak"``, largest magnitude;
+        ``"rms"``; ``"slew"``, rms rate of change; ``"saturation"``, share within 1% of ``bound``; ``"above"``, rms
+        above the ``band``; ``"rate"``, growth of a sum over the episode, a second; ``"final"``, value at the end.
+    source : str
+        A signal of the animal, a key of the info (``"final"`` and ``"rate"``), or ``"action"``.
+    unit : str
+        For people.
+    factor : float
+        From SI to ``unit``.
+    meaning : str
+    bound : float
+        Of ``"saturation"``, in SI.
+    band : float, Hz
+        Of ``"above"``.
+    most : float, optional
+        Greatest value that a policy may have, in ``unit``.
+    times : float, optional
+        Instead, in units of the baseline's own value in the same episodes.
+    why : str
+        The argument for the limit.
+    known : str
+        What the literature says of the animal, with its source.
+    """
+
+    kind: str
+    source: str
+    unit: str = "1"
+    factor: float = 1.0
+    meaning: str = ""
+    bound: float = 1.0
+    band: float = 0.0
+    most: float | None = None
+    times: float | None = None
+    why: str = ""
+    known: str = ""
+
+    def __post_init__(self) -> None:
+        choice("kind", self.kind, KINDS)
+        if (self.most is not None or self.times is not None) and not self.why:
+            raise ValueError(f"why must argue for the limit of {self.meaning!r}, got ''")

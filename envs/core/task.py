@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .animal import Animal
 from .arguments import choice, number, within
-from .spec import ActionField, Ending, Field, Layout, Option, Score
+from .spec import ActionField, Ending, Field, Hidden, Layout, Measure, Option, Score
 
 
 class EpisodeStart:
@@ -26,6 +26,10 @@ class EpisodeStart:
         Given or drawn values of options, each with an entry per episode.
     memory : (A,) records of the task's ``memory``
         Zeros, to be set.
+    hidden : mapping
+        From what hidden options are drawn.
+    split : {None, "train", "test"}
+        Part of their ranges.
     """
 
     def __init__(
@@ -33,8 +37,11 @@ class EpisodeStart:
         rngs: Sequence[np.random.Generator],
         options: Mapping[str, NDArray[np.float64]],
         memory: NDArray[Any],
+        hidden: Mapping[str, Hidden],
+        split: str | None,
     ) -> None:
         self.rngs, self.options, self.memory = rngs, options, memory
+        self._hidden, self._split = hidden, split
         self.values: dict[str, Any] = {}
         """What `Task.start` gave, for `Task.begin`."""
 
@@ -44,6 +51,11 @@ class EpisodeStart:
     def draw(self, function: Callable[[np.random.Generator], ArrayLike]) -> NDArray[Any]:
         """What ``function`` draws from the generator of each episode, (A, ...)."""
         return np.array([function(rng) for rng in self.rngs])
+
+    def hidden(self, name: str) -> NDArray[np.float64]:
+        """A hidden option (A,): as given, else drawn. The generators move on by as much either way."""
+        drawn = self.draw(lambda rng: self._hidden[name].draw(rng, self._split))
+        return self.options.get(name, drawn)
 
 
 class Task(ABC):
@@ -78,9 +90,15 @@ class Task(ABC):
     animal: Animal
     options: Mapping[str, Option] = {}
     """Of the reset, beside the animal's parameters."""
+    hidden: Mapping[str, Hidden] = {}
+    """Those that are drawn for every episode and not shown; ``split`` divides their ranges."""
+    split: str | None = None
+    """Part of the hidden options' ranges from which episodes are drawn: all, ``"train"`` or ``"test"``."""
     endings: Mapping[float, Ending] = {}
     """What the codes of `ending` mean."""
     score = Score("return")
+    physiology: Mapping[str, Measure] = {}
+    """What is measured of the animal, by name, and its limits; fixed before anything is trained."""
     arguments: Mapping[str, str] = {
         "actions": "what actions mean, see above",
         "control_rate": "actions a second, Hz",
@@ -136,7 +154,7 @@ class Task(ABC):
         options: Mapping[str, NDArray[np.float64]],
     ) -> None:
         """Start an episode in ``rows[ids]``; ``rngs`` and each of ``options`` have an entry per id."""
-        episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory))
+        episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory), self.hidden, self.split)
         episodes.values = self.start(episodes)
         physical = {name: options[name] for name in self.animal.parameters if name in options}
         self.animal.reset(rows, ids, episodes.values | physical)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..core.arguments import choice
 from ..core.chain import to_body_frame
 from ..core.control import Controller
-from ..core.spec import ActionField, Ending, Field, Option, Score
+from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Worm
 from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram, load_kymogram
@@ -255,6 +255,7 @@ class Medium(Forward):
     cost = 0.005
     reference_text = "the paper's sine on agar"
     options: Mapping[str, Option] = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
+    hidden: Mapping[str, Hidden] = {"sigma": Hidden(0.0, 1.0)}
     arguments: Mapping[str, str] = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
 
     def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
@@ -273,8 +274,7 @@ class Medium(Forward):
         for name in ("friction_perpendicular", "friction_parallel"):
             if name in episodes.options:
                 raise ValueError(f"options: {name} follows from sigma in this task; give sigma")
-        drawn = episodes.draw(lambda rng: rng.uniform(0.0, 1.0))
-        sigma = episodes.memory["sigma"] = episodes.options.get("sigma", drawn)
+        sigma = episodes.memory["sigma"] = episodes.hidden("sigma")
         perpendicular, parallel = friction(sigma)
         return values | {"friction_perpendicular": perpendicular, "friction_parallel": parallel}
 
