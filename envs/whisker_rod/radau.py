@@ -97,8 +97,11 @@ LAG = 1e-6
 LARGEST_IMPACT = 16
 """Parts, of 256, of a step in which the tip may come down on the plate."""
 
-UNSOLVED = 2
-"""Such parts in a step, after which Newton's iteration is no longer tried: it costs a hundred times as much in vain."""
+UNSOLVED = 16
+"""Such parts in a call, after which Newton's iteration is tried in none: it costs a hundred times as much in vain."""
+
+BUDGET = 32
+"""Parts to a step, on average over a call, after which a lane is WILD; the tasks' whiskers need up to 16."""
 
 LEAP = 4.0
 """Largest change of mu/a in one iteration."""
@@ -145,6 +148,9 @@ def published_work(n: int) -> np.dtype:
             # Greatest change in an iteration, in units of what is left at the end; whether a step is not solved.
             ("change", "f8"),
             ("failed", "f8"),
+            # Parts that were tried in this call, and those of 1/16 that Newton's iteration did not solve.
+            ("parts", "f8"),
+            ("unsolved", "f8"),
             # Equations of the friction; see `_touch`.
             ("table", "f8", (3, 7)),
             ("along", "f8", (3, 7)),
@@ -689,15 +695,16 @@ def _divided(x, k, lane, dt, profile, period):
 
     The paper's plate is never left, and so its equations hold no impact. A part of 1/16 in which the tip comes down
     on the plate or is hit by it, or that Newton's iteration does not solve, is one of `body.midpoint`; and after
-    `UNSOLVED` of these so is the rest of the step.
+    `UNSOLVED` of these so are all.
     """
     lanes = x.length.shape[0]
-    part, left, unsolved = 128, 256, 0
+    part, left = 128, 256
     while left > 0:
         small = dt * part / 256.0
+        k.parts[lane] += 1.0
         for e in range(lanes):
             k.accepted[e] = 1.0 if e == lane else 0.0
-        if unsolved < UNSOLVED:
+        if k.unsolved[lane] < UNSOLVED:
             direct(x, lane, small)
             _attempt(x, k, small, profile, period)
             if k.searching[lane] == 0.0:
@@ -707,7 +714,7 @@ def _divided(x, k, lane, dt, profile, period):
             if part > LARGEST_IMPACT:
                 part //= 2
                 continue
-            unsolved += 1
+            k.unsolved[lane] += 1.0
         prepare(x, k, small)
         direct(x, lane, small)
         attempt(x, k, small, profile, period)
@@ -770,8 +777,13 @@ def published(xs, ks, steps, dt, profile, period, top):
     segments(xs, ks)
     clear_means(x, k)
     tune_bands(x, k, dt)
+    for e in range(x.length.shape[0]):
+        k.parts[e] = k.unsolved[e] = 0.0
     for step in range(steps):
         _step(x, k, dt, profile, period)
+        for e in range(x.length.shape[0]):
+            if (k.parts[e] > BUDGET * steps) & (x.status[e] == 0.0):
+                x.status[e] = WILD
         keep_forces(x, k, dt, step * SAMPLES // steps)
         follow_bands(x, k)
         check_model(x, k, top)
