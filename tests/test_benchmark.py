@@ -8,7 +8,7 @@ import pytest
 
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.speed import ANIMALS
-from gymnosoma.agents.evaluation.benchmark import _normalise, interval, search
+from gymnosoma.agents.evaluation.benchmark import _normalise, aggregate, interquartile_mean, interval, search
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy
 from gymnosoma.agents.speed import environments, lamprey, neuromechanic
 from gymnosoma.envs import CATALOGUE, tolerance
@@ -47,14 +47,36 @@ def test_the_search_finds_a_better_wave():
     assert found > 1.2 * paper
 
 
-def test_scores_are_normalised_only_where_chance_and_reference_differ():
-    def table(apart):
-        episodes = np.random.default_rng(0).normal(0, 1, (2, 50)) + np.array([[0.0], [apart]])
-        names = ("random", "baseline")
-        return {n: {"mean": e.mean(), "episodes": e.tolist()} for n, e in zip(names, episodes, strict=True)}
+def result(best, apart, seed=0):
+    """Result of an id on which the baseline is ``apart`` from chance."""
+    episodes = np.random.default_rng(seed).normal(0, 1, (2, 50)) + np.array([[0.0], [apart]])
+    names = ("random", "baseline")
+    policies = {n: {"mean": e.mean(), "episodes": e.tolist()} for n, e in zip(names, episodes, strict=True)}
+    found = {"best": best, "policies": policies}
+    _normalise(found)
+    return found
 
-    assert _normalise(table(5.0))["policies"]["baseline"]["normalised"] == pytest.approx(1.0)
-    assert _normalise(table(0.1))["policies"]["baseline"]["normalised"] is None
+
+def test_scores_are_normalised_by_chance_and_the_best_known():
+    policies = result(5.0, 2.0)["policies"]
+    chance, own = (policies[name]["mean"] for name in ("random", "baseline"))
+    assert policies["random"]["normalised"] == 0.0
+    assert policies["baseline"]["normalised"] == pytest.approx((own - chance) / (5.0 - chance))
+    for best in (None, chance + 0.1):  # not known, or not to be told from chance
+        assert result(best, 2.0)["policies"]["baseline"]["normalised"] is None
+
+
+def test_the_aggregate_is_an_interquartile_mean():
+    assert interquartile_mean([0.0, 1.0, 2.0, 100.0]) == 1.5
+    results = {f"id{k}": result(10.0, apart, k) for k, apart in enumerate((0.0, 2.0, 4.0, 9.0))}
+    results["none"] = result(None, 5.0)
+    found = aggregate(results, "baseline")
+    means = [results[f"id{k}"]["policies"]["baseline"]["normalised"] for k in range(4)]
+    assert found["mean"] == pytest.approx(np.mean(sorted(means)[1:3])) and found["ids"] == 4
+    low, high = found["interval"]
+    assert low < found["mean"] < high and 0.02 < high - low < 0.12
+    assert aggregate(results, "baseline") == found
+    assert aggregate(results, "trained") is None
 
 
 def test_intervals_hold_the_mean():

@@ -24,8 +24,9 @@ def benchmark(
 ) -> None:
     """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
 
-    Scores are normalised so that chance is 0 and the animal's own controller 1, where these differ by more
-    than three standard errors. The folder gets the figures as JSON, and a picture.
+    Scores are normalised so that chance is 0 and the best known, or a bound that none can pass, 1; the animal's own
+    controller lies in between. Over all ids the interquartile mean of these is shown. The folder gets the figures as
+    JSON, and a picture.
 
     Args:
         ids: Environments; all by default.

@@ -27,6 +27,7 @@ from .benchmark import benchmark
 from .evaluate import evaluate
 from .figures import figures
 from .list import list_
+from .physiology import physiology
 from .play import play
 from .render import render
 from .soak import soak
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "train": train,
     "evaluate": evaluate,
     "benchmark": benchmark,
+    "physiology": physiology,
     "figures": figures,
     "speed": speed,
     "soak": soak,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import gymnosoma
 
@@ -114,7 +114,7 @@ def benchmark(
     ids : list of str
     policies : list of str
         As for ``evaluate``, and ``best constant``: found by a search of its own. ``random`` and
-        ``baseline`` are always among them, as the score is normalised by these. An id is measured without what it
+        ``baseline`` are always among them: normalised scores call chance 0. An id is measured without what it
         does not have: references, something to search, a trained policy.
     episodes : int
         Seeds per policy.
@@ -129,7 +129,7 @@ def benchmark(
     -------
     dict
         Ready for JSON: settings, versions and for each id the scores of every episode, their mean,
-        interval, and normalised mean.
+        interval, and normalised mean; and over all ids the aggregate of each policy.
     """
     results: dict[str, Any] = {}
     chosen = list(dict.fromkeys(["random", "baseline", *policies]))
@@ -160,26 +160,64 @@ def benchmark(
             }
             if parameters is not None:
                 table[name]["parameters"] = parameters
-        results[env_id] = {"score": score.name, "unit": score.unit, **_normalise(table)}
+        results[env_id] = {"score": score.name, "unit": score.unit, "best": score.best, "policies": table}
+        _normalise(results[env_id])
     return {
         "settings": {"ids": list(ids), "policies": chosen, "episodes": episodes, "seed": seed},
         "versions": {"gymnosoma": gymnosoma.__version__, "gymnasium": gymnasium.__version__, "numpy": np.__version__},
         "results": results,
+        "aggregate": {name: total for name in chosen if (total := aggregate(results, name, seed))},
     }
 
 
-def _normalise(table: dict[str, Any]) -> dict[str, Any]:
-    """Scale so that chance is 0 and the animal's controller 1, where they differ by over 3 standard errors."""
-    start = table["random"]["mean"]
-    if "baseline" not in table:
-        return {"normalised": False, "policies": {n: entry | {"normalised": None} for n, entry in table.items()}}
-    chance, own = (np.array(table[name]["episodes"]) for name in ("random", "baseline"))
-    apart = table["baseline"]["mean"] - start
-    error = np.sqrt(chance.var(ddof=1) / len(chance) + own.var(ddof=1) / len(own)) if len(own) > 1 else np.inf
-    normalised = bool(abs(apart) > 3 * error)
-    for entry in table.values():
-        entry["normalised"] = (entry["mean"] - start) / apart if normalised else None
-    return {"normalised": normalised, "policies": table}
+def _normalise(result: dict[str, Any]) -> None:
+    """Scale so that chance is 0 and the best known 1, where chance is more than 3 standard errors away from that."""
+    policies, best = result["policies"], result["best"]
+    chance = np.array(policies["random"]["episodes"])
+    start = policies["random"]["mean"]
+    error = np.sqrt(chance.var(ddof=1) / len(chance)) if len(chance) > 1 else np.inf
+    normalised = best is not None and abs(best - start) > 3 * error
+    for entry in policies.values():
+        entry["normalised"] = (entry["mean"] - start) / (best - start) if normalised else None
+
+
+def interquartile_mean(values: ArrayLike) -> NDArray[np.float64]:
+    """Mean of the middle half, over the last axis."""
+    from scipy.stats import trim_mean
+
+    return trim_mean(values, 0.25, axis=-1)
+
+
+def aggregate(results: Mapping[str, Any], policy: str, seed: int = 0, samples: int = 1000) -> dict[str, Any] | None:
+    """Sum up a policy over all ids where it has a normalised score.
+
+    Parameters
+    ----------
+    results : mapping
+        Of `benchmark`.
+    policy : str
+    seed, samples : int
+        Of the bootstrap, which draws episodes anew within each id.
+
+    Returns
+    -------
+    dict or None
+        Interquartile ``mean`` of the normalised means, its 95% ``interval``, and the number of ``ids``.
+    """
+    rng = np.random.default_rng(seed)
+    means, drawn = [], []
+    for result in results.values():
+        entry = result["policies"].get(policy)
+        if entry is None or entry["normalised"] is None:
+            continue
+        start = result["policies"]["random"]["mean"]
+        values = (np.array(entry["episodes"]) - start) / (result["best"] - start)
+        means.append(entry["normalised"])
+        drawn.append(rng.choice(values, (samples, len(values))).mean(1))
+    if not means:
+        return None
+    low, high = np.quantile(interquartile_mean(np.stack(drawn, 1)), [0.025, 0.975])
+    return {"mean": float(interquartile_mean(means)), "interval": (float(low), float(high)), "ids": len(means)}
 
 
 def rerun(path: Path, watch: Callable[[str], None] = lambda text: None, trust: bool = False) -> dict[str, Any]:
@@ -220,6 +258,15 @@ def show(results: dict[str, Any]) -> None:
             cells.append(f"{entry['mean']:.3g} [{low:.3g}, {high:.3g}]".replace("[", r"\[", 1) + scaled + failed)
         unit = "" if result["unit"] == "1" else f", {result['unit']}"
         table.add_row(env_id.split("/")[1], result["score"].replace("is_", "") + unit, *cells, end_section=True)
+    cells = []
+    for name in results["settings"]["policies"]:
+        total = results["aggregate"].get(name)
+        if total is None:
+            cells.append("")
+            continue
+        low, high = total["interval"]
+        cells.append(f"[bold]{_two(total['mean'])}[/] \\[{low:.2f}, {high:.2f}]\n{total['ids']} ids")
+    table.add_row("all", "interquartile mean, normalised", *cells)
     Console(width=130).print(table)
 
 

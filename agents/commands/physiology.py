@@ -1,0 +1,83 @@
+"""Command ``physiology``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from ..evaluation.policies import find_policy, full_id, shipped
+from ..files import result
+from .arguments import Id
+
+
+def physiology(
+    env_id: Id,
+    /,
+    policy: tuple[str, ...] = (),
+    episodes: int = 16,
+    seed: int = 0,
+    json_file: Path | None = None,
+    trust: bool = False,
+) -> None:
+    """Measure what policies do to the body, beside the animal's own controller: frequency, power, saturation.
+
+    What passes a limit that the task has set is marked; the arguments for the limits are shown below the table.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        policy: As for `evaluate`; the trained one by default, where there is one. The baseline is always shown.
+        episodes: Episodes of each, means of which are shown.
+        seed: Of the first episode.
+        json_file: Also write the figures there.
+        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
+    """
+    from ..evaluation import physiology as measured
+
+    env_id = full_id(env_id)
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed!r}")
+    names = policy or (("trained",) if shipped(env_id).is_dir() else ())
+    found = [find_policy(env_id, name, trust=trust) for name in names]
+    with nullcontext() if json_file is None else result("json_file", json_file) as file:
+        table = measured.physiology(env_id, found, episodes, seed)
+        show(env_id, table)
+        if file is not None:
+            file.write_text(json.dumps(table, indent=2) + "\n")
+
+
+def show(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the measures of an id as a table."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    players = list(next(iter(measures.values()))["policies"])
+    table = Table(title=env_id.split("/")[1])
+    for column in ("measure", *players, "limit", "known of the animal"):
+        table.add_column(escape(column), justify="right" if column in (*players, "limit") else "left")
+    for name, entry in measures.items():
+        beyond = entry.get("beyond", ())
+        cells = [
+            f"[red]{_three(value)}[/]" if player in beyond else _three(value)
+            for player, value in entry["policies"].items()
+        ]
+        unit = "" if entry["unit"] == "1" else f", {entry['unit']}"
+        limit = _three(entry["limit"]) if "limit" in entry else ""
+        table.add_row(escape(name + unit), *cells, limit, escape(entry["known"]))
+    console = Console()
+    console.print(table)
+    for name, entry in measures.items():
+        for player in entry.get("beyond", ()):
+            text = f"{name}: {player} has {_three(entry['policies'][player])}, beyond {_three(entry['limit'])}"
+            console.print(f"{text}: {entry['why']}", style="red", markup=False, highlight=False)
+
+
+def _three(value: float) -> str:
+    """Three digits; nothing where nothing was measured."""
+    return f"{value:.3g}" if math.isfinite(value) else "-"

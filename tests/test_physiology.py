@@ -1,0 +1,94 @@
+"""What policies do to the body: measures, limits, the command; and that no shipped policy passes a limit."""
+
+import json
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from ids import IDS
+
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.evaluation.physiology import measured, physiology
+from gymnosoma.agents.evaluation.policies import all_ids, find_policy, references_of, shipped, task_of
+from gymnosoma.envs.core.spec import KINDS, Measure
+
+RATE = 50.0
+TIME = np.arange(400) / RATE
+WAVE = np.stack([0.3 * np.sin(2 * np.pi * 2.25 * TIME + phase) for phase in (0.0, 1.0)], 1)
+
+EXPECTED = {
+    "frequency": 2.25,
+    "mean": 0.0,
+    "peak": 0.3,
+    "rms": 0.3 / np.sqrt(2.0),
+    "slew": 0.3 / np.sqrt(2.0) * 2.0 * RATE * np.sin(np.pi * 2.25 / RATE),
+    "saturation": np.mean(np.abs(WAVE) >= 0.99 * 0.29),
+    "above": 0.3 / np.sqrt(2.0),
+    "rate": np.sum(WAVE[-1] - WAVE[0]) / TIME[-1],
+    "final": WAVE[-1].sum(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_measures_of_a_wave(kind):
+    measure = Measure(kind, "angle", factor=10.0, bound=0.29, band=1.0)
+    assert measured(measure, WAVE, RATE) == pytest.approx(10.0 * EXPECTED[kind], rel=0.02, abs=0.02)
+
+
+def test_what_is_slower_than_the_band_does_not_count():
+    slow = WAVE + np.sin(2 * np.pi * 0.25 * TIME)[:, None]  # two periods of it
+    assert measured(Measure("above", "angle", band=1.0), slow, RATE) == pytest.approx(0.3 / np.sqrt(2.0), rel=0.02)
+    assert measured(Measure("above", "angle", band=3.0), slow, RATE) < 0.02
+    assert np.isnan(measured(Measure("frequency", "angle"), WAVE[:3], RATE))
+
+
+def test_a_limit_wants_an_argument():
+    with pytest.raises(ValueError, match="why must argue for the limit"):
+        Measure("rms", "angle", most=1.0)
+    with pytest.raises(ValueError, match=r"kind must be one of frequency, .*, got 'median'"):
+        Measure("median", "angle")
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_measures_can_be_read(env_id):
+    env = gymnasium.make(env_id)
+    _, info = env.reset(seed=0)
+    task = env.unwrapped.task
+    known = {"action", *task.animal.signals, *info}
+    assert {measure.source for measure in task.physiology.values()} <= known
+    for measure in task.physiology.values():
+        assert measure.times is None or "baseline" in references_of(env_id)
+    env.close()
+
+
+def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys):
+    env_id = "gymnosoma/WormSwim-v0"
+    limited = {
+        "joint angles": Measure("rms", "joint_angle", "deg", 180.0 / np.pi, times=1.2, why="they are a worm's"),
+        "wave": Measure("frequency", "joint_angle", "Hz", known="1.7 to 2.5 Hz"),
+        "distance": Measure("final", "distance", "mm", 1e3, most=0.01, why="for the sake of the test"),
+    }
+    monkeypatch.setattr(type(task_of(env_id)), "physiology", limited)
+    table = physiology(env_id, [find_policy(env_id, "random")], 2)
+    rms, wave, distance = (table[name] for name in limited)
+    assert rms["limit"] == pytest.approx(1.2 * rms["policies"]["baseline"])
+    assert list(wave["policies"]) == ["baseline", "random"]
+    assert wave["policies"]["baseline"] == pytest.approx(2.5, abs=0.1) and "limit" not in wave
+    assert distance["beyond"] == ["baseline"]
+    assert table["action at its ends"]["policies"]["baseline"] == 0.0
+    file = tmp_path / "table.json"
+    asked = ["physiology", "WormSwim-v0", "--policy", "random", "--episodes", "2", "--json-file", str(file)]
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", *asked])
+    cli.main()
+    assert json.loads(file.read_text()) == table
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "beyond 0.01: for the sake of the test" in shown
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("env_id", [env_id for env_id in all_ids() if shipped(env_id).is_dir()])
+def test_no_shipped_policy_passes_a_limit(env_id):
+    table = physiology(env_id, [find_policy(env_id, "trained")])
+    beyond = {name: entry for name, entry in table.items() if "trained" in entry.get("beyond", ())}
+    assert not beyond
