@@ -327,7 +327,7 @@ def test_a_zip_runs_nothing_unless_trusted(tmp_path, monkeypatch):
     monkeypatch.setenv("BOMB", str(tmp_path / "ran"))
     card = json.loads((shipped(SWIM) / "card.json").read_text())
     config = {name: card[name] for name in ("id", "algorithm", "env", "versions")}
-    config |= {"steps": 1, "num_envs": 1, "seed": 0, "settings": {}}
+    config |= {"steps": 1, "num_envs": 1, "imitate": "", "seed": 0, "settings": {}}
     (tmp_path / "config.json").write_text(json.dumps(config))
     with zipfile.ZipFile(tmp_path / "policy.zip", "w") as file:
         data = {"policy_class": {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Bomb())).decode()}}

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from time import monotonic, sleep
 
+import gymnasium
 import numpy as np
 import pytest
 import stable_baselines3
@@ -24,8 +25,10 @@ from gymnosoma.agents import files
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.train import _signals
 from gymnosoma.agents.commands.train import train as train_command
-from gymnosoma.agents.evaluation.policies import read_config
+from gymnosoma.agents.evaluation.policies import find_policy, read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
+from gymnosoma.agents.learning import imitation
+from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
 
 SWIM = "gymnosoma/WormSwim-v0"
@@ -377,3 +380,48 @@ def test_twenty_kills_change_nothing(tmp_path):
         assert not list(folder.glob("partial-*"))
     print(f"a run of {length:.1f} s, {writing} kills amid writing, checkpoints when killed: {killed_at}")
     assert len(set(killed_at)) > 6 and writing > 4
+
+
+def test_a_network_imitates_a_controller(monkeypatch):
+    monkeypatch.setattr(imitation, "ROUNDS", 3)
+    monkeypatch.setattr(imitation, "EPISODES", 16)
+    env = {"actions": "modes"}
+    envs = gymnasium.make_vec(SWIM, 16, autoreset_mode="SameStep", **env)
+    model = stable_baselines3.PPO("MlpPolicy", SB3VecEnv(envs), seed=0, device="cpu")
+
+    def misses():
+        """Rms difference from what the controller does, where that leads."""
+        teacher = find_policy(SWIM, "baseline").make(envs, 0)
+        observations, _ = envs.reset(seed=500)
+        first, error = np.ones(16, np.bool_), []
+        for _ in range(300):
+            wanted = teacher.act(observations, first)
+            error.append(model.predict(observations, deterministic=True)[0] - wanted)
+            observations, *_ = envs.step(wanted)
+            first = np.zeros(16, np.bool_)
+        return np.sqrt(np.mean(np.square(error)))
+
+    before = misses()
+    imitation.imitate(model, SWIM, "baseline", env, 0)
+    assert misses() < 0.1 * before
+
+
+def test_what_cannot_be_imitated_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"imitate must be one of baseline, .*got 'nobody'"):
+        train(SWIM, tmp_path / "run", imitate="nobody", steps=1)
+    with pytest.raises(ValueError, match="imitate must be left out for sac, got 'baseline'"):
+        train(SWIM, tmp_path / "run", imitate="baseline", algorithm="sac", steps=1)
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_seeds_are_trained_one_after_another(tmp_path, monkeypatch):
+    asked = {"folder": tmp_path / "run", "num_envs": 8, "seeds": 2, "seed": 3, "episodes": 1}
+    train_command("WormSwim-v0", **asked, steps=ROLLOUT)
+    one, two = (tmp_path / f"run-{k}" for k in (3, 4))
+    assert [read_config(folder)["seed"] for folder in (one, two)] == [3, 4]
+    shutil.rmtree(two)
+    with pytest.raises(ValueError, match="already holds a run"):
+        train_command("WormSwim-v0", **asked, steps=ROLLOUT)
+    train_command("WormSwim-v0", **asked, steps=2 * ROLLOUT, resume=True)
+    assert [steps_of(folder) for folder in (one, two)] == [2 * ROLLOUT, 2 * ROLLOUT]
+    assert json.loads((two / "evaluation.json").read_text())[0]["policy"] == "run-4"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..evaluation.policies import full_id, references_of
 from ..files import replacing
@@ -23,7 +23,9 @@ def train(
     algorithm: Literal["ppo", "sac"] | None = None,
     steps: int | None = None,
     num_envs: int | None = None,
+    imitate: str | None = None,
     seed: int = 0,
+    seeds: int = 1,
     folder: Path | None = None,
     resume: bool = False,
     checkpoint: int = 100_000,
@@ -40,9 +42,12 @@ def train(
         algorithm: Instead of the recipe's.
         steps: Steps in all, instead of the recipe's.
         num_envs: Animals trained on side by side, instead of the recipe's.
+        imitate: Reference that the network imitates before it learns, such as baseline; "" for none. PPO only.
         seed: Of the network and the animals.
+        seeds: Runs, one after another, with the seeds from there on; each has a folder of its own, ...-SEED.
         folder: Run folder; runs/ID-ALGORITHM-SEED by default.
-        resume: Continue the run in the folder from its last checkpoint. Not somebody else's: it could run their code.
+        resume: Continue the run in the folder from its last checkpoint; of several seeds, those that have begun, and
+            begin the others. Not somebody else's: it could run their code.
         checkpoint: Steps between checkpoints.
         threads: Threads of the network.
         episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
@@ -50,25 +55,33 @@ def train(
     from ..learning import training
     from ..learning.policy_file import add_scores
 
-    if episodes < 1:
-        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
+    for name, value in (("episodes", episodes), ("seeds", seeds)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value!r}")
     env_id = full_id(env_id)
-    if folder is None:
-        chosen = training.recipe(env_id, algorithm)["algorithm"]
-        folder = Path("runs") / f"{env_id.split('/')[1]}-{chosen}-{seed}"
-    with _signals() as caught:
-        training.train(
-            env_id, folder, algorithm, steps, num_envs, seed, checkpoint, threads, resume, stop=lambda: caught
-        )
-    if caught:
-        print(f"Interrupted. Everything is in {folder}; continue with --resume.")
-        sys.exit(128 + caught[0])
-    rows = measure(env_id, [str(folder), *references_of(env_id), "random"], episodes, 1000)
-    with replacing(folder / "evaluation.json") as file:
-        file.write((json.dumps(rows, indent=2) + "\n").encode())
-    add_scores(folder, rows[0])
-    show(rows)
-    print(f"Policy, learning curve and evaluation are in {folder}.")
+    chosen = training.recipe(env_id, algorithm)["algorithm"]
+    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}"
+    folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
+    if folder is not None and seeds == 1:
+        folders = {seed: folder}
+    own: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for k, place in folders.items():
+        begun = resume and (seeds == 1 or (place / "config.json").exists())
+        with _signals() as caught:
+            training.train(
+                env_id, place, algorithm, steps, num_envs, imitate, k, checkpoint, threads, begun, stop=lambda: caught
+            )
+        if caught:
+            print(f"Interrupted. Everything is in {place}; continue with --resume.")
+            sys.exit(128 + caught[0])
+        others = others or measure(env_id, [*references_of(env_id), "random"], episodes, 1000)
+        own += measure(env_id, [str(place)], episodes, 1000)
+        with replacing(place / "evaluation.json") as file:
+            file.write((json.dumps([own[-1], *others], indent=2) + "\n").encode())
+        add_scores(place, own[-1])
+    show([*own, *others])
+    print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
 
 
 @contextmanager

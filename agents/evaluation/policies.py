@@ -198,7 +198,7 @@ def in_range(name: str, value: Any, low: int, high: int) -> None:
 
 
 def _check_config(config: Any) -> None:
-    keys = ("id", "algorithm", "steps", "num_envs", "seed", "env", "settings", "versions")
+    keys = ("id", "algorithm", "steps", "num_envs", "imitate", "seed", "env", "settings", "versions")
     if not isinstance(config, dict):
         raise ValueError(f"it must hold {', '.join(keys)}, got {reprlib.repr(config)}")
     for key in keys:
@@ -206,7 +206,7 @@ def _check_config(config: Any) -> None:
             raise ValueError(f"{key!r} is missing")
     for key in config:
         choice("key", key, keys)
-    for key in ("id", "algorithm"):
+    for key in ("id", "algorithm", "imitate"):
         if not isinstance(config[key], str):
             raise ValueError(f"{key} must be a string, got {reprlib.repr(config[key])}")
     choice("id", config["id"], all_ids())

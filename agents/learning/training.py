@@ -50,7 +50,7 @@ def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``algorithm``, ``steps``, ``num_envs``, ``env`` and the algorithm's ``settings``.
+        ``algorithm``, ``steps``, ``num_envs``, ``imitate``, ``env`` and the algorithm's ``settings``.
     """
     folder = resources.files("gymnosoma.agents.learning").joinpath("recipes")
     own = folder.joinpath(f"{env_id.split('/')[-1]}.toml")
@@ -62,6 +62,7 @@ def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
         "algorithm": name,
         "steps": chosen["steps"],
         "num_envs": chosen["num_envs"] if name == "ppo" else chosen["sac_num_envs"],
+        "imitate": chosen["imitate"] if name == "ppo" else "",
         "env": chosen["env"],
         "settings": chosen[name],
     }
@@ -163,6 +164,7 @@ def train(
     algorithm: str | None = None,
     steps: int | None = None,
     num_envs: int | None = None,
+    imitate: str | None = None,
     seed: int = 0,
     checkpoint: int = 100_000,
     threads: int = 1,
@@ -178,7 +180,7 @@ def train(
     ----------
     env_id : str
     folder : path
-    algorithm, steps, num_envs : optional
+    algorithm, steps, num_envs, imitate : optional
         Instead of the recipe's.
     seed : int
     checkpoint : int
@@ -214,7 +216,7 @@ def train(
             raise ValueError(f"folder {str(folder)!r} holds a run of {config['id']}, not of {env_id}")
         if not last.is_file():
             raise ValueError(f"folder {str(folder)!r} has no checkpoint.zip to resume from")
-        for name, given in {"algorithm": algorithm, "num_envs": num_envs}.items():
+        for name, given in {"algorithm": algorithm, "num_envs": num_envs, "imitate": imitate}.items():
             if given is not None and given != config[name]:
                 raise ValueError(f"{name} must be {config[name]!r}, as the run in {str(folder)!r} began, got {given!r}")
         goal = steps or config["steps"]
@@ -225,6 +227,9 @@ def train(
         config = recipe(env_id, algorithm)
         config |= {"id": env_id, "seed": seed, "steps": steps or config["steps"]}
         config |= {"num_envs": num_envs or config["num_envs"], "versions": _versions()}
+        config["imitate"] = config["imitate"] if imitate is None else imitate
+        if config["imitate"] and config["algorithm"] != "ppo":
+            raise ValueError(f"imitate must be left out for {config['algorithm']}, got {config['imitate']!r}")
         goal = config["steps"]
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(threads)
@@ -248,7 +253,12 @@ def train(
             tensorboard_log=logs,
             **settings,
         )
-        record = {"curve": [], "episodes": 0, "seconds": 0.0}
+        started = time.monotonic()
+        if config["imitate"]:
+            from .imitation import imitate as fit
+
+            fit(model, env_id, config["imitate"], config["env"], config["seed"])
+        record = {"curve": [], "episodes": 0, "seconds": time.monotonic() - started}
     callback = _RunCallback(folder, goal, checkpoint, score, record, stop)
     if resume:
         callback.save_curve()

@@ -1,0 +1,152 @@
+"""Imitates an animal's own controller before PPO begins: DAgger for the actions, then returns for the value function.
+
+Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured prediction to no-regret online learning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from stable_baselines3 import PPO
+
+from ..evaluation.policies import reference_policy, references_of
+from ..evaluation.progress import progress_bar
+
+ROUNDS = 12
+"""Of playing and fitting. In the first the teacher plays; in the others each row changes hands now and then."""
+
+STRETCH = 8
+"""Steps, on average, until it is drawn anew whether teacher or student plays a row.
+
+Would students play whole episodes, they might come to rest, where a teacher that goes by time does all things in turn.
+"""
+
+EPISODES = 32
+"""Played side by side in a round."""
+
+EPOCHS, BATCH, RATE = 4, 1024, 1e-3
+"""Of fitting the network with Adam, to all that has been seen."""
+
+
+def teacher_of(env_id: str, name: str, env: dict[str, Any]) -> Any:
+    """The controller of a task by which the actions of ``env`` can be told, as a function that makes an agent.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reference.
+    """
+    own = references_of(env_id)
+    if name not in own:
+        raise ValueError(f"imitate must be one of {', '.join(own) or 'no reference'}, got {name!r}")
+    return reference_policy(name, own[name]).make
+
+
+def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: int) -> None:
+    """Fit the network of a model that has learned nothing to what a reference does and gets.
+
+    Parameters
+    ----------
+    model : PPO
+        Changed in place. What it draws to explore stays as it is.
+    env_id : str
+    teacher : str
+        Name of the reference.
+    env : dict
+        Arguments of the environment that the model learns in; the teacher must find there what it reads.
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        If there is no such reference, or it reads what the environment does not show.
+    """
+    make = teacher_of(env_id, teacher, env)
+    envs: Any = gymnasium.make_vec(env_id, EPISODES, autoreset_mode="SameStep", **env)
+    agent = make(envs, 0)
+    policy: Any = model.policy
+    optimizer = torch.optim.Adam(policy.parameters(), RATE)
+    generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
+    seen: list[NDArray[np.float32]] = []
+    told: list[NDArray[np.float32]] = []
+    steps = envs.spec.max_episode_steps
+    with progress_bar(total=ROUNDS + 1, unit="round", desc=f"imitates {teacher}", leave=False) as bar:
+        for k in range(ROUNDS):
+            observations, _ = envs.reset(seed=seed + k * EPISODES)
+            first = np.ones(EPISODES, np.bool_)
+            alone = np.zeros((EPISODES, 1), np.bool_)
+            for _ in range(steps):
+                wanted = agent.act(observations, first)
+                seen.append(observations)
+                told.append(wanted)
+                played = wanted if k == 0 else np.where(alone, _means(policy, observations), wanted)
+                drawn = rng.random((2, EPISODES, 1))
+                alone = np.where(drawn[0] < 1.0 / STRETCH, drawn[1] < 0.5, alone)
+                observations, _, terminated, truncated, _ = envs.step(played)
+                first = terminated | truncated
+            error = _fit(policy, optimizer, generator, np.concatenate(seen), np.concatenate(told), _miss)
+            bar.set_postfix_str(f"rms error {np.sqrt(error):.3f}", refresh=False)
+            bar.update()
+        places, worth = _returns(envs, policy, model.gamma, seed + ROUNDS * EPISODES)
+        _fit(policy, optimizer, generator, places, worth, _misjudge)
+        bar.update()
+    envs.close()
+
+
+def _means(policy: Any, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What the network does, without exploring."""
+    return policy.predict(observations, deterministic=True)[0]
+
+
+def _miss(policy: Any, observations: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    return torch.mean((policy.get_distribution(observations).mode() - wanted) ** 2)
+
+
+def _misjudge(policy: Any, observations: torch.Tensor, worth: torch.Tensor) -> torch.Tensor:
+    return torch.mean((policy.predict_values(observations)[:, 0] - worth) ** 2)
+
+
+def _fit(
+    policy: Any,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+    inputs: NDArray[np.float32],
+    outputs: NDArray[np.float32],
+    loss: Any,
+) -> float:
+    """Fit a network to outputs (K, ...) of inputs (K, d); mean loss of the last epoch."""
+    places, wanted = torch.from_numpy(inputs), torch.from_numpy(outputs)
+    found: list[float] = []
+    for _ in range(EPOCHS):
+        found.clear()
+        for part in torch.randperm(len(places), generator=generator).split(BATCH):
+            value = loss(policy, places[part], wanted[part])
+            optimizer.zero_grad()
+            value.backward()
+            optimizer.step()
+            found.append(value.item())
+    return float(np.mean(found))
+
+
+def _returns(envs: Any, policy: Any, gamma: float, seed: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Observations (K, d) of an episode in each row, and what the network got from there on, discounted (K,)."""
+    observations, _ = envs.reset(seed=seed)
+    count = len(observations)
+    running = np.ones(count, np.bool_)
+    seen, alive, rewards = [], [], []
+    while running.any():
+        seen.append(observations)
+        alive.append(running.copy())
+        observations, reward, terminated, truncated, _ = envs.step(_means(policy, observations))
+        rewards.append(np.where(running, reward, 0.0))
+        running &= ~(terminated | truncated)
+    worth = np.zeros((len(seen), count))
+    ahead = np.zeros(count)
+    for k in reversed(range(len(seen))):
+        ahead = worth[k] = rewards[k] + gamma * ahead
+    mask = np.stack(alive)
+    return np.stack(seen)[mask], worth[mask].astype(np.float32)
