@@ -543,11 +543,15 @@ def test_person_turns_the_base(dummy):
 def test_person_declares_a_touch(dummy):
     game = Game("gymnosoma/WhiskerDetect-v0", **SMALL)
     game.turn()
-    assert np.isinf(game._env.simulation.memory["declared"][0])
     key("w")
     for _ in range(60):
         game.turn()
-    assert np.isfinite(game._env.simulation.memory["declared"][0])
+    assert np.isinf(game._env.simulation.memory["committed"][0])
+    key("e")
+    for _ in range(6):
+        game.turn()
+    assert np.isfinite(game._env.simulation.memory["committed"][0])
+    assert game.task.answer(game._env.simulation.memory, "verdict")[0] > 0.0
     game.close()
 
 

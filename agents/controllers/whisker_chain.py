@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.control import TaskController
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.linear import modes
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Detect, Hold, Localize, Tap, Whisk
+from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Detect, Hold, Localize, Tap, Whisk, WhiskerTask
 
 from . import Reference, References
 
 Signals = Mapping[str, NDArray[np.float64]]
+
+AXIAL, MOMENT = 0.8e-6, 0.16e-6
+"""Thresholds of `Detector` on Fx (N) and M (N m), for sensors as noisy as those of `Detect`."""
 
 
 class StatefulController(ABC):
@@ -36,7 +38,7 @@ class StatefulController(ABC):
         self.control_rate = control_rate
         self._memory: dict[str, NDArray[np.float64]] = {}
 
-    def _run(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def run(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
         """What is decided in rows whose memory is cleared where they begin an episode."""
         if any(len(value) != len(t) for value in self._memory.values()) or not self._memory:
             self._memory = {name: np.full(len(t), start) for name, start in self.memory.items()}
@@ -58,21 +60,34 @@ class StatefulController(ABC):
 
 
 class BaseController(StatefulController):
-    """Turns the base in place."""
+    """Turns the base in place; in a task, `Muscular` does."""
 
     def drive(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Drive (B, 3) at times ``t`` (B,) s: angular acceleration of the base (rad/s^2); it stays in its place."""
         drive = np.zeros((len(t), 3))
-        drive[:, 0] = self._run(t, signals, first)
+        drive[:, 0] = self.run(t, signals, first)
         return drive
 
 
-class AnsweringController(StatefulController):
-    """Turns the base in place, and gives the task's answers."""
+class Muscular:
+    """Plays a task as a controller would without the muscle: commands what makes the muscle do it.
+
+    Parameters
+    ----------
+    controller : StatefulController
+        Decides the acceleration of the base, and the task's answers if it has any.
+    task : WhiskerTask
+    """
+
+    def __init__(self, controller: StatefulController, task: WhiskerTask) -> None:
+        self.controller, self.task = controller, task
+        self.reads = tuple(dict.fromkeys((*controller.reads, "base_rate", "muscle")))
 
     def choose(self, t: NDArray[np.float64], fields: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Angular acceleration of the base (rad/s^2) at times ``t`` (B,) s, then answers, (B, action_size)."""
-        return self._run(t, fields, first)
+        """Command (rad/s^2) at times ``t`` (B,) s, then answers, (B, action_size)."""
+        values = self.controller.run(t, fields, first).reshape(len(t), -1)
+        values[:, 0] = self.task.excitation(values[:, 0], fields["base_rate"][:, 0], fields["muscle"])
+        return values
 
 
 class SineWhisk(BaseController):
@@ -145,8 +160,10 @@ class HalfSineTap(BaseController):
         return self.towards(seen, target, ACCELERATION)
 
 
-class Detector(AnsweringController):
-    """Whisks, and declares a touch when a signal passes a threshold in two periods on end.
+class Detector(StatefulController):
+    """Whisks forwards once, and takes a signal beyond a threshold in two periods on end for a touch.
+
+    It commits that there is a peg, and backs off; or, some time after the whisk turns round, that there is none.
 
     Parameters
     ----------
@@ -154,29 +171,31 @@ class Detector(AnsweringController):
         Fx below minus the threshold, or the size of M above it.
     threshold : float, N or N m
     whisk : SineWhisk
+    patience : float, s
+        From the turn to the answer.
     """
 
     reads = ("base_wrench_mean", *SineWhisk.reads)
-    memory: Mapping[str, float] = {"passed": 0.0, "declared": 0.0}
+    memory: Mapping[str, float] = {"passed": 0.0, "touched": 0.0}
 
-    def __init__(self, signal: str, threshold: float, whisk: SineWhisk) -> None:
+    def __init__(self, signal: str, threshold: float, whisk: SineWhisk, patience: float = 0.012) -> None:
         super().__init__(whisk.control_rate)
-        self.signal, self.threshold, self.whisk = signal, threshold, whisk
+        self.signal, self.threshold, self.whisk, self.patience = signal, threshold, whisk, patience
 
     def _decide(self, t, seen, kept):
         moment, axial, _ = seen["base_wrench_mean"].T
         size = -axial if self.signal == "axial" else np.abs(moment)
         kept["passed"] = np.where(size > self.threshold, kept["passed"] + 1.0, 0.0)
-        kept["declared"] = np.maximum(kept["declared"], kept["passed"] >= 2.0)
-        declared = kept["declared"] > 0.0
-        # Once it is known, back off.
-        turn = np.where(declared, self.towards(seen, -4.0, 1000.0), self.whisk.acceleration(t, seen))
-        turn = np.where(declared & (seen["base_angle"] < -0.3), self.towards(seen, 0.0, 1000.0), turn)
-        return np.stack([turn, 2.0 * kept["declared"] - 1.0], 1)
+        early = t < np.pi / self.whisk.omega + self.patience
+        kept["touched"] = np.maximum(kept["touched"], (kept["passed"] >= 2.0) & early)
+        touched = kept["touched"] > 0.0
+        turn = np.where(touched, self.towards(seen, -4.0, 1000.0), self.whisk.acceleration(t, seen))
+        turn = np.where(touched & (seen["base_angle"] < -0.3), self.towards(seen, 0.0, 1000.0), turn)
+        return np.stack([turn, np.where(touched, 1.0, -1.0), np.where(touched | ~early, 1.0, -1.0)], 1)
 
 
-class Localizer(AnsweringController):
-    """Sweeps until Fx tells a touch, decelerates, waits, and solves the statics for the place.
+class Localizer(StatefulController):
+    """Sweeps until Fx tells a touch, decelerates, waits, solves the statics for the place, and commits it.
 
     The distance follows from M = s L (Fy cos d + Fx sin d), with d the angle pushed since the touch, and d
     from M and the stiffness that the whisker has against a peg at s.
@@ -252,7 +271,9 @@ class Localizer(AnsweringController):
             np.isinf(kept["touch"]), self.towards(seen, self.speed, 1000.0), self.towards(seen, 0.0, brake)
         )
         back = self.towards(seen, np.where(seen["base_angle"] > -0.2, -2.0, 0.0), 500.0)
-        return np.stack([np.where(since > self.wait, back, press), kept["place"], kept["bearing"]], 1)
+        # The answer that counts is that of the commitment's end.
+        commit = np.where(since > self.wait - Localize.commitment + 1.0 / self.control_rate, 1.0, -1.0)
+        return np.stack([np.where(since > self.wait, back, press), kept["place"], kept["bearing"], commit], 1)
 
 
 def _stiffness(place: float, push: float) -> float:
@@ -275,7 +296,7 @@ class Tapper(BaseController):
     reads = ("base_wrench_mean", "base_angle", "base_rate")
     memory: Mapping[str, float] = {"touched": 0.0}
 
-    def __init__(self, speed: float = 2.0, threshold: float = 0.8e-6, control_rate: float = 250.0) -> None:
+    def __init__(self, speed: float = 1.6, threshold: float = 0.8e-6, control_rate: float = 250.0) -> None:
         super().__init__(control_rate)
         self.speed, self.threshold = speed, threshold
 
@@ -330,7 +351,7 @@ class Ramp(BaseController):
     reads = ("base_angle", "base_rate", "goal")
     memory: Mapping[str, float] = {"goal": 0.0, "began": 0.0, "from": 0.0}
 
-    def __init__(self, limit: float = 1500.0, shaped: bool = True, control_rate: float = 250.0) -> None:
+    def __init__(self, limit: float = 1000.0, shaped: bool = True, control_rate: float = 250.0) -> None:
         super().__init__(control_rate)
         self.limit = limit
         frequency, ratio = (value[0] for value in modes())
@@ -361,10 +382,10 @@ class Steering:
     """The base in the hands of a person, five times slower than life; see `commands.play`.
 
     What a task wants to be answered moves within its range: the place of a peg by W and S and its bearing by A and
-    D, or by W and S the verdict, which is positive once there was a touch.
+    D, or by W and S the verdict; it is committed by holding E.
     """
 
-    reads = ("base_rate",)
+    reads = ("base_rate", "muscle")
     control_rate = 250.0
     limit = 1000.0
     """Angular acceleration of the base, rad/s^2."""
@@ -372,18 +393,22 @@ class Steering:
     """Time in which an answer goes through its range, s."""
 
     def __init__(self, task: Any) -> None:
-        self.speed, self.turn = 2.0, 0
+        self.speed, self.turn, self._task = 2.0, 0, task
         self.parameters: dict[str, float] = {}
         self._ranges = {name: (field.low, field.high) for name, field in task.answers.items()}
+        self._committing = self._ranges.pop("commit", None) is not None
         self._pairs = dict(zip(self._ranges, (("w", "s"), ("a", "d")), strict=False))
         # A verdict starts as no, a place in the middle.
         self.answers = {
             name: low if name == "verdict" else 0.5 * (low + high) for name, (low, high) in self._ranges.items()
         }
+        if self._committing:
+            self.answers["commit"] = -1.0
         self.keys = (
             ("up, down", "turn the base"),
             ("right, left", "turn faster, slower"),
             *((f"{more}, {less}".upper(), f"{name}: more, less") for name, (more, less) in self._pairs.items()),
+            *((("E", "commit"),) if self._committing else ()),
         )
 
     def hold(self, held: Set[str], dt: float) -> None:
@@ -395,6 +420,8 @@ class Steering:
             low, high = self._ranges[name]
             step = (high - low) * dt / self.span * ((more in held) - (less in held))
             self.answers[name] = float(np.clip(self.answers[name] + step, low, high))
+        if self._committing:
+            self.answers["commit"] = 1.0 if "e" in held else -1.0
 
     def press(self, key: str) -> None:
         """Nothing happens at once."""
@@ -405,49 +432,60 @@ class Steering:
         return f"{np.rad2deg(self.turn * self.speed):+.0f} of {np.rad2deg(self.speed):.0f} deg/s{answers}"
 
     def choose(self, t: NDArray[np.float64], fields: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Angular acceleration of the base (rad/s^2), then answers, (B, action_size)."""
-        off = self.turn * self.speed - fields["base_rate"]
+        """Command that turns the base (rad/s^2), then answers, (B, action_size)."""
+        rate = fields["base_rate"][:, 0]
+        turn = np.clip((self.turn * self.speed - rate) * self.control_rate, -self.limit, self.limit)
         values = np.tile([0.0, *self.answers.values()], (len(t), 1))
-        values[:, :1] = np.clip(off * self.control_rate, -self.limit, self.limit)
+        values[:, 0] = self._task.excitation(turn, rate, fields["muscle"])
         return values
 
 
-def _axial_detector(task: Any, threshold: float = 0.7e-6, amplitude: float = 0.35, **whisk: float) -> TaskController:
-    return Detector("axial", threshold, SineWhisk(amplitude, control_rate=task.control_rate, **whisk))
+def _through_muscle(kind: Callable[..., StatefulController], **constants: Any) -> Callable[..., Muscular]:
+    """Maker of controllers of a ``kind`` with the control rate of their task, acting through its muscle."""
+    return lambda task, **values: Muscular(kind(control_rate=task.control_rate, **constants, **values), task)
 
 
-def _moment_detector(task: Any) -> TaskController:
-    return Detector("moment", 0.16e-6, SineWhisk(0.35, control_rate=task.control_rate))
-
-
-def _for_task(kind: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
-    """Maker of controllers of a ``kind`` with the control rate of their task."""
-    return lambda task, **values: kind(control_rate=task.control_rate, **constants, **values)
+def _detector(
+    signal: str,
+    threshold: float,
+    amplitude: float = 0.35,
+    frequency: float | None = None,
+    control_rate: float = 250.0,
+    **constants: float,
+) -> Detector:
+    return Detector(signal, threshold, SineWhisk(amplitude, frequency, control_rate=control_rate), **constants)
 
 
 REFERENCES: References = {
     Localize: {
         "baseline": Reference(
-            _for_task(Localizer),
+            _through_muscle(Localizer),
             bounds={"speed": (1.0, 10.0), "threshold": (0.6e-6, 2e-6), "stop": (0.02, 0.1), "wait": (0.03, 0.15)},
         ),
-        "quick": Reference(_for_task(Localizer, speed=4.0, stop=0.05, wait=0.06)),
+        "quick": Reference(_through_muscle(Localizer, speed=6.0, threshold=1e-6, stop=0.02, wait=0.05)),
     },
     Detect: {
         "baseline": Reference(
-            _axial_detector,
-            bounds={"threshold": (0.4e-6, 3e-6), "amplitude": (0.2, 0.5), "frequency": (2.0, 20.0)},
+            lambda task, threshold=AXIAL, **whisk: _through_muscle(_detector, signal="axial")(
+                task, threshold=threshold, **whisk
+            ),
+            bounds={
+                "threshold": (0.4e-6, 3e-6),
+                "amplitude": (0.2, 0.5),
+                "frequency": (2.0, 20.0),
+                "patience": (0.0, 0.06),
+            },
         ),
-        "moment": Reference(_moment_detector),
+        "moment": Reference(_through_muscle(_detector, signal="moment", threshold=MOMENT)),
     },
     Tap: {
-        "baseline": Reference(_for_task(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
-        "half_sine": Reference(_for_task(HalfSineTap, reach=0.62, frequency=4.0)),
+        "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
+        "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
-    Hold: {"baseline": Reference(_for_task(Holder), bounds={"gain": (5e5, 1e7), "integral": (0.0, 3e8)})},
+    Hold: {"baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 1e7), "integral": (0.0, 3e8)})},
     Whisk: {
-        "baseline": Reference(_for_task(Ramp), bounds={"limit": (300.0, 3000.0)}),
-        "unshaped": Reference(_for_task(Ramp, shaped=False)),
-        "whisk": Reference(_for_task(SineWhisk)),
+        "baseline": Reference(_through_muscle(Ramp), bounds={"limit": (300.0, 3000.0)}),
+        "unshaped": Reference(_through_muscle(Ramp, shaped=False)),
+        "whisk": Reference(_through_muscle(SineWhisk)),
     },
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from .animal import FAR, Whisker, follow
 from .params import WhiskerParams, table
@@ -400,3 +401,18 @@ def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float =
         still_energy,
         run["contact_force"][:, :, 0, 0] > 0.0,
     )
+
+
+def sensitivity(said: ArrayLike, present: ArrayLike) -> float:
+    """How well what is there is told from what is not: d', the difference of the normal deviates of the rates.
+
+    Half an episode is added to either answer, so that it stays finite (Hautus 1995, Behav. Res. Methods 27:46).
+
+    Parameters
+    ----------
+    said, present : (B,) arrays of bool
+        Whether a peg was declared, and whether there was one.
+    """
+    said, present = np.asarray(said, bool), np.asarray(present, bool)
+    hits, alarms = ((said[of].sum() + 0.5) / (of.sum() + 1.0) for of in (present, ~present))
+    return float(ndtri(hits) - ndtri(alarms))

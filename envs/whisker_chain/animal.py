@@ -41,6 +41,7 @@ class Whisker(Animal):
     ``base_velocity``      (2,)             m/s
     ``base_angle``         ()               rad              heading of link 1
     ``base_rate``          ()               rad/s
+    ``base_acceleration``  ()               rad/s^2          as driven, held since the last ``advance`` began
     ``link_angle``         (n,)             rad              heading of each link, base to tip
     ``link_rate``          (n,)             rad/s            mean over the last time step
     ``joint_angle``        (n - 1,)         rad              link i+1 minus link i
@@ -51,6 +52,8 @@ class Whisker(Animal):
     ``gap``                (pegs,)          m                free distance to it; inf beyond its tip
     ``contact_force``      (pegs, 2)        N                push across and drag along the whisker
     ``contact_place``      (pegs,)          1                arc length of the contact over the whole
+    ``contact_force_mean`` (pegs,)          N                push across as mean over the last ``advance``
+    ``base_moment_mean``   ()               N m              M of ``base_wrench_mean``
     ``collision_energy``   ()               J                lost in collisions, ``scheme="events"``
     ``energy``             ()               J                kinetic and elastic, see :meth:`energy`
     =====================  ===============  ===============  =============================================
@@ -121,6 +124,7 @@ class Whisker(Animal):
             "base_velocity": lambda rows: rows["base_velocity"],
             "base_angle": lambda rows: rows["link_angle"][:, 0],
             "base_rate": lambda rows: rows["base_rate"],
+            "base_acceleration": lambda rows: rows["drive"][:, 0],
             "link_angle": lambda rows: rows["link_angle"],
             "link_rate": lambda rows: rows["link_rate"],
             "joint_angle": lambda rows: np.diff(rows["link_angle"]),
@@ -131,6 +135,8 @@ class Whisker(Animal):
             "gap": self.gap,
             "contact_force": lambda rows: rows["contact_force"].swapaxes(1, 2),
             "contact_place": self.contact_place,
+            "contact_force_mean": lambda rows: rows["contact_sum"] / np.maximum(rows["span"], 1e-300)[:, None],
+            "base_moment_mean": lambda rows: wrench_mean(rows)[:, 0],
             "collision_energy": lambda rows: rows["collision_energy"],
             "energy": self.energy,
         }

@@ -75,7 +75,8 @@ def _(task: Localize, view: Panel, trail: Trail) -> tuple[str, str]:
 @goal.register
 def _(task: Detect, view: Panel, trail: Trail) -> tuple[str, str]:
     memory = trail.memory[-1]
-    said = "touch declared" if np.isfinite(memory["declared"]) else "nothing declared"
+    verdict = "a peg" if task.answer(trail.memory[-1:], "verdict")[0] > 0.0 else "no peg"
+    said = verdict if np.isfinite(memory["committed"]) else f"{verdict}?"
     truth = "touched" if np.isfinite(memory["touched"]) else "not touched yet"
     return said, truth if memory["present"] > 0.5 else "there is no peg"
 
