@@ -348,6 +348,10 @@ def test_reference_finishes_its_episode(env_id):
     if "Stand" in env_id:  # the paper's reflex loses its balance more often than not
         assert set(result.failures) == {None, "the figure has fallen"}
         return
+    if "WhiskerDetect" in env_id or "WhiskerLocalize" in env_id:  # they answer, though not always right
+        assert set(result.failures) <= {None, "a wrong answer was committed"}
+        assert np.isfinite(result.info["committed"]).all()
+        return
     assert result.failures == [None] * 32
     if "is_success" in result.info:
         assert result.info["is_success"].all()

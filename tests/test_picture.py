@@ -536,7 +536,7 @@ def test_person_turns_the_base(dummy):
     assert steering.speed > 2.0
     for _ in range(3):
         game.turn()
-    assert abs(row["base_rate"]) < 1e-9
+    assert abs(row["base_rate"]) < 1e-6  # the command is rounded to float32
     game.close()
 
 

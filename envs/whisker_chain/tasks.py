@@ -143,7 +143,7 @@ class WhiskerTask(Task):
                 )
             },
             "whisk": {
-                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows; {kept}"),
+                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows by its muscle; {kept}"),
                 "set_point": ActionField(1, -0.35, 0.35, "rad", "middle of the sine"),
                 "frequency": ActionField(1, 2.0, 20.0, "Hz", "of the sine"),
             },
@@ -331,6 +331,10 @@ class PegTask(WhiskerTask):
         }
 
 
+RIGHT, WRONG = 1.0, 2.0
+"""Endings of an episode: the answer was right, or not."""
+
+
 class AnswerTask(PegTask):
     """A peg of which something is to be told: the first answer that is committed counts, and ends the episode."""
 
@@ -341,7 +345,10 @@ class AnswerTask(PegTask):
     commit: Mapping[str, ActionField] = {
         "commit": ActionField(1, -1.0, 1.0, "1", "above 0 for 20 ms on end: the answer of now is final")
     }
-    endings: Mapping[float, Ending] = {1.0: Ending("an answer was committed", success=True)}
+    endings: Mapping[float, Ending] = {
+        RIGHT: Ending("the right answer was committed", success=True),
+        WRONG: Ending("a wrong answer was committed"),
+    }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -361,6 +368,10 @@ class AnswerTask(PegTask):
         return super().sense(rows, memory) | {"held": memory["held"] / self.control_rate}
 
     @abstractmethod
+    def right(self, memory: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether the answer of now is right (B,)."""
+
+    @abstractmethod
     def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """What the answer of now is worth, if it is final (B,)."""
 
@@ -376,10 +387,11 @@ class AnswerTask(PegTask):
         return paid + np.where(commits, self.worth(rows, memory), last)
 
     def ending(self, rows, memory):
-        return np.isfinite(memory["committed"]).astype(float)
+        return np.where(np.isfinite(memory["committed"]), np.where(self.right(memory), RIGHT, WRONG), 0.0)
 
     def info(self, rows, memory):
-        return super().info(rows, memory) | {"committed": memory["committed"].copy()}
+        success = np.isfinite(memory["committed"]) & self.right(memory)
+        return super().info(rows, memory) | {"committed": memory["committed"].copy(), "is_success": success}
 
     def _haste(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         return np.maximum(1.0 - rows["time"] / self.duration, 0.0)
@@ -400,10 +412,12 @@ class Localize(AnswerTask):
     of the peg, falling to 0.1 at 0.11 lengths, times 1 - t/{duration:g} s; without an answer there is nothing. Every
     uN s of push costs {push_cost:g}. ``info["error"]`` is the distance between both points in lengths,
     ``info["place_error"]`` that of the radial distances; ``info["peg_place"]`` and ``info["peg_bearing"]`` are the
-    answers that would be right.
+    answers that would be best. Up to {near:g} lengths count as right, ``info["is_success"]``.
     """
 
     duration = 0.6
+    near = 0.11
+    """Largest error of an answer that is called right, lengths."""
     answers: Mapping[str, ActionField] = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base"),
         "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing"),
@@ -414,6 +428,9 @@ class Localize(AnswerTask):
         place, bearing = self.answer(memory, "place"), self.answer(memory, "bearing")
         off = place**2 + memory["place"] ** 2 - 2 * place * memory["place"] * np.cos(bearing - memory["bearing"])
         return np.sqrt(np.maximum(off, 0.0)), np.abs(place - memory["place"])
+
+    def right(self, memory):
+        return self._errors(memory)[0] <= self.near
 
     def worth(self, rows, memory):
         return tolerance(self._errors(memory)[0], 0.0, 0.01, 0.1) * self._haste(rows)
@@ -431,15 +448,15 @@ class Detect(AnswerTask):
     The vibrissa of Quist et al. (2014). In half of the episodes a point peg stands 0.8 to 1 lengths from the base,
     where the straight whisker would touch it at a base angle of -0.15 to 0.3 rad; the sensors are three times as noisy
     as in the other tasks. The reference sweeps forwards as in a whisk of 8 Hz and takes Fx below a threshold for a
-    touch, or the end of the sweep for the peg's absence. At a distal touch M is no larger than in free whisking: this
-    is the paper's claim.
+    touch, or the end of the sweep for the peg's absence: d' is 1.7, a hit comes 32 ms after the touch. With quiet
+    sensors a threshold on Fx tells distal touches from free whisking, and one on M does not: this is the paper's claim.
 
     ## Rewards
 
     When a verdict has been committed for 20 ms, the episode ends with 1 - t/{duration:g} s if it is right, with -1 if
     it is wrong; without a verdict it ends with {silence:g}. Every uN s of push costs {push_cost:g}.
-    ``info["peg_present"]`` is the truth; ``info["correct"]``, ``info["hit"]`` and ``info["false_alarm"]`` tell what the
-    verdict was, ``info["delay"]`` how long it came after the first touch (s, infinite unless it did).
+    ``info["peg_present"]`` is the truth; ``info["is_success"]``, ``info["hit"]`` and ``info["false_alarm"]`` tell what
+    the verdict was, ``info["delay"]`` how long it came after the first touch (s, infinite unless it did).
     """
 
     duration = 0.4
@@ -455,8 +472,11 @@ class Detect(AnswerTask):
     def _said(self, memory: NDArray[Any]) -> NDArray[np.bool_]:
         return self.answer(memory, "verdict") > 0.0
 
+    def right(self, memory):
+        return self._said(memory) == (memory["present"] > 0.5)
+
     def worth(self, rows, memory):
-        return np.where(self._said(memory) == (memory["present"] > 0.5), self._haste(rows), -1.0)
+        return np.where(self.right(memory), self._haste(rows), -1.0)
 
     def info(self, rows, memory):
         done, said, there = np.isfinite(memory["committed"]), self._said(memory), memory["present"] > 0.5
@@ -466,7 +486,6 @@ class Detect(AnswerTask):
             "peg_present": there.astype(float),
             "hit": hit.astype(float),
             "false_alarm": (done & said & ~there).astype(float),
-            "correct": (done & (said == there)).astype(float),
             "delay": delay,
         }
 
