@@ -404,7 +404,9 @@ class Localize(AnswerTask):
 
     The vibrissa of Quist et al. (2014). A point peg stands 0.3 to 0.9 lengths from the base, where the straight
     whisker would touch it at a base angle of -0.15 to 0.35 rad. The reference sweeps at 100 deg/s until Fx tells the
-    touch, decelerates, waits for the vibrations to die, solves the statics and commits the solution.
+    touch, decelerates, waits for the vibrations to die, solves the statics and commits the solution: its median error
+    is 0.006 lengths, but it takes 0.41 s and returns 0.19. In a hurry, at 340 deg/s, it is off by 0.009 lengths after
+    0.15 s and returns 0.60. Reward alone teaches no answers: ``info`` has the right ones, for supervision.
 
     ## Rewards
 
@@ -496,8 +498,8 @@ class Tap(PegTask):
     ## Description
 
     The vibrissa of Quist et al. (2014). A point peg stands 0.4 to 0.9 lengths from the base, where the straight
-    whisker would touch it at a base angle of -0.15 to 0.25 rad. The reference approaches at 115 deg/s and retracts as
-    soon as Fx tells the touch; it returns 0.84.
+    whisker would touch it at a base angle of -0.15 to 0.25 rad. The reference approaches at 92 deg/s and retracts as
+    soon as Fx tells the touch; it returns 0.82.
 
     ## Rewards
 
@@ -541,7 +543,7 @@ class Hold(WhiskerTask):
     The vibrissa of Quist et al. (2014). A point peg 0.35 to 0.6 lengths from the base, just ahead of the whisker,
     swings across it by up to 1 mm in three sines of 0.5 to 4 Hz. The rats are predicted to press in and to wait until
     the vibrations have died; here the pressure itself is to be kept, a moment of -1.5 to -0.5 uN m drawn for every
-    episode. The reference, a PI controller of M, stays within 0.04 uN m on average and returns 469.
+    episode. The reference, a PI controller of M, stays within 0.04 uN m on average and returns 467.
 
     ## Rewards
 
@@ -626,7 +628,7 @@ class Whisk(WhiskerTask):
     The vibrissa of Quist et al. (2014), without a peg. Every {span:g} s the goal jumps to an angle
     between -0.35 and 0.35 rad, to which the tip's direction from the base is to come, and stay. The whisker
     resonates at 49 Hz. The reference moves the base by a shaped ramp, in two halves half a period apart, and
-    returns 456; without the shaping 435.
+    returns 444; without the shaping 425.
 
     ## Rewards
 
