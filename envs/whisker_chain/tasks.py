@@ -68,7 +68,7 @@ class WhiskerTask(Task):
     """Base angle at the start, rad."""
     answers: Mapping[str, ActionField] = {}
     """Entries of the action after the motion: what the vibrissa answers, one number each."""
-    sensor = SENSOR
+    sensor: tuple[float, ...] = SENSOR
     """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
     physiology: Mapping[str, Measure] = {
         "whisk": Measure(
