@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -276,6 +277,7 @@ class Localizer(StatefulController):
         return np.stack([np.where(since > self.wait, back, press), kept["place"], kept["bearing"], commit], 1)
 
 
+@cache
 def _stiffness(place: float, push: float) -> float:
     """Moment (N m) a radian of push against a peg at ``place``, from the statics."""
     length = WhiskerParams().length
