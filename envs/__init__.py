@@ -71,7 +71,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7),
     CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.65),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100, 0.9),
-    CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 485.0),
+    CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 440.0),
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 449.0),
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0),

@@ -325,7 +325,7 @@ class Holder(BaseController):
     memory: Mapping[str, float] = {"sum": 0.0}
 
     def __init__(
-        self, gain: float = 4e6, integral: float = 1e8, limit: float = 1500.0, control_rate: float = 250.0
+        self, gain: float = 8e6, integral: float = 0.0, limit: float = 1500.0, control_rate: float = 250.0
     ) -> None:
         super().__init__(control_rate)
         self.gain, self.integral, self.limit = gain, integral, limit
@@ -484,7 +484,7 @@ REFERENCES: References = {
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
-    Hold: {"baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 1e7), "integral": (0.0, 3e8)})},
+    Hold: {"baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 2e7), "integral": (0.0, 3e8)})},
     Whisk: {
         "baseline": Reference(_through_muscle(Ramp), bounds={"limit": (300.0, 3000.0)}),
         "unshaped": Reference(_through_muscle(Ramp, shaped=False)),
