@@ -82,7 +82,6 @@ class WhiskerTask(Task):
         "vibration": Measure("above", "base_acceleration", "rad/s^2", meaning="acceleration above 60 Hz", band=60.0),
         "slew": Measure("slew", "base_acceleration", "rad/s^3", meaning="change of the acceleration"),
         "rate": Measure("peak", "base_rate", "rad/s", meaning="fastest turn"),
-        "saturation": Measure("saturation", "action", meaning="share of actions at their bounds"),
         "effort": Measure("final", "effort", meaning="squared distance of command and muscle over the largest"),
         "push": Measure("peak", "contact_force_mean", "uN", 1e6, meaning="push of the peg, mean over a period"),
         "moment": Measure("peak", "base_moment_mean", "uN m", 1e6, meaning="moment on the follicle"),
