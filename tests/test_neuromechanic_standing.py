@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from gymnosoma.agents.controllers.neuromechanic import Reflex, SmithReflex
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy
 from gymnosoma.envs import simulate
+from gymnosoma.envs.core.spec import HELD_OUT
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.hindlimb import asset
@@ -165,7 +166,9 @@ def test_the_predictor_knows_the_present(control_rate):
     signals = env.task.layout.unpack(observation[None])
     row = env.simulation.rows
     torque = smith.drive(np.zeros(1), signals, np.zeros(1, bool))[0]
-    true = {"stance": np.array([[1.2]]), "hip_angle": row["q"][:, 3:], "hip_rate": row["v"][:, 3:]}
+    q, v = row["q"], row["v"]
+    true = {"hip_angle": q[:, 3:], "hip_rate": v[:, 3:], "torso_angle": q[:, 2:3], "torso_rate": v[:, 2:3]}
+    true["stance"] = np.array([[1.2]])
     exact = Reflex().drive(np.zeros(1), true, np.zeros(1, bool))[0]
     late = Reflex().drive(np.zeros(1), signals, np.zeros(1, bool))[0]
     assert np.abs(exact - late).max() > 0.3
@@ -230,6 +233,50 @@ def test_gains_act_on_the_reflex():
     rest = splay(1.2) * np.array([-1.0, 1.0])
     assert torque == pytest.approx(-300.0 * (known["hip_angle"][0] - rest) - 60.0 * known["hip_rate"][0], abs=1e-2)
     assert np.abs(torque).max() > 1.0
+
+
+def test_the_torque_of_reflexes_is_limited():
+    """As that of the hips in StandPulse; the paper's figure has no limit."""
+    env = gymnasium.make(GAINS).unwrapped
+    env.reset(seed=0, options={"push": 1.0, "stance": 1.0, "onset": 0.0})
+    model, free = env.task.animal.model, Neuromechanic(standing())
+    assert (model.arrays["low"][-2:] == -200.0).all() and (model.arrays["high"][-2:] == 200.0).all()
+    largest, over = 0.0, False
+    while not over:
+        *_, terminated, truncated, info = env.step(np.ones(2))
+        largest = max(largest, np.abs(env.simulation.rows["neuron"][0, -2:]).max())
+        over = terminated or truncated
+    assert largest == info["largest_torque"] == 200.0
+    far = {"q": upright(1.1) + np.array([0, 0.1, 0, 1.0, 0]), "input": reflex_input(1.1)}
+    row = free.rows(1)
+    free.reset(row, ONE, far)
+    assert row["neuron"][0, -2] == pytest.approx(-STIFFNESS)
+    with pytest.raises(ValueError, match=r"largest_torque must be .* 0, got -1.0"):
+        standing(largest_torque=-1.0)
+
+
+def test_work_is_torque_times_rate():
+    env = gymnasium.make(PULSE).unwrapped
+    env.reset(seed=0, options={"push": 0.3, "stance": 1.2, "onset": 0.0})
+    work = 0.0
+    for k in range(60):
+        action = 0.3 * np.array([np.sin(0.2 * k), np.cos(0.3 * k)], np.float32)
+        info = env.step(action)[-1]
+        work += 0.01 * np.maximum(200.0 * action * env.simulation.rows["v"][0, 3:], 0.0).sum()
+    assert info["work"] == pytest.approx(work, rel=1e-6) and work > 0.1
+    assert info["largest_torque"] == pytest.approx(60.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("env_id", [PULSE, GAINS])
+def test_pulses_are_of_a_split(env_id):
+    """Speed (to either side) and onset; what ``test`` has, ``train`` has not."""
+    for split, held_out in (("train", False), ("test", True)):
+        envs = gymnasium.make_vec(env_id, num_envs=64, split=split)
+        _, info = envs.reset(seed=0)
+        push, onset = info["push"], envs.simulation.rows["pulse"][:, 0]
+        assert push.min() < -0.1 and push.max() > 0.1
+        for tenth in (np.abs(push) - 0.1) / 0.03, (onset - 0.1) / 0.04:
+            assert (np.isin(np.floor(tenth), HELD_OUT) == held_out).all()
 
 
 @pytest.mark.parametrize("env_id", [PULSE, GAINS])

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.control import Controller
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
-from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE
+from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRETCH, stretch_reflex
 from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
 
 from . import Reference, References
 
-__all__ = ["REFERENCES", "ConstantDrive", "Pull", "Reflex", "SmithReflex", "Steering"]
+__all__ = ["REFERENCES", "ConstantDrive", "Pull", "Reflex", "SmithReflex", "Steering", "StretchReflex"]
 
 
 class ConstantDrive:
@@ -33,6 +33,32 @@ class ConstantDrive:
     ) -> NDArray[np.float64]:
         """Drive (B, u)."""
         return np.tile(self.pattern, (len(t), 1))
+
+
+class StretchReflex:
+    """The central pattern, and to each muscle what its own stretch excites.
+
+    What it reads is already late.
+
+    Parameters
+    ----------
+    task : HindlimbHold
+    stretch_gain : float, 1/m
+    rate_gain : float, s/m
+    """
+
+    reads = ("posture_error", "joint_rate")
+
+    def __init__(self, task: HindlimbHold, stretch_gain: float = STRETCH, rate_gain: float = RATE) -> None:
+        self.pattern, self.arm = task.pattern, task.arm
+        self.stretch_gain, self.rate_gain = stretch_gain, rate_gain
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Excitations (B, 31)."""
+        angle, rate = signals["posture_error"], signals["joint_rate"]
+        return self.pattern + stretch_reflex(self.arm, angle, rate, self.stretch_gain, self.rate_gain)
 
 
 class Pull:
@@ -83,25 +109,35 @@ class Pull:
 class Reflex:
     """Torque of each hip by its own angle from the symmetric stance and its rate; Bunderson et al. (2012), 3.3.
 
-    What it reads is already late.
+    What it reads is already late. The paper's does not feel the torso.
 
     Parameters
     ----------
     stiffness : float, N m/rad
     damping : float, N m s/rad
+    torso_stiffness, torso_damping : float
+        Of both hips, by angle and rate of the torso.
     """
 
-    reads: tuple[str, ...] = ("stance", "hip_angle", "hip_rate")
+    reads: tuple[str, ...] = ("stance", "hip_angle", "hip_rate", "torso_angle", "torso_rate")
 
-    def __init__(self, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
+    def __init__(
+        self,
+        stiffness: float = STIFFNESS,
+        damping: float = DAMPING,
+        torso_stiffness: float = 0.0,
+        torso_damping: float = 0.0,
+    ) -> None:
         self.stiffness, self.damping = stiffness, damping
+        self.torso_stiffness, self.torso_damping = torso_stiffness, torso_damping
 
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Torques of left and right hip (B, 2), N m."""
-        stance, angle, rate = (signals[name] for name in Reflex.reads)
-        return reflex_torque(stance, angle, rate, self.stiffness, self.damping)
+        stance, angle, rate, turn, spin = (signals[name] for name in Reflex.reads)
+        torso = self.torso_stiffness * turn + self.torso_damping * spin
+        return reflex_torque(stance, angle, rate, self.stiffness, self.damping) - torso
 
 
 class SmithReflex(Reflex):
@@ -113,14 +149,14 @@ class SmithReflex(Reflex):
     Parameters
     ----------
     task : StandPulse
-    stiffness, damping : float
+    gains : float
         As of `Reflex`.
     """
 
-    reads = (*Reflex.reads, "torso_angle", "torso_rate", "past_torque")
+    reads = (*Reflex.reads, "past_torque")
 
-    def __init__(self, task: StandPulse, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
-        super().__init__(stiffness, damping)
+    def __init__(self, task: StandPulse, *gains: float) -> None:
+        super().__init__(*gains)
         self.animal = Neuromechanic(standing(drive="torque"), task.animal.dt)
         self.steps = round(1.0 / (task.control_rate * task.animal.dt))
         self.late = round(DELAY / task.animal.dt)
@@ -135,7 +171,9 @@ class SmithReflex(Reflex):
         whole = past.shape[1] - 1
         for j in range(whole + 1):
             self.animal.advance(rows, ids, past[:, j], self.steps if j else self.late - whole * self.steps)
-        return super().drive(t, {**signals, "hip_angle": rows["q"][:, 3:], "hip_rate": rows["v"][:, 3:]}, first)
+        q, v = rows["q"], rows["v"]
+        now = {"hip_angle": q[:, 3:], "hip_rate": v[:, 3:], "torso_angle": q[:, 2:3], "torso_rate": v[:, 2:3]}
+        return super().drive(t, {**signals, **now}, first)
 
     @staticmethod
     def _body(signals: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
@@ -203,14 +241,8 @@ class Steering:
         return np.tile([0.0, self.stiffness, self.damping], (len(t), 1))
 
 
-def _least_stress(task: HindlimbHold, central: float = 0.0) -> Controller:
-    """Least-stress pattern, mixed with the central one: how much to stiffen."""
-    least = equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation
-    return ConstantDrive((1.0 - central) * least + central * task.pattern)
-
-
-def _reflex(task: StandPulse, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
-    return Reflex(stiffness, damping)
+def _least_stress(task: HindlimbHold) -> Controller:
+    return ConstantDrive(equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation)
 
 
 def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
@@ -219,15 +251,17 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
 
 
 _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
+_TORSO = {"torso_stiffness": (-400.0, 400.0), "torso_damping": (-100.0, 100.0)}
 
 REFERENCES: References = {
     HindlimbHold: {
-        "baseline": Reference(lambda task: ConstantDrive(task.pattern)),
-        "least_stress": Reference(_least_stress, bounds={"central": (0.0, 1.0)}),
+        "baseline": Reference(StretchReflex, bounds={"stretch_gain": (0.0, 100.0), "rate_gain": (0.0, 3.0)}),
+        "constant": Reference(lambda task: ConstantDrive(task.pattern)),
+        "least_stress": Reference(_least_stress),
         "most_stable": Reference(lambda task: ConstantDrive(most_stable(task.animal, POSTURE, reaction=PAW_FORCE))),
     },
     StandPulse: {
-        "baseline": Reference(_reflex, bounds=_GAINS),
+        "baseline": Reference(lambda task, **gains: Reflex(**gains), bounds=_GAINS | _TORSO),
         "smith": Reference(SmithReflex),
         "none": Reference(lambda task: Reflex(0.0, 0.0)),
     },
