@@ -177,10 +177,12 @@ def test_the_predictor_knows_the_present(control_rate):
 
 def test_agents_survive_as_often_as_measured_independently():
     """150 episodes; 36% with the paper's gains and 53% with the best of 20 pairs there, none without control."""
-    survived = {
-        name: evaluate(PULSE, find_policy(PULSE, name), episodes=150).info["survived"].mean()
-        for name in ("baseline", "smith", "none")
+    played = {
+        name: evaluate(PULSE, find_policy(PULSE, name), episodes=150) for name in ("none", "baseline", "smith")
     }
+    survived = {name: one.info["survived"].mean() for name, one in played.items()}
+    returns = [one.returns.mean() for one in played.values()]
+    assert returns == sorted(returns)
     assert survived["baseline"] == pytest.approx(0.36, abs=0.1)  # two standard errors
     assert survived["none"] == 0.0
     assert survived["smith"] > survived["baseline"] + 0.2

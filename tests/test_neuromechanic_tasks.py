@@ -186,6 +186,22 @@ def test_a_users_arm_is_an_environment():
     assert better > 1.5 * chance
 
 
+def test_who_leaves_the_range_scores_less():
+    """A distance from the goal, by which failing at once would be best, is no score."""
+    model, env_id = asset("arm"), "gymnosoma/TestShoulder-v0"
+    model["body"]["upper"]["joint"]["range"] = [-1.5, 1.5]
+    register_model(env_id, model, goal=(0.3, 1.3))
+    try:
+        task = gymnasium.make(env_id).unwrapped.task
+        pull = np.array([float(name == "triceps") for name in task.animal.model.inputs])
+        hard = reference_policy("hard", Reference(lambda task: ConstantDrive(pull)))
+        own, failed = (evaluate(env_id, policy, episodes=16) for policy in (find_policy(env_id, "baseline"), hard))
+        assert all(failed.failures) and not any(own.failures)
+        assert failed.score(task.score).max() < own.score(task.score).min()
+    finally:
+        del gymnasium.registry[env_id]
+
+
 def test_a_users_model_may_have_feet():
     """A leg that hops on a slider: its muscle presses the foot on the ground, and ground and foot are drawn."""
     model = {
