@@ -159,16 +159,14 @@ def test_the_predictor_knows_the_present(control_rate):
     """Without pulse or slip, the body that it simulates is the true one; past torques may cover a longer time."""
     env = gymnasium.make(PULSE, control_rate=control_rate).unwrapped
     observation, _ = env.reset(seed=0, options={"push": 0.0, "stance": 1.2})
-    smith = SmithReflex(env.task)
+    smith = SmithReflex(env.task, STIFFNESS, DAMPING)
     for k in range(round(0.6 * control_rate)):
         action = np.array([0.05, 0.05], np.float32) * np.sin(20.0 * k / control_rate)
         observation = env.step(action)[0]
     signals = env.task.layout.unpack(observation[None])
     row = env.simulation.rows
     torque = smith.drive(np.zeros(1), signals, np.zeros(1, bool))[0]
-    q, v = row["q"], row["v"]
-    true = {"hip_angle": q[:, 3:], "hip_rate": v[:, 3:], "torso_angle": q[:, 2:3], "torso_rate": v[:, 2:3]}
-    true["stance"] = np.array([[1.2]])
+    true = {"stance": np.array([[1.2]]), "hip_angle": row["q"][:, 3:], "hip_rate": row["v"][:, 3:]}
     exact = Reflex().drive(np.zeros(1), true, np.zeros(1, bool))[0]
     late = Reflex().drive(np.zeros(1), signals, np.zeros(1, bool))[0]
     assert np.abs(exact - late).max() > 0.3
@@ -177,9 +175,7 @@ def test_the_predictor_knows_the_present(control_rate):
 
 def test_agents_survive_as_often_as_measured_independently():
     """150 episodes; 36% with the paper's gains and 53% with the best of 20 pairs there, none without control."""
-    played = {
-        name: evaluate(PULSE, find_policy(PULSE, name), episodes=150) for name in ("none", "baseline", "smith")
-    }
+    played = {name: evaluate(PULSE, find_policy(PULSE, name), episodes=150) for name in ("none", "baseline", "smith")}
     survived = {name: one.info["survived"].mean() for name, one in played.items()}
     returns = [one.returns.mean() for one in played.values()]
     assert returns == sorted(returns)
