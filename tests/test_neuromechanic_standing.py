@@ -173,34 +173,32 @@ def test_the_predictor_knows_the_present(control_rate):
     assert torque == pytest.approx(exact, abs=0.05 * np.abs(exact - late).max())
 
 
+def weaker(count):
+    """Pulses of 0.1 to 0.4 m/s, for which the shares of those who stand are known from elsewhere."""
+    rng = np.random.default_rng(7)
+    return {"push": rng.uniform(0.1, 0.4, count) * rng.choice([-1.0, 1.0], count)}
+
+
 def test_agents_survive_as_often_as_measured_independently():
     """150 episodes; 36% with the paper's gains and 53% with the best of 20 pairs there, none without control."""
-    played = {name: evaluate(PULSE, find_policy(PULSE, name), episodes=150) for name in ("none", "baseline", "smith")}
+    played = {
+        name: evaluate(PULSE, find_policy(PULSE, name), episodes=150, options=weaker(150))
+        for name in ("none", "baseline", "smith")
+    }
     survived = {name: one.info["survived"].mean() for name, one in played.items()}
-    returns = [one.returns.mean() for one in played.values()]
-    assert returns == sorted(returns)
     assert survived["baseline"] == pytest.approx(0.36, abs=0.1)  # two standard errors
     assert survived["none"] == 0.0
-    assert survived["smith"] > survived["baseline"] + 0.2
-
-
-def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
-    envs = gymnasium.make_vec(PULSE, num_envs=count)
-    observations, _ = envs.reset(seed=7, options=options)
-    reflex, stands = Reflex(stiffness, damping), np.ones(count, bool)
-    for _ in range(399):
-        drive = reflex.drive(np.zeros(count), envs.task.layout.unpack(observations), np.zeros(count, bool))
-        observations, _, terminated, _, _ = envs.step(envs.task.action_from_drive(drive))
-        stands &= ~terminated
-    return stands.mean()
+    assert survived["smith"] > 0.8
+    returns = [one.returns.mean() for one in played.values()]
+    assert returns == sorted(returns)
 
 
 def test_everyone_survives_who_knows_the_present():
     """But for two time steps, the least; whole, the senses are 120 ms late: see above."""
     least = gymnasium.make(PULSE).unwrapped.task.animal.parameters["delay"].low
     assert least == pytest.approx(1 / 119, rel=1e-5)
-    assert survival(100, {"delay": np.full(100, least)}) == 1.0
-    assert survival(150, None, 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
+    assert survival(100, {"delay": np.full(100, least)} | weaker(100)) == 1.0
+    assert survival(150, weaker(150), 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
 
 
 def test_residual_zero_is_the_reflex():
@@ -272,8 +270,8 @@ def test_pulses_are_of_a_split(env_id):
         envs = gymnasium.make_vec(env_id, num_envs=64, split=split)
         _, info = envs.reset(seed=0)
         push, onset = info["push"], envs.simulation.rows["pulse"][:, 0]
-        assert push.min() < -0.1 and push.max() > 0.1
-        for tenth in (np.abs(push) - 0.1) / 0.03, (onset - 0.1) / 0.04:
+        assert push.min() < -0.2 and push.max() > 0.2
+        for tenth in (np.abs(push) - 0.2) / 0.04, (onset - 0.1) / 0.04:
             assert (np.isin(np.floor(tenth), HELD_OUT) == held_out).all()
 
 

@@ -319,7 +319,7 @@ class StandTask(NeuromechanicTask):
         "onset": Option(0.0, 100.0, "s", "time at which it does"),
     }
     endings: Mapping[float, Ending] = {DOWN: Ending("the figure has fallen")}
-    hidden: Mapping[str, Hidden] = {"push": Hidden(0.1, 0.4), "onset": Hidden(0.1, 0.5)}
+    hidden: Mapping[str, Hidden] = {"push": Hidden(0.2, 0.6), "onset": Hidden(0.1, 0.5)}
     physiology: Mapping[str, Measure] = {
         "power": Measure(
             "rate",
@@ -456,7 +456,7 @@ class StandPulse(StandTask):
     ## Description
 
     The standing figure of Bunderson et al. (2012), illustration 3: torso and two straight legs, seen from the front,
-    feet in frictional contact with a platform. After 0.1 to 0.5 s the platform takes up a speed of 0.1 to 0.4 m/s, to
+    feet in frictional contact with a platform. After 0.1 to 0.5 s the platform takes up a speed of 0.2 to 0.6 m/s, to
     either side, within 51 ms. What the nervous system knows of the body is 120 ms old; the option ``delay`` shortens
     that, to two time steps at least. The paper's reflex feeds back each hip's own angle and rate; feet may slip, lift
     off, and step. The figure has fallen where torso or a leg leans by more than {largest_lean:g} rad, or the hips are
