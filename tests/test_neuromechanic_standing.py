@@ -193,6 +193,17 @@ def test_agents_survive_as_often_as_measured_independently():
     assert returns == sorted(returns)
 
 
+def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
+    envs = gymnasium.make_vec(PULSE, num_envs=count)
+    observations, _ = envs.reset(seed=7, options=options)
+    reflex, stands = Reflex(stiffness, damping), np.ones(count, bool)
+    for _ in range(399):
+        drive = reflex.drive(np.zeros(count), envs.task.layout.unpack(observations), np.zeros(count, bool))
+        observations, _, terminated, _, _ = envs.step(envs.task.action_from_drive(drive))
+        stands &= ~terminated
+    return stands.mean()
+
+
 def test_everyone_survives_who_knows_the_present():
     """But for two time steps, the least; whole, the senses are 120 ms late: see above."""
     least = gymnasium.make(PULSE).unwrapped.task.animal.parameters["delay"].low
