@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 from gymnosoma.agents.controllers.neuromechanic import Reflex, SmithReflex
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy, references_of
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.spec import HELD_OUT
 from gymnosoma.envs.neuromechanic import Neuromechanic
@@ -191,6 +191,20 @@ def test_agents_survive_as_often_as_measured_independently():
     assert survived["smith"] > 0.8
     returns = [one.returns.mean() for one in played.values()]
     assert returns == sorted(returns)
+
+
+def test_gains_stand_in_the_order_of_their_returns():
+    """The score is the return; it orders as the share of those who stand does, where any do."""
+    own = references_of(GAINS)["baseline"]
+    better = reference_policy("better", own, stiffness=255.0, damping=40.0)
+    none = reference_policy("none", own, stiffness=0.0, damping=0.0)
+    policies = [better, find_policy(GAINS, "baseline"), none, find_policy(GAINS, "random")]
+    played = [evaluate(GAINS, policy, episodes=128) for policy in policies]
+    returns = [one.returns.mean() for one in played]
+    survived = [one.info["survived"].mean() for one in played]
+    assert returns == sorted(returns, reverse=True)
+    assert survived[0] > 2.0 * survived[1] > 4.0 * max(survived[2:])
+    assert returns[0] > 1.5 * returns[1]
 
 
 def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
