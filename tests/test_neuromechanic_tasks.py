@@ -86,7 +86,7 @@ def test_senses_are_late(arguments, periods):
         past.append([rows["q"][0] - POSTURE, rows["v"][0].copy(), rows["reaction"][0] - PAW_FORCE])
         known = env.task.layout.unpack(observation[None])
         then = past[max(len(past) - 1 - periods, 0)]
-        for name, value in zip(("posture_error", "joint_rate", "force_error"), then, strict=True):
+        for name, value in zip(("posture_error", "posture_rate", "force_error"), then, strict=True):
             bound = 10.0 * env.task.fields()[name].scale
             assert known[name][0] == pytest.approx(np.clip(value, -bound, bound), rel=1e-5, abs=1e-5)
         assert known["activation"][0] == pytest.approx(rows["activation"][0], abs=1e-6)

@@ -36,7 +36,7 @@ class ConstantDrive:
 
 
 class StretchReflex:
-    """The central pattern, and to each muscle what its own stretch excites.
+    """A pattern, and to each muscle what its own stretch excites.
 
     What it reads is already late.
 
@@ -45,19 +45,27 @@ class StretchReflex:
     task : HindlimbHold
     stretch_gain : float, 1/m
     rate_gain : float, s/m
+    pattern : (31,) float, optional
+        The central one by default.
     """
 
-    reads = ("posture_error", "joint_rate")
+    reads = ("posture_error", "posture_rate")
 
-    def __init__(self, task: HindlimbHold, stretch_gain: float = STRETCH, rate_gain: float = RATE) -> None:
-        self.pattern, self.arm = task.pattern, task.arm
+    def __init__(
+        self,
+        task: HindlimbHold,
+        stretch_gain: float = STRETCH,
+        rate_gain: float = RATE,
+        pattern: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.pattern, self.arm = task.pattern if pattern is None else pattern, task.arm
         self.stretch_gain, self.rate_gain = stretch_gain, rate_gain
 
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Excitations (B, 31)."""
-        angle, rate = signals["posture_error"], signals["joint_rate"]
+        angle, rate = signals["posture_error"], signals["posture_rate"]
         return self.pattern + stretch_reflex(self.arm, angle, rate, self.stretch_gain, self.rate_gain)
 
 
@@ -234,6 +242,10 @@ def _least_stress(task: HindlimbHold) -> Controller:
     return ConstantDrive(equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation)
 
 
+def _most_stable(task: HindlimbHold) -> NDArray[np.float64]:
+    return most_stable(task.animal, POSTURE, reaction=PAW_FORCE)
+
+
 def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
     """Constant gains; the splay of the stance is the task's own."""
     return ConstantDrive(np.array([0.0, stiffness, damping]))
@@ -246,7 +258,8 @@ REFERENCES: References = {
         "baseline": Reference(StretchReflex, bounds={"stretch_gain": (0.0, 100.0), "rate_gain": (0.0, 3.0)}),
         "constant": Reference(lambda task: ConstantDrive(task.pattern)),
         "least_stress": Reference(_least_stress),
-        "most_stable": Reference(lambda task: ConstantDrive(most_stable(task.animal, POSTURE, reaction=PAW_FORCE))),
+        "most_stable": Reference(lambda task: ConstantDrive(_most_stable(task))),
+        "stable_reflex": Reference(lambda task: StretchReflex(task, 10.0, pattern=_most_stable(task))),
     },
     StandPulse: {
         "baseline": Reference(lambda task, **gains: Reflex(**gains), bounds=_GAINS),

@@ -201,7 +201,7 @@ class HindlimbHold(NeuromechanicTask):
         joints, muscles = len(POSTURE), self.animal.model.counts["active"]
         return {
             "posture_error": Field(joints, "rad", 0.2, "joint angles from the posture to be held, a delay ago"),
-            "joint_rate": Field(joints, "rad/s", 5.0, "joint rates, a delay ago"),
+            "posture_rate": Field(joints, "rad/s", 5.0, "joint rates, a delay ago"),
             "activation": Field(muscles, "1", 1.0, "activations"),
             "force_error": Field(3, "N", 5.0, "ground's force on the paw, from the wanted one, a delay ago"),
         }
@@ -245,7 +245,7 @@ class HindlimbHold(NeuromechanicTask):
         excitation = self.values(actions)
         if self.actions == "residual":
             known = self.sense(rows, memory)
-            reflex = stretch_reflex(self.arm, known["posture_error"], known["joint_rate"])
+            reflex = stretch_reflex(self.arm, known["posture_error"], known["posture_rate"])
             excitation = np.clip(self.pattern + reflex + excitation, 0.0, 1.0)
         memory["felt"] = np.concatenate([memory["felt"], self._present(rows)[:, None]], 1)[:, 1:]
         return excitation
@@ -269,7 +269,7 @@ class HindlimbHold(NeuromechanicTask):
         felt, joints = self._felt(rows, memory), len(POSTURE)
         return {
             "posture_error": felt[:, :joints],
-            "joint_rate": felt[:, joints : 2 * joints],
+            "posture_rate": felt[:, joints : 2 * joints],
             "activation": rows["activation"],
             "force_error": felt[:, 2 * joints :],
         }
