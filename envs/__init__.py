@@ -76,9 +76,9 @@ CATALOGUE = (
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.8),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 490.0),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0),
-    CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 482.0),
-    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 380.0),
-    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 70.0),
+    CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 430.0),
+    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 330.0),
+    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 60.0),
 )
 
 

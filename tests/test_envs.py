@@ -135,13 +135,13 @@ def test_a_saved_state_repeats_the_future(env_id):
     env.reset(seed=5)
     rng = np.random.default_rng(0)
     actions = rng.uniform(-1, 1, (40, *env.action_space.shape))
-    for action in actions[:8]:
+    for action in actions[:4]:
         env.step(action)
     saved = pickle.loads(pickle.dumps(env.save()))
 
     def future(env):
         steps = []
-        for action in actions[8:]:
+        for action in actions[4:]:
             observation, reward, over, *_ = env.step(action)
             steps.append((observation, reward))
             if over:
@@ -184,6 +184,8 @@ def test_a_pickled_env_lives_on(env_id, vector):
         assert all(map(np.array_equal, own, other))
         assert info.keys() == info_of_twin.keys()
         assert all(np.array_equal(info[name], info_of_twin[name]) for name in info)
+        if not vector and (own[2] or own[3]):
+            break
 
 
 def test_parameters_can_be_set_in_the_middle(env_id):
@@ -345,8 +347,11 @@ def test_reference_finishes_its_episode(env_id):
     if "baseline" not in references_of(env_id):
         return  # a task needs none
     result = evaluate(env_id, find_policy(env_id, "baseline"), episodes=32)
-    if "Stand" in env_id:  # the paper's reflex loses its balance more often than not
-        assert set(result.failures) == {None, "the figure has fallen"}
+    if "Stand" in env_id:  # the paper's reflex mostly loses its balance
+        assert set(result.failures) <= {None, "the figure has fallen"}
+        return
+    if "Hindlimb" in env_id:  # some pushes are too hard for reflexes
+        assert set(result.failures) == {None, "the limb has left its posture"}
         return
     if "WhiskerDetect" in env_id or "WhiskerLocalize" in env_id:  # they answer, though not always right
         assert set(result.failures) <= {None, "a wrong answer was committed"}

@@ -9,8 +9,9 @@ import pytest
 from scipy.optimize import brentq
 
 from gymnosoma.agents.controllers.neuromechanic import Reflex, SmithReflex
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy, references_of
 from gymnosoma.envs import simulate
+from gymnosoma.envs.core.spec import HELD_OUT
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.hindlimb import asset
@@ -158,7 +159,7 @@ def test_the_predictor_knows_the_present(control_rate):
     """Without pulse or slip, the body that it simulates is the true one; past torques may cover a longer time."""
     env = gymnasium.make(PULSE, control_rate=control_rate).unwrapped
     observation, _ = env.reset(seed=0, options={"push": 0.0, "stance": 1.2})
-    smith = SmithReflex(env.task)
+    smith = SmithReflex(env.task, STIFFNESS, DAMPING)
     for k in range(round(0.6 * control_rate)):
         action = np.array([0.05, 0.05], np.float32) * np.sin(20.0 * k / control_rate)
         observation = env.step(action)[0]
@@ -172,15 +173,39 @@ def test_the_predictor_knows_the_present(control_rate):
     assert torque == pytest.approx(exact, abs=0.05 * np.abs(exact - late).max())
 
 
+def weaker(count):
+    """Pulses of 0.1 to 0.4 m/s, for which the shares of those who stand are known from elsewhere."""
+    rng = np.random.default_rng(7)
+    return {"push": rng.uniform(0.1, 0.4, count) * rng.choice([-1.0, 1.0], count)}
+
+
 def test_agents_survive_as_often_as_measured_independently():
     """150 episodes; 36% with the paper's gains and 53% with the best of 20 pairs there, none without control."""
-    survived = {
-        name: evaluate(PULSE, find_policy(PULSE, name), episodes=150).info["survived"].mean()
-        for name in ("baseline", "smith", "none")
+    played = {
+        name: evaluate(PULSE, find_policy(PULSE, name), episodes=150, options=weaker(150))
+        for name in ("none", "baseline", "smith")
     }
+    survived = {name: one.info["survived"].mean() for name, one in played.items()}
     assert survived["baseline"] == pytest.approx(0.36, abs=0.1)  # two standard errors
     assert survived["none"] == 0.0
-    assert survived["smith"] > survived["baseline"] + 0.2
+    assert survived["smith"] > 0.8
+    returns = [one.returns.mean() for one in played.values()]
+    assert returns == sorted(returns)
+
+
+def test_gains_stand_in_the_order_of_their_returns():
+    """The score is the return; it orders as the share of those who stand does, where any do."""
+    own = references_of(GAINS)["baseline"]
+    better = reference_policy("better", own, stiffness=255.0, damping=40.0)
+    none = reference_policy("none", own, stiffness=0.0, damping=0.0)
+    scheduled, paper, chance = (find_policy(GAINS, name) for name in ("scheduled", "baseline", "random"))
+    policies = [scheduled, better, paper, none, chance]
+    played = [evaluate(GAINS, policy, episodes=128) for policy in policies]
+    returns = [one.returns.mean() for one in played]
+    survived = [one.info["survived"].mean() for one in played]
+    assert returns == sorted(returns, reverse=True)
+    assert survived[0] > survived[1] > 2.0 * survived[2] > 4.0 * max(survived[3:])
+    assert returns[1] > 1.5 * returns[2]
 
 
 def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):
@@ -198,8 +223,8 @@ def test_everyone_survives_who_knows_the_present():
     """But for two time steps, the least; whole, the senses are 120 ms late: see above."""
     least = gymnasium.make(PULSE).unwrapped.task.animal.parameters["delay"].low
     assert least == pytest.approx(1 / 119, rel=1e-5)
-    assert survival(100, {"delay": np.full(100, least)}) == 1.0
-    assert survival(150, None, 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
+    assert survival(100, {"delay": np.full(100, least)} | weaker(100)) == 1.0
+    assert survival(150, weaker(150), 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
 
 
 def test_residual_zero_is_the_reflex():
@@ -230,6 +255,50 @@ def test_gains_act_on_the_reflex():
     rest = splay(1.2) * np.array([-1.0, 1.0])
     assert torque == pytest.approx(-300.0 * (known["hip_angle"][0] - rest) - 60.0 * known["hip_rate"][0], abs=1e-2)
     assert np.abs(torque).max() > 1.0
+
+
+def test_the_torque_of_reflexes_is_limited():
+    """As that of the hips in StandPulse; the paper's figure has no limit."""
+    env = gymnasium.make(GAINS).unwrapped
+    env.reset(seed=0, options={"push": 1.0, "stance": 1.0, "onset": 0.0})
+    model, free = env.task.animal.model, Neuromechanic(standing())
+    assert (model.arrays["low"][-2:] == -200.0).all() and (model.arrays["high"][-2:] == 200.0).all()
+    largest, over = 0.0, False
+    while not over:
+        *_, terminated, truncated, info = env.step(np.ones(2))
+        largest = max(largest, np.abs(env.simulation.rows["neuron"][0, -2:]).max())
+        over = terminated or truncated
+    assert largest == info["largest_torque"] == 200.0
+    far = {"q": upright(1.1) + np.array([0, 0.1, 0, 1.0, 0]), "input": reflex_input(1.1)}
+    row = free.rows(1)
+    free.reset(row, ONE, far)
+    assert row["neuron"][0, -2] == pytest.approx(-STIFFNESS)
+    with pytest.raises(ValueError, match=r"largest_torque must be .* 0, got -1.0"):
+        standing(largest_torque=-1.0)
+
+
+def test_work_is_torque_times_rate():
+    env = gymnasium.make(PULSE).unwrapped
+    env.reset(seed=0, options={"push": 0.3, "stance": 1.2, "onset": 0.0})
+    work = 0.0
+    for k in range(60):
+        action = 0.3 * np.array([np.sin(0.2 * k), np.cos(0.3 * k)], np.float32)
+        info = env.step(action)[-1]
+        work += 0.01 * np.maximum(200.0 * action * env.simulation.rows["v"][0, 3:], 0.0).sum()
+    assert info["work"] == pytest.approx(work, rel=1e-6) and work > 0.1
+    assert info["largest_torque"] == pytest.approx(60.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("env_id", [PULSE, GAINS])
+def test_pulses_are_of_a_split(env_id):
+    """Speed (to either side) and onset; what ``test`` has, ``train`` has not."""
+    for split, held_out in (("train", False), ("test", True)):
+        envs = gymnasium.make_vec(env_id, num_envs=64, split=split)
+        _, info = envs.reset(seed=0)
+        push, onset = info["push"], envs.simulation.rows["pulse"][:, 0]
+        assert push.min() < -0.2 and push.max() > 0.2
+        for tenth in (np.abs(push) - 0.2) / 0.04, (onset - 0.1) / 0.04:
+            assert (np.isin(np.floor(tenth), HELD_OUT) == held_out).all()
 
 
 @pytest.mark.parametrize("env_id", [PULSE, GAINS])

@@ -6,9 +6,20 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.controllers import Reference
+from gymnosoma.agents.controllers.neuromechanic import ConstantDrive, StretchReflex
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy
 from gymnosoma.envs import check_vector_env, register_model
-from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, asset
+from gymnosoma.envs.core.spec import HELD_OUT
+from gymnosoma.envs.neuromechanic.hindlimb import (
+    LARGEST_REFLEX,
+    PAW_FORCE,
+    POSTURE,
+    RATE,
+    STRETCH,
+    asset,
+    stretch_reflex,
+)
 
 pytestmark = pytest.mark.full
 
@@ -23,16 +34,27 @@ def arm():
     del gymnasium.registry[ARM]
 
 
-def test_the_central_pattern_holds_without_pushes():
-    envs = gymnasium.make_vec(HOLD, num_envs=4)
+@pytest.mark.parametrize(("arguments", "stable"), [({"stiffness": 6.0}, True), ({}, False)])
+def test_the_central_pattern_holds_stiff_muscles_without_pushes(arguments, stable):
+    """With muscles as soft as the task's it is an equilibrium that is left, without feedback."""
+    envs = gymnasium.make_vec(HOLD, num_envs=4, **arguments)
     envs.reset(seed=0, options={"push": 0.0})
-    action = envs.task.action_from_drive(np.tile(envs.task.pattern, (4, 1)))
+    pattern = envs.task.action_from_drive(np.tile(envs.task.pattern, (4, 1)))
     for _ in range(200):
-        _, rewards, terminated, _, infos = envs.step(action)
+        _, rewards, terminated, _, infos = envs.step(pattern)
     assert not terminated.any()
     # Actions are float32: the posture is off by their rounding only.
-    assert infos["posture_error"].max() < 1e-4
-    assert np.abs(infos["paw_force"] - PAW_FORCE).max() < 1e-2
+    assert (infos["posture_error"].max() < 1e-4) == stable
+    assert (rewards.min() > 0.95) == stable
+    assert not stable or np.abs(infos["paw_force"] - PAW_FORCE).max() < 1e-2
+
+
+def test_the_reflex_holds_soft_muscles():
+    envs = gymnasium.make_vec(HOLD, num_envs=4, actions="residual")
+    envs.reset(seed=0, options={"push": 0.0})
+    for _ in range(200):
+        _, rewards, _, _, infos = envs.step(np.zeros((4, 31)))
+    assert infos["posture_error"].max() < 1e-3
     assert rewards.min() > 0.95
 
 
@@ -42,9 +64,9 @@ def test_pushes_come_once_a_second_and_are_felt():
     action = env.task.action_from_drive(env.task.pattern[None])[0]
     pushed, moved = [], []
     for _ in range(500):
-        env.step(action)
+        info = env.step(action)[-1]
         force = env.simulation.rows["wrench"][0, 0, :3]
-        assert np.linalg.norm(force) <= 4.0
+        assert info["push"] == pytest.approx(np.linalg.norm(force)) and info["push"] <= 4.0
         pushed.append(force.any())
         moved.append(np.abs(env.simulation.rows["v"][0]).max())
     begins = np.flatnonzero(np.diff(np.r_[0, pushed]) == 1)
@@ -52,25 +74,84 @@ def test_pushes_come_once_a_second_and_are_felt():
     assert np.max(moved) > 0.5
 
 
-def test_agents_stand_in_the_order_of_their_stability():
-    held = {
-        name: evaluate(HOLD, find_policy(HOLD, name), episodes=16).info["held"]
-        for name in ("baseline", "most_stable", "least_stress")
-    }
-    assert (held["baseline"] == 5.0).all()
-    assert (held["most_stable"] == 5.0).all()
-    assert np.mean(held["least_stress"]) < 1.0  # measured: 0.3 s
+@pytest.mark.parametrize(("arguments", "periods"), [({}, 1), ({"delay": 0.0}, 0), ({"delay": 0.025}, 3)])
+def test_senses_are_late(arguments, periods):
+    """What is observed is what the joints and the paw were a delay ago, to the rounding of observations."""
+    env = gymnasium.make(HOLD, **arguments).unwrapped
+    assert env.task.periods == periods
+    observation, _ = env.reset(seed=0, options={"push": 30.0})
+    rng, past = np.random.default_rng(0), []
+    for _ in range(20):
+        rows = env.simulation.rows
+        past.append([rows["q"][0] - POSTURE, rows["v"][0].copy(), rows["reaction"][0] - PAW_FORCE])
+        known = env.task.layout.unpack(observation[None])
+        then = past[max(len(past) - 1 - periods, 0)]
+        for name, value in zip(("posture_error", "posture_rate", "force_error"), then, strict=True):
+            bound = 10.0 * env.task.fields()[name].scale
+            assert known[name][0] == pytest.approx(np.clip(value, -bound, bound), rel=1e-5, abs=1e-5)
+        assert known["activation"][0] == pytest.approx(rows["activation"][0], abs=1e-6)
+        action = env.task.pattern + rng.uniform(-0.2, 0.2, 31)
+        observation = env.step(env.task.action_from_drive(action[None])[0])[0]
+    assert np.abs(past[-1][0] - past[0][0]).max() > 1e-3
 
 
-def test_residual_zero_is_the_baseline():
-    scores = []
-    for arguments in ({}, {"actions": "residual"}):
-        envs = gymnasium.make_vec(HOLD, num_envs=3, **arguments)
-        envs.reset(seed=1)
-        pattern = np.tile(envs.task.pattern, (3, 1))
-        action = np.zeros((3, 31)) if arguments else envs.task.action_from_drive(pattern)
-        scores.append(np.mean([envs.step(action)[1] for _ in range(50)]))
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+def test_the_reflex_excites_what_is_stretched():
+    task = gymnasium.make(HOLD).unwrapped.task
+    row = task.animal.rows(1)
+    lengths = []
+    for angle in (POSTURE, POSTURE + 1e-6):
+        row["q"] = angle
+        lengths.append(task.animal.mechanics(row)["length"])
+    stretch = lengths[1] - lengths[0]
+    excited = stretch_reflex(task.arm, np.full((1, 7), 1e-6), np.zeros((1, 7)), 40.0, 0.0)[0]
+    assert excited == pytest.approx(40.0 * stretch, abs=1e-4 * 40.0 * np.abs(stretch).max())
+    assert np.abs(stretch_reflex(task.arm, np.ones((1, 7)), np.ones((1, 7)))).max() == LARGEST_REFLEX
+
+
+def test_agents_stand_in_the_order_of_what_holds_the_limb():
+    """By return, which is the score, and by the time held alike: the reflex, a weak one, the pattern, what falls."""
+    weak = reference_policy("weak", Reference(StretchReflex), stretch_gain=0.25 * STRETCH, rate_gain=0.25 * RATE)
+    nothing = reference_policy("nothing", Reference(lambda task: ConstantDrive(np.zeros(31))))
+    own = [find_policy(HOLD, name) for name in ("baseline", "constant", "least_stress")]
+    played = [evaluate(HOLD, policy, episodes=48) for policy in (own[0], weak, *own[1:], nothing)]
+    returns = [one.returns.mean() for one in played]
+    held = [one.info["held"].mean() for one in played]
+    assert returns[:4] == sorted(returns, reverse=True)[:4] and held[:3] == sorted(held, reverse=True)[:3]
+    assert returns[0] > 2.0 * returns[2] and held[2] > 5.0 * max(held[3:])
+
+
+def test_residual_zero_is_the_reflex():
+    """But for the rounding of observations that the reflex as an agent reads."""
+    plain, added = (gymnasium.make_vec(HOLD, num_envs=3, **kw) for kw in ({}, {"actions": "residual"}))
+    observations, _ = plain.reset(seed=1, options={"push": 30.0})
+    added.reset(seed=1, options={"push": 30.0})
+    reflex, excited = StretchReflex(plain.task), 0.0
+    for _ in range(100):
+        drive = reflex.drive(np.zeros(3), plain.task.layout.unpack(observations), np.zeros(3, bool))
+        observations, rewards, *_ = plain.step(plain.task.action_from_drive(drive))
+        _, others, *_ = added.step(np.zeros((3, 31)))
+        excited = max(excited, np.abs(drive - plain.task.pattern).max())
+    assert others == pytest.approx(rewards, abs=1e-3)
+    assert excited > 0.02
+
+
+@pytest.mark.parametrize("value", [-0.01, 2.0])
+def test_a_delay_must_be_possible(value):
+    with pytest.raises(ValueError, match=rf"delay must be .* 0 and at most 1, got {value}"):
+        gymnasium.make(HOLD, delay=value)
+
+
+def test_the_largest_push_is_of_a_split():
+    """It is drawn from 10 to 30 N; what ``test`` has, ``train`` has not."""
+    for split, held_out in (("train", False), ("test", True)):
+        envs = gymnasium.make_vec(HOLD, num_envs=64, split=split)
+        sizes = []
+        for options in (None, {"push": 1.0}):
+            envs.reset(seed=0, options=options)
+            sizes.append(np.sqrt(np.sum(envs.simulation.memory["push"][:, :, 1:] ** 2, 2)))
+        tenth = (sizes[0] / sizes[1] - 10.0) / 2.0
+        assert np.ptp(tenth, axis=1).max() < 1e-9
+        assert (np.isin(np.floor(tenth[:, 0]), HELD_OUT) == held_out).all()
 
 
 def test_stiffness_must_be_possible():
@@ -103,6 +184,22 @@ def test_a_users_arm_is_an_environment():
         evaluate(ARM, find_policy(ARM, name), episodes=32).returns.mean() for name in ("baseline", "random")
     )
     assert better > 1.5 * chance
+
+
+def test_who_leaves_the_range_scores_less():
+    """A distance from the goal, by which failing at once would be best, is no score."""
+    model, env_id = asset("arm"), "gymnosoma/TestShoulder-v0"
+    model["body"]["upper"]["joint"]["range"] = [-1.5, 1.5]
+    register_model(env_id, model, goal=(0.3, 1.3))
+    try:
+        task = gymnasium.make(env_id).unwrapped.task
+        pull = np.array([float(name == "triceps") for name in task.animal.model.inputs])
+        hard = reference_policy("hard", Reference(lambda task: ConstantDrive(pull)))
+        own, failed = (evaluate(env_id, policy, episodes=16) for policy in (find_policy(env_id, "baseline"), hard))
+        assert all(failed.failures) and not any(own.failures)
+        assert failed.score(task.score).max() < own.score(task.score).min()
+    finally:
+        del gymnasium.registry[env_id]
 
 
 def test_a_users_model_may_have_feet():

@@ -61,12 +61,15 @@ def dummy(monkeypatch):
 
 
 def walk(env, steps, seed=0):
-    """Observation and frame at the start and after each of some random steps."""
+    """Observation and frame at the start and after each of some random steps, or as many as it lasts."""
     env.action_space.seed(seed)
     observations, frames = [env.reset(seed=seed)[0]], [env.render()]
     for _ in range(steps):
-        observations.append(env.step(0.3 * env.action_space.sample())[0])
+        observation, _, terminated, truncated, _ = env.step(0.3 * env.action_space.sample())
+        observations.append(observation)
         frames.append(env.render())
+        if terminated or truncated:
+            break
     return np.array(observations), frames
 
 

@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.control import Controller
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
-from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE
+from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRETCH, stretch_reflex
 from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
 
 from . import Reference, References
 
-__all__ = ["REFERENCES", "ConstantDrive", "Pull", "Reflex", "SmithReflex", "Steering"]
+__all__ = [
+    "REFERENCES",
+    "ConstantDrive",
+    "Pull",
+    "Reflex",
+    "ScheduledGains",
+    "SmithReflex",
+    "Steering",
+    "StretchReflex",
+]
 
 
 class ConstantDrive:
@@ -33,6 +42,40 @@ class ConstantDrive:
     ) -> NDArray[np.float64]:
         """Drive (B, u)."""
         return np.tile(self.pattern, (len(t), 1))
+
+
+class StretchReflex:
+    """A pattern, and to each muscle what its own stretch excites.
+
+    What it reads is already late.
+
+    Parameters
+    ----------
+    task : HindlimbHold
+    stretch_gain : float, 1/m
+    rate_gain : float, s/m
+    pattern : (31,) float, optional
+        The central one by default.
+    """
+
+    reads = ("posture_error", "posture_rate")
+
+    def __init__(
+        self,
+        task: HindlimbHold,
+        stretch_gain: float = STRETCH,
+        rate_gain: float = RATE,
+        pattern: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.pattern, self.arm = task.pattern if pattern is None else pattern, task.arm
+        self.stretch_gain, self.rate_gain = stretch_gain, rate_gain
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Excitations (B, 31)."""
+        angle, rate = signals["posture_error"], signals["posture_rate"]
+        return self.pattern + stretch_reflex(self.arm, angle, rate, self.stretch_gain, self.rate_gain)
 
 
 class Pull:
@@ -108,7 +151,8 @@ class SmithReflex(Reflex):
     """The reflex on what the body is predicted to be by now: a Smith predictor.
 
     The standing figure itself is the forward model: from what is known of the past it is simulated over the delay with
-    the torques given since. The pulse of the ground is not known to it until it is felt.
+    the torques given since. The pulse of the ground is not known to it until it is felt. Without delay a stiffer reflex
+    pays than the paper's: its gains are the best of a grid of pairs.
 
     Parameters
     ----------
@@ -119,7 +163,7 @@ class SmithReflex(Reflex):
 
     reads = (*Reflex.reads, "torso_angle", "torso_rate", "past_torque")
 
-    def __init__(self, task: StandPulse, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
+    def __init__(self, task: StandPulse, stiffness: float = 400.0, damping: float = 30.0) -> None:
         super().__init__(stiffness, damping)
         self.animal = Neuromechanic(standing(drive="torque"), task.animal.dt)
         self.steps = round(1.0 / (task.control_rate * task.animal.dt))
@@ -152,6 +196,24 @@ class SmithReflex(Reflex):
         q = [np.zeros_like(turn), -below[each, lower][:, None], turn, signals["hip_angle"]]
         v = [-aside[each, lower][:, None], -up[each, lower][:, None], spin, signals["hip_rate"]]
         return {"q": np.hstack(q), "v": np.hstack(v)}
+
+
+class ScheduledGains:
+    """Gains of the standing figure's reflexes by the delay and the stance that it knows of.
+
+    Both are linear in these, with what differential evolution found best for 24 episodes: softer where senses are
+    later and feet farther apart.
+    """
+
+    reads = ("delay", "stance")
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Splay, which the task sets, stiffness and damping (B, 3)."""
+        delay, stance = (signals["delay"] - 0.11) / 0.03, (signals["stance"] - 1.2) / 0.2
+        stiffness = 249.0 - 50.4 * delay - 71.7 * stance
+        return np.hstack([np.zeros_like(delay), stiffness, 37.5 + 3.9 * delay - 5.3 * stance])
 
 
 class Steering:
@@ -203,14 +265,12 @@ class Steering:
         return np.tile([0.0, self.stiffness, self.damping], (len(t), 1))
 
 
-def _least_stress(task: HindlimbHold, central: float = 0.0) -> Controller:
-    """Least-stress pattern, mixed with the central one: how much to stiffen."""
-    least = equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation
-    return ConstantDrive((1.0 - central) * least + central * task.pattern)
+def _least_stress(task: HindlimbHold) -> Controller:
+    return ConstantDrive(equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation)
 
 
-def _reflex(task: StandPulse, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
-    return Reflex(stiffness, damping)
+def _most_stable(task: HindlimbHold) -> NDArray[np.float64]:
+    return most_stable(task.animal, POSTURE, reaction=PAW_FORCE)
 
 
 def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Controller:
@@ -222,15 +282,20 @@ _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, Sta
 
 REFERENCES: References = {
     HindlimbHold: {
-        "baseline": Reference(lambda task: ConstantDrive(task.pattern)),
-        "least_stress": Reference(_least_stress, bounds={"central": (0.0, 1.0)}),
-        "most_stable": Reference(lambda task: ConstantDrive(most_stable(task.animal, POSTURE, reaction=PAW_FORCE))),
+        "baseline": Reference(StretchReflex, bounds={"stretch_gain": (0.0, 100.0), "rate_gain": (0.0, 3.0)}),
+        "constant": Reference(lambda task: ConstantDrive(task.pattern)),
+        "least_stress": Reference(_least_stress),
+        "most_stable": Reference(lambda task: ConstantDrive(_most_stable(task))),
+        "stable_reflex": Reference(lambda task: StretchReflex(task, 10.0, pattern=_most_stable(task))),
     },
     StandPulse: {
-        "baseline": Reference(_reflex, bounds=_GAINS),
+        "baseline": Reference(lambda task, **gains: Reflex(**gains), bounds=_GAINS),
         "smith": Reference(SmithReflex),
         "none": Reference(lambda task: Reflex(0.0, 0.0)),
     },
-    StandGains: {"baseline": Reference(_gains, bounds=_GAINS)},
+    StandGains: {
+        "baseline": Reference(_gains, bounds=_GAINS),
+        "scheduled": Reference(lambda task: ScheduledGains()),
+    },
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
 }

@@ -52,10 +52,10 @@ class _Watched:
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions of the other agent."""
-        self.look()
         if self._begun:
-            self._running &= ~first
+            self._running &= ~first  # before it is looked at: a row that begins anew has forgotten its last episode
         self._begun = True
+        self.look()
         action = self._agent.act(observations, first)
         if "action" in self._sources:
             self._note("action", action)

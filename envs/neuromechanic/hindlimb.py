@@ -48,6 +48,42 @@ PAW_FORCE = 8.5 * np.array([np.sin(np.deg2rad(35.0)), np.cos(np.deg2rad(35.0)), 
 """Force of the ground on the paw, N: the paw pushes 35 degrees backward of straight down."""
 
 
+STRETCH, RATE = 20.0, 0.5
+"""Gains of the stretch reflex, 1/m and s/m: excitation for a muscle that is longer, and that lengthens.
+
+With these the limb is held best of a grid of pairs; a delay allows no more.
+"""
+
+STRETCH_DELAY = 0.01
+"""Of the stretch reflex, s: the 8 ms that Prochazka et al. (1977, J Physiol 272:705-719) saw in cats that land, from
+when the lateral gastrocnemius begins to lengthen to its activity, and what is lost until the next hundredth."""
+
+LARGEST_REFLEX = 0.25
+"""Excitation that the stretch reflex adds or takes at most."""
+
+
+def stretch_reflex(
+    arm: NDArray[np.float64],
+    angle: NDArray[np.float64],
+    rate: NDArray[np.float64],
+    stretch_gain: float = STRETCH,
+    rate_gain: float = RATE,
+) -> NDArray[np.float64]:
+    """Excitation (B, m) that each muscle's own stretch, and its rate, add to a pattern.
+
+    Parameters
+    ----------
+    arm : (m, n) float, m
+        Moment arms: a muscle shortens by so much in a radian.
+    angle, rate : (B, n) float, rad and rad/s
+        Of the joints, from the posture in which nothing is stretched.
+    stretch_gain : float, 1/m
+    rate_gain : float, s/m
+    """
+    moved = stretch_gain * angle + rate_gain * rate
+    return np.clip(-np.sum(moved[:, None, :] * arm, 2), -LARGEST_REFLEX, LARGEST_REFLEX)
+
+
 def hindlimb(
     stiffness: float | None = None,
     posture: NDArray[np.float64] = POSTURE,

@@ -63,7 +63,13 @@ def feet(q: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
-def standing(stance: float = 1.1, feet: str = "free", drive: str = "gains", delay: float = DELAY) -> dict[str, Any]:
+def standing(
+    stance: float = 1.1,
+    feet: str = "free",
+    drive: str = "gains",
+    delay: float = DELAY,
+    largest_torque: float | None = None,
+) -> dict[str, Any]:
     """Build the standing figure; Bunderson et al. (2012), section 3.3.
 
     Parameters
@@ -76,6 +82,8 @@ def standing(stance: float = 1.1, feet: str = "free", drive: str = "gains", dela
         Inputs ``splay``, ``stiffness`` and ``damping`` of the reflexes, or ``left_torque`` and ``right_torque``, N m.
     delay : float, s
         Of what the nervous system knows.
+    largest_torque : float, N m, optional
+        Of a reflex; the paper names none.
 
     Raises
     ------
@@ -86,6 +94,8 @@ def standing(stance: float = 1.1, feet: str = "free", drive: str = "gains", dela
     choice("drive", drive, ("gains", "torque"))
     number("stance", stance, least=0.5, most=2.0)
     number("delay", delay, least=0)
+    if largest_torque is not None:
+        number("largest_torque", largest_torque, above=0)
     model = asset("standing")
     for body, value in zip(model["body"].values(), upright(stance), strict=True):
         body["joint"]["start"] = float(value)
@@ -97,6 +107,10 @@ def standing(stance: float = 1.1, feet: str = "free", drive: str = "gains", dela
             for part in ("error", "reflex"):
                 del model["neuron"][f"{side}_{part}"]
             model["motor"][f"{side}_hip"]["from"] = f"input.{side}_torque"
+    elif largest_torque is not None:
+        for side in ("left", "right"):
+            shape = {"type": "saturate", "low": -largest_torque, "high": largest_torque}
+            model["neuron"][f"{side}_reflex"]["shape"] = shape
     if feet == "pinned":
         contacts = model.pop("contact")
         for side, sign in (("left", -1.0), ("right", 1.0)):

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ..core.animal import time_step
 from ..core.arguments import choice, number, numbers, shown
-from ..core.spec import ActionField, Ending, Field, Option, Score
+from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .analysis import central_pattern
 from .animal import Neuromechanic
 from .contact import SLIP
-from .hindlimb import PAW_FORCE, POSTURE, hindlimb
+from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
 from .standing import DAMPING, DELAY, LEG, STIFFNESS, reflex_torque, splay, standing, upright
 
 FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
@@ -92,35 +92,82 @@ class HindlimbHold(NeuromechanicTask):
 
     The hindlimb of Bunderson et al. (2012), illustrations 1 and 2: 31 muscles, 7 joints, the pelvis fixed, the paw
     gimballed where it stands, so that four degrees of freedom are left. The paw is to push with 8.5 N, 35 degrees
-    backward of straight down. Every second a push of 50 ms hits the ankle, at a random time from a random direction.
-    Many patterns of excitation hold the limb, but only some are stable. It has left its posture where a joint is
-    {largest_error:g} rad away from it.
+    backward of straight down. Every second a push of 50 ms hits the ankle, at a random time from a random direction,
+    with up to a largest force that is drawn for every episode. Many patterns of excitation hold the limb, few of them
+    against such pushes. What is felt of joints and paw is {delay:g} s old: a cat's stretch reflex takes that long. The
+    limb has left its posture where a joint is {largest_error:g} rad away from it.
 
     ## Rewards
 
     0.6 for the posture, falling to a tenth of it at 0.1 rad (rms over the joints); 0.3 for the force, falling to a
-    tenth of it 4 N off; 0.1 times one minus the mean squared activation. ``info["held"]`` is the time (s) so far.
+    tenth of it 4 N off; 0.1 times one minus the mean squared activation: at most 1 in a step. The score is the return.
+    ``info["held"]`` is the time (s) so far.
 
     ## Starting State
 
-    In the posture, at rest, with the activations of the pattern that ``"residual"`` adds to, each changed by up to
-    0.02 at random.
+    In the posture, at rest, with the activations of the central one of all patterns that hold the limb, each changed by
+    up to 0.02 at random.
     """
 
     action_modes = ("excitation", "residual")
     options: Mapping[str, Option] = {"push": Option(0.0, 50.0, "N", "largest force of the pushes")}
+    hidden: Mapping[str, Hidden] = {"push": Hidden(10.0, 30.0)}
     endings: Mapping[float, Ending] = {FALLEN: Ending("the limb has left its posture")}
+    score = Score("return", best=500.0)  # one a step, which nothing passes
+    physiology: Mapping[str, Measure] = {
+        "activation": Measure(
+            "mean",
+            "activation",
+            meaning="activation of all muscles, co-contraction for the most part",
+            times=1.25,
+            why="the central pattern clenches all muscles already; feedback is to hold the limb, not more of that",
+        ),
+        "slew": Measure(
+            "slew",
+            "excitation",
+            "1/s",
+            meaning="rate of change of the excitations",
+            times=2.0,
+            why="the reflex hastens as pushes and its delay demand; twice that leaves room to answer sooner",
+        ),
+        "chatter": Measure(
+            "above",
+            "excitation",
+            meaning="excitation above 10 Hz",
+            band=10.0,
+            times=2.0,
+            why="activation takes 15 ms to rise and 60 ms to fall, and follows nothing as fast as that",
+        ),
+        "saturation": Measure("saturation", "action", meaning="share of actions at their limits"),
+        "muscle_force": Measure(
+            "peak",
+            "muscle_force",
+            "N",
+            meaning="largest force of a muscle",
+            times=1.5,
+            why="muscles work where the reflex has them work; they would tear before a policy noticed",
+        ),
+        "paw_force": Measure(
+            "peak",
+            "reaction",
+            "N",
+            meaning="largest component of the ground's force on the paw",
+            times=1.5,
+            why="pushes and what balances them, as with the reflex",
+        ),
+    }
     arguments: Mapping[str, str] = {
         **NeuromechanicTask.arguments,
         "dt": "time step, s; by default 1 ms, with ``rk4`` 0.02 ms",
         "stiffness": "short-range stiffness of the muscles, in maximal forces per optimal length",
+        "delay": "of the senses, s, in whole control periods",
     }
     seconds = 5
     """Pushes that are drawn at a reset, one for each second."""
     push_duration = 0.05
     """Of one push, s."""
-    largest_push = 4.0
-    """Largest force of a push, N."""
+    delay = STRETCH_DELAY
+    """Of the senses, s."""
     largest_error = 0.7
     """Angle of a joint from the posture, rad, at which the limb is lost."""
     residual_scale = 0.25
@@ -132,38 +179,44 @@ class HindlimbHold(NeuromechanicTask):
         scheme: str = "semi_implicit",
         dt: float | None = None,
         control_rate: float | None = None,
-        stiffness: float = 6.0,
+        stiffness: float = 4.0,
+        delay: float = STRETCH_DELAY,
     ) -> None:
         super().__init__(actions, control_rate)
         number("stiffness", stiffness, above=0)
+        self.delay = number("delay", delay, least=0, most=1)
+        self.periods = math.ceil(self.delay * self.control_rate - 1e-6)
         model = hindlimb(stiffness)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         default = 1e-3 if scheme == "semi_implicit" else 2e-5
         self.animal = Neuromechanic(model, default if dt is None else dt, scheme)
         self.pattern = central_pattern(self.animal, POSTURE, reaction=PAW_FORCE)
+        rows = self.animal.rows(1)
+        rows["q"] = POSTURE
+        self.arm = self.animal.mechanics(rows)["arm"]
 
     def fields(self) -> dict[str, Field]:
-        """Posture and its error, activations, error of the force."""
+        """Error of the posture, activations, error of the force."""
         joints, muscles = len(POSTURE), self.animal.model.counts["active"]
         return {
-            "posture_error": Field(joints, "rad", 0.2, "joint angles from the posture to be held"),
-            "joint_rate": Field(joints, "rad/s", 5.0, "joint rates"),
+            "posture_error": Field(joints, "rad", 0.2, "joint angles from the posture to be held, a delay ago"),
+            "posture_rate": Field(joints, "rad/s", 5.0, "joint rates, a delay ago"),
             "activation": Field(muscles, "1", 1.0, "activations"),
-            "force_error": Field(3, "N", 5.0, "ground's force on the paw, from the wanted one"),
+            "force_error": Field(3, "N", 5.0, "ground's force on the paw, from the wanted one, a delay ago"),
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Excitations."""
         muscles, scale = self.animal.drive_size, self.residual_scale
         if (mode or self.actions) == "residual":
-            meaning = "added to the central one of all patterns that hold the limb; the sum is clipped"
+            meaning = "added to the central pattern and the stretch reflex; the sum is clipped"
             return {"excitation": ActionField(muscles, -scale, scale, "1", meaning)}
         return {"excitation": ActionField(muscles, 0.0, 1.0, "1", "excitation of each muscle")}
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Of each push its time (s) and force (N)."""
-        return [("push", "f8", (self.seconds, 4))]
+        """Of each push its time (s) and force (N), and what is on its way to be felt, oldest first."""
+        return [("push", "f8", (self.seconds, 4)), ("felt", "f8", (self.periods, 2 * len(POSTURE) + 3))]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         """In the posture; the pushes are drawn: when, and their force."""
@@ -172,11 +225,15 @@ class HindlimbHold(NeuromechanicTask):
         pushes = episodes.draw(lambda rng: rng.standard_normal((self.seconds, 3)))
         chance = episodes.draw(lambda rng: rng.random((self.seconds, 2)))
         pushes /= np.sqrt(np.sum(pushes**2, -1, keepdims=True))
-        size = episodes.options.get("push", np.full(len(episodes), self.largest_push))
+        size = episodes.hidden("push")
         push = episodes.memory["push"]
         push[:, :, 0] = np.arange(self.seconds) + (1.0 - self.push_duration) * chance[:, :, 0]
         push[:, :, 1:] = (size[:, None] * chance[:, :, 1])[:, :, None] * pushes
         return {"activation": activation, "input": activation}
+
+    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
+        """It is felt as if it had always been so."""
+        episodes.memory["felt"] = self._present(rows)[:, None]
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Excitations from actions; pushes begin and end with a control period."""
@@ -185,23 +242,36 @@ class HindlimbHold(NeuromechanicTask):
         since = rows["time"] - push[:, 0]
         pushed = (since >= 0) & (since < self.push_duration)
         rows["wrench"][:, 0, :3] = np.where(pushed[:, None], push[:, 1:], 0.0)
+        excitation = self.values(actions)
         if self.actions == "residual":
-            return np.clip(self.pattern + self.residual_scale * actions, 0.0, 1.0)
-        return self.values(actions)
+            known = self.sense(rows, memory)
+            reflex = stretch_reflex(self.arm, known["posture_error"], known["posture_rate"])
+            excitation = np.clip(self.pattern + reflex + excitation, 0.0, 1.0)
+        memory["felt"] = np.concatenate([memory["felt"], self._present(rows)[:, None]], 1)[:, 1:]
+        return excitation
 
     @staticmethod
     def _errors(rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of the joints (B, 7) rad, and of the force on the paw (B, 3) N."""
         return rows["q"] - POSTURE, rows["reaction"] - PAW_FORCE
 
-    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Deviations, rates, and activations."""
+    def _present(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """What will be felt (B, 17): deviations and rates of the joints, deviation of the force."""
         angle, force = self._errors(rows)
+        return np.concatenate([angle, rows["v"], force], 1)
+
+    def _felt(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """What is felt (B, 17), a delay later."""
+        return memory["felt"][:, 0] if self.periods else self._present(rows)
+
+    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Deviations and rates as they are felt, and activations."""
+        felt, joints = self._felt(rows, memory), len(POSTURE)
         return {
-            "posture_error": angle,
-            "joint_rate": rows["v"],
+            "posture_error": felt[:, :joints],
+            "posture_rate": felt[:, joints : 2 * joints],
             "activation": rows["activation"],
-            "force_error": force,
+            "force_error": felt[:, 2 * joints :],
         }
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
@@ -216,13 +286,14 @@ class HindlimbHold(NeuromechanicTask):
         return np.where(np.abs(rows["q"] - POSTURE).max(1) > self.largest_error, FALLEN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time and time held (s), deviations of posture (rad, rms) and force (N), and the force on the paw (N)."""
+        """Time and time held (s), deviations of posture (rad, rms) and force (N), force on the paw and push (N)."""
         angle, force = self._errors(rows)
         return super().info(rows, memory) | {
             "held": rows["time"].copy(),
             "posture_error": np.sqrt(_mean_square(angle)),
             "force_error": np.sqrt(np.sum(force**2, 1)),
             "paw_force": rows["reaction"].copy(),
+            "push": np.sqrt(np.sum(rows["wrench"][:, 0, :3] ** 2, 1)),
         }
 
 
@@ -232,8 +303,8 @@ class StandTask(NeuromechanicTask):
     ## Rewards
 
     One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
-    torque in units of {largest_torque:g} N m, and 0.05 for each foot that slips. ``info["survived"]`` is 1 while it
-    stands.
+    torque in units of {largest_torque:g} N m, and 0.05 for each foot that slips. The score is the return.
+    ``info["survived"]`` is 1 while it stands.
 
     ## Starting State
 
@@ -242,18 +313,39 @@ class StandTask(NeuromechanicTask):
 
     options: Mapping[str, Option] = {
         "stance": Option(0.8, 1.8, "hip widths", "distance of the feet"),
-        "push": Option(-1.0, 1.0, "m/s", "speed that the platform takes up, positive to the right"),
+        "push": Option(
+            -1.0, 1.0, "m/s", "speed that the platform takes up, positive to the right; to either side if drawn"
+        ),
         "onset": Option(0.0, 100.0, "s", "time at which it does"),
     }
     endings: Mapping[float, Ending] = {DOWN: Ending("the figure has fallen")}
-    score = Score("survived")
+    hidden: Mapping[str, Hidden] = {"push": Hidden(0.2, 0.6), "onset": Hidden(0.1, 0.5)}
+    physiology: Mapping[str, Measure] = {
+        "power": Measure(
+            "rate",
+            "work",
+            "W",
+            meaning="positive power of the hips",
+            most=12.0,
+            why="twice what a reflex with a predictor needs, which stands every second time; the paper's always falls",
+        ),
+        "largest_torque": Measure("final", "largest_torque", "N m", meaning="largest torque of a hip"),
+        "contact_force": Measure(
+            "peak",
+            "contact_force",
+            "N",
+            meaning="largest force of the ground on a foot",
+            most=1450.0,
+            why="twice what a reflex with a predictor has: feet may step, but not stamp",
+        ),
+    }
     arguments: Mapping[str, str] = {
         **NeuromechanicTask.arguments,
         "scheme": "``semi_implicit``, as contacts demand",
         "contacts": "their solver: ``modes``, the default, the paper's ``staggered``, or ``sweep``",
     }
-    stances, speeds, onsets = (1.0, 1.4), (0.1, 0.4), (0.1, 0.5)
-    """Ranges that stance (hip widths), speed of the platform (m/s, to either side) and onset (s) are drawn from."""
+    stances = (1.0, 1.4)
+    """Range that the stance is drawn from, hip widths."""
     pulse_duration = 0.0507
     """Duration of the ground's acceleration, s."""
     largest_lean = 1.2
@@ -261,7 +353,7 @@ class StandTask(NeuromechanicTask):
     lowest_hips = 0.4 * LEG
     """Height of the hips, m, below which it has."""
     largest_torque = 200.0
-    """Torque of a hip, N m, at which effort counts as one."""
+    """Of a hip, N m; there effort counts as one."""
     longest_delay = DELAY
     """Delay of the senses, s, at most."""
 
@@ -298,23 +390,22 @@ class StandTask(NeuromechanicTask):
         }
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Distance of the feet at the start."""
-        return [("stance", "f8")]
+        """Distance of the feet at the start; positive work (J) and largest torque (N m) of the hips so far."""
+        return [("stance", "f8"), ("work", "f8"), ("torque", "f8")]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         """Upright; stance and pulse are drawn."""
-        options, draws = episodes.options, episodes.draw(lambda rng: rng.random(4))
-
-        def drawn(j: int, low: float, high: float) -> NDArray[np.float64]:
-            return low + (high - low) * draws[:, j]
-
+        options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2))
+        low, high = self.stances
         stance = episodes.memory["stance"]
-        stance[:] = options.get("stance", drawn(0, *self.stances))
-        side = np.where(draws[:, 3] < 0.5, -1.0, 1.0)
+        stance[:] = options.get("stance", low + (high - low) * draws[:, 0])
+        push = episodes.hidden("push")
+        if "push" not in options:
+            push = np.where(draws[:, 1] < 0.5, -push, push)
         pulse = np.empty((len(episodes), 3))
-        pulse[:, 0] = options.get("onset", drawn(2, *self.onsets))
+        pulse[:, 0] = episodes.hidden("onset")
         pulse[:, 1] = self.pulse_duration
-        pulse[:, 2] = options.get("push", side * drawn(1, *self.speeds)) * np.pi / (2.0 * self.pulse_duration)
+        pulse[:, 2] = push * np.pi / (2.0 * self.pulse_duration)
         return {"q": upright(stance), "pulse": pulse}
 
     def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -330,8 +421,11 @@ class StandTask(NeuromechanicTask):
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Alive, less leaning, effort and slip."""
+        torque = self.hip_torque(rows)
+        memory["work"] += np.sum(np.maximum(torque * rows["v"][:, 3:], 0.0), 1) / self.control_rate
+        memory["torque"] = np.maximum(memory["torque"], np.abs(torque).max(1))
         lean = np.sqrt(np.mean((rows["q"] - upright(memory["stance"]))[:, 2:] ** 2, 1))
-        effort = np.mean((self.hip_torque(rows) / self.largest_torque) ** 2, 1)
+        effort = np.mean((torque / self.largest_torque) ** 2, 1)
         slips = np.mean(rows["mode"] >= SLIP, 1)
         return 1.0 - 0.4 * (1.0 - tolerance(lean, 0.0, 0.0, 0.5)) - 0.1 * effort - 0.1 * slips
 
@@ -342,12 +436,17 @@ class StandTask(NeuromechanicTask):
         return np.where((lean > self.largest_lean) | (q[:, 1] < self.lowest_hips), DOWN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet."""
+        """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet.
+
+        And of the hips, at the ends of control periods, the positive work (J) and the largest torque (N m) so far.
+        """
         return super().info(rows, memory) | {
             "survived": np.where((rows["status"] == 0.0) & (self.ending(rows, memory) == 0.0), 1.0, 0.0),
             "stance": memory["stance"].copy(),
             "push": rows["pulse"][:, 2] * 2.0 * self.pulse_duration / np.pi,
             "slipping": np.sum(rows["mode"] >= SLIP, 1),
+            "work": memory["work"].copy(),
+            "largest_torque": memory["torque"].copy(),
         }
 
 
@@ -357,7 +456,7 @@ class StandPulse(StandTask):
     ## Description
 
     The standing figure of Bunderson et al. (2012), illustration 3: torso and two straight legs, seen from the front,
-    feet in frictional contact with a platform. After 0.1 to 0.5 s the platform takes up a speed of 0.1 to 0.4 m/s, to
+    feet in frictional contact with a platform. After 0.1 to 0.5 s the platform takes up a speed of 0.2 to 0.6 m/s, to
     either side, within 51 ms. What the nervous system knows of the body is 120 ms old; the option ``delay`` shortens
     that, to two time steps at least. The paper's reflex feeds back each hip's own angle and rate; feet may slip, lift
     off, and step. The figure has fallen where torso or a leg leans by more than {largest_lean:g} rad, or the hips are
@@ -365,6 +464,43 @@ class StandPulse(StandTask):
     """
 
     action_modes = ("torque", "residual")
+    score = Score("return", best=400.0)  # one a step, which nothing passes
+    physiology: Mapping[str, Measure] = {
+        **StandTask.physiology,
+        "torque": Measure(
+            "rms",
+            "input",
+            "N m",
+            meaning="torque of the hips",
+            most=80.0,
+            why="twice what a reflex with a predictor needs",
+        ),
+        "slew": Measure(
+            "slew",
+            "input",
+            "N m/s",
+            meaning="rate of change of the torques",
+            most=1270.0,
+            why="twice as quick as a reflex with a predictor",
+        ),
+        "chatter": Measure(
+            "above",
+            "input",
+            "N m",
+            meaning="torque above 10 Hz",
+            band=10.0,
+            most=10.0,
+            why="twice that of a reflex with a predictor, 5% of the largest torque: muscles are slower than that",
+        ),
+        "saturation": Measure(
+            "saturation",
+            "input",
+            meaning="share of torques at their limit",
+            bound=StandTask.largest_torque,
+            most=0.02,
+            why="the limit of the torque is there for falls, not to be leant on",
+        ),
+    }
     residual_scale = 100.0
     """Torque, N m, that an action of 1 adds with ``actions="residual"``."""
 
@@ -419,10 +555,11 @@ class StandGains(StandTask):
     ## Description
 
     As ``StandPulse``, but the paper's reflexes act by themselves, at every time step: the torque of each hip is minus
-    stiffness times its angle from the symmetric stance, minus damping times its rate, as they were a delay ago. The
-    action sets the two gains. The delay, 80 to 140 ms, is drawn for every episode, as is the stance; the option
-    ``delay`` is its share of 140 ms. What is observed of the body is one time step older than the delay. The figure has
-    fallen where torso or a leg leans by more than {largest_lean:g} rad, or the hips are lower than 0.4 leg lengths.
+    stiffness times its angle from the symmetric stance, minus damping times its rate, as they were a delay ago, at most
+    {largest_torque:g} N m. The action sets the two gains. The delay, 80 to 140 ms, is drawn for every episode, as is
+    the stance; the option ``delay`` is its share of 140 ms. What is observed of the body is one time step older than
+    the delay. The figure has fallen where torso or a leg leans by more than {largest_lean:g} rad, or the hips are lower
+    than 0.4 leg lengths.
 
     ## Starting State
 
@@ -430,13 +567,19 @@ class StandGains(StandTask):
     """
 
     action_modes = ("gains",)
+    score = Score("return", best=80.0)  # one a step, which nothing passes
+    physiology: Mapping[str, Measure] = {
+        **StandTask.physiology,
+        "slew": Measure("slew", "action", "1/s", meaning="rate of change of the gains, in halves of their ranges"),
+        "saturation": Measure("saturation", "action", meaning="share of gains at their limits"),
+    }
     control_rate = 20.0
     largest_stiffness, largest_damping = 600.0, 200.0
     """What an action of 1 means, N m/rad and N m s/rad."""
     longest_delay, shortest_delay = 0.14, 0.08
 
     def figure(self, dt: float) -> dict[str, Any]:
-        return standing(delay=self.longest_delay)
+        return standing(delay=self.longest_delay, largest_torque=self.largest_torque)
 
     def fields(self):
         return super().fields() | {
@@ -487,7 +630,8 @@ class Pose(NeuromechanicTask):
 
     ## Rewards
 
-    One at the goal, a tenth 0.5 (rad, or m) away from it, less a twentieth of the mean squared activation.
+    One at the goal, a tenth {margin:g} (rad, or m) away from it, less a twentieth of the mean squared activation. The
+    score is the return. ``info["error"]`` is the distance from the goal.
 
     ## Starting State
 
@@ -497,7 +641,8 @@ class Pose(NeuromechanicTask):
     action_modes = ("inputs",)
     control_rate = 50.0
     endings: Mapping[float, Ending] = {BEYOND: Ending("a joint has left its range")}
-    score = Score("error", "rad")
+    margin = 0.5
+    """Distance from the goal, rad or m, at which nearness is a tenth."""
     arguments: Mapping[str, str] = {
         **NeuromechanicTask.arguments,
         "model": "path of a TOML file, or a mapping with the same keys",
@@ -536,7 +681,6 @@ class Pose(NeuromechanicTask):
         self.inputs = _pair("inputs", inputs)
         unit = "rad" if joints[self.joint].revolute else "m"
         self.options = {"goal": Option(low, high, unit, "where the joint is to be")}
-        self.score = Score("error", unit)
 
     def fields(self) -> dict[str, Field]:
         """Joints, activations where there are any, and the goal."""
@@ -589,7 +733,7 @@ class Pose(NeuromechanicTask):
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Nearness to the goal, less effort."""
         effort = np.sum(rows["activation"] ** 2, 1) / max(rows["activation"].shape[1], 1)
-        return tolerance(np.abs(self._error(rows, memory)), 0.0, 0.0, 0.5) - 0.05 * effort
+        return tolerance(np.abs(self._error(rows, memory)), 0.0, 0.0, self.margin) - 0.05 * effort
 
     def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when a joint leaves its range."""
