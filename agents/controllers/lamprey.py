@@ -413,7 +413,7 @@ _STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
 
 REFERENCES: References = {
     Sprint: {"baseline": _cord(0.4), "fast_cord": _cord(0.7), "sine": _wave(0.72, 6.0, 0.68)},
-    Economy: {"baseline": _cord(0.15), "fast_cord": _cord(0.4), "sine": _wave(0.5, 3.0, 1.0)},
+    Economy: {"baseline": _cord(0.15), "fast_cord": _cord(0.4), "sine": _wave(0.3, 2.5, 0.9)},
     Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING)},
     Escape: {
         "baseline": Reference(

@@ -236,7 +236,7 @@ class Lamprey(Animal):
         if self.cord is not None:
             shapes["kick"] = ()
         nerves = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain")
-        shapes |= {name: self.state[name].shape for name in nerves if name in self.state.names}
+        shapes |= {name: self.state[name].shape for name in nerves if name in (self.state.names or ())}
         given = read_start(start, shapes, count, self.parameters)
         for name in ("segment_gain", "cell_gain"):
             if name in given and not ((given[name] >= 0) & (given[name] <= 1)).all():

@@ -271,7 +271,8 @@ class Sprint(Directed):
     The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start.
     """
 
-    score = Score("priced_distance", "m", failed=-1.0, best=2.945)  # PPO, one seed
+    # Of PPO, one seed.
+    score = Score("priced_distance", "m", failed=-1.0, best=2.945)
 
 
 class Economy(Directed):
@@ -285,6 +286,7 @@ class Economy(Directed):
     price = 3.0
     tonic = 0.23
     furthest = 1.55
+    # Of an imitated sine trained on by PPO, one seed.
     score = Score("priced_distance", "m", failed=-1.0, best=1.24)
 
 
@@ -302,7 +304,8 @@ class Waypoints(LampreyTask):
     control_rate = 20.0
     count = 48
     """Waypoints laid out for an episode; more than a lamprey can reach."""
-    score = Score("priced_distance", "m", failed=-25.0, best=7.68)  # PPO, one seed, trained without a price
+    # Of PPO, one seed, trained for waypoints without a price.
+    score = Score("priced_distance", "m", failed=-25.0, best=7.68)
 
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""
@@ -361,6 +364,7 @@ class Escape(Directed):
 
     price = 0.63
     tonic = 0.6
+    # Of PPO, one seed.
     score = Score("priced_distance", "m", failed=-1.0, best=1.0)
     options: Mapping[str, Option] = {
         **Directed.options,
