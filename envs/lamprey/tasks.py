@@ -280,7 +280,7 @@ class Economy(Directed):
 
     ## Description
 
-    As ``Sprint``, with a price that is twice as high, for a way that counts up to {furthest:g} m.
+    As ``Sprint``, at a higher price and for a way that counts up to {furthest:g} m; ``info["economy"]`` is in m/J.
     """
 
     price = 3.0
