@@ -81,7 +81,6 @@ class LampreyTask(Task):
             why="left and right alternate: of the cord it is at most 0.03, up to a tonic level of 0.7",
         ),
         "slew": Measure("slew", "motoneuron", "1/s", meaning="rate of change of the motoneurons"),
-        "saturation": Measure("saturation", "action", meaning="share of actions at a bound"),
         "bend": Measure("peak", "joint_angle", "rad", meaning="of any joint"),
     }
     control_rate = 50.0
