@@ -412,8 +412,8 @@ def _speed(task: Any, **control: Any) -> Controller:
 _STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
 
 REFERENCES: References = {
-    Sprint: {"baseline": _cord(0.4), "fast_cord": _cord(0.7), "sine": _wave(0.72, 6.0, 0.68)},
-    Economy: {"baseline": _cord(0.15), "fast_cord": _cord(0.4), "sine": _wave(0.3, 2.5, 0.9)},
+    Sprint: {"baseline": _cord(0.4), "fast_cord": _cord(0.7), "sine": _wave(0.81, 5.86, 0.72)},
+    Economy: {"baseline": _cord(0.15), "fast_cord": _cord(0.4), "sine": _wave(0.27, 2.45, 0.89)},
     Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING)},
     Escape: {
         "baseline": Reference(
