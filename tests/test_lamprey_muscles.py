@@ -82,7 +82,7 @@ def test_the_cord_as_a_policy_swims_as_in_the_loop(tonic):
     assert same["link_angle"] == pytest.approx(loop["link_angle"], abs=1e-9)
 
 
-@pytest.mark.parametrize("scheme", ["published", "implicit", "reference"])
+@pytest.mark.parametrize("scheme", ["published", "implicit", pytest.param("reference", marks=pytest.mark.full)])
 @pytest.mark.parametrize("drive", ["brainstem", "residual", "motoneuron", "muscle"])
 def test_both_sides_are_charged(drive, scheme):
     """Steps of bodies in motion, against the sum over joints and sides in plain Python."""
