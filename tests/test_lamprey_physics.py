@@ -149,7 +149,7 @@ def minimal_acceleration(row):
 @pytest.mark.parametrize("lanes", [1, LANES])
 def test_accelerations_in_maximal_and_minimal_coordinates(lanes):
     """Eq. 12 with inner forces against Lagrange's equations without: measured 3e-15 of the largest."""
-    lamprey = Lamprey(drive="motoneuron")
+    lamprey = Lamprey(drive="muscle")
     rows, ids = lamprey.rows(1), np.zeros(1, np.int64)
     xs, ks = aligned(1, in_lanes(np.dtype(body_fields(N)), lanes)), aligned(1, in_lanes(np.dtype(body_work(N)), lanes))
     for seed in range(20):
@@ -175,7 +175,7 @@ def momenta(run):
 @pytest.mark.parametrize(("scheme", "drift"), [("published", 3e-3), ("implicit", 1e-13), ("reference", 2e-5)])
 def test_momentum_without_water(scheme, drift):
     """Muscles cannot push off. Measured drift of angular momentum 0.15 %, 2e-15 and 7e-6 of its scale in 1 s."""
-    run = simulate(Lamprey(DRY, "motoneuron", scheme=scheme), HELD, 1.0, start=bent(), every=0.01)
+    run = simulate(Lamprey(DRY, "muscle", scheme=scheme), HELD, 1.0, start=bent(), every=0.01)
     linear, angular = momenta(run)
     scale = np.sum(MASS * np.hypot(*(run["link_velocity"][0] - run["centre_velocity"][0]).T)) * HALF.sum()
     assert linear == pytest.approx(np.tile(linear[0], (len(linear), 1)), abs=1e-15)
@@ -194,7 +194,7 @@ def test_energy_without_water_and_damping():
     quiet = LampreyParams(water=0.0, damping=0.0)
     errors = []
     for dt in (1e-3, 0.5e-3, 0.25e-3):
-        run = simulate(Lamprey(quiet, "motoneuron", dt, "reference"), np.zeros(18), 0.5, start=bent(), every=0.01)
+        run = simulate(Lamprey(quiet, "muscle", dt, "reference"), np.zeros(18), 0.5, start=bent(), every=0.01)
         errors.append(abs(run["energy"] / run["energy"][0] - 1.0).max())
     assert errors[-1] < 1e-7
     assert errors[0] / errors[1] > 12
@@ -202,7 +202,7 @@ def test_energy_without_water_and_damping():
 
 
 def test_damping_takes_energy():
-    run = simulate(Lamprey(DRY, "motoneuron", scheme="reference"), np.zeros(18), 0.5, start=bent(), every=0.01)
+    run = simulate(Lamprey(DRY, "muscle", scheme="reference"), np.zeros(18), 0.5, start=bent(), every=0.01)
     assert (np.diff(run["energy"]) < 0).all()
 
 
@@ -213,7 +213,7 @@ def test_coasting_straight(scheme, error):
     The implicit drag is exact here.
     """
     start = {"heading": 0.5, "centre_velocity": -0.8 * np.array([np.cos(0.5), np.sin(0.5)])}
-    run = simulate(Lamprey(drive="motoneuron", scheme=scheme), np.zeros(18), 2.0, start=start, every=0.1)
+    run = simulate(Lamprey(drive="muscle", scheme=scheme), np.zeros(18), 2.0, start=start, every=0.1)
     expected = 0.8 / (1.0 + 0.8 * run.time * sum(P.drag_parallel) / MASS.sum())
     assert np.linalg.norm(run["centre_velocity"], axis=1) == pytest.approx(expected, abs=0.8 * error)
     assert run["joint_angle"] == pytest.approx(0.0, abs=1e-9)
@@ -226,7 +226,7 @@ def test_order_of_convergence(scheme, order, coarse):
     """Body under held motoneurons: halving the step divides the error by 2.12, 2.02 and 17.3."""
     ends = []
     for substeps in (coarse, 2 * coarse, 4 * coarse):
-        lamprey = Lamprey(drive="motoneuron", scheme=scheme, dt=10e-3, substeps=substeps)
+        lamprey = Lamprey(drive="muscle", scheme=scheme, dt=10e-3, substeps=substeps)
         ends.append(simulate(lamprey, HELD, 0.2, start=bent())["link_angle"][-1])
     first, second = (np.linalg.norm(ends[k + 1] - ends[k]) for k in range(2))
     assert first / second == pytest.approx(2**order, rel=0.1)
@@ -299,6 +299,7 @@ def test_current_carries_the_animal():
 @pytest.mark.parametrize(
     ("scheme", "drive", "threads"),
     [
+        ("published", "muscle", 1),
         ("published", "motoneuron", 1),
         ("implicit", "motoneuron", 1),
         ("reference", "motoneuron", 1),
@@ -368,11 +369,11 @@ def test_another_body():
 
 
 def test_failure_keeps_the_last_valid_state():
-    lamprey = Lamprey(LampreyParams(muscle_stiffness=0.0), "motoneuron")
+    lamprey = Lamprey(LampreyParams(muscle_stiffness=0.0), "muscle")
     run = simulate(lamprey, np.r_[np.ones(9), np.zeros(9)], 10.0)
     assert run.failure == lamprey.failures[1.0]
     assert abs(run["joint_angle"]).max() <= 2.0
-    lost = simulate(Lamprey(drive="motoneuron", substeps=2), np.r_[np.ones(9), np.zeros(9)], 10.0, start=bent())
+    lost = simulate(Lamprey(drive="muscle", substeps=2), np.r_[np.ones(9), np.zeros(9)], 10.0, start=bent())
     assert lost.failure is not None
     assert all(np.isfinite(lost[name]).all() for name in lost)
 

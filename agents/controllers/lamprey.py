@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller
 from gymnosoma.envs.core.lanes import Stepper
 from gymnosoma.envs.lamprey.nerves import ISOLATED, cord_work, isolated_fields
-from gymnosoma.envs.lamprey.params import Cord, LampreyParams, table
+from gymnosoma.envs.lamprey.params import Cord, LampreyParams, motoneuron, table
 from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Sprint, Waypoints
 
 from . import Reference, References
 
 __all__ = [
     "REFERENCES",
+    "EscapeTurn",
     "LampreyCPG",
     "SpeedControl",
     "SteeredCPG",
@@ -27,11 +29,27 @@ __all__ = [
 ]
 
 
+def command(excite: NDArray[np.float64], inhibit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Command of a motoneuron that makes as much of it, in the end, as what excites and inhibits it together.
+
+    A command does one or the other, by what is left of both where Eq. 2 of Ekeberg (1993) adds them up.
+    """
+    p = motoneuron()[0]
+    u = 1.0 - np.exp((p["threshold"] - excite) * p["gain"]) - inhibit
+    enough = p["threshold"] - np.log1p(-np.maximum(u, 0.0)) / p["gain"]
+    return np.where(u > 0.0, enough / p["excite"], u / p["inhibit"])
+
+
+BY_JOINT = ("motoneuron", "muscle")
+"""Drives of a lamprey without a cord."""
+
+
 class LampreyCPG:
     """The spinal cord as a policy: reads the edge cells, gives motoneuron drive, one cord per row.
 
     In the loop of the model cord and body meet every 10 ms, here once a control period: at 50 Hz frequency and
-    speed differ by less than 2 %, at 20 Hz a quarter of the speed is lost.
+    speed differ by less than 2 %, at 20 Hz a quarter of the speed is lost. With ``drive="motoneuron"`` it commands
+    what the cord's own motoneurons receive, on the average of a joint and a period.
 
     Parameters
     ----------
@@ -45,6 +63,8 @@ class LampreyCPG:
     kick : float
         Excitation xi+ of the left EIN at the start, or if negative of the right: without it nothing begins.
     cord : Cord, optional
+    drive : {"motoneuron", "muscle"}
+        Of the animal, see `Lamprey`.
     """
 
     reads: tuple[str, ...] = ("edge_cell",)
@@ -59,7 +79,10 @@ class LampreyCPG:
         control_rate: float = 50.0,
         kick: float = 0.1,
         cord: Cord | None = None,
+        drive: str = "motoneuron",
     ) -> None:
+        choice("drive", drive, BY_JOINT)
+        self._commands = drive == "motoneuron"
         extra = table()["head_extra"] if head_extra is None else head_extra
         self._brainstem = np.array([tonic, asymmetry, extra])
         self.kick = kick
@@ -77,7 +100,7 @@ class LampreyCPG:
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Activity of the motoneurons (B, 2 n - 2), left and right, from ``edge_cell`` (B, ...) 1/m."""
+        """Commands of the motoneurons or their outputs (B, 2 n - 2), left and right, from ``edge_cell`` 1/m."""
         if len(self.rows) != len(first):
             self.rows = np.zeros(len(first), self._state)
             first = np.ones(len(first), np.bool_)
@@ -90,7 +113,8 @@ class LampreyCPG:
             self.rows[name] = value
         self.rows["edge"] = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
         self._stepper.advance(self.rows, np.arange(len(self.rows)), self._cord, self._steps, self.dt)
-        return self.rows["output"].reshape(len(self.rows), -1).copy()
+        given = command(self.rows["excite"], self.rows["inhibit"]) if self._commands else self.rows["output"].copy()
+        return given.reshape(len(self.rows), -1)
 
     def brainstem(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
@@ -158,10 +182,11 @@ class SteeredCPG(LampreyCPG):
     steering : Controller
         Gives tonic level, asymmetry and head extra (B, 3).
     control_rate : float, Hz
+    drive : {"motoneuron", "muscle"}
     """
 
-    def __init__(self, steering: Controller, control_rate: float = 50.0) -> None:
-        super().__init__(control_rate=control_rate)
+    def __init__(self, steering: Controller, control_rate: float = 50.0, drive: str = "motoneuron") -> None:
+        super().__init__(control_rate=control_rate, drive=drive)
         self.steering = steering
         self.reads = (*LampreyCPG.reads, *steering.reads)
 
@@ -170,6 +195,55 @@ class SteeredCPG(LampreyCPG):
     ) -> NDArray[np.float64]:
         """Level, asymmetry and head extra of every row, (B, 3)."""
         return self.steering.drive(t, signals, first)
+
+
+class EscapeTurn(SteeredCPG):
+    """The steered cord, which first bends the whole body to the side of the goal, for as long as it is far off.
+
+    Ekeberg's paper knows no such turn; its form and its numbers are ours, fitted to the task.
+
+    Parameters
+    ----------
+    level, gain, limit : float
+        Of the `WaypointSteering` that follows.
+    turn : float, s/rad
+        Duration of the bend by what the bearing has beyond ``ahead``.
+    ahead : float, rad
+        Bearing up to which nothing is bent.
+    control_rate : float, Hz
+    drive : {"motoneuron", "muscle"}
+    """
+
+    def __init__(
+        self,
+        level: float = 0.657,
+        gain: float = 0.444,
+        limit: float = 0.6,
+        turn: float = 0.08,
+        ahead: float = 0.7,
+        control_rate: float = 50.0,
+        drive: str = "motoneuron",
+    ) -> None:
+        steering = WaypointSteering(level, gain, limit, "direction", control_rate=control_rate)
+        super().__init__(steering, control_rate, drive)
+        self.turn, self.ahead = turn, ahead
+        self._off = -1.0 if drive == "motoneuron" else 0.0
+        self._bearing = np.zeros(0)
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Drive of the joints (B, 2 n - 2), left and right."""
+        drive = super().drive(t, signals, first)
+        if len(self._bearing) != len(drive):
+            self._bearing = np.zeros(len(drive))
+        way = signals["direction"]
+        self._bearing = np.where(first, np.arctan2(way[:, 1], way[:, 0]), self._bearing)
+        bending = t < self.turn * (np.abs(self._bearing) - self.ahead)
+        left = np.where(self._bearing > 0.0, 1.0, self._off)
+        right = np.where(self._bearing > 0.0, self._off, 1.0)
+        bend = np.repeat(np.stack([left, right], 1), drive.shape[1] // 2, 1)
+        return np.where(bending[:, None], bend, drive)
 
 
 class SpeedControl(WaypointSteering):
@@ -236,8 +310,7 @@ class Steering:
     def __init__(self, task: Any) -> None:
         self.brainstem = _Brainstem()
         self.parameters: dict[str, float] = {}
-        without_cord = task.actions == "motoneuron"
-        self._controller: Controller = SteeredCPG(self.brainstem, self.control_rate) if without_cord else self.brainstem
+        self._controller = _driving(task, self.brainstem, self.control_rate)
         self.reads = self._controller.reads
 
     def hold(self, held: Set[str], dt: float) -> None:
@@ -261,12 +334,12 @@ class Steering:
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Motoneurons (B, 2 n - 2) by a cord of its own, or the brainstem's drive (B, 3)."""
+        """Drive of the joints (B, 2 n - 2) by a cord of its own, or the brainstem's (B, 3)."""
         return self._controller.drive(t, signals, first)
 
 
 class TravellingWave:
-    """A sine wave of motoneuron activity that runs down the body, left and right in turn.
+    """A sine wave of drive that runs down the body, left and right in turn: one excited, the other inhibited.
 
     Parameters
     ----------
@@ -275,66 +348,79 @@ class TravellingWave:
     wavelength : float
         In body lengths.
     joints : int
+    drive : {"motoneuron", "muscle"}
+        Muscles cannot be inhibited.
     """
 
     reads: tuple[str, ...] = ()
 
     def __init__(
-        self, amplitude: float = 1.0, frequency: float = 6.0, wavelength: float = 0.8, joints: int = 9
+        self,
+        amplitude: float = 1.0,
+        frequency: float = 6.0,
+        wavelength: float = 0.8,
+        joints: int = 9,
+        drive: str = "motoneuron",
     ) -> None:
+        choice("drive", drive, BY_JOINT)
         self.amplitude, self.frequency = amplitude, frequency
+        self._least = -1.0 if drive == "motoneuron" else 0.0
         self._place = np.arange(joints) / ((joints + 1) * wavelength)
 
     def drive(
         self, t: ArrayLike, signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Activity of the motoneurons (B, 2 joints), left and right, at times ``t`` (B,) s."""
+        """Drive of the joints (B, 2 joints), left and right, at times ``t`` (B,) s."""
         wave = self.amplitude * np.sin(2 * np.pi * (self.frequency * np.asarray(t)[:, None] - self._place))
-        return np.concatenate([np.maximum(wave, 0.0), np.maximum(-wave, 0.0)], 1)
+        return np.maximum(np.concatenate([wave, -wave], 1), self._least)
+
+
+def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controller:
+    """What drives the task's animal as ``brainstem`` would: itself, or a cord of its own where the animal has none."""
+    if task.animal.cord is not None:
+        return brainstem
+    return SteeredCPG(brainstem, control_rate, task.actions)
 
 
 def _cord(tonic: float) -> Reference:
-    return Reference(lambda task: LampreyCPG(tonic, control_rate=task.control_rate))
+    return Reference(lambda task: LampreyCPG(tonic, control_rate=task.control_rate, drive=task.actions))
 
 
-def _wave(task: Any, amplitude: float = 1.0, frequency: float = 6.0, wavelength: float = 0.8) -> Controller:
-    return TravellingWave(amplitude, frequency, wavelength)
-
-
-def _slow_wave(task: Any, amplitude: float = 0.5, frequency: float = 3.0, wavelength: float = 1.0) -> Controller:
-    return TravellingWave(amplitude, frequency, wavelength)
+def _wave(amplitude: float, frequency: float, wavelength: float) -> Reference:
+    usual = {"amplitude": amplitude, "frequency": frequency, "wavelength": wavelength}
+    bounds = {"amplitude": (0.1, 1.0), "frequency": (1.0, 12.0), "wavelength": (0.4, 2.0)}
+    return Reference(lambda task, **given: TravellingWave(**usual | given, drive=task.actions), bounds=bounds)
 
 
 def _waypoints(task: Any, **steering: Any) -> Controller:
-    return WaypointSteering(**steering, control_rate=task.control_rate)
+    return _driving(task, WaypointSteering(**steering, control_rate=task.control_rate), task.control_rate)
 
 
-def _escape(task: Any, level: float = 0.6, gain: float = 0.3, limit: float = 0.3) -> Controller:
-    steering = WaypointSteering(level, gain, limit, "direction", control_rate=task.control_rate)
-    return SteeredCPG(steering, task.control_rate)
+def _steered(task: Any) -> Controller:
+    steering = WaypointSteering(0.6, 0.3, 0.3, "direction", control_rate=task.control_rate)
+    return _driving(task, steering, task.control_rate)
+
+
+def _turn(task: Any, **parameters: float) -> Controller:
+    return EscapeTurn(**parameters, control_rate=task.control_rate, drive=task.actions)
 
 
 def _speed(task: Any, **control: Any) -> Controller:
     return SpeedControl(**control, control_rate=task.control_rate)
 
 
-_WAVE = {"amplitude": (0.1, 1.0), "frequency": (1.0, 12.0), "wavelength": (0.4, 2.0)}
 _STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
 
 REFERENCES: References = {
-    Sprint: {
-        "baseline": _cord(0.7),
-        "cord": _cord(0.4),
-        "sine": Reference(_wave, bounds=_WAVE),
-        "best_sine": Reference(lambda task: TravellingWave(1.0, 11.4, 0.47)),
-    },
-    Economy: {
-        "baseline": _cord(0.15),
-        "cord": _cord(0.4),
-        "sine": Reference(_slow_wave, bounds=_WAVE),
-        "best_sine": Reference(lambda task: TravellingWave(0.3, 2.06, 0.93)),
-    },
+    Sprint: {"baseline": _cord(0.4), "fast_cord": _cord(0.7), "sine": _wave(0.81, 5.86, 0.72)},
+    Economy: {"baseline": _cord(0.15), "fast_cord": _cord(0.4), "sine": _wave(0.27, 2.45, 0.89)},
     Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING)},
-    Escape: {"baseline": Reference(_escape, bounds=_STEERING)},
+    Escape: {
+        "baseline": Reference(
+            _turn,
+            bounds={"level": (0.3, 0.8), "gain": (0.05, 1.0), "limit": (0.1, 0.8), "turn": (0.0, 0.2), "ahead": (0, 2)},
+        ),
+        "steered": Reference(_steered),
+    },
     Speed: {"baseline": Reference(_speed, bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)})},
 }

@@ -57,7 +57,7 @@ def _figure_3(sheet: Sheet) -> Figure:
     for (a, b), colour in zip(pairs, ("0.6", "0.35", "k", LEFT, RIGHT), strict=True):
         right.plot(angle, torque(a, b, angle), color=colour, label=f"left {a:g}, right {b:g}")
     right.axhline(0, color="0.8", lw=0.8, zorder=0)
-    held = Lamprey(drive="motoneuron", scheme="implicit")
+    held = Lamprey(drive="muscle", scheme="implicit")
     # Much damping, so that it comes to rest soon: where, does not depend on it.
     rest = swim(held, [np.repeat(pair, 9) for pair in pairs], 10.0, {"damping": 1e-3}, signals=("joint_angle",))
     found = np.array([run["joint_angle"][-1].mean() for run in rest])

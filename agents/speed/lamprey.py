@@ -25,7 +25,7 @@ def _cases() -> list[Case]:
     wave = TravellingWave()
     cases = []
     for scheme in ("published", "implicit"):
-        cord, body = partial(Lamprey, scheme=scheme), partial(Lamprey, drive="motoneuron", scheme=scheme)
+        cord, body = partial(Lamprey, scheme=scheme), partial(Lamprey, drive="muscle", scheme=scheme)
         cases += [
             Case(
                 f"{scheme}, with the cord",

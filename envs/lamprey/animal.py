@@ -24,14 +24,23 @@ from .body import (
     body_fields,
     body_work,
 )
-from .nerves import CORD, REFERENCE, cord_fields, cord_work, neuron_outputs, reference_work
-from .params import PHYSICAL, Cord, LampreyParams, table
+from .nerves import (
+    CORD,
+    DRIVEN,
+    REFERENCE,
+    cord_fields,
+    cord_work,
+    motoneuron_fields,
+    neuron_outputs,
+    reference_work,
+)
+from .params import PHYSICAL, Cord, LampreyParams, motoneuron, table
 
 _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
 """Code of each scheme for the kernels, time step (s) and substeps by default."""
 
-DRIVES = ("brainstem", "residual", "motoneuron")
-"""What drives the animal: its cord, its cord and motoneurons, motoneurons alone."""
+DRIVES = ("brainstem", "residual", "motoneuron", "muscle")
+"""What drives the animal: its cord, its cord and muscles, motoneurons alone, muscles alone."""
 
 
 class Lamprey(Animal):
@@ -39,8 +48,10 @@ class Lamprey(Animal):
 
     Its drive is, with ``drive="brainstem"``, the tonic level of the cord's excitation, its asymmetry (added on the
     right, taken away on the left) and the relative extra on the head segments; with ``"motoneuron"``, without a
-    cord, the activity of the motoneurons at each joint, first left, then right (2 n - 2 numbers, 0 .. 1); with
-    ``"residual"`` the three numbers of the brainstem and then such activities, which are added to the cord's own.
+    cord, a command of the motoneurons at each joint, first left, then right (2 n - 2 numbers, from -1, inhibited as far
+    as the cord can, to 1, excited as far), which they answer within the 20 ms of Table 1; with ``"muscle"`` at once the
+    output of these motoneurons (0 .. 1); with ``"residual"`` the three numbers of the brainstem and then such outputs,
+    which are added to the cord's own.
 
     Signals, by name, each with a leading axis of rows:
 
@@ -62,6 +73,8 @@ class Lamprey(Animal):
     ``edge_cell``         (2, n - 1)       1/m        left and right: curvature where it stretches the side
     ``energy``            ()               J          kinetic, and elastic of the joints
     ``work``              ()               J          positive work of active muscles in the last ``advance``
+    ``spent``             ()               J          that and the heat of their activity
+    ``co_contraction``    ()               1          output of the less active side, mean of the joints
     ``neurons``           (2, 4, S)        1          left and right EIN, CCIN, LIN, MN (with a cord)
     ====================  ===============  =========  ===================================================
 
@@ -70,7 +83,7 @@ class Lamprey(Animal):
     Parameters
     ----------
     params : LampreyParams, optional
-    drive : {"brainstem", "residual", "motoneuron"}
+    drive : {"brainstem", "residual", "motoneuron", "muscle"}
     dt : float, s, optional
         Step of the neurons, and of ``advance``; 10 ms, or 1 ms for ``reference``.
     scheme : {"published", "implicit", "reference"}
@@ -118,19 +131,25 @@ class Lamprey(Animal):
         self.dt = time_step(dt, default)
         self.substeps = substeps_of_scheme if substeps is None else substeps
         whole("substeps", self.substeps, most=10_000)
-        together = scheme == "reference" and drive != "motoneuron"
+        corded = drive in ("brainstem", "residual")
+        together = scheme == "reference" and corded
         if together and self.substeps > 1:
             raise ValueError(f"substeps must be 1, got {substeps!r}")
         whole("threads", threads, most=MOST_THREADS)
         self.scheme, self.drive = scheme, drive
         n = self.links = len(self.params.length)
         activities = 2 * (n - 1)
-        self.cord = None if drive == "motoneuron" else Cord() if cord is None else cord
-        self.drive_size = {"brainstem": 3, "residual": 3 + activities, "motoneuron": activities}[drive]
+        self.cord = (Cord() if cord is None else cord) if corded else None
+        self.drive_size = 3 * corded + activities * (drive != "brainstem")
         self._share = np.asarray(self.params.mass) / np.sum(self.params.mass)
         if self.cord is None:
-            self.state, work, kernels = np.dtype(body_fields(n)), body_work(n), BODY
+            work = body_work(n)
             self._constants: tuple[Any, ...] = (self.params.links(),)
+            if drive == "motoneuron":
+                self.state, kernels = np.dtype(body_fields(n) + motoneuron_fields(n)), DRIVEN
+                self._constants += (motoneuron(),)
+            else:
+                self.state, kernels = np.dtype(body_fields(n)), BODY
         else:
             size, windows = self.cord.segments, self.cord.windows
             if size % (2 * n):
@@ -163,6 +182,8 @@ class Lamprey(Animal):
             "edge_cell": self.edge_cells,
             "energy": self.energy,
             "work": lambda rows: rows["work"],
+            "spent": lambda rows: rows["spent"],
+            "co_contraction": lambda rows: rows["motoneuron"].min(1).mean(1),
         }
         if self.cord is not None:
             self.signals["neurons"] = self.neurons
@@ -194,7 +215,8 @@ class Lamprey(Animal):
             ``kick``, the excitation xi+ of all EIN on the left, or if negative on the right, 0.1 by default, as a
             symmetric start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S),
             the state of the neurons; and gains from 0 (lesioned) to 1 (intact): ``segment_gain`` (2, S), and
-            ``cell_gain`` (2, 5) of EIN, CCIN, LIN, MN and edge cells, left and right.
+            ``cell_gain`` (2, 5) of EIN, CCIN, LIN, MN and edge cells, left and right. With motoneurons alone
+            ``excitation`` and ``inhibition`` (2, n - 1).
 
         Raises
         ------
@@ -212,8 +234,9 @@ class Lamprey(Animal):
             "current": (2,),
         }
         if self.cord is not None:
-            nerves = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain")
-            shapes |= {"kick": (), **{name: self.state[name].shape for name in nerves}}
+            shapes["kick"] = ()
+        nerves = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain")
+        shapes |= {name: self.state[name].shape for name in nerves if name in (self.state.names or ())}
         given = read_start(start, shapes, count, self.parameters)
         for name in ("segment_gain", "cell_gain"):
             if name in given and not ((given[name] >= 0) & (given[name] <= 1)).all():
@@ -251,8 +274,8 @@ class Lamprey(Animal):
 
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
-        if self.drive == "motoneuron":
-            rows["motoneuron"][ids] = drive.reshape(-1, 2, self.links - 1)
+        if self.cord is None:
+            rows["motoneuron" if self.drive == "muscle" else "command"][ids] = drive.reshape(-1, 2, self.links - 1)
         else:
             for j, name in enumerate(("tonic", "asymmetry", "head_extra")):
                 rows[name][ids] = drive[:, j]

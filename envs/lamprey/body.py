@@ -34,6 +34,14 @@ XX, XY, YY = 0, 1, 2
 LEFT, RIGHT = 0, 1
 """Sides of the animal."""
 
+MAINTENANCE = 30.0 / 16.0
+"""Heat that a fully active muscle of unit torque gives off while nothing moves, rad/s.
+
+Hill (1938), Proc. R. Soc. B 126:136-195: it is a b, that is P0 v_max / 16 with his a / P0 = b / v_max = 1/4. For v_max
+we assume 30 rad/s: 10 muscle lengths a second, usual for vertebrates, for fibres 1 cm from the axis of a link of 3 cm;
+Ekeberg gives none, and for the lamprey we know of no value.
+"""
+
 PARAMETERS = ("muscle_gain", "muscle_stiffness", "tonic_stiffness", "damping", "water", "feedback")
 
 
@@ -43,7 +51,8 @@ def body_fields(n: int) -> list[tuple]:
     ``time`` s; ``status``; ``link_position`` (x; y) m and ``link_velocity`` m/s of the midpoints;
     ``link_angle`` rad; ``link_rate`` rad/s; ``centre`` m and ``centre_velocity`` m/s of mass;
     ``motoneuron`` (left; right) of every joint, held since the last neural step; ``work`` J, positive
-    work of the active muscles since the last ``advance`` began; then the physical parameters:
+    work of the active muscles, and ``spent`` J, that and their heat, since the last ``advance`` began; then the
+    physical parameters:
     ``muscle_gain`` alpha and ``muscle_stiffness`` beta N m, ``tonic_stiffness`` gamma, ``damping``
     delta N m s (Eq. 7), ``water``, the factor on both drag coefficients, ``feedback`` m, the strength of the
     edge cells' synapse (Table 2), and ``current`` (x; y) m/s, the velocity of the water.
@@ -59,6 +68,7 @@ def body_fields(n: int) -> list[tuple]:
         ("centre_velocity", "f8", (2,)),
         ("motoneuron", "f8", (2, n - 1)),
         ("work", "f8"),
+        ("spent", "f8"),
         *[(name, "f8") for name in PARAMETERS],
         ("current", "f8", (2,)),
     ]
@@ -642,27 +652,31 @@ def runge_kutta(xs, ks, links, steps, dt):
 
 @kernel
 def clear_work(xs):
-    """Set ``work`` to 0, for a new ``advance``."""
+    """Set ``work`` and ``spent`` to 0, for a new ``advance``."""
     x = xs[0]
     lanes = x.work.shape[0]
     for e in range(lanes):
-        x.work[e] = 0.0
+        x.work[e] = x.spent[e] = 0.0
 
 
 @kernel
 def add_work(xs, dt):
-    """Add the muscles' work (J) of the coming ``dt`` (s), at the present rates, to ``work``.
+    """Add what the muscles do in the coming ``dt`` (s), at the present rates, to ``work`` and ``spent`` (J).
 
-    It is that of the active part of Eq. 7 where it is positive, sum max(alpha (M_L - M_R) (omega_j - omega_{j+1}), 0)
-    dt.
+    Each side counts for itself, so that pulling against the other is not free. Work is that of the active part of
+    Eq. 7 while the muscle shortens, dt alpha sum (M_L max(v, 0) + M_R max(-v, 0)) with v = omega_j - omega_{j+1};
+    spent is that and the heat of activity, dt alpha ``MAINTENANCE`` sum (M_L + M_R).
     """
     x = xs[0]
     n, lanes = x.link_angle.shape
     omega, m = x.link_rate, x.motoneuron
     for j in range(n - 1):
         for e in range(lanes):
-            power = x.muscle_gain[e] * (m[LEFT, j, e] - m[RIGHT, j, e]) * (omega[j, e] - omega[j + 1, e])
-            x.work[e] += dt * (power if power > 0.0 else 0.0)
+            bending = omega[j, e] - omega[j + 1, e]
+            power = x.muscle_gain[e] * (m[LEFT, j, e] * bending if bending > 0.0 else -m[RIGHT, j, e] * bending)
+            heat = x.muscle_gain[e] * MAINTENANCE * (m[LEFT, j, e] + m[RIGHT, j, e])
+            x.work[e] += dt * power
+            x.spent[e] += dt * (power + heat)
 
 
 @kernel

@@ -20,8 +20,10 @@ from ..core.lanes import batch_kernel
 from .body import (
     BROKEN,
     EULER,
+    IMPLICIT,
     LEFT,
     RIGHT,
+    RUNGE_KUTTA,
     add_work,
     clear_work,
     end_step,
@@ -31,6 +33,7 @@ from .body import (
     runge_kutta_stage,
     start_runge_kutta,
 )
+from .body import runge_kutta as runge_kutta_of_body
 
 CELLS = ("EIN", "CCIN", "LIN", "MN")
 """Types of neurons, in the order in which they are counted."""
@@ -67,6 +70,24 @@ def cord_fields(n: int, segments: int) -> list[tuple]:
     ]
 
 
+def motoneuron_fields(n: int) -> list[tuple]:
+    """Fields that motoneurons without a cord, one for each side and joint, add to the record of a body of ``n`` links.
+
+    ``excitation`` and ``inhibition``, the delayed inputs xi+ and xi- of Eq. 1, and ``command``, from -1 (fully
+    inhibited) to 1 (fully excited): all left; right.
+    """
+    return [(name, "f8", (2, n - 1)) for name in ("excitation", "inhibition", "command")]
+
+
+def motoneuron_dtype() -> np.dtype:
+    """Record of a motoneuron's constants.
+
+    ``threshold`` Theta, ``gain`` Gamma and ``rate`` 1/tau_D 1/s of Table 1; ``excite`` and ``inhibit``, what a command
+    of 1 or -1 adds up to.
+    """
+    return np.dtype([(name, "f8") for name in ("threshold", "gain", "rate", "excite", "inhibit")])
+
+
 def cord_work(n: int, segments: int, windows: int, pad: int) -> list[tuple]:
     """Scratch fields of a cord with ``windows`` different extents, the longest over ``pad`` segments."""
     return [
@@ -83,9 +104,10 @@ def cord_work(n: int, segments: int, windows: int, pad: int) -> list[tuple]:
 def isolated_fields(n: int, segments: int) -> list[tuple]:
     """Record of a cord without a body: ``status``, what its ``edge`` cells sense, and its output.
 
-    ``edge`` (left; right, by joint) 1/m is given; ``output`` is the mean of ``motoneuron`` during ``advance``.
+    ``edge`` (left; right, by joint) 1/m is given; ``output`` is the mean of ``motoneuron`` during ``advance``,
+    ``excite`` and ``inhibit`` are those of what its motoneurons receive.
     """
-    joints = [(name, "f8", (2, n - 1)) for name in ("edge", "motoneuron", "output")]
+    joints = [(name, "f8", (2, n - 1)) for name in ("edge", "motoneuron", "output", "excite", "inhibit")]
     return [("status", "f8"), *joints, ("feedback", "f8"), *cord_fields(n, segments)]
 
 
@@ -492,7 +514,75 @@ def swim_reference(xs, ks, links, cord, steps, dt):
         end_step(xs, dt)
 
 
+@kernel
+def respond(xs, neuron):
+    """Write the ``motoneuron`` of every joint, of motoneurons without a cord; Ekeberg (1993), Eq. 2."""
+    x, p = xs[0], neuron[0]
+    sides, joints, lanes = x.motoneuron.shape
+    for side in range(sides):
+        for j in range(joints):
+            for e in range(lanes):
+                x.motoneuron[side, j, e] = activity(
+                    x.excitation[side, j, e], x.inhibition[side, j, e], 0.0, p.threshold, p.gain
+                )
+
+
+@kernel
+def follow(xs, neuron, part):
+    """Move what excites and inhibits motoneurons without a cord by ``part`` of the way to its goal; Eq. 1."""
+    x, p = xs[0], neuron[0]
+    sides, joints, lanes = x.motoneuron.shape
+    for side in range(sides):
+        for j in range(joints):
+            for e in range(lanes):
+                command = x.command[side, j, e]
+                excite, inhibit = (p.excite * command, 0.0) if command > 0.0 else (0.0, -p.inhibit * command)
+                x.excitation[side, j, e] += part * (excite - x.excitation[side, j, e])
+                x.inhibition[side, j, e] += part * (inhibit - x.inhibition[side, j, e])
+
+
+@kernel
+def swim_driven(xs, ks, links, neuron, scheme, steps, dt, substeps):
+    """Advance motoneurons and body by ``steps`` steps of ``dt``, the command of the motoneurons held.
+
+    In order as :func:`swim`. Under the reference scheme the motoneurons that act during a step are those at its middle,
+    exactly.
+
+    Parameters
+    ----------
+    xs : (1,) record of the state in lanes
+        Of ``body_fields`` and ``motoneuron_fields``; changed in place.
+    ks : (1,) record of ``body_work`` in lanes
+    links : (1,) record of ``links_dtype(n)``
+    neuron : (1,) record of ``motoneuron_dtype``
+    scheme : int
+        EULER, IMPLICIT or RUNGE_KUTTA.
+    steps : int
+    dt : float, s
+    substeps : int
+        Mechanical steps in ``dt``.
+    """
+    clear_work(xs)
+    rate = neuron[0].rate
+    half = 1.0 - exp(-0.5 * dt * rate)
+    for _ in range(steps):
+        if scheme == RUNGE_KUTTA:
+            follow(xs, neuron, half)
+        respond(xs, neuron)
+        add_work(xs, dt)
+        follow(xs, neuron, half if scheme == RUNGE_KUTTA else dt * rate)
+        if scheme == EULER:
+            euler(xs, ks, links, substeps, dt / substeps)
+        elif scheme == IMPLICIT:
+            implicit(xs, ks, links, substeps, dt / substeps)
+        else:
+            runge_kutta_of_body(xs, ks, links, substeps, dt / substeps)
+        end_step(xs, dt)
+
+
 CORD = batch_kernel(swim, BROKEN)
+
+DRIVEN = batch_kernel(swim_driven, BROKEN)
 
 REFERENCE = batch_kernel(swim_reference, BROKEN)
 
@@ -517,13 +607,19 @@ def fictive(xs, ks, cord, steps, dt):
         for j in range(joints):
             for e in range(lanes):
                 k.edge[side, j, e] = x.cell_gain[side, EDGE, e] * x.edge[side, j, e]
-                x.output[side, j, e] = 0.0
+                x.output[side, j, e] = x.excite[side, j, e] = x.inhibit[side, j, e] = 0.0
+    link = x.excitation.shape[2] // (joints + 1)
     for _ in range(steps):
         fire(xs, ks, cord)
         for side in range(sides):
+            receive(xs, ks, cord, side, MN)
             for j in range(joints):
                 for e in range(lanes):
                     x.output[side, j, e] += x.motoneuron[side, j, e] / steps
+                for q in range(j * link + link // 2, (j + 1) * link + link // 2):
+                    for e in range(lanes):
+                        x.excite[side, j, e] += k.input[EXCITATORY, q, e] / (link * steps)
+                        x.inhibit[side, j, e] += k.input[INHIBITORY, q, e] / (link * steps)
         integrate(xs, ks, cord, dt)
 
 

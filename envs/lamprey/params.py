@@ -13,7 +13,7 @@ from ..core.arguments import choice, number, shown, whole
 from ..core.spec import Option
 from ..core.table import read_table
 from .body import links_dtype
-from .nerves import ADAPTING, CELLS, cord_dtype
+from .nerves import ADAPTING, CELLS, MN, cord_dtype, motoneuron_dtype
 
 MOST_LINKS, MOST_SEGMENTS = 100, 10_000
 
@@ -134,6 +134,24 @@ def synapses() -> tuple[Synapse, ...]:
         source, target = name.split("_")
         result.append(Synapse(source, target, float(strength), int(rostral), int(caudal)))
     return tuple(result)
+
+
+LARGEST_TONIC = 0.7
+"""Level of the brainstem beyond which the cord's rhythm breaks."""
+
+
+def motoneuron() -> NDArray[Any]:
+    """Constants of motoneurons without a cord for the kernels, (1,) record.
+
+    A command of 1 is all that excites a motoneuron of the paper: the brainstem at ``LARGEST_TONIC`` and its EIN, fully
+    active; -1 is its CCIN, fully active.
+    """
+    t, strength = table(), {(s.source, s.target): s.strength for s in synapses()}
+    record = np.zeros(1, motoneuron_dtype())
+    record["threshold"], record["gain"], record["rate"] = t["threshold"][MN], t["gain"][MN], 1.0 / t["delay"][MN]
+    record["excite"] = LARGEST_TONIC * t["brainstem"][MN] + strength["EIN", "MN"]
+    record["inhibit"] = strength["CCIN", "MN"]
+    return record
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def _(task: Directed, view: Panel, trail: Trail) -> tuple[str, str]:
         view.label(f"{k * mark:g} m", at, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     info = task.info(trail.rows[-1:], trail.memory[-1:])
     if isinstance(task, Economy):
-        return f"{info['distance'][0] / max(info['spent'][0], 1e-9):.1f} m/J", "along the goal,"
+        return f"{info['distance'][0]:.2f} m, {info['economy'][0]:.1f} m/J", "along the goal,"
     if isinstance(task, Speed):
         return (
             f"{info['speed'][0]:.2f} of {task.target(trail.rows[-1:], trail.memory[-1:])[0]:.2f} m/s",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.chain import to_body_frame
-from ..core.spec import ActionField, Field, Option, Score
+from ..core.spec import ActionField, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Lamprey
-from .params import Cord, table
+from .params import LARGEST_TONIC, Cord, table
 
 BRAINSTEM = {
-    "tonic": ActionField(1, 0.0, 0.7, "1", "tonic level of the cord; beyond 0.7 the rhythm breaks"),
+    "tonic": ActionField(
+        1, 0.0, LARGEST_TONIC, "1", f"tonic level of the cord; beyond {LARGEST_TONIC:g} the rhythm breaks"
+    ),
     "asymmetry": ActionField(1, -0.3, 0.3, "1", "added on the right, taken away on the left; positive turns right"),
     "head_extra": ActionField(1, 0.0, 1.4, "1", "relative extra on the head segments"),
 }
@@ -26,14 +29,21 @@ MODES = 3
 
 
 class LampreyTask(Task):
-    """Actions and observations that all tasks of the lamprey share; subclasses add goal, reward, endings.
+    """Actions and observations that all tasks of the lamprey share; subclasses add the goal, and tell the distance.
+
+    ## Rewards
+
+    Gain in priced distance, in body lengths per second, so that the return is a multiple of the score:
+    ``info["priced_distance"]`` is ``info["distance"]`` less {price:g} m for each joule that the muscles have spent,
+    ``info["energy_spent"]``. Each side spends for itself, positive work and the heat of its activity (Hill, 1938). At
+    this price steady swimming with the cord is best at a tonic level of {tonic:g}.
 
     ## Starting State
 
     At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere. Where there is a spinal
-    cord, that is unless ``actions="motoneuron"``, the excitatory neurons of one of its sides are a little excited, and
-    two more options lesion it: ``segment_gain`` (2, 100) of left and right segments, ``cell_gain`` (2, 5) of left and
-    right EIN, CCIN, LIN, motoneurons and edge cells, each from 0 (lesioned) to 1 (intact).
+    cord, that is with ``actions="brainstem"`` and ``"residual"``, the excitatory neurons of one of its sides are a
+    little excited, and two more options lesion it: ``segment_gain`` (2, 100) of left and right segments, ``cell_gain``
+    (2, 5) of left and right EIN, CCIN, LIN, motoneurons and edge cells, each from 0 (lesioned) to 1 (intact).
 
     ## Version History
 
@@ -41,9 +51,43 @@ class LampreyTask(Task):
     """
 
     animal: Lamprey
-    action_modes: tuple[str, ...] = ("motoneuron", "brainstem", "residual")
+    action_modes: tuple[str, ...] = ("motoneuron", "muscle", "brainstem", "residual")
     tonic = 0.4
-    """Level of the cord to which ``actions="residual"`` adds."""
+    """Level of the cord that is best at the price, and to which ``actions="residual"`` adds."""
+    price = 1.6
+    """Of energy, m/J: the slope of the cord's speed over its power in steady swimming at the level ``tonic``."""
+    furthest = np.inf
+    """Distance beyond which nothing counts, m."""
+    score = Score("priced_distance", "m")
+    physiology: Mapping[str, Measure] = {
+        "frequency": Measure(
+            "frequency",
+            "joint_rate",
+            "Hz",
+            meaning="strongest rhythm of the joints",
+            most=8.0,
+            why="one and a half times the cord's fastest rhythm, 5.3 Hz at a tonic level of 0.7",
+            known="2.3 and 4 Hz at tonic levels of 0.15 and 0.4 (Ekeberg, 1993)",
+        ),
+        "power": Measure(
+            "rate",
+            "energy_spent",
+            "W",
+            meaning="spent by the muscles",
+            times=2.0,
+            why="twice that of the animal's own cord",
+        ),
+        "economy": Measure("final", "economy", "m/J", meaning="distance by energy spent"),
+        "co-contraction": Measure(
+            "mean",
+            "co_contraction",
+            meaning="output of the less active side, mean of the joints",
+            most=0.05,
+            why="left and right alternate: of the cord it is at most 0.03, up to a tonic level of 0.7",
+        ),
+        "slew": Measure("slew", "motoneuron", "1/s", meaning="rate of change of the motoneurons"),
+        "bend": Measure("peak", "joint_angle", "rad", meaning="of any joint"),
+    }
     control_rate = 50.0
     options: Mapping[str, Option] = {"current": Option(-1.0, 1.0, "m/s", "velocity of the water, x and y", (2,))}
     arguments: Mapping[str, str] = {
@@ -97,19 +141,24 @@ class LampreyTask(Task):
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        """Motoneurons, the brainstem's drive of the cord, or what is added to the cord's motoneurons."""
+        """Motoneurons, muscles, the brainstem's drive of the cord, or what is added to the cord's motoneurons."""
         mode, size = mode or self.actions, 2 * self.joints
         if mode == "brainstem":
             return dict(BRAINSTEM)
         each = "the motoneurons of each joint, left, then right"
         if mode == "motoneuron":
-            return {"motoneuron": ActionField(size, 0.0, 1.0, "1", f"drive of {each}")}
-        meaning = f"added to {each}, of a cord with tonic level {self.tonic:g}; the sum is kept within 0 .. 1"
+            meaning = f"drive of {each}, -1 (fully inhibited) .. 1 (fully excited); they take 20 ms to answer"
+            return {"motoneuron": ActionField(size, -1.0, 1.0, "1", meaning)}
+        if mode == "muscle":
+            return {"muscle": ActionField(size, 0.0, 1.0, "1", f"output of {each}, at once")}
+        meaning = (
+            f"added to the output of {each}, of a cord with tonic level {self.tonic:g}; the sum is kept within 0 .. 1"
+        )
         return {"residual": ActionField(size, -1.0, 1.0, "1", meaning)}
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, and where the centre was before it."""
-        return [("action", "f8", (self.action_size,)), ("from", "f8", (2,))]
+        """Previous action, where the centre was before it, energy spent (J) and priced distance (m) so far."""
+        return [("action", "f8", (self.action_size,)), ("from", "f8", (2,)), ("energy", "f8"), ("gained", "f8")]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         """At rest, slightly and smoothly bent, heading anywhere, one side of the cord a little excited."""
@@ -138,9 +187,7 @@ class LampreyTask(Task):
         """Drive of the animal from actions."""
         memory["action"] = actions
         memory["from"] = rows["centre"]
-        if self.actions == "motoneuron":
-            return 0.5 * (actions + 1.0)
-        if self.actions == "brainstem":
+        if self.actions != "residual":
             return self._low + 0.5 * (actions + 1.0) * (self._high - self._low)
         drive = np.empty((len(actions), self.animal.drive_size))
         drive[:, : len(BRAINSTEM)] = self.tonic, 0.0, table()["head_extra"]
@@ -171,23 +218,34 @@ class LampreyTask(Task):
             "yaw_rate": self.animal.yaw_rate(rows),
         }
 
+    @abstractmethod
+    def distance(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """What has been reached of the goal, (B,) m."""
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Gain in priced distance, in body lengths a second."""
+        before = memory["gained"].copy()
+        memory["energy"] += rows["spent"]
+        counted = np.minimum(self.distance(rows, memory), self.furthest)
+        memory["gained"] = counted - self.price * memory["energy"]
+        return self.control_rate / self.length * (memory["gained"] - before)
+
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time (s), centre of mass (m), and the positive work of the muscles in the period (J)."""
-        return {"time": rows["time"].copy(), "centre": rows["centre"].copy(), "work": rows["work"].copy()}
+        """Time (s), centre of mass (m), work in the period (J); since the start energy (J), distance, and both."""
+        distance, energy = self.distance(rows, memory), memory["energy"].copy()
+        return {
+            "time": rows["time"].copy(),
+            "centre": rows["centre"].copy(),
+            "work": rows["work"].copy(),
+            "energy_spent": energy,
+            "distance": distance,
+            "economy": distance / np.maximum(energy, 1e-9),
+            "priced_distance": memory["gained"].copy(),
+        }
 
 
 class Directed(LampreyTask):
-    """Go in a direction, that of the body at the start unless a subclass turns it.
-
-    ## Rewards
-
-    Speed along the goal in body lengths per second, less {cost:g} for each W of positive muscle power.
-    ``info["distance"]`` (m) counts from the start.
-    """
-
-    cost = 0.0
-    """Weight of the power, body lengths a second per W."""
-    score = Score("distance", "m")
+    """Go in a direction, that of the body at the start unless a subclass turns it."""
 
     def fields(self):
         return super().fields() | {"direction": Field(2, "1", 1.0, "goal direction along and left of the body")}
@@ -204,85 +262,54 @@ class Directed(LampreyTask):
         seen = super().sense(rows, memory)
         return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
 
-    def _way(self, rows: NDArray[Any], memory: NDArray[Any], since: str) -> NDArray[np.float64]:
-        """Displacement along the goal (B,) m since ``from`` or ``start``."""
-        return np.sum((rows["centre"] - memory[since]) * memory["goal"], 1)
-
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Speed along the goal in body lengths a second, less the cost of power."""
-        return self.control_rate * (self._way(rows, memory, "from") / self.length - self.cost * rows["work"])
-
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {"distance": self._way(rows, memory, "start")}
+    def distance(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Displacement along the goal since the start, (B,) m."""
+        return np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
 
 
 class Sprint(Directed):
-    """Swim as far as possible from rest.
+    """Swim as far as possible from rest, at a price.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start. The cord as a policy gets
-    2.6 m far at a tonic level of 0.4 and 3.7 m at 0.7, the best constant sine 5.3 m.
+    The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start.
     """
 
-    cost = 0.5
-    tonic = 0.7
+    # Of PPO, one seed.
+    score = Score("priced_distance", "m", failed=-1.0, best=2.945)
 
 
 class Economy(Directed):
-    """Swim with little work.
+    """Swim a given way with little energy.
 
     ## Description
 
-    As ``Sprint``, for economy: metres along the goal per joule of positive muscle work, which counts from {least:g} m
-    on. The cord makes 16 m/J at a tonic level of 0.15 (1.8 m), 6 m/J at 0.4 (2.6 m), the best constant sine 27 m/J
-    (1.5 m).
-
-    ## Rewards
-
-    Speed along the goal in body lengths per second, less {cost:g} for each W of positive muscle power: a way at
-    0.18 J/m earns nothing. ``info["economy"]`` (m/J), ``info["distance"]`` (m) and ``info["spent"]`` (J) count from
-    the start.
+    As ``Sprint``, at a higher price and for a way that counts up to {furthest:g} m; ``info["economy"]`` is in m/J.
     """
 
-    cost = 18.5
-    tonic = 0.15
-    least = 1.5
-    """Distance without which economy counts nothing, m."""
-    score = Score("economy", "m/J")
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("spent", "f8")]
-
-    def reward(self, rows, memory):
-        memory["spent"] += rows["work"]
-        return super().reward(rows, memory)
-
-    def info(self, rows, memory):
-        base = super().info(rows, memory)
-        far = base["distance"] >= self.least
-        economy = np.where(far, base["distance"], 0.0) / np.maximum(memory["spent"], 1e-9)
-        return base | {"spent": memory["spent"].copy(), "economy": economy}
+    price = 3.0
+    tonic = 0.23
+    furthest = 1.55
+    # Of an imitated sine trained on by PPO, one seed.
+    score = Score("priced_distance", "m", failed=-1.0, best=1.24)
 
 
 class Waypoints(LampreyTask):
-    """Pass as many waypoints as possible.
+    """Pass waypoints, at a price.
 
     ## Description
 
     The lamprey of Ekeberg (1993). Each waypoint lies 0.6 .. 1.2 m from the one before it, in any direction, and is
-    reached where the centre of mass comes within {radius:g} m. Proportional steering reaches 13.
-
-    ## Rewards
-
-    Approach in body lengths per second; 10 more for each waypoint. ``info["reached"]`` counts them.
+    reached where the centre of mass comes within {radius:g} m. The distance is what has been approached to one
+    waypoint after the other; ``info["reached"]`` counts them.
     """
 
-    action_modes = ("brainstem", "motoneuron", "residual")
+    action_modes = ("brainstem", "motoneuron", "muscle", "residual")
     control_rate = 20.0
     count = 48
     """Waypoints laid out for an episode; more than a lamprey can reach."""
-    score = Score("reached")
+    # Of PPO, one seed, trained for waypoints without a price.
+    score = Score("priced_distance", "m", failed=-25.0, best=7.73)
 
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""
@@ -292,7 +319,7 @@ class Waypoints(LampreyTask):
         return super().fields() | {"target": Field(2, "m", 1.0, meaning)}
 
     def memory_fields(self):
-        own = [("waypoint", "f8", (self.count, 2)), ("reached", "f8"), ("distance", "f8")]
+        own = [("waypoint", "f8", (self.count, 2)), ("reached", "f8"), ("away", "f8"), ("approached", "f8")]
         return [*super().memory_fields(), *own]
 
     def begin(self, episodes, rows):
@@ -300,7 +327,7 @@ class Waypoints(LampreyTask):
         drawn = episodes.draw(lambda rng: (rng.uniform(0.6, 1.2, self.count), rng.uniform(-np.pi, np.pi, self.count)))
         steps = drawn[:, 0, :, None] * np.stack([np.cos(drawn[:, 1]), np.sin(drawn[:, 1])], -1)
         episodes.memory["waypoint"] = rows["centre"][:, None] + np.cumsum(steps, 1)
-        episodes.memory["distance"] = drawn[:, 0, 0]
+        episodes.memory["away"] = drawn[:, 0, 0]
 
     def waypoint(self, memory: NDArray[Any]) -> NDArray[np.float64]:
         """Present waypoint (B, 2) m."""
@@ -316,32 +343,33 @@ class Waypoints(LampreyTask):
         return seen | {"target": to_body_frame(seen["heading"], self._away(rows, memory))}
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Approach in body lengths a second; 10 more for each waypoint."""
-        distance = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
-        approach = self.control_rate * (memory["distance"] - distance) / self.length
-        arrived = distance <= self.radius
-        memory["reached"] += arrived
-        memory["distance"] = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
-        return approach + np.where(arrived, 10.0, 0.0)
+        """Gain in priced distance, in body lengths a second."""
+        away = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
+        memory["approached"] += memory["away"] - away
+        memory["reached"] += away <= self.radius
+        memory["away"] = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
+        return super().reward(rows, memory)
+
+    def distance(self, rows, memory):
+        return memory["approached"].copy()
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {"reached": memory["reached"].copy()}
 
 
 class Escape(Directed):
-    """Get away in a given direction, from rest.
+    """Get away in a given direction, from rest, at a low price.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). The direction is drawn from all around. The cord at a tonic level of 0.6 with
-    proportional steering gets 0.84 m far straight ahead, 0.68 m at 90 degrees, 0.29 m at 135, -0.19 m backwards.
-
-    ## Rewards
-
-    Speed along the goal in body lengths per second. ``info["distance"]`` (m) counts from the start.
+    The lamprey of Ekeberg (1993). The direction is drawn from all around. Its paper knows no turn for it but more
+    excitation on one side; the baseline bends first to where it has to go.
     """
 
+    price = 0.63
     tonic = 0.6
+    # Of PPO, one seed.
+    score = Score("priced_distance", "m", failed=-1.0, best=1.0)
     options: Mapping[str, Option] = {
         **Directed.options,
         "bearing": Option(-np.pi, np.pi, "rad", "of the goal from the direction of the body, positive to the left"),
@@ -379,8 +407,17 @@ class Speed(Directed):
     options: Mapping[str, Option] = {
         **Directed.options,
         "target_speed": Option(0.0, 1.0, "m/s", "wanted speeds, one after the other", (stages,)),
+        "current_speed": Option(0.0, 1.0, "m/s", "speed of the water, unless ``current`` tells all of it"),
+        "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "whereto the water moves, likewise"),
+        "lesion": Option(0.0, 1.0, "1", "place of the lesion, head to tail, unless ``segment_gain`` tells all of it"),
     }
-    score = Score("return")
+    hidden: Mapping[str, Hidden] = {
+        "current_speed": Hidden(0.0, 0.1),
+        "current_direction": Hidden(0.0, 2.0 * np.pi),
+        "lesion": Hidden(0.0, 1.0),
+    }
+    # As many as there are steps; a period's mean speed swings with the stroke.
+    score = Score("return", best=400.0)
 
     def fields(self):
         return super().fields() | {
@@ -393,10 +430,12 @@ class Speed(Directed):
 
     def start(self, episodes):
         values = super().start(episodes)
-        drawn = episodes.draw(lambda rng: rng.uniform(0.0, 1.0, self.stages + 4))
-        speeds, (strength, direction, place, side) = drawn[:, : self.stages], drawn[:, self.stages :].T
-        episodes.memory["target_speed"] = episodes.options.get("target_speed", 0.35 + 0.35 * speeds)
-        return {"current": _current(strength, direction), "segment_gain": self._lesion(place, side)} | values
+        speeds = episodes.draw(lambda rng: rng.uniform(0.35, 0.7, self.stages))
+        episodes.memory["target_speed"] = episodes.options.get("target_speed", speeds)
+        speed, direction = episodes.hidden("current_speed"), episodes.hidden("current_direction")
+        current = speed[:, None] * np.stack([np.cos(direction), np.sin(direction)], 1)
+        gain = self._lesion(episodes.hidden("lesion"), episodes.draw(lambda rng: rng.random()))
+        return {"current": current, "segment_gain": gain} | values
 
     def _lesion(self, place: NDArray[np.float64], side: NDArray[np.float64]) -> NDArray[np.float64]:
         """Gains (A, 2, S) of segments, ten of which have lost half, from numbers (A,) in [0, 1)."""
@@ -420,7 +459,8 @@ class Speed(Directed):
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """1 within 0.02 m/s of the wanted speed along the goal, 0.1 at 0.22 m/s."""
-        memory["speed"] = self.control_rate * self._way(rows, memory, "from")
+        super().reward(rows, memory)  # keeps the accounts
+        memory["speed"] = self.control_rate * np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
         wanted = self.target(rows, memory)
         steps = np.maximum(np.rint(self.control_rate * rows["time"]), 1.0)
         memory["error"] += (np.abs(memory["speed"] - wanted) - memory["error"]) / steps
@@ -428,9 +468,3 @@ class Speed(Directed):
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {"speed": memory["speed"].copy(), "error": memory["error"].copy()}
-
-
-def _current(strength: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Current (A, 2) m/s of up to 0.1 m/s from all directions, from numbers (A,) in [0, 1)."""
-    speed, angle = 0.1 * strength, 2 * np.pi * direction
-    return speed[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
