@@ -218,7 +218,7 @@ class Measure:
         ``"rms"``; ``"slew"``, rms rate of change; ``"saturation"``, share within 1% of ``bound``; ``"above"``, rms
         above the ``band``; ``"rate"``, growth of a sum over the episode, a second; ``"final"``, value at the end.
     source : str
-        A signal of the animal, a key of the info (``"final"`` and ``"rate"``), or ``"action"``.
+        A signal of the animal, else a key of the info, or ``"action"``.
     unit : str
         For people.
     factor : float
