@@ -53,3 +53,9 @@ def test_episodes_are_drawn_from_the_split(env_id, monkeypatch):
 def test_a_split_of_nothing_is_refused():
     with pytest.raises(ValueError, match="split must be None for Swim, which hides nothing, got 'test'"):
         gymnasium.make("gymnosoma/WormSwim-v0", split="test")
+
+
+def test_what_is_hidden_is_in_the_documentation():
+    described = " ".join(gymnasium.make("gymnosoma/WormMedium-v0").unwrapped.__doc__.split())
+    assert "not shown: ``sigma`` 0 .. 1; ``split`` holds two tenths of these back." in described
+    assert "not shown" not in gymnasium.make("gymnosoma/WormSwim-v0").unwrapped.__doc__

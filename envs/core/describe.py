@@ -210,7 +210,18 @@ def _arguments(task: Task) -> str:
         + "\n\n``history``, ``randomize``, ``split``, ``render_mode`` and size as for all environments.\n\n"
         + "Options of the reset; ``randomize`` may draw those that are one number:\n\n"
         + _table(("option", "meaning", "range", "unit"), options)
+        + _hidden(task)
     )
+
+
+def _hidden(task: Task) -> str:
+    drawn = [
+        f"``{name}`` {one.low:g} .. {one.high:g}{' (evenly in its logarithm)' if one.logarithmic else ''}"
+        for name, one in task.hidden.items()
+    ]
+    if not drawn:
+        return ""
+    return f"\n\nDrawn for every episode, and not shown: {', '.join(drawn)}; ``split`` holds two tenths of these back."
 
 
 def _range(option: Option) -> str:
