@@ -60,6 +60,7 @@ CATALOGUE = (
     CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 200.0),
     CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 135.0),
     CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 150.0, {"history": 4}),
+    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, 150.0, {"history": 4}),
     CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 60.0),
     CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 3.0),
     CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 550.0),
