@@ -188,7 +188,7 @@ def test_positive_work_of_the_muscles():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_muscles_work_only_where_they_have_their_way(scheme):
-    """Let go, they do what they hold, 1/2 kappa theta^2 a joint; bent by another force, nothing."""
+    """Holding a bend costs nothing; let go, they do what they held, 1/2 kappa theta^2 a joint."""
     params = WormParams.in_medium(0.0)
     worm, ids = Worm(params, 1e-4, scheme), np.zeros(1, np.int64)
     rows = worm.rows(1)
@@ -197,9 +197,6 @@ def test_muscles_work_only_where_they_have_their_way(scheme):
     assert rows["muscle_work"][0] < 1e-24
     worm.advance(rows, ids, np.zeros((1, 24)), 40_000)
     assert rows["muscle_work"][0] == pytest.approx(0.5 * params.stiffness * 24 * 0.1**2, rel=1e-3)
-    worm.reset(rows, ids, {"rod_rate": np.linspace(-1.0, 1.0, 25)})
-    worm.advance(rows, ids, np.zeros((1, 24)), 10)
-    assert rows["muscle_work"][0] == 0.0 and np.abs(np.diff(rows["rod_angle"])).min() > 0.0
 
 
 @pytest.mark.parametrize("n, offset", [(3, 3.09e-4), (10, 1.17e-4), (25, 5.2e-5)])
