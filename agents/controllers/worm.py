@@ -163,11 +163,11 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> Controller:
 REFERENCES: References = {
     Crawl: {
         "baseline": Reference(_wave, bounds=_WAVE),
-        "best_sine": Reference(lambda task: _wave(task, amplitude=0.9, wavenumber=1.6, period=0.65)),
+        "best_sine": Reference(lambda task: _wave(task, amplitude=0.8, wavenumber=1.6, period=0.7)),
     },
     Swim: {
         "baseline": Reference(_wave, bounds=_WAVE),
-        "best_sine": Reference(lambda task: _wave(task, amplitude=0.9, wavenumber=0.65, period=0.25)),
+        "best_sine": Reference(lambda task: _wave(task, amplitude=0.58, wavenumber=0.64, period=0.42)),
     },
     Medium: {
         "baseline": Reference(lambda task: MediumSine(task.animal.drive_size), {"observe_medium": True}),

@@ -154,7 +154,8 @@ def _rewards(task: Task, written: str, env_id: str | None, threshold: float | No
     if score.name == "return":
         text = "The score is the return."
     else:
-        text = f'The score is ``info["{score.name}"]``{unit} at the end, 0 for an episode that failed.'
+        failed = f"{score.failed * score.factor:g} for an episode that failed"
+        text = f'The score is ``info["{score.name}"]``{unit} at the end, {failed}.'
     if threshold is not None:
         text += f" A return of {threshold:g} counts as solved."
     table = _figures(env_id)

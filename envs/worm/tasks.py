@@ -45,6 +45,10 @@ def _saturation(bound: float) -> Measure:
     return Measure("saturation", "control_angle", meaning="share of control angles at their limit", bound=bound)
 
 
+def _power(times: float, why: str) -> Measure:
+    return Measure("rate", "energy", "nW", 1e9, "positive power of the muscles", times=times, why=why)
+
+
 class WormTask(Task):
     """Actions and observations that all tasks of the worm share; subclasses add goal, reward, endings.
 
@@ -80,15 +84,7 @@ class WormTask(Task):
             meaning="strongest component of the joint angles",
             known="2.5 Hz in water, 0.625 Hz on agar: the periods of Chung et al. (2024), 0.4 and 1.6 s",
         ),
-        "muscle power": Measure(
-            "rate",
-            "energy",
-            "nW",
-            1e9,
-            "positive power of the muscles",
-            times=2.0,
-            why="power grows as the square of the frequency: twice is the animal's own wave 1.4 times as fast",
-        ),
+        "muscle power": _power(2.0, "it grows as the square of the frequency: the own wave at 1.4 times its frequency"),
         "friction power": Measure("mean", "power", "nW", 1e9, "power against friction"),
         "command rate": Measure("slew", "control_angle", "rad/s", meaning="rms rate of change of the control angles"),
         "saturation": _saturation(largest_angle),
@@ -247,10 +243,10 @@ class Forward(WormTask):
     ## Rewards
 
     Priced speed of each period, mm/s: speed along the goal less {price_shown} for each nW of positive muscle power.
-    That is v0 / (2 P0) of {reference_text}: in a viscous medium speed grows as the root of power, so that the animal's
-    own wave is at its best frequency at this price, and only a better wave pays. An episode that fails returns
-    -{fine:g} in all. ``info`` has the means since the start: ``speed`` along the goal (m/s), ``power`` of the muscles
-    (W), ``priced_speed`` (m/s), and the ``cost_of_transport`` (J/m).
+    That is v0 / (2 P0) of the animal's own wave: in a viscous medium speed grows as the root of power, so that this
+    wave is at its best frequency at this price, and only a better one pays. An episode that fails returns -{fine:g} in
+    all. ``info`` has the means since the start: ``speed`` along the goal (m/s), ``power`` of the muscles (W),
+    ``priced_speed`` (m/s), and the ``cost_of_transport`` (J/m).
     """
 
     own_speed: float
@@ -322,6 +318,10 @@ class Crawl(Forward):
     """
 
     own_speed, own_power = OWN_WAVES[1.0]
+    physiology: Mapping[str, Measure] = {
+        **Forward.physiology,
+        "muscle power": _power(2.7, "3.6 nW, what the same muscles do when the animal swims"),
+    }
 
 
 class Swim(Forward):
@@ -410,6 +410,10 @@ class Transition(Medium):
 
     options: Mapping[str, Option] = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
     hidden: Mapping[str, Hidden] = {"switch_time": Hidden(7.0, 13.0)}
+    physiology: Mapping[str, Measure] = {
+        **Medium.physiology,
+        "muscle power": _power(3.8, "twice the oracle's, which takes 1.9 times what the baseline does, as it swims"),
+    }
 
     def memory_fields(self):
         return [*super().memory_fields(), ("switch_time", "f8")]
@@ -456,9 +460,9 @@ class Reach(WormTask):
     own_time, own_energy = 13.9, 17.9e-9
     """What the reference takes to the target, s and J."""
     own_energy_nj = 1e9 * own_energy
-    haste, effort = 0.5, 1.0
+    haste, effort = 0.5, 0.5
     """Prices of that time and energy."""
-    fine = 6.0
+    fine = 2.0
     """Minus the return of an episode that fails."""
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
@@ -524,7 +528,13 @@ class Escape(WormTask):
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
-    physiology: Mapping[str, Measure] = {**WormTask.physiology, "saturation": _saturation(largest_angle)}
+    physiology: Mapping[str, Measure] = {
+        **WormTask.physiology,
+        "saturation": _saturation(largest_angle),
+        "muscle power": _power(
+            3.0, "1.5 nW, a burst: the recorded worms' hardest second takes 1 nW, the animal's swimming 3.6 nW"
+        ),
+    }
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
     endings: Mapping[float, Ending] = {ESCAPED: Ending("the worm has escaped", success=True)}
@@ -533,7 +543,7 @@ class Escape(WormTask):
     own_time, own_energy = 11.5, 5.9e-9
     """What the reference takes, s and J."""
     own_energy_nj = 1e9 * own_energy
-    haste, effort = 0.1, 0.6
+    haste, effort = 0.1, 0.4
     """Prices of that time and energy: were they equal, several times the animal's power would pay."""
     fine = 5.0
     """Minus the return of an episode that fails."""
