@@ -57,13 +57,13 @@ class CatalogueEntry(NamedTuple):
 
 
 CATALOGUE = (
-    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 200.0),
-    CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 135.0),
-    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 150.0, {"history": 4}),
-    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, 150.0, {"history": 4}),
-    CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 60.0),
-    CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 3.0),
-    CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 550.0),
+    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 120.0),
+    CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 54.0),
+    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 200.0, {"history": 4}),
+    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, 60.0, {"history": 4}),
+    CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 0.7),
+    CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 0.7),
+    CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 420.0),
     CatalogueEntry("LampreySprint-v0", "lamprey.tasks:Sprint", 250, 800.0),
     CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 250, 250.0),
     CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 1000.0),

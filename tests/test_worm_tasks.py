@@ -116,25 +116,38 @@ def test_commands_change_no_faster_than_they_may(name):
     assert np.nanmax(change) == pytest.approx(12.5 / rate, rel=1e-12)
 
 
-def test_the_animals_own_waves_set_the_prices():
-    """v0 and P0 of 64 episodes from seed 0, to all digits of the table; and what the references of two tasks take."""
+FEW = (0.0, 0.3, 1.0)
+
+
+@pytest.mark.parametrize(
+    "media", [FEW, pytest.param(tuple(set(OWN_WAVES) - set(FEW)), marks=pytest.mark.full)], ids=["few", "rest"]
+)
+def test_the_animals_own_waves_set_the_prices(media):
+    """v0 and P0 of 64 episodes from seed 0, to all digits of the table."""
     env_id = "gymnosoma/WormMedium-v0"
-    sigma = np.repeat(list(OWN_WAVES), 64)
+    sigma = np.repeat(media, 64)
     envs = gymnasium.make_vec(env_id, num_envs=len(sigma), observe_medium=True)
     agent = find_policy(env_id, "baseline").make(envs, 0)
-    result = rollout(envs, agent, seed=list(range(64)) * len(OWN_WAVES), options={"sigma": sigma})
+    result = rollout(envs, agent, seed=list(range(64)) * len(media), options={"sigma": sigma})
     found = [result.info[key].reshape(-1, 64).mean(1) for key in ("speed", "power")]
-    expected = np.array(list(OWN_WAVES.values()))
+    expected = np.array([OWN_WAVES[medium] for medium in media])
     np.testing.assert_allclose(1e3 * found[0], 1e3 * expected[:, 0], rtol=0, atol=0.6e-4)
     np.testing.assert_allclose(1e9 * found[1], 1e9 * expected[:, 1], rtol=0, atol=0.6e-3)
+
+
+def test_the_animals_own_swimming_sets_its_price():
     swim = evaluate("gymnosoma/WormSwim-v0", find_policy("gymnosoma/WormSwim-v0", "baseline"), 64).info
     assert swim["speed"].mean() == pytest.approx(Swim.own_speed, abs=0.6e-7)
     assert swim["power"].mean() == pytest.approx(Swim.own_power, abs=0.6e-12)
-    for name, task in (("WormReach-v0", Reach), ("WormEscape-v0", Escape)):
-        info = evaluate(f"gymnosoma/{name}", find_policy(f"gymnosoma/{name}", "baseline"), 256).info
-        assert info["is_success"].all()
-        assert info["time"].mean() == pytest.approx(task.own_time, rel=5e-3)
-        assert info["energy"].mean() == pytest.approx(task.own_energy, rel=5e-3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "task"), [("WormReach-v0", Reach), ("WormEscape-v0", Escape)])
+def test_what_references_take_sets_the_prices(name, task):
+    info = evaluate(f"gymnosoma/{name}", find_policy(f"gymnosoma/{name}", "baseline"), 256).info
+    assert info["is_success"].all()
+    assert info["time"].mean() == pytest.approx(task.own_time, rel=5e-3)
+    assert info["energy"].mean() == pytest.approx(task.own_energy, rel=5e-3)
 
 
 def half(name):
