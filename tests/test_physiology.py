@@ -9,8 +9,8 @@ import pytest
 from ids import IDS
 
 from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.evaluation.physiology import measured, physiology
-from gymnosoma.agents.evaluation.policies import all_ids, find_policy, references_of, shipped, task_of
+from gymnosoma.agents.evaluation.physiology import measured, observed, physiology
+from gymnosoma.agents.evaluation.policies import all_ids, evaluate, find_policy, references_of, shipped, task_of
 from gymnosoma.envs.core.spec import KINDS, Measure
 
 RATE = 50.0
@@ -84,6 +84,18 @@ def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys):
     assert json.loads(file.read_text()) == table
     shown = " ".join(capsys.readouterr().out.split())
     assert "beyond 0.01: for the sake of the test" in shown
+
+
+def test_episodes_are_measured_to_their_own_end():
+    """Rows that end before others are reset while those go on."""
+    env_id = "gymnosoma/WormReach-v0"
+    policy = find_policy(env_id, "baseline")
+    played = evaluate(env_id, policy, 4)
+    assert len(set(played.lengths)) == 4
+    measures = {"power": Measure("rate", "energy"), "energy": Measure("final", "energy")}
+    found = observed(env_id, policy, measures, 4)
+    assert found["energy"] == pytest.approx(played.info["energy"].mean())
+    assert found["power"] == pytest.approx((played.info["energy"] / played.info["time"]).mean())
 
 
 @pytest.mark.full

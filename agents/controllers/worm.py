@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.control import Controller
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import WormParams, table
-from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim
+from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim, Transition
 
 from . import Reference, References
 
@@ -163,15 +163,19 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> Controller:
 REFERENCES: References = {
     Crawl: {
         "baseline": Reference(_wave, bounds=_WAVE),
-        "best_sine": Reference(lambda task: _wave(task, amplitude=0.9, wavenumber=1.6, period=0.65)),
+        "best_sine": Reference(lambda task: _wave(task, amplitude=0.8, wavenumber=1.6, period=0.7)),
     },
     Swim: {
         "baseline": Reference(_wave, bounds=_WAVE),
-        "best_sine": Reference(lambda task: _wave(task, amplitude=0.9, wavenumber=0.65, period=0.25)),
+        "best_sine": Reference(lambda task: _wave(task, amplitude=0.58, wavenumber=0.64, period=0.42)),
     },
     Medium: {
         "baseline": Reference(lambda task: MediumSine(task.animal.drive_size), {"observe_medium": True}),
         "agar_sine": Reference(_wave, bounds=_WAVE),
+    },
+    Transition: {
+        "baseline": Reference(_wave, bounds=_WAVE),
+        "oracle": Reference(lambda task: MediumSine(task.animal.drive_size), {"observe_medium": True}),
     },
     Reach: {"baseline": Reference(_steered, bounds={"gain": (0.02, 0.3), **_WAVE})},
     Escape: {"baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.5, 3.0)})},

@@ -42,8 +42,13 @@ class _Watched:
         for i in np.flatnonzero(self._running):
             self.found[i][name].append(np.asarray(values[i], float).ravel())
 
+    def end(self, last: NDArray[np.bool_]) -> None:
+        """Look once more when all is over, at those rows that ended ``last``: others have been reset since."""
+        self._running &= last
+        self.look()
+
     def look(self) -> None:
-        """Note how the last period has left the animals; to be called once more when all is over."""
+        """Note how the last period has left the animals."""
         animal, rows = self._simulation.task.animal, self._simulation.rows
         info = self._simulation.info()
         for name in self._sources:
@@ -53,7 +58,7 @@ class _Watched:
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions of the other agent."""
         if self._begun:
-            self._running &= ~first  # before it is looked at: a row that begins anew has forgotten its last episode
+            self._running &= ~first  # they have been reset
         self._begun = True
         self.look()
         action = self._agent.act(observations, first)
@@ -121,8 +126,8 @@ def observed(
     try:
         sources = list(dict.fromkeys(measure.source for measure in measures.values()))
         watched = _Watched(policy.make(envs, 0), envs, sources)
-        rollout(envs, watched, seed=seed)
-        watched.look()
+        lengths = rollout(envs, watched, seed=seed).lengths
+        watched.end(lengths == lengths.max())
         rate = envs.unwrapped.task.control_rate
     finally:
         envs.close()

@@ -49,9 +49,10 @@ class Worm(Animal):
     ``head``, ``tail``     (2,)             m          ends of the body
     ``friction_force``     (n, 2)           N          of the medium on each rod
     ``power``              ()               W          done against friction (translation, as in Fig. 4)
+    ``muscle_power``       ()               W          positive power of the muscles, of all joints
     =====================  ===============  =========  ==================================================
 
-    With the midpoint scheme rates, velocities, friction and power are those of half a step ago; as functions of that
+    With the midpoint scheme rates, velocities, friction and powers are those of half a step ago; as functions of that
     time they have errors of second order, as have angles and places as functions of ``time``.
 
     Parameters
@@ -103,15 +104,25 @@ class Worm(Animal):
             "power": lambda rows: (
                 -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2))
             ),
+            "muscle_power": self._muscle_power,
         }
 
-    def _friction_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Friction on the rods, (B, n, 2) N, at the time of their velocities."""
+    def _angle(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Angles of the rods (B, n) rad at the time of their velocities."""
         angle = rows["rod_angle"]
         if self.scheme == "midpoint":
             back = np.where(rows["step"] > 0, 0.5 * self.dt, 0.0)  # at the start nothing lies behind
             angle = angle - back[:, None] * rows["rod_rate"]
-        return friction_force(angle, rows["rod_velocity"].swapaxes(1, 2), rows)
+        return angle
+
+    def _friction_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Friction on the rods, (B, n, 2) N."""
+        return friction_force(self._angle(rows), rows["rod_velocity"].swapaxes(1, 2), rows)
+
+    def _muscle_power(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Positive power of the muscles (B,) W: of kappa (theta_ctrl - theta) where it has its way."""
+        torque = rows["stiffness"][:, None] * (rows["control_angle"] - np.diff(self._angle(rows)))
+        return np.sum(np.maximum(torque * np.diff(rows["rod_rate"]), 0.0), 1)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along x, head at -x, centred and at rest."""

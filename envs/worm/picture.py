@@ -109,8 +109,9 @@ def _(task: Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, st
         mark = start + k * length * way
         view.arrow(mark - 0.02 * length * way, 0.08 * length * way, c.GOAL, 1.5)
         view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
-    speed = task.info(trail.rows[-1:], trail.memory[-1:])["speed"][0]
-    return f"{round(1e3 * speed, 3) + 0.0:.3f} mm/s", "mean speed along the goal,"
+    info = task.info(trail.rows[-1:], trail.memory[-1:])
+    priced, speed = (f"{round(1e3 * info[name][0], 3) + 0.0:.3f} mm/s" for name in ("priced_speed", "speed"))
+    return priced, f"priced speed: {speed} less the price of {c.quantity(info['power'][0], 'W')},"
 
 
 @goal.register
@@ -120,7 +121,7 @@ def _(task: Reach, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str]
     view.disc(memory["target"], 3.0, c.GOAL)
     view.pointer(memory["target"], c.GOAL)
     distance = task.info(trail.rows[-1:], trail.memory[-1:])["distance"][0]
-    return f"{1e3 * distance:.2f} mm", "from the head to the target,"
+    return f"{1e3 * distance:.2f} mm", f"from the head to the target, {_spent(trail)},"
 
 
 @goal.register
@@ -137,7 +138,7 @@ def _(task: Escape, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
         canvas.label(name, (x, 26), colour, 14)
         canvas.label(value, (x + 130, 27), colour, 12, (1.0, 0.5))
         canvas.bar((x, 37, 130, 4), share, c.GOAL)
-    return "", ""
+    return "", f"{_spent(trail)},"
 
 
 @goal.register
@@ -148,6 +149,11 @@ def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
     _power(canvas, task, trail)
     error = task.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     return f"{1e3 * error:.3f} mm", "from the centre to the real worm's,"
+
+
+def _spent(trail: Trail) -> str:
+    """Say what the muscles have done so far."""
+    return f"{c.quantity(float(trail.memory[-1]['energy']), 'J')} of muscle work"
 
 
 def _power(canvas: Canvas, task: Follow, trail: Trail) -> None:

@@ -1,8 +1,9 @@
-"""Tasks of the worm: crawl, swim, cope with a medium, reach, escape, follow."""
+"""Tasks of the worm: crawl, swim, cope with a medium and with its change, reach, escape, follow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,17 +13,41 @@ from numpy.typing import NDArray
 from ..core.arguments import choice
 from ..core.chain import to_body_frame
 from ..core.control import Controller
-from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
+from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Worm
 from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram, load_kymogram
 from .params import WormParams, friction
 
-CROSSED, REACHED, LOST, COMPLETE = 10.0, 11.0, 12.0, 13.0
-"""Endings: the body crossed itself; target reached; path lost; path complete."""
+CROSSED, REACHED, LOST, COMPLETE, ESCAPED = 10.0, 11.0, 12.0, 13.0, 14.0
+"""Endings: the body crossed itself; target reached; path lost; path complete; escaped."""
+
+OWN_WAVES = {
+    0.0: (0.2139e-3, 3.716e-9),
+    0.1: (0.3638e-3, 3.427e-9),
+    0.2: (0.4236e-3, 3.126e-9),
+    0.3: (0.4245e-3, 2.824e-9),
+    0.4: (0.3984e-3, 2.537e-9),
+    0.5: (0.3613e-3, 2.273e-9),
+    0.6: (0.3224e-3, 2.034e-9),
+    0.7: (0.2872e-3, 1.822e-9),
+    0.8: (0.2541e-3, 1.635e-9),
+    0.9: (0.2264e-3, 1.476e-9),
+    1.0: (0.2041e-3, 1.340e-9),
+}
+"""By medium index: speed v0 (m/s) and positive muscle power P0 (W) of the animal's own wave in `Medium`, means of 64
+episodes from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 MODES = 6
 """Spatial cosine modes of the action mode ``modes``."""
+
+
+def _saturation(bound: float) -> Measure:
+    return Measure("saturation", "control_angle", meaning="share of control angles at their limit", bound=bound)
+
+
+def _power(times: float, why: str) -> Measure:
+    return Measure("rate", "energy", "nW", 1e9, "positive power of the muscles", times=times, why=why)
 
 
 class WormTask(Task):
@@ -46,10 +71,34 @@ class WormTask(Task):
     control_rate = 20.0
     largest_angle = 0.9
     """Largest commanded joint angle, rad."""
+    fastest = 12.5
+    """Fastest change of a commanded joint angle, rad/s: the recorded worms' frames differ by up to 12.3."""
     time_step = 5e-3
     reference_text = "the paper's sine"
     """What ``actions="residual"`` adds to."""
     endings: Mapping[float, Ending] = {CROSSED: Ending("the body crossed itself")}
+    physiology: Mapping[str, Measure] = {
+        "frequency": Measure(
+            "frequency",
+            "joint_angle",
+            "Hz",
+            meaning="strongest component of the joint angles",
+            known="2.5 Hz in water, 0.625 Hz on agar: the periods of Chung et al. (2024), 0.4 and 1.6 s",
+        ),
+        "muscle power": _power(2.0, "it grows as the square of the frequency: the own wave at 1.4 times its frequency"),
+        "friction power": Measure("mean", "power", "nW", 1e9, "power against friction"),
+        "command rate": Measure("slew", "control_angle", "rad/s", meaning="rms rate of change of the control angles"),
+        "saturation": _saturation(largest_angle),
+        "tremor": Measure(
+            "above",
+            "control_angle",
+            "rad",
+            meaning="rms of the control angles above 5 Hz, twice the frequency of the paper's fastest wave",
+            band=5.0,
+            most=0.15,
+            why="a quarter of the amplitude of the paper's waves; the body, with 0.18 s, hardly follows it",
+        ),
+    }
     arguments: Mapping[str, str] = {
         **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
@@ -97,8 +146,8 @@ class WormTask(Task):
         return {"control_angle": ActionField(joints, -most, most, "rad", meaning)}
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, and where the centre was before it."""
-        return [("action", "f8", (self.action_size,)), ("from", "f8", (2,))]
+        """Previous action, the muscles' work since the start, and what has been rewarded."""
+        return [("action", "f8", (self.action_size,)), ("energy", "f8"), ("value", "f8")]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         """At rest, slightly and smoothly bent, with the head in a random direction."""
@@ -110,10 +159,6 @@ class WormTask(Task):
         """Mean joint angles at the start, rad."""
         return 0.0
 
-    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
-        """Remember where the centre is."""
-        episodes.memory["from"] = rows["centre"]
-
     @staticmethod
     def forward(episodes: EpisodeStart) -> NDArray[np.float64]:
         """Direction (A, 2) in which the bodies lie at the start, tail to head."""
@@ -121,18 +166,18 @@ class WormTask(Task):
         return -np.stack([np.cos(heading), np.sin(heading)], 1)
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Control angles from actions."""
+        """Control angles from actions, as fast as they may change."""
         memory["action"] = actions
-        memory["from"] = rows["centre"]
-        most = self.largest_angle
+        most, step, before = self.largest_angle, self.fastest / self.control_rate, rows["control_angle"]
         if self.actions == "angles":
-            return most * actions
-        if self.actions == "modes":
+            angles = most * actions
+        elif self.actions == "modes":
             angles = most * np.sum(actions[:, :, None] * self._modes, 1)
         else:
             time = rows["time"]
             angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + most * actions
-        return np.minimum(np.maximum(angles, -most), most)
+        angles = np.minimum(np.maximum(angles, -most), most)
+        return np.minimum(np.maximum(angles, before - step), before + step)
 
     def reference(self) -> Controller:
         """Controller to which ``actions="residual"`` adds: the paper's."""
@@ -168,33 +213,66 @@ class WormTask(Task):
             "heading": heading,
         }
 
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Growth of the `value`, so that the return is the last value."""
+        memory["energy"] += rows["muscle_work"]
+        value, before = self.value(rows, memory), memory["value"].copy()
+        memory["value"] = value
+        return value - before
+
+    def value(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """What the episode is worth (B,) if it ends here; called once a period, it may keep progress in memory."""
+        raise NotImplementedError
+
     def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when the body crosses itself."""
         return np.where(self.animal.crosses(rows), CROSSED, 0.0)
 
+    def fails(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which worms have crossed themselves or broken down, (B,)."""
+        return (rows["status"] != 0.0) | self.animal.crosses(rows)
+
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time (s), centre of mass (m), and the work of the period against friction (J)."""
-        return {"time": rows["time"].copy(), "centre": rows["centre"].copy(), "work": rows["work"].copy()}
+        """Time (s), centre of mass (m), work of the period against friction and of the muscles, energy so far (J)."""
+        seen = {name: rows[name].copy() for name in ("time", "centre", "work", "muscle_work")}
+        return seen | {"energy": memory["energy"].copy()}
 
 
 class Forward(WormTask):
-    """Go as far as possible in the direction in which the worm lies at the start.
+    """Go as far as possible in the direction in which the worm lies at the start, at what it costs.
 
     ## Rewards
 
-    Speed along the goal in body lengths per second, less {cost:g} times the power against friction in units
-    of the joint stiffness a second. ``info["distance"]`` (m) and ``info["speed"]`` (m/s) count from the start.
+    Priced speed of each period, mm/s: speed along the goal less {price_shown} for each nW of positive muscle power.
+    That is v0 / (2 P0) of the animal's own wave: in a viscous medium speed grows as the root of power, so that this
+    wave is at its best frequency at this price, and only a better one pays. An episode that fails returns -{fine:g} in
+    all. ``info`` has the means since the start: ``speed`` along the goal (m/s), ``power`` of the muscles (W),
+    ``priced_speed`` (m/s), and the ``cost_of_transport`` (J/m).
     """
 
-    cost: float
-    """Weight of the power, in units of the joint stiffness a second."""
-    score = Score("speed", "mm/s", 1e3)
+    own_speed: float
+    """Speed of the animal's own wave, v0, m/s."""
+    own_power: float
+    """Positive power of its muscles, P0, W."""
+    fine = 100.0
+    """Minus the return of an episode that fails: a quarter mm/s for 400 periods."""
+    score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
+    physiology: Mapping[str, Measure] = {
+        **WormTask.physiology,
+        "speed": Measure("final", "speed", "mm/s", 1e3, "speed along the goal"),
+        "cost of transport": Measure("final", "cost_of_transport", "nJ/mm", 1e6, "positive muscle work for the way"),
+    }
+
+    @property
+    def price_shown(self) -> str:
+        """Price in words."""
+        return f"{1e-6 * self.own_speed / (2.0 * self.own_power):.3f} mm/s"
 
     def fields(self):
         return super().fields() | {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
 
     def memory_fields(self):
-        return [*super().memory_fields(), ("goal", "f8", (2,)), ("start", "f8", (2,))]
+        return [*super().memory_fields(), ("goal", "f8", (2,)), ("start", "f8", (2,)), ("paid", "f8")]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -205,41 +283,62 @@ class Forward(WormTask):
         seen = super().sense(rows, memory)
         return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Speed along the goal in body lengths a second, less the cost of power."""
-        way = np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
-        return self.control_rate * (way / rows["length"] - self.cost * rows["work"] / self.animal.params.stiffness)
+    def price(self, memory: NDArray[Any]) -> NDArray[np.float64] | float:
+        """Price of the muscles' work, m/J."""
+        return self.own_speed / (2.0 * self.own_power)
+
+    @staticmethod
+    def distance(rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Way along the goal since the start, (B,) m."""
+        return np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
+
+    def value(self, rows, memory):
+        memory["paid"] += self.price(memory) * rows["muscle_work"]
+        value = 1e3 * self.control_rate * (self.distance(rows, memory) - memory["paid"])
+        return np.where(self.fails(rows), -self.fine, value)
 
     def info(self, rows, memory):
-        distance = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
-        speed = distance / np.maximum(rows["time"], 0.5 * self.animal.dt)
-        return super().info(rows, memory) | {"distance": distance, "speed": speed}
+        distance, time = self.distance(rows, memory), np.maximum(rows["time"], 0.5 * self.animal.dt)
+        ahead = distance > 0.0
+        return super().info(rows, memory) | {
+            "distance": distance,
+            "speed": distance / time,
+            "power": memory["energy"] / time,
+            "priced_speed": (distance - memory["paid"]) / time,
+            "cost_of_transport": np.where(ahead, memory["energy"] / np.where(ahead, distance, 1.0), np.inf),
+        }
 
 
 class Crawl(Forward):
-    """Crawl on agar, as far as possible in the direction in which the worm lies.
+    """Crawl on agar, as far as possible in the direction in which the worm lies, at what it costs.
 
     ## Description
 
     The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. The
-    paper's sine reaches 0.2 mm/s, the best constant sine 0.5 mm/s.
+    paper's sine crawls at 0.2 mm/s.
     """
 
-    cost = 0.005
+    own_speed, own_power = OWN_WAVES[1.0]
+    score = replace(Forward.score, best=0.356)  # PPO, six modes, one seed
+    physiology: Mapping[str, Measure] = {
+        **Forward.physiology,
+        "muscle power": _power(2.7, "3.6 nW, what the same muscles do when the animal swims"),
+    }
 
 
 class Swim(Forward):
-    """Swim in water, as far as possible in the direction in which the worm lies.
+    """Swim in water, as far as possible in the direction in which the worm lies, at what it costs.
 
     ## Description
 
     The body of C. elegans in water (Chung et al., 2024). The goal is the mean direction of the body at the start. The
-    paper's sine reaches 0.22 mm/s, the best constant sine 0.34 mm/s.
+    paper's sine swims at 0.2 mm/s.
     """
 
     sigma = 0.0
     control_rate = 40.0
-    cost = 0.05
+    own_speed, own_power = 0.2161e-3, 3.645e-9
+    score = replace(Forward.score, best=0.145)  # PPO, six modes, one seed
 
 
 class Medium(Forward):
@@ -249,11 +348,11 @@ class Medium(Forward):
 
     As ``Crawl``, but the medium index sigma (0 water, 1 agar) is drawn uniformly for every episode and
     hidden; four observations are stacked, so that it can be felt. The reference controller sees it
-    (``observe_medium``). The friction follows from sigma and cannot be given beside it.
+    (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does the price.
     """
 
-    cost = 0.005
     reference_text = "the paper's sine on agar"
+    score = replace(Forward.score, best=0.677)  # PPO, six modes, one seed
     options: Mapping[str, Option] = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
     hidden: Mapping[str, Hidden] = {"sigma": Hidden(0.0, 1.0)}
     arguments: Mapping[str, str] = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
@@ -261,6 +360,12 @@ class Medium(Forward):
     def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
         self._observed = observe_medium
         super().__init__(**arguments)
+
+    @property
+    def price_shown(self) -> str:
+        """Prices in words."""
+        water, agar = (1e-6 * speed / (2.0 * power) for speed, power in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
+        return f"{water:.3f} (water) to {agar:.3f} mm/s (agar)"
 
     def fields(self):
         seen = {"sigma": Field(1, "1", 1.0, "medium index")} if self._observed else {}
@@ -273,10 +378,21 @@ class Medium(Forward):
         values = super().start(episodes)
         for name in ("friction_perpendicular", "friction_parallel"):
             if name in episodes.options:
-                raise ValueError(f"options: {name} follows from sigma in this task; give sigma")
-        sigma = episodes.memory["sigma"] = episodes.hidden("sigma")
+                raise ValueError(
+                    f"options: {name} follows from the medium in this task, give {', '.join(self.options)}"
+                )
+        sigma = episodes.memory["sigma"] = self.medium(episodes)
         perpendicular, parallel = friction(sigma)
         return values | {"friction_perpendicular": perpendicular, "friction_parallel": parallel}
+
+    def medium(self, episodes: EpisodeStart) -> NDArray[np.float64]:
+        """Medium index (A,) at the start."""
+        return episodes.hidden("sigma")
+
+    def price(self, memory):
+        media, waves = list(OWN_WAVES), np.array(list(OWN_WAVES.values()))
+        speed, power = (np.interp(memory["sigma"], media, waves[:, k]) for k in (0, 1))
+        return speed / (2.0 * power)
 
     def sense(self, rows, memory):
         seen = {"sigma": memory["sigma"]} if self._observed else {}
@@ -284,6 +400,42 @@ class Medium(Forward):
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {"sigma": memory["sigma"].copy()}
+
+
+class Transition(Medium):
+    """Crawl on agar, and swim on when it turns into water.
+
+    ## Description
+
+    As ``Medium``, but the worm starts on agar (sigma 1) and is in water (sigma 0) from a hidden time on, 7 to 13 s
+    after the start. Does the gait change? The reference goes on as on agar; ``oracle`` sees the medium
+    (``observe_medium``) and changes to the animal's own wave in water. The price is that of the medium of the moment.
+    """
+
+    score = replace(Forward.score, best=0.194)  # a policy that PPO trained in Medium, one seed
+    options: Mapping[str, Option] = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
+    hidden: Mapping[str, Hidden] = {"switch_time": Hidden(7.0, 13.0)}
+    physiology: Mapping[str, Measure] = {
+        **Medium.physiology,
+        "muscle power": _power(3.8, "twice the oracle's, which takes 1.9 times what the baseline does, as it swims"),
+    }
+
+    def memory_fields(self):
+        return [*super().memory_fields(), ("switch_time", "f8")]
+
+    def medium(self, episodes):
+        episodes.memory["switch_time"] = episodes.hidden("switch_time")
+        return np.ones(len(episodes))
+
+    def command(self, actions, rows, memory):
+        time = rows["time"] + 0.5 * self.animal.dt  # a sum of many steps may fall short of what they should be
+        passed = (memory["sigma"] == 1.0) & (time >= memory["switch_time"])
+        rows["friction_perpendicular"][passed], rows["friction_parallel"][passed] = friction(0.0)
+        memory["sigma"][passed] = 0.0
+        return super().command(actions, rows, memory)
+
+    def info(self, rows, memory):
+        return super().info(rows, memory) | {"switch_time": memory["switch_time"].copy()}
 
 
 class Reach(WormTask):
@@ -296,8 +448,9 @@ class Reach(WormTask):
 
     ## Rewards
 
-    Approach of the head in body lengths per second, less {cost:g} times the power against friction in units of
-    the joint stiffness a second, less 0.05; 10 more on arrival.
+    Part of the way to the target by which the head comes nearer, less {haste:g} for each {own_time:g} s and less
+    {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which is what the reference takes to the
+    target. So the return is at most 1; that of an episode that fails is -{fine:g}.
     """
 
     friction_scale = 0.01
@@ -307,10 +460,15 @@ class Reach(WormTask):
         "target_bearing": Option(-np.pi, np.pi, "rad", "its bearing from the direction of the body, left positive"),
     }
     endings: Mapping[float, Ending] = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
-    score = Score("is_success")
+    score = Score("return", best=1.0)  # the bound
 
-    cost = 0.1
-    """Weight of the power, in units of the joint stiffness a second."""
+    own_time, own_energy = 13.9, 17.9e-9
+    """What the reference takes to the target, s and J."""
+    own_energy_nj = 1e9 * own_energy
+    haste, effort = 0.5, 0.5
+    """Prices of that time and energy."""
+    fine = 2.0
+    """Minus the return of an episode that fails."""
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
     radius_mm = 1e3 * radius
@@ -319,7 +477,7 @@ class Reach(WormTask):
         return super().fields() | {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
 
     def memory_fields(self):
-        return [*super().memory_fields(), ("target", "f8", (2,)), ("distance", "f8")]
+        return [*super().memory_fields(), ("target", "f8", (2,)), ("way", "f8")]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -329,27 +487,21 @@ class Reach(WormTask):
         bearing = np.arctan2(forward[:, 1], forward[:, 0]) + episodes.options.get("target_bearing", drawn[:, 1])
         head = self.animal.points(rows)[:, 0]
         episodes.memory["target"] = head + distance[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], 1)
-        episodes.memory["distance"] = distance
+        episodes.memory["way"] = distance - self.radius
 
     def _distance(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         away = self.animal.points(rows)[:, 0] - memory["target"]
         return np.sqrt(np.sum(away * away, 1))
-
-    def command(self, actions, rows, memory):
-        memory["distance"] = self._distance(rows, memory)
-        return super().command(actions, rows, memory)
 
     def sense(self, rows, memory):
         away = memory["target"] - self.animal.points(rows)[:, 0]
         seen = super().sense(rows, memory)
         return seen | {"target": to_body_frame(seen["heading"], away)}
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Approach of the head in body lengths a second, less power and haste; 10 more when it arrives."""
-        distance = self._distance(rows, memory)
-        approach = (memory["distance"] - distance) / rows["length"]
-        effort = self.cost * rows["work"] / self.animal.params.stiffness
-        return self.control_rate * (approach - effort) - 0.05 + np.where(distance <= self.radius, 10.0, 0.0)
+    def value(self, rows, memory):
+        left = np.maximum(self._distance(rows, memory) - self.radius, 0.0) / memory["way"]
+        paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
+        return np.where(self.fails(rows), -self.fine, 1.0 - left - paid)
 
     def ending(self, rows, memory):
         crossed = super().ending(rows, memory)
@@ -368,26 +520,38 @@ class Escape(WormTask):
     The omega turn of a real worm as a task: agar with a hundredth of its friction. Stage 0 ends when the centre of
     mass is 0.5 mm behind its farthest point along the start direction; stage 1 when the mean direction of the body
     has swung by 120 degrees; stage 2 counts the distance of the centre of mass from where that was. The reference is
-    the last 15 s of the recorded escape.
+    the last 15 s of the recorded escape. Having run a body length, the worm has escaped.
 
     ## Rewards
 
-    Progress: body lengths reversed (at most 0.5), then turns in units of 120 degrees (at most 1), then body
-    lengths run; less {cost:g} times the work against friction in units of the joint stiffness. The score,
-    ``info["progress"]``, leaves out the work. ``info["is_success"]``: ran a body length. A body lying on itself is
-    only reported (``info["crossed"]``), as real worms do so.
+    Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
+    {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
+    is what the reference takes. So the return is at most 1; that of an episode in which the worm breaks down is
+    -{fine:g}. A body lying on itself is only reported (``info["crossed"]``), as real worms do so.
     """
 
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
+    physiology: Mapping[str, Measure] = {
+        **WormTask.physiology,
+        "saturation": _saturation(largest_angle),
+        "muscle power": _power(
+            3.0, "1.5 nW, a burst: the recorded worms' hardest second takes 1 nW, the animal's swimming 3.6 nW"
+        ),
+    }
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
-    endings: Mapping[float, Ending] = {}
-    score = Score("progress")
+    endings: Mapping[float, Ending] = {ESCAPED: Ending("the worm has escaped", success=True)}
+    score = Score("return", best=1.0)  # the bound
 
-    cost = 0.02
-    """Weight of the work, in units of the joint stiffness."""
+    own_time, own_energy = 11.5, 5.9e-9
+    """What the reference takes, s and J."""
+    own_energy_nj = 1e9 * own_energy
+    haste, effort = 0.1, 0.4
+    """Prices of that time and energy: were they equal, several times the animal's power would pay."""
+    fine = 5.0
+    """Minus the return of an episode that fails."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
@@ -430,10 +594,8 @@ class Escape(WormTask):
     def sense(self, rows, memory):
         return super().sense(rows, memory) | {name: memory[name] for name in ("reversed", "turned", "stage")}
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Progress, less the cost of work."""
+    def value(self, rows, memory):
         stage, heading = memory["stage"].copy(), rows["rod_angle"].mean(1)
-        before = self._progress(rows, memory)
         ahead = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
         memory["farthest"] = np.maximum(memory["farthest"], ahead)
         back = np.minimum(memory["farthest"] - ahead, self.retreat)
@@ -447,20 +609,25 @@ class Escape(WormTask):
         memory["turn_centre"] = np.where((stage < 2)[:, None], rows["centre"], memory["turn_centre"])
         done = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
         memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
-        return self._progress(rows, memory) - before - self.cost * rows["work"] / self.animal.params.stiffness
+        paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
+        return np.where(rows["status"] != 0.0, -self.fine, self._progress(rows, memory) - paid)
 
     def _progress(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Body lengths reversed, turns in units of 120 degrees, and body lengths run."""
-        return (memory["reversed"] + memory["run"]) / rows["length"] + memory["turned"] / self.turn
+        """Part of the escape that is done, (B,)."""
+        run = np.minimum(memory["run"] / rows["length"], 1.0)
+        return 0.2 * memory["reversed"] / self.retreat + 0.4 * memory["turned"] / self.turn + 0.4 * run
+
+    def _escaped(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.bool_]:
+        return (memory["stage"] == 2) & (memory["run"] >= rows["length"])
 
     def ending(self, rows, memory):
-        return np.zeros(len(rows))
+        return np.where(self._escaped(rows, memory), ESCAPED, 0.0)
 
     def info(self, rows, memory):
         progress = {name: memory[name].copy() for name in ("stage", "reversed", "turned", "run")}
         progress["progress"] = self._progress(rows, memory)
-        success = (memory["stage"] == 2) & (memory["run"] >= rows["length"])
-        return super().info(rows, memory) | progress | {"is_success": success, "crossed": self.animal.crosses(rows)}
+        ends = {"is_success": self._escaped(rows, memory), "crossed": self.animal.crosses(rows)}
+        return super().info(rows, memory) | progress | ends
 
 
 class Follow(WormTask):
@@ -473,8 +640,9 @@ class Follow(WormTask):
 
     ## Rewards
 
-    1 within 0.02 mm of the point, falling to 0.1 at 0.22 mm. ``info["is_success"]``: the path is complete. A body
-    lying on itself is only reported (``info["crossed"]``).
+    1 within 0.02 mm of the point, falling to 0.1 at 0.22 mm; less {effort:g} times the positive muscle power in units
+    of its mean under the whole recording. ``info["is_success"]``: the path is complete. A body lying on itself is only
+    reported (``info["crossed"]``).
 
     ## Starting State
 
@@ -484,6 +652,7 @@ class Follow(WormTask):
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
+    physiology: Mapping[str, Measure] = {**WormTask.physiology, "saturation": _saturation(largest_angle)}
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
     endings: Mapping[float, Ending] = {
@@ -491,8 +660,10 @@ class Follow(WormTask):
         COMPLETE: Ending("the path is complete", success=True),
     }
     arguments: Mapping[str, str] = {**WormTask.arguments, "turn": "``omega_turn`` or ``delta_turn``"}
-    score = Score("return")
+    score = Score("return", best=600.0)  # the bound: every frame near, for nothing
 
+    effort = 0.2
+    """Price of the animal's own power."""
     ahead = (0, 8, 16, 32)
     """Frames ahead at which the path is seen."""
 
@@ -503,7 +674,7 @@ class Follow(WormTask):
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
         if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
             raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
-        self.path, self._joint_angles = self._walk(self._recorded.angles)
+        self.path, self._joint_angles, self.own_work = self._walk(self._recorded.angles)
 
     def fields(self):
         frames = ", ".join(map(str, self.ahead))
@@ -520,17 +691,21 @@ class Follow(WormTask):
 
         return phases(classify(self._joint_angles).label)
 
-    def _walk(self, angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Path (N + 1, 2) m of the centre of mass under a kymogram, from the origin along -x; joint angles (N, 24)."""
+    def _walk(self, angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Path (N + 1, 2) m of the centre of mass under a kymogram, from the origin along -x; joint angles (N, 24) rad.
+
+        And the mean positive work of the muscles in a frame, J.
+        """
         worm, ids = self.animal, np.zeros(1, np.int64)
         rows = worm.rows(1)
         worm.reset(rows, ids, {"joint_angle": angles[0]})
-        path, joint_angles = np.zeros((len(angles) + 1, 2)), np.zeros(angles.shape)
+        path, joint_angles, work = np.zeros((len(angles) + 1, 2)), np.zeros(angles.shape), np.zeros(len(angles))
         for k, frame in enumerate(angles):
             worm.advance(rows, ids, frame[None], self._steps)
             path[k + 1] = rows["centre"][0]
             joint_angles[k] = np.diff(rows["rod_angle"][0])
-        return path, joint_angles
+            work[k] = rows["muscle_work"][0]
+        return path, joint_angles, float(work.mean())
 
     def reference(self) -> Controller:
         return self._recorded
@@ -557,9 +732,9 @@ class Follow(WormTask):
         away = self.place(rows, memory) - rows["centre"]
         return np.sqrt(np.sum(away * away, 1))
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 within 0.02 mm of the path's present point, 0.1 at 0.22 mm."""
-        return tolerance(self._error(rows, memory), 0.0, 0.02e-3, 0.2e-3)
+    def value(self, rows, memory):
+        near = tolerance(self._error(rows, memory), 0.0, 0.02e-3, 0.2e-3)
+        return memory["value"] + near - self.effort * rows["muscle_work"] / self.own_work
 
     def _complete(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         return rows["time"] * FRAME_RATE > len(self.path) - 1.5
