@@ -207,21 +207,21 @@ def ordered(env_id, names, episodes):
 
 
 def test_the_return_orders_sweeps_by_what_is_held():
-    """Measured (64 episodes): tracker 337, keeper 185, still 149, of which half strength and no action are between."""
+    """Measured: tracker 370, keeper 175, no action 149."""
     returns, held = ordered(SWEEP, ["baseline", "keeper"], 32)
     assert sorted(returns, key=returns.get) == sorted(held, key=held.get)
-    assert returns["baseline"] > 1.5 * returns["keeper"] and held["baseline"] > 1.5 * held["keeper"]
+    assert returns["baseline"] > 1.6 * returns["keeper"] and held["baseline"] > 1.6 * held["keeper"]
 
 
 def test_the_return_orders_regulation_by_what_is_held():
-    """Measured: integral of the error 392, steady speed 262, the paper's sweep 104."""
+    """Measured (64 episodes): integral of the error 384, steady speed 225, the paper's sweep 93."""
     returns, held = ordered(REGULATE, ["baseline", "steady", "paper"], 32)
     assert sorted(returns, key=returns.get) == sorted(held, key=held.get)
     assert returns["baseline"] > 1.3 * returns["steady"] and returns["steady"] > 1.5 * returns["paper"]
 
 
 def test_keepers_without_a_model_of_the_swing_are_not_enough():
-    """Gains up to 2e4 and all smoothing: none of these comes near the tracker."""
+    """Gains from a tenth to all that is possible in a period: none comes near the tracker's 370."""
     best = 0.0
     for gain, share in ((2e3, 0.3), (5e3, 1.0), (2e4, 1.0)):
         keeper = reference_policy(

@@ -40,8 +40,9 @@ __all__ = [
 LEVELS = ((0.02, 0.47, 0.76, 1.02, 1.94, 2.32), (0.05, 0.075, 0.1, 0.13, 0.16, 0.2))
 """Level of the second mode, log10 (nN m)^2, that a steady speed in m/s gives at L = 22 um, 0.985 lengths."""
 
-SLOPE = 1.64e-5
-"""By which the mean force on the base falls with the distance, N per length; measured at 0.979 to 0.991 lengths."""
+FORCE, SLOPE = 0.805e-6, 1.64e-5
+"""Mean force towards the base at 0.985 lengths, N, and by how much it falls with the distance, N per length; measured
+at 0.979 to 0.991 lengths and 0.1 m/s."""
 
 SETTLING = 0.05
 """Time (s) in which the vibration grows from rest, and says nothing of the speed yet."""
@@ -165,25 +166,24 @@ class ContactKeeper:
 class SwingTracker:
     """Takes the plate's swing for a sine, follows it by what the force tells of the distance, and goes against it.
 
-    An observer of two states, the swing and its rate, with a constant gain. The lag of the plate is inverted.
+    An observer of two states, the swing and its rate, with constant gains; the lag of the plate is inverted.
 
     Parameters
     ----------
     task : Sweep
-    gain : float
-        Share of the difference between felt and expected swing that corrects the swing.
+    gain, rate_gain : float
+        Shares of the difference between felt and expected swing that correct the swing and its rate (in units of the
+        swing).
     frequency : float, Hz
         Of the sine: the middle of those that are drawn.
-    force : float, N
-        On the base at the distance that is to be kept.
     """
 
     reads = ("base_wrench_mean", "own_way")
 
-    def __init__(self, task: Sweep, gain: float = 0.15, frequency: float = 7.5, force: float = 0.805e-6) -> None:
-        self.gain, self.force = gain, force
-        self._turn = 2.0 * np.pi * frequency / task.control_rate
-        self._share = -np.expm1(-1.0 / (task.lag * task.control_rate))
+    def __init__(self, task: Sweep, gain: float = 0.25, rate_gain: float = 0.1, frequency: float = 7.5) -> None:
+        self.gain, self.rate_gain = gain, rate_gain
+        turn = 2.0 * np.pi * frequency / task.control_rate
+        self._turn, self._lag = (np.cos(turn), np.sin(turn)), 2.0 * np.pi * frequency * task.lag
         self._swing = self._rate = self._asked = np.zeros(0)
 
     def choose(
@@ -193,19 +193,14 @@ class SwingTracker:
         if len(self._swing) != len(t):
             self._swing = self._rate = self._asked = np.zeros(len(t))
         swing, rate, asked = (np.where(first, 0.0, old) for old in (self._swing, self._rate, self._asked))
-        own = fields["own_way"][:, 0]
-        felt = (self.force + fields["base_wrench_mean"][:, 2]) / SLOPE - own
-        swing, rate = self._ahead(swing, rate)
-        self._swing, self._rate = swing + self.gain * (felt - swing), rate
-        wanted = own + (-self._ahead(self._swing, rate)[0] - own) / self._share
-        change = np.clip(wanted - asked, -DISTANCE_STEP, DISTANCE_STEP)
+        felt = (FORCE + fields["base_wrench_mean"][:, 2]) / SLOPE - fields["own_way"][:, 0]
+        off = felt - swing
+        c, s = self._turn
+        swing, rate = swing + self.gain * off, rate + self.rate_gain * off
+        self._swing, self._rate = c * swing + s * rate, c * rate - s * swing  # a period later
+        change = np.clip(-(self._swing + self._lag * self._rate) - asked, -DISTANCE_STEP, DISTANCE_STEP)
         self._asked = asked + change
         return change[:, None]
-
-    def _ahead(self, swing: NDArray[np.float64], rate: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Swing and rate (in units of the swing) a period later."""
-        c, s = np.cos(self._turn), np.sin(self._turn)
-        return c * swing + s * rate, c * rate - s * swing
 
 
 class SteadySpeed:
@@ -343,7 +338,7 @@ REFERENCES: References = {
     },
     Sweep: {
         "baseline": Reference(
-            _tracker, bounds={"gain": (0.02, 0.5), "frequency": (3.0, 12.0), "force": (0.75e-6, 0.85e-6)}
+            _tracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
         ),
         "keeper": Reference(lambda task: ContactKeeper()),
         "still": Reference(lambda task: ContactKeeper(gain=0.0)),
