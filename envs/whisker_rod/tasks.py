@@ -128,8 +128,8 @@ class RodTask(Task):
 
     def fields(self) -> dict[str, Field]:
         """Wrench on the base, its vibration, the plate, the previous action."""
-        deviations = " nN m, ".join(f"{scale * value:g}" for scale, value in zip((1e9, 1e6), SENSOR, strict=False))
-        eighths = f"samples: means of the eighths of the period, with noise of {deviations} uN times ``noise``"
+        noise = 1e9 * self.noise * SENSOR[0], 1e6 * self.noise * SENSOR[1]
+        eighths = "samples: means of the eighths of the period, with noise of"
         bands = " .. ".join(f"{band:g}" for band in (BANDS[0], BANDS[-1]))
         return {
             "base_wrench_mean": Field(
@@ -138,8 +138,10 @@ class RodTask(Task):
                 (2e-8, 1e-6, 1e-6),
                 "moment, and force along x and y, of the whisker on its base, means of the samples of the period",
             ),
-            "moment_samples": Field(SAMPLES, "N m", 2e-8, f"moment on the base, {eighths}"),
-            "force_samples": Field(2 * SAMPLES, "N", 1e-6, f"forces on the base, {eighths}, x and y in turn"),
+            "moment_samples": Field(SAMPLES, "N m", 2e-8, f"moment on the base, {eighths} {noise[0]:g} nN m"),
+            "force_samples": Field(
+                2 * SAMPLES, "N", 1e-6, f"forces on the base, x and y in turn, {eighths} {noise[1]:g} uN"
+            ),
             "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of the moment's samples about {bands} Hz"),
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
