@@ -333,7 +333,7 @@ def _level(task: Any, **chosen: float) -> TaskController:
 
 REFERENCES: References = {
     Texture: {
-        "baseline": Reference(_estimator, bounds={"start": (0.0, 0.1), "stop": (0.05, 0.45)}),
+        "baseline": Reference(_estimator, bounds={"stop": (0.15, 0.4)}),
         "guess": Reference(lambda task: Guess()),
     },
     Sweep: {
