@@ -10,7 +10,7 @@ from gymnosoma.agents.controllers.whisker_rod import ContactKeeper
 from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, reference_policy
 from gymnosoma.agents.learning.textures import train_estimator, watch_sweeps
 from gymnosoma.envs.core.table import read_table
-from gymnosoma.envs.whisker_rod.tasks import DISTANCE_STEP, LENGTHS, SENSOR, SPEED_STEP, level
+from gymnosoma.envs.whisker_rod.tasks import DISTANCE_STEP, LAG, LENGTHS, SENSOR, SPEED_STEP, level
 
 pytestmark = pytest.mark.full
 
@@ -27,7 +27,7 @@ def test_the_plate_goes_where_the_action_says():
     envs.reset(seed=0)
     wanted = np.array([[0.25, 0.988]])
     length = simulation.rows["length"][0]
-    for _ in range(20):
+    for _ in range(100):
         speed, distance = simulation.memory["speed"][0], simulation.rows["plate_distance"][0]
         *_, info = envs.step(task.action_from_values(wanted))
         assert abs(info["plate_speed"][0] - speed) <= SPEED_STEP * (1 + 1e-9)
@@ -142,7 +142,7 @@ def test_the_plate_lags():
         envs.step(np.full((1, 1), -float(k == 0), np.float32))
         ways.append(simulation.rows["plate_distance"][0] / simulation.rows["length"][0] - 0.985)
     t = np.arange(1, 21) / task.control_rate
-    np.testing.assert_allclose(ways, -DISTANCE_STEP * (1 - np.exp(-t / 0.01)), atol=1e-9)
+    np.testing.assert_allclose(ways, -DISTANCE_STEP * (1 - np.exp(-t / LAG)), atol=1e-9)
 
 
 def test_flight_is_worth_nothing():

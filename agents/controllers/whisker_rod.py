@@ -17,6 +17,7 @@ from gymnosoma.envs.whisker_rod.tasks import (
     CENTRE,
     DISTANCE_STEP,
     DISTANCES,
+    LAG,
     LENGTHS,
     SPEEDS,
     Regulate,
@@ -183,7 +184,7 @@ class SwingTracker:
     def __init__(self, task: Sweep, gain: float = 0.25, rate_gain: float = 0.1, frequency: float = 7.5) -> None:
         self.gain, self.rate_gain = gain, rate_gain
         turn = 2.0 * np.pi * frequency / task.control_rate
-        self._turn, self._lag = (np.cos(turn), np.sin(turn)), 2.0 * np.pi * frequency * task.lag
+        self._turn, self._lag = (np.cos(turn), np.sin(turn)), 2.0 * np.pi * frequency * LAG
         self._swing = self._rate = self._asked = np.zeros(0)
 
     def choose(

@@ -30,6 +30,9 @@ SPEED_STEP, DISTANCE_STEP = 0.02, 1e-3
 LENGTHS = (5e-6, 50e-6)
 """Memory lengths of the textures, m: from the finest to the coarsest."""
 
+LAG = 0.01
+"""Time constant with which the plate follows what is asked of it, s."""
+
 SENSOR = (1e-9, 0.3e-6, 0.3e-6)
 """Standard deviation of the noise on each sample of the base wrench: M (N m), Fx, Fy (N)."""
 
@@ -182,6 +185,10 @@ class RodTask(Task):
         episodes.memory["moment_mean"] = rows["base_wrench"][:, 0]
         self.feel(rows, episodes.memory)
 
+    def answered(self) -> float:
+        """Share of what is asked of the plate that is there after a period, as it lags."""
+        return -float(np.expm1(-1.0 / (LAG * self.control_rate)))
+
     def feel(self, rows: NDArray[Any], memory: NDArray[Any]) -> None:
         """Keep the period's ``samples`` of the base wrench with their noise, and the ``band_power`` of the moment."""
         step = np.rint(rows["time"] * self.control_rate)
@@ -229,11 +236,14 @@ class PlateTask(RodTask):
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Speed and distance of the plate."""
-        change = f"changes by at most {SPEED_STEP:g} m/s in a period"
-        way = f"changes by at most {DISTANCE_STEP:g} lengths in a period"
+        late = f"reached {1e3 * LAG:g} ms late, with changes of at most"
         return {
-            "plate_speed": ActionField(1, *SPEEDS, "m/s", f"speed of the plate along x; {change}"),
-            "plate_distance": ActionField(1, *DISTANCES, "lengths", f"distance of the plate; {way}"),
+            "plate_speed": ActionField(
+                1, *SPEEDS, "m/s", f"speed of the plate along x; {late} {SPEED_STEP:g} m/s in a period"
+            ),
+            "plate_distance": ActionField(
+                1, *DISTANCES, "lengths", f"distance of the plate; {late} {DISTANCE_STEP:g} lengths in a period"
+            ),
         }
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
@@ -241,8 +251,10 @@ class PlateTask(RodTask):
         memory["action"] = actions
         length = rows["length"]
         speed, distance = _value(actions[:, 0], SPEEDS), _value(actions[:, 1], DISTANCES)
-        memory["speed"] += np.clip(speed - memory["speed"], -SPEED_STEP, SPEED_STEP)
-        way = np.clip(distance * length - rows["plate_distance"], -DISTANCE_STEP * length, DISTANCE_STEP * length)
+        share = self.answered()
+        memory["speed"] += np.clip(share * (speed - memory["speed"]), -SPEED_STEP, SPEED_STEP)
+        way = share * (distance * length - rows["plate_distance"])
+        way = np.clip(way, -DISTANCE_STEP * length, DISTANCE_STEP * length)
         return np.stack([memory["speed"], way * self.control_rate, np.zeros(len(rows))], 1)
 
     def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -421,9 +433,7 @@ class Sweep(RodTask):
     window = (0.983, 0.987)
     """Distances of the plate that count as held, lengths."""
     margin = 0.002
-    lag = 0.01
-    """Time constant with which the plate follows the action, s."""
-    lag_ms = 1e3 * lag
+    lag_ms = 1e3 * LAG
     duration = 1.0
     """Of an episode, s."""
 
@@ -451,7 +461,7 @@ class Sweep(RodTask):
         time = rows["time"]
         swing = self._swing(time + 1.0 / self.control_rate, memory) - self._swing(time, memory)
         memory["asked"] += DISTANCE_STEP * actions[:, 0]
-        own = (memory["asked"] - memory["own"]) * -np.expm1(-1.0 / (self.lag * self.control_rate))
+        own = (memory["asked"] - memory["own"]) * self.answered()
         memory["own"] += own
         way = (swing + own) * rows["length"] * self.control_rate
         return np.stack([memory["speed"], way, np.zeros(len(rows))], 1)
