@@ -558,8 +558,10 @@ def test_person_moves_the_plate(dummy):
         key(name)
     for _ in range(20):
         game.turn()
-    assert row["plate_velocity"][0] == pytest.approx(game.steering.speed) and game.steering.speed > 0.16
-    assert row["plate_distance"] / row["length"] == pytest.approx(game.steering.distance)
+    late = 10e-3 / game.steering.pace  # of the ranges: 0.37 m/s, 0.014 lengths
+    assert game.steering.speed > 0.16
+    assert game.steering.speed - 0.37 * late < row["plate_velocity"][0] < game.steering.speed
+    assert game.steering.distance - 0.014 * late < row["plate_distance"] / row["length"] < game.steering.distance
     assert row["memory_length"] == 5e-6 and game.running
     game.close()
 
