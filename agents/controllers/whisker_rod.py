@@ -84,7 +84,7 @@ class TextureEstimator:
 
     reads = ("band_level",)
 
-    def __init__(self, start: float = 0.04, stop: float = 0.25, speed: float = 0.04, distance: float = CENTRE) -> None:
+    def __init__(self, start: float = 0.04, stop: float = 0.22, speed: float = 0.04, distance: float = CENTRE) -> None:
         self._start, self._stop, self._sweep = start, stop, (speed, distance)
         table = read_table("whisker_rod/textures.toml")
         self._weights, self._offset = table["weights"], table["offset"]
