@@ -175,12 +175,12 @@ def test_the_estimator_is_the_one_that_is_trained():
 
 
 def test_slow_sweeps_tell_textures():
-    """Settled: ridge on mean band levels 0.58 right after 200 ms. Measured, with deviations, 250 ms: 0.72 of 256."""
+    """Settled: ridge on mean band levels 0.58 right after 200 ms. Measured, with deviations, 220 ms: 0.73 of 256."""
     result = evaluate(TEXTURE, find_policy(TEXTURE, "baseline"), 128, seed=5000)
     right = result.info["is_success"]
-    assert result.info["committed"].all() and right.mean() == pytest.approx(0.72, abs=0.1)
+    assert result.info["committed"].all() and right.mean() == pytest.approx(0.73, abs=0.1)
     np.testing.assert_allclose(result.returns, right * (1.0 - result.info["time"]), atol=1e-12)
-    assert result.returns.mean() == pytest.approx(0.525, abs=0.08)
+    assert result.returns.mean() == pytest.approx(0.555, abs=0.08)
     guess = evaluate(TEXTURE, find_policy(TEXTURE, "guess"), 128, seed=5000).info["is_success"].mean()
     assert guess == pytest.approx(np.log(1.3) / np.log(10.0) * 2, abs=0.1)
 
@@ -207,21 +207,21 @@ def ordered(env_id, names, episodes):
 
 
 def test_the_return_orders_sweeps_by_what_is_held():
-    """Measured: tracker 370, keeper 175, no action 149."""
+    """Measured: tracker 344, keeper 154, no action 146."""
     returns, held = ordered(SWEEP, ["baseline", "keeper"], 32)
     assert sorted(returns, key=returns.get) == sorted(held, key=held.get)
     assert returns["baseline"] > 1.6 * returns["keeper"] and held["baseline"] > 1.6 * held["keeper"]
 
 
 def test_the_return_orders_regulation_by_what_is_held():
-    """Measured (64 episodes): integral of the error 384, steady speed 225, the paper's sweep 93."""
+    """Measured: integral of the error 381, steady speed 227, the paper's sweep 90."""
     returns, held = ordered(REGULATE, ["baseline", "steady", "paper"], 32)
     assert sorted(returns, key=returns.get) == sorted(held, key=held.get)
     assert returns["baseline"] > 1.3 * returns["steady"] and returns["steady"] > 1.5 * returns["paper"]
 
 
 def test_keepers_without_a_model_of_the_swing_are_not_enough():
-    """Gains from a tenth to all that is possible in a period: none comes near the tracker's 370."""
+    """Gains from a tenth to all that is possible in a period: none comes near the tracker's 344."""
     best = 0.0
     for gain, share in ((2e3, 0.3), (5e3, 1.0), (2e4, 1.0)):
         keeper = reference_policy(
