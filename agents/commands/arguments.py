@@ -35,5 +35,5 @@ def read_options(given: Sequence[str]) -> dict[str, float]:
         except ValueError:
             name = ""
         if not name:
-            raise ValueError(f"option must be NAME=VALUE with a number, such as texture=1, got {text!r}")
+            raise ValueError(f"option must be NAME=VALUE with a number, such as distance=0.98, got {text!r}")
     return options

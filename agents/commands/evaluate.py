@@ -34,7 +34,7 @@ def evaluate(
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
-        option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
+        option: Reset option or physical parameter in SI, such as distance=0.98; may be repeated.
         json_file: Also write the figures there.
         trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """

@@ -33,7 +33,7 @@ def render(
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.
         ghost: Another policy, drawn translucent beside it, or none.
-        option: Reset option or physical parameter in SI, such as texture=1; may be repeated.
+        option: Reset option or physical parameter in SI, such as distance=0.98; may be repeated.
         control_rate: In Hz, and so that of the frames, instead of the task's: what is quick is seen at a high one.
         size: Of a frame, in pixels.
         trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.

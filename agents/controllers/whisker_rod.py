@@ -1,4 +1,4 @@
-"""Reference controllers of the whisker: constant sweeps, a texture classifier, contact keeping.
+"""Reference controllers of the whisker: constant sweeps, textures told by their vibration, keeping contact or a level.
 
 All play tasks: actions say where the plate shall be, and not, as the whisker's drive does, how fast it goes there.
 """
@@ -13,82 +13,125 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.control import TaskController
 from gymnosoma.envs.core.table import read_table
-from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCES, SPEEDS, TEXTURES, Regulate, Sweep, Texture
+from gymnosoma.envs.whisker_rod.tasks import (
+    CENTRE,
+    DISTANCE_STEP,
+    DISTANCES,
+    LAG,
+    LENGTHS,
+    SPEEDS,
+    Regulate,
+    Sweep,
+    Texture,
+)
 
 from . import Reference, References
 
-__all__ = ["REFERENCES", "ConstantSweep", "ContactKeeper", "SteadySpeed", "Steering", "TextureClassifier"]
+__all__ = [
+    "REFERENCES",
+    "ConstantSweep",
+    "ContactKeeper",
+    "LevelKeeper",
+    "SteadySpeed",
+    "Steering",
+    "SwingTracker",
+    "TextureEstimator",
+]
 
 LEVELS = ((0.02, 0.47, 0.76, 1.02, 1.94, 2.32), (0.05, 0.075, 0.1, 0.13, 0.16, 0.2))
 """Level of the second mode, log10 (nN m)^2, that a steady speed in m/s gives at L = 22 um, 0.985 lengths."""
 
+FORCE, SLOPE = 0.805e-6, 1.64e-5
+"""Mean force towards the base at 0.985 lengths, N, and by how much it falls with the distance, N per length; measured
+at 0.979 to 0.991 lengths and 0.1 m/s."""
+
+SETTLING = 0.05
+"""Time (s) in which the vibration grows from rest, and says nothing of the speed yet."""
+
 
 class ConstantSweep:
-    """The plate runs at a constant speed and distance; nothing is named.
+    """The plate runs at a constant speed and distance; no texture is told.
 
     Parameters
     ----------
     speed : float, m/s
     distance : float
         In lengths of the whisker.
-    action_size : int
-        Of the task; entries after the first two are -1.
     """
 
     reads = ()
 
-    def __init__(self, speed: float, distance: float = CENTRE, action_size: int = 2) -> None:
-        self._values = np.array([speed, distance, *[-1.0] * (action_size - 2)])
+    def __init__(self, speed: float, distance: float = CENTRE) -> None:
+        self._values = np.array([speed, distance])
 
     def choose(
         self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Speed in m/s, distance in lengths, and -1 (B, action_size)."""
+        """Speed in m/s and distance in lengths (B, 2)."""
         return np.tile(self._values, (len(t), 1))
 
 
-class TextureClassifier:
-    """Sweeps slowly, and names the texture whose mean band levels are nearest.
+class TextureEstimator:
+    """Sweeps slowly, and tells the texture from its vibration by a ridge regression.
 
     Parameters
     ----------
+    start, stop : float, s
+        Between which the levels of the vibration are collected; then it commits itself.
     speed, distance : float
         Of the sweep, m/s and lengths.
-    start, stop : float, s
-        Between which the levels are averaged; then it decides.
     """
 
     reads = ("band_level",)
 
-    def __init__(self, speed: float = 0.04, distance: float = CENTRE, start: float = 0.08, stop: float = 0.2) -> None:
-        self._sweep = ConstantSweep(speed, distance, 3 + len(TEXTURES))
-        self._start, self._stop = start, stop
+    def __init__(self, start: float = 0.04, stop: float = 0.22, speed: float = 0.04, distance: float = CENTRE) -> None:
+        self._start, self._stop, self._sweep = start, stop, (speed, distance)
         table = read_table("whisker_rod/textures.toml")
-        self._centroids = np.array([table[f"texture_{k}"] for k in range(len(TEXTURES))])
-        self._spread = table["spread"]
-        self._sums, self._count = np.zeros((0, 0)), np.zeros(0)
+        self._weights, self._offset = table["weights"], table["offset"]
+        self._count = np.zeros(0)
+        self._sum = self._square = np.zeros((0, 0))
 
     @property
-    def mean_levels(self) -> NDArray[np.float64]:
-        """Means (B, 8) of the band levels so far, log10 (nN m)^2."""
-        return self._sums / np.maximum(self._count, 1.0)[:, None]
+    def features(self) -> NDArray[np.float64]:
+        """What the answer is linear in, (B, 16): means of the band levels so far, then their standard deviations."""
+        count = np.maximum(self._count, 1.0)[:, None]
+        mean = self._sum / count
+        return np.concatenate([mean, np.sqrt(np.maximum(self._square / count - mean**2, 0.0))], 1)
 
     def choose(
         self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Speed, distance, stop, and scores (B, 7) at times ``t`` (B,) s."""
+        """Speed, distance, answer in m, commit (B, 4) at times ``t`` (B,) s."""
         levels = fields["band_level"]
         if len(self._count) != len(t):
-            self._sums, self._count = np.zeros_like(levels), np.zeros(len(t))
-        self._sums[first], self._count[first] = 0.0, 0.0
+            self._count, self._sum, self._square = np.zeros(len(t)), np.zeros_like(levels), np.zeros_like(levels)
+        for sums in (self._count, self._sum, self._square):
+            sums[first] = 0.0
         ready = t > self._start
-        self._sums += levels * ready[:, None]
         self._count += ready
-        away = np.sum(((self.mean_levels[:, None] - self._centroids) / self._spread) ** 2, 2)
-        values = self._sweep.choose(t, fields, first)
-        values[:, 2] = np.where(t > self._stop, 1.0, -1.0)
-        values[:, 3:] = np.where(away == away.min(1, keepdims=True), 1.0, -1.0)
+        self._sum += levels * ready[:, None]
+        self._square += levels**2 * ready[:, None]
+        answer = np.exp(self._offset + np.sum(self.features * self._weights, 1))
+        values = np.empty((len(t), 4))
+        values[:, :2] = self._sweep
+        values[:, 2] = np.clip(answer, *LENGTHS)
+        values[:, 3] = np.where(t > self._stop, 1.0, -1.0)
         return values
+
+
+class Guess:
+    """Commits itself at once to the middle of the textures.
+
+    What is told without feeling anything.
+    """
+
+    reads = ()
+
+    def choose(
+        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Speed, distance, answer in m, commit (B, 4)."""
+        return np.tile([0.04, CENTRE, np.sqrt(LENGTHS[0] * LENGTHS[1]), 1.0], (len(t), 1))
 
 
 class ContactKeeper:
@@ -106,7 +149,7 @@ class ContactKeeper:
 
     reads = ("base_wrench_mean",)
 
-    def __init__(self, gain: float = 5e3, force: float = 0.8e-6, share: float = 0.3) -> None:
+    def __init__(self, gain: float = 2e4, force: float = 0.8e-6, share: float = 0.6) -> None:
         self.gain, self.force, self.share = gain, force, share
         self._mean = np.zeros(0)
 
@@ -119,6 +162,46 @@ class ContactKeeper:
             self._mean = force
         self._mean = np.where(first, force, self._mean + self.share * (force - self._mean))
         return (self.gain * np.clip(self._mean - self.force, -0.2e-6, 0.2e-6))[:, None]
+
+
+class SwingTracker:
+    """Takes the plate's swing for a sine, follows it by what the force tells of the distance, and goes against it.
+
+    An observer of two states, the swing and its rate, with constant gains; the lag of the plate is inverted.
+
+    Parameters
+    ----------
+    task : Sweep
+    gain, rate_gain : float
+        Shares of the difference between felt and expected swing that correct the swing and its rate (in units of the
+        swing).
+    frequency : float, Hz
+        Of the sine: the middle of those that are drawn.
+    """
+
+    reads = ("base_wrench_mean", "own_way")
+
+    def __init__(self, task: Sweep, gain: float = 0.25, rate_gain: float = 0.1, frequency: float = 7.5) -> None:
+        self.gain, self.rate_gain = gain, rate_gain
+        turn = 2.0 * np.pi * frequency / task.control_rate
+        self._turn, self._lag = (np.cos(turn), np.sin(turn)), 2.0 * np.pi * frequency * LAG
+        self._swing = self._rate = self._asked = np.zeros(0)
+
+    def choose(
+        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Change of the distance (B, 1) that the plate is to have, in lengths."""
+        if len(self._swing) != len(t):
+            self._swing = self._rate = self._asked = np.zeros(len(t))
+        swing, rate, asked = (np.where(first, 0.0, old) for old in (self._swing, self._rate, self._asked))
+        felt = (FORCE + fields["base_wrench_mean"][:, 2]) / SLOPE - fields["own_way"][:, 0]
+        off = felt - swing
+        c, s = self._turn
+        swing, rate = swing + self.gain * off, rate + self.rate_gain * off
+        self._swing, self._rate = c * swing + s * rate, c * rate - s * swing  # a period later
+        change = np.clip(-(self._swing + self._lag * self._rate) - asked, -DISTANCE_STEP, DISTANCE_STEP)
+        self._asked = asked + change
+        return change[:, None]
 
 
 class SteadySpeed:
@@ -145,6 +228,45 @@ class SteadySpeed:
         return np.stack([speed, np.full(len(t), self.distance)], 1)
 
 
+class LevelKeeper:
+    """Corrects the steady speed by what the level about 200 Hz lacks, in proportion to its time integral.
+
+    Parameters
+    ----------
+    gain : float
+        Change of the speed's logarithm in a period per log10 (nN m)^2 of the mean error.
+    share : float
+        Of the newest level in the mean.
+    distance : float
+        In lengths of the whisker.
+    """
+
+    reads = ("band_level", "goal")
+
+    def __init__(self, gain: float = 0.03, share: float = 0.2, distance: float = CENTRE) -> None:
+        self.gain, self.share, self._steady = gain, share, SteadySpeed(distance=distance)
+        self._error, self._change = np.zeros(0), np.zeros(0)
+
+    def choose(
+        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Speed in m/s and distance in lengths (B, 2)."""
+        if len(self._error) != len(t):
+            self._error, self._change = np.zeros(len(t)), np.zeros(len(t))
+        missing = fields["goal"][:, 0] - fields["band_level"][:, Regulate.band]
+        settled = t > SETTLING
+        share = np.where(settled, self.share, 0.0)
+        self._error = np.where(first, 0.0, self._error + share * (missing - self._error))
+        self._change = np.where(first, 0.0, np.clip(self._change + self.gain * self._error, -1.5, 1.5))
+        values = self._steady.choose(t, fields, first)
+        values[:, 0] = np.clip(values[:, 0] * np.exp(self._change), *SPEEDS)
+        return values
+
+
+GRADES = tuple(float(length) for length in np.geomspace(*LENGTHS, 9))
+"""Memory lengths among which a person chooses, m."""
+
+
 class Steering:
     """The plate in the hands of a person, ten times slower than life; see `commands.play`."""
 
@@ -154,15 +276,14 @@ class Steering:
     """Time in which a key takes speed or distance through its range, s."""
 
     def __init__(self, task: Any) -> None:
-        self._action_size = task.action_size
         self._sweep, self._texture = isinstance(task, Sweep), isinstance(task, Texture)
         self.speed, self.distance, self.change = task.start_speed, CENTRE, 0.0
-        self._named: int | None = None
+        self._answer: float | None = None
         self.parameters: dict[str, float] = {}
         keys = [("up, down", "plate away, nearer")]
         if not self._sweep:
             keys.append(("right, left", "plate faster, slower"))
-        keys.append(("1 .. 4", "name the texture: L = 5 .. 50 um") if self._texture else ("L", "another texture"))
+        keys.append(("1 .. 9", "hold: L = 5 .. 50 um") if self._texture else ("L", "another texture"))
         self.keys = tuple(keys)
 
     def hold(self, held: Set[str], dt: float) -> None:
@@ -172,13 +293,13 @@ class Steering:
         self.distance = float(np.clip(self.distance + self.change, *DISTANCES))
         faster = (("right" in held) - ("left" in held)) * share
         self.speed = float(np.clip(self.speed + (SPEEDS[1] - SPEEDS[0]) * faster, *SPEEDS))
-        self._named = next((k for k in range(len(TEXTURES)) if str(k + 1) in held), None)
+        self._answer = next((length for k, length in enumerate(GRADES) if str(k + 1) in held), None)
 
     def press(self, key: str) -> None:
         """Lay another texture on the plate, unless it is to be named."""
         if key == "l" and not self._texture:
-            now = self.parameters.get("memory_length", TEXTURES[-1])
-            self.parameters = {"memory_length": TEXTURES[(TEXTURES.index(now) + 1) % len(TEXTURES)]}
+            now = self.parameters.get("memory_length", GRADES[-1])
+            self.parameters = {"memory_length": GRADES[(GRADES.index(now) + 1) % len(GRADES)]}
 
     def state(self) -> str:
         """Sweep in words."""
@@ -191,39 +312,41 @@ class Steering:
     def choose(
         self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Change of the distance (B, 1) in lengths, or speed in m/s, distance in lengths, and answers (B, size)."""
+        """Change of the distance (B, 1) in lengths; or speed in m/s and distance in lengths, then L in m and commit."""
         if self._sweep:
             return np.full((len(t), 1), self.change)
-        values = np.full((len(t), self._action_size), -1.0)
-        values[:, :2] = self.speed, self.distance
-        if self._named is not None and self._texture:
-            values[:, [2, 3 + self._named]] = 1.0
-        return values
+        motion = [self.speed, self.distance]
+        answer = [LENGTHS[0], -1.0] if self._answer is None else [self._answer, 1.0]
+        return np.tile([*motion, *answer] if self._texture else motion, (len(t), 1))
 
 
-def _classifier(task: Any, **chosen: float) -> TaskController:
-    return TextureClassifier(**chosen)
+def _estimator(task: Any, **chosen: float) -> TaskController:
+    return TextureEstimator(**chosen)
 
 
-def _keeper(task: Any, **chosen: float) -> TaskController:
-    return ContactKeeper(**chosen)
+def _tracker(task: Any, **chosen: float) -> TaskController:
+    return SwingTracker(task, **chosen)
 
 
-def _steady(task: Any, **chosen: float) -> TaskController:
-    return SteadySpeed(**chosen)
+def _level(task: Any, **chosen: float) -> TaskController:
+    return LevelKeeper(**chosen)
 
 
 REFERENCES: References = {
     Texture: {
-        "baseline": Reference(_classifier, bounds={"start": (0.0, 0.1), "stop": (0.05, 0.3)}),
-        "silent": Reference(lambda task: ConstantSweep(0.2, action_size=task.action_size)),
+        "baseline": Reference(_estimator, bounds={"stop": (0.15, 0.4)}),
+        "guess": Reference(lambda task: Guess()),
     },
     Sweep: {
-        "baseline": Reference(_keeper, bounds={"gain": (0.0, 2e4), "force": (0.7e-6, 0.9e-6), "share": (0.05, 1.0)}),
+        "baseline": Reference(
+            _tracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
+        ),
+        "keeper": Reference(lambda task: ContactKeeper()),
         "still": Reference(lambda task: ContactKeeper(gain=0.0)),
     },
     Regulate: {
-        "baseline": Reference(_steady, bounds={"factor": (0.5, 2.0), "distance": (0.978, 0.992)}),
+        "baseline": Reference(_level, bounds={"gain": (0.0, 0.1), "share": (0.05, 1.0), "distance": (0.978, 0.992)}),
+        "steady": Reference(lambda task: SteadySpeed()),
         "paper": Reference(lambda task: ConstantSweep(0.2, 0.98)),
     },
 }

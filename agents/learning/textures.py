@@ -1,4 +1,4 @@
-"""Trains the texture classifier of the whisker; as a script it prints the table that is in the assets.
+"""Trains the estimator of textures of the whisker; as a script it prints the table that is in the assets.
 
 ``python -m gymnosoma.agents.learning.textures`` gives ``assets/whisker_rod/textures.toml``.
 """
@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gymnosoma.envs  # noqa: F401 (registers the ids)
-from gymnosoma.agents.controllers.whisker_rod import TextureClassifier
-from gymnosoma.envs.whisker_rod.tasks import TEXTURES
+from gymnosoma.agents.controllers.whisker_rod import TextureEstimator
 
 
-def train_classifier(episodes: int = 2000, seed: int = 1_000_000) -> dict[str, NDArray[np.float64]]:
-    """Centroids of the textures' mean band levels, and the spread within them, from simulated sweeps.
+def watch_sweeps(episodes: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Features of the estimator's sweeps when it would commit itself, and the logarithms of L in m, their truths.
 
     Parameters
     ----------
@@ -27,27 +26,54 @@ def train_classifier(episodes: int = 2000, seed: int = 1_000_000) -> dict[str, N
 
     Returns
     -------
-    dict
-        ``texture_0`` .. and ``spread``, each (8,), as in ``assets/whisker_rod/textures.toml``.
+    features : (episodes, k) array
+    truths : (episodes,) array
     """
-    watcher = TextureClassifier(stop=np.inf)
+    watcher = TextureEstimator()
     envs: Any = gymnasium.make_vec("gymnosoma/WhiskerTexture-v0", num_envs=episodes)
     task = envs.task
     observations, infos = envs.reset(seed=seed)
-    first = np.ones(episodes, np.bool_)
-    for step in range(100):
+    first, committing = np.ones(episodes, np.bool_), False
+    step = 0
+    while not committing:
         t = np.full(episodes, (step + 0.5) / task.control_rate)
         values = watcher.choose(t, task.layout.unpack(observations), first)
+        committing = bool(values[0, 3] > 0.0)
         observations, *_, infos = envs.step(task.action_from_values(values))
         first[:] = False
+        step += 1
     envs.close()
-    groups = [watcher.mean_levels[infos["texture"] == k] for k in range(len(TEXTURES))]
-    result = {f"texture_{k}": group.mean(0) for k, group in enumerate(groups)}
-    return result | {"spread": np.sqrt(np.mean([group.var(0) for group in groups], 0))}
+    return watcher.features, np.log(infos["memory_length"])
+
+
+def train_estimator(episodes: int = 2000, seed: int = 1_000_000, ridge: float = 1e-3) -> dict[str, Any]:
+    """Weights of the estimator by ridge regression on simulated sweeps.
+
+    Parameters
+    ----------
+    episodes : int
+    seed : int
+        Of the first episode.
+    ridge : float
+        Penalty on the squared weights of features of unit variance, per episode.
+
+    Returns
+    -------
+    dict
+        ``weights`` (k,) and ``offset``, as in ``assets/whisker_rod/textures.toml``.
+    """
+    parts = [watch_sweeps(min(1000, episodes - k), seed + k) for k in range(0, episodes, 1000)]
+    features, truths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    middle, spread = features.mean(0), features.std(0)
+    scaled = (features - middle) / spread
+    normal = scaled.T @ scaled / episodes + ridge * np.eye(scaled.shape[1])
+    weights = np.linalg.solve(normal, scaled.T @ (truths - truths.mean()) / episodes) / spread
+    return {"weights": weights, "offset": float(truths.mean() - middle @ weights)}
 
 
 if __name__ == "__main__":
-    print("# Mean band levels (log10 (nN m)^2) of TextureClassifier's sweep by texture, and their spread within one.")
+    trained = train_estimator()
+    print("# Logarithm of L, in m, from the features of TextureEstimator: weights of each, and what is added.")
     print("# Written by python -m gymnosoma.agents.learning.textures")
-    for _name, _values in train_classifier().items():
-        print(f'\n[{_name}]\nvalue = {np.round(_values, 4).tolist()}\nunit = "1"')
+    print(f'\n[weights]\nvalue = {np.round(trained["weights"], 5).tolist()}\nunit = "1"')
+    print(f'\n[offset]\nvalue = {round(trained["offset"], 5)}\nunit = "1"')

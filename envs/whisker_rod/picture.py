@@ -13,7 +13,7 @@ from ..core import canvas as c
 from ..core.canvas import Canvas, Panel
 from ..core.view import Trail
 from .body import BANDS, surface
-from .tasks import TEXTURES, Regulate, RodTask, Sweep, Texture, level
+from .tasks import Regulate, RodTask, Sweep, Texture, level
 
 STICK: c.Colour = c.WARM
 SLIP: c.Colour = c.GOAL
@@ -72,21 +72,20 @@ def goal(task: Any, trail: Trail) -> tuple[str, str]:
 
 @goal.register
 def _(task: Texture, trail: Trail) -> tuple[str, str]:
-    memory = trail.memory[-1]
-    truth = TEXTURES[int(memory["texture"])]
-    if memory["named"] < 0:
-        return "which texture?", f"it has L = {c.quantity(truth, 'm')}"
-    named = TEXTURES[int(memory["named"])]
-    return f"L = {c.quantity(named, 'm')}", "right" if named == truth else f"wrong: it is {c.quantity(truth, 'm')}"
+    info = task.info(trail.rows[-1:], trail.memory[-1:])
+    truth, answer = (c.quantity(float(info[name][0]), "m") for name in ("memory_length", "answer"))
+    if not info["committed"][0]:
+        return "which texture?", f"it has L = {truth}; the answer so far is {answer}"
+    return f"L = {answer}", f"right: it is {truth}" if info["is_success"][0] else f"wrong: it is {truth}"
 
 
 @goal.register
 def _(task: Sweep, trail: Trail) -> tuple[str, str]:
     row = trail.rows[-1]
-    held = task.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
+    held = task.duration * task.info(trail.rows[-1:], trail.memory[-1:])["held"][0]
     low, high = task.window
     return f"{100 * row['plate_distance'] / row['length']:.2f}%", (
-        f"distance of the plate in lengths; held between {100 * low:.1f} and {100 * high:.1f}% for {100 * held:.0f}%"
+        f"distance of the plate in lengths; held between {100 * low:.1f} and {100 * high:.1f}% for {held:.2f} s"
     )
 
 

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number
-from ..core.spec import ActionField, Ending, Field, Option, Score
+from ..core.noise import normal
+from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
-from .params import Relief, WhiskerRodParams, table
+from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
+from .sensor import follow_samples
 
 RIGHT, WRONG = 10.0, 11.0
-"""Endings: the right texture was named; a wrong one was."""
+"""Endings: the answer committed was right; it was wrong."""
 
 SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
 """What the agent may choose: speed of the plate in m/s, its distance in lengths."""
@@ -25,11 +27,22 @@ SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
 SPEED_STEP, DISTANCE_STEP = 0.02, 1e-3
 """Largest changes in a control period, in the same units."""
 
-TEXTURES = (5e-6, 10e-6, 20e-6, 50e-6)
-"""Memory lengths of the four textures, m."""
+LENGTHS = (5e-6, 50e-6)
+"""Memory lengths of the textures, m: from the finest to the coarsest."""
+
+LAG = 0.01
+"""Time constant with which the plate follows what is asked of it, s."""
+
+SENSOR = (1e-9, 0.3e-6, 0.3e-6)
+"""Standard deviation of the noise on each sample of the base wrench: M (N m), Fx, Fy (N)."""
 
 CENTRE = 0.985
 """Middle of the distances, lengths."""
+
+
+SMOOTH = 60.0, 2.0
+"""Frequency (Hz) above which the plate shall not be shaken by more than this rms acceleration (m/s^2). The tip of a
+whisker that is whisked at 8 Hz through 20 degrees has 8.8 m/s^2; this is 5% of the power of that."""
 
 
 class RodTask(Task):
@@ -59,6 +72,41 @@ class RodTask(Task):
         "dt": "time step, s; by default 1e-5, for ``published`` 5e-5, with a relief 5e-6",
         "n_segments": "segments of the whisker",
         "relief_slope": "root mean square slope of a coarse sandpaper's relief, at most 0.5; 0 is a flat plate",
+        "noise": "factor on the sensor noise",
+    }
+    physiology: Mapping[str, Measure] = {
+        "tip_force": Measure("peak", "tip_force", "uN", 1e6, "force of the plate on the tip"),
+        "bending": Measure(
+            "peak",
+            "moment",
+            "nN m",
+            1e9,
+            "bending moment",
+            times=2.0,
+            why="the follicle bears twice what it feels when the baseline sweeps: more is a blow, not a touch",
+        ),
+        "speed_shake": Measure(
+            "above",
+            "plate_speed",
+            "mm/s",
+            1e3,
+            "shaking of the plate along x",
+            band=SMOOTH[0],
+            most=1e3 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]),
+            why="2 m/s^2 at 60 Hz: 5% of the power of a tip's acceleration in a whisk of 8 Hz and 20 degrees",
+        ),
+        "distance_shake": Measure(
+            "above",
+            "plate_distance",
+            "um",
+            1e6,
+            "shaking of the plate along y",
+            band=SMOOTH[0],
+            most=1e6 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]) ** 2,
+            why="2 m/s^2 at 60 Hz, as along x",
+        ),
+        "plate_acceleration": Measure("slew", "plate_speed", "m/s^2", 1.0, "acceleration of the plate along x"),
+        "saturation": Measure("saturation", "action", "1", 1.0, "share of the actions at their bounds"),
     }
     start_speed = 0.1
     """Of the plate when an episode begins, m/s."""
@@ -73,26 +121,31 @@ class RodTask(Task):
         control_rate: float | None = None,
         n_segments: int = 30,
         relief_slope: float = 0.0,
+        noise: float = 1.0,
     ) -> None:
         super().__init__(actions, control_rate)
+        self.noise, self.relief_slope = number("noise", noise, least=0), relief_slope
         number("relief_slope", relief_slope, least=0, most=0.5)
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
         self.animal = WhiskerRod(WhiskerRodParams(n_segments=n_segments), dt, scheme, relief)
 
     def fields(self) -> dict[str, Field]:
         """Wrench on the base, its vibration, the plate, the previous action."""
-        eighths = "means of the eighths of the period"
+        noise = 1e9 * self.noise * SENSOR[0], 1e6 * self.noise * SENSOR[1]
+        eighths = "samples: means of the eighths of the period, with noise of"
         bands = " .. ".join(f"{band:g}" for band in (BANDS[0], BANDS[-1]))
         return {
             "base_wrench_mean": Field(
                 3,
                 "N m, N, N",
                 (2e-8, 1e-6, 1e-6),
-                "moment, and force along x and y, of the whisker on its base, means of the period",
+                "moment, and force along x and y, of the whisker on its base, means of the samples of the period",
             ),
-            "moment_samples": Field(SAMPLES, "N m", 2e-8, f"moment on the base, {eighths}"),
-            "force_samples": Field(2 * SAMPLES, "N", 1e-6, f"forces on the base, {eighths}, x and y in turn"),
-            "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of the moment about {bands} Hz"),
+            "moment_samples": Field(SAMPLES, "N m", 2e-8, f"moment on the base, {eighths} {noise[0]:g} nN m"),
+            "force_samples": Field(
+                2 * SAMPLES, "N", 1e-6, f"forces on the base, x and y in turn, {eighths} {noise[1]:g} uN"
+            ),
+            "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of the moment's samples about {bands} Hz"),
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
@@ -103,30 +156,64 @@ class RodTask(Task):
         """Entry of the observation that tells where the plate is."""
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, and the speed of the plate."""
-        return [("action", "f8", (self.action_size,)), ("speed", "f8")]
+        """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
+        return [
+            ("action", "f8", (self.action_size,)),
+            ("speed", "f8"),
+            ("noise", "u8"),
+            ("samples", "f8", (SAMPLES, 3)),
+            ("moment_mean", "f8"),
+            ("band", "f8", (len(BANDS), 4)),
+            ("band_power", "f8", (len(BANDS),)),
+        ]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         """In equilibrium on the plate, at a random distance of it."""
-        draws = episodes.draw(lambda rng: rng.uniform(0.0, 1.0, 4))
+        draws = episodes.draw(lambda rng: rng.uniform(*self.start_distance))
         length = episodes.options.get("length", self.animal.params.length)
-        low, high = self.start_distance
-        distance = episodes.options.get("distance", low + (high - low) * draws[:, 0])
+        distance = episodes.options.get("distance", draws)
         episodes.memory["speed"] = self.start_speed
-        return {"plate_distance": distance * length, **self.conditions(episodes, draws[:, 1:])}
+        episodes.memory["noise"] = episodes.draw(lambda rng: rng.integers(0, 2**63))
+        return {"plate_distance": distance * length, **self.conditions(episodes)}
 
     @abstractmethod
-    def conditions(self, episodes: EpisodeStart, draws: NDArray[np.float64]) -> dict[str, Any]:
-        """Physical parameters that the task hides, from ``draws`` (A, 3) in [0, 1); sets its own memory too."""
+    def conditions(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """Physical parameters that the task sets, most of them hidden; sets its own memory too."""
+
+    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
+        """Feel the whisker at rest."""
+        episodes.memory["moment_mean"] = rows["base_wrench"][:, 0]
+        self.feel(rows, episodes.memory)
+
+    def answered(self) -> float:
+        """Share of what is asked of the plate that is there after a period, as it lags."""
+        return -float(np.expm1(-1.0 / (LAG * self.control_rate)))
+
+    def feel(self, rows: NDArray[Any], memory: NDArray[Any]) -> None:
+        """Keep the period's ``samples`` of the base wrench with their noise, and the ``band_power`` of the moment."""
+        step = np.rint(rows["time"] * self.control_rate)
+        noise = normal(memory["noise"], step, 3 * SAMPLES).reshape(-1, SAMPLES, 3)
+        memory["samples"] = rows["base_wrench_samples"] + self.noise * np.array(SENSOR) * noise
+        interval = 1.0 / (SAMPLES * self.control_rate)
+        follow_samples(memory["samples"], memory["moment_mean"], memory["band"], memory["band_power"], interval)
+
+    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Reward of the period; feels it, as this is called once for each."""
+        self.feel(rows, memory)
+        return self.worth(rows, memory)
+
+    @abstractmethod
+    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Reward (B,) of the period."""
 
     def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Wrench on the base, its vibration, speed of the plate, previous action."""
-        samples = rows["base_wrench_samples"]
+        samples = memory["samples"]
         return {
-            "base_wrench_mean": rows["base_wrench_mean"],
+            "base_wrench_mean": samples.sum(1) / SAMPLES,
             "moment_samples": samples[:, :, 0],
             "force_samples": samples[:, :, 1:].reshape(len(rows), -1),
-            "band_level": level(rows["band_power"]),
+            "band_level": level(memory["band_power"]),
             "plate_speed": memory["speed"],
             "action": memory["action"],
         }
@@ -149,11 +236,14 @@ class PlateTask(RodTask):
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Speed and distance of the plate."""
-        change = f"changes by at most {SPEED_STEP:g} m/s in a period"
-        way = f"changes by at most {DISTANCE_STEP:g} lengths in a period"
+        late = f"reached {1e3 * LAG:g} ms late, with changes of at most"
         return {
-            "plate_speed": ActionField(1, *SPEEDS, "m/s", f"speed of the plate along x; {change}"),
-            "plate_distance": ActionField(1, *DISTANCES, "lengths", f"distance of the plate; {way}"),
+            "plate_speed": ActionField(
+                1, *SPEEDS, "m/s", f"speed of the plate along x; {late} {SPEED_STEP:g} m/s in a period"
+            ),
+            "plate_distance": ActionField(
+                1, *DISTANCES, "lengths", f"distance of the plate; {late} {DISTANCE_STEP:g} lengths in a period"
+            ),
         }
 
     def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
@@ -161,8 +251,10 @@ class PlateTask(RodTask):
         memory["action"] = actions
         length = rows["length"]
         speed, distance = _value(actions[:, 0], SPEEDS), _value(actions[:, 1], DISTANCES)
-        memory["speed"] += np.clip(speed - memory["speed"], -SPEED_STEP, SPEED_STEP)
-        way = np.clip(distance * length - rows["plate_distance"], -DISTANCE_STEP * length, DISTANCE_STEP * length)
+        share = self.answered()
+        memory["speed"] += np.clip(share * (speed - memory["speed"]), -SPEED_STEP, SPEED_STEP)
+        way = share * (distance * length - rows["plate_distance"])
+        way = np.clip(way, -DISTANCE_STEP * length, DISTANCE_STEP * length)
         return np.stack([memory["speed"], way * self.control_rate, np.zeros(len(rows))], 1)
 
     def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -194,78 +286,119 @@ def level(power: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Texture(PlateTask):
-    """Tell four textures apart by feel: choose how to sweep, stop, and name one.
+    """Tell a texture by feel: choose how to sweep, and say, when sure enough, how long its friction remembers.
 
     ## Description
 
-    The textures differ in the memory length L of the friction ({textures_um} um; Oladazimi, Putelat et al.,
-    2021, take it for roughness), the friction mu_* varies by 10% on top; both are hidden. An episode ends when the
-    agent stops, which it can after {least:g} s, and names the texture with the highest score. Slow sweeps tell
-    textures apart; at the paper's 0.2 m/s all settle into much the same vibration.
+    Textures differ in the memory length L of the friction (Oladazimi, Putelat et al., 2021, take it for roughness),
+    drawn evenly in its logarithm from {finest_um:g} to {coarsest_um:g} um. The friction mu_* varies by 10%, the
+    sandpaper's relief has a slope of up to {relief_slope:g} and begins anywhere, and the sensor is noisy. All of
+    that is hidden. The action holds an answer all the time, and a commit: when it has been positive for
+    {hold_ms:g} ms on end, the answer given then is final, and the episode ends. Slow sweeps tell textures apart; at
+    the paper's 0.2 m/s all settle into much the same vibration. ``info["memory_length"]`` is the truth.
 
     ## Rewards
 
-    1 for the right texture, -1 for a wrong one; -{price:g} for every period.
+    1 - t/{patience:g} s for an answer within a factor {near:g} of L at the time t of the end; nothing for another, nor
+    for none.
+
+    ## Starting State
+
+    At rest in equilibrium on the plate, at a random distance within {start_distance} lengths and a random place of the
+    relief; the speed of the plate begins at {start_speed:g} m/s.
     """
 
-    options: Mapping[str, Option] = {
-        **RodTask.options,
-        "texture": Option(0.0, len(TEXTURES) - 1.0, "1", "number of the texture, from 0, in the order of its L"),
+    hidden: Mapping[str, Hidden] = {
+        "memory_length": Hidden(*LENGTHS, logarithmic=True),
+        "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION),
+        "relief": Hidden(0.0, 1.0),
     }
     endings: Mapping[float, Ending] = {
-        RIGHT: Ending("the right texture was named", success=True),
-        WRONG: Ending("the wrong texture was named"),
+        RIGHT: Ending("the texture was told", success=True),
+        WRONG: Ending("the answer was wrong"),
     }
-    score = Score("is_success")
+    score = Score("return", best=1.0)  # a bound: the right answer at once
     start_speed = 0.05
 
-    least = 0.1
-    """Time before which nothing is named, s: the whisker has yet to settle."""
-    price = 0.002
-    """Of a period."""
-    textures_um = ", ".join(f"{1e6 * length:g}" for length in TEXTURES)
+    finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
+    near = 1.3
+    """Factor of L within which an answer is right."""
+    hold = 0.02
+    """Time for which a commit is held, s."""
+    hold_ms = 1e3 * hold
+    patience = 1.0
+    """Time at which an answer would be worth nothing, s; the episode is shorter."""
+
+    def __init__(
+        self,
+        actions: str | None = None,
+        scheme: str = "midpoint",
+        dt: float | None = None,
+        control_rate: float | None = None,
+        n_segments: int = 30,
+        relief_slope: float = 0.05,
+        noise: float = 1.0,
+    ) -> None:
+        super().__init__(actions, scheme, dt, control_rate, n_segments, relief_slope, noise)
 
     def fields(self):
-        return super().fields() | {"time": Field(1, "s", 0.1, "time")}
+        return super().fields() | {
+            "time": Field(1, "s", 0.1, "time"),
+            "committing": Field(1, "s", 0.02, "time for which the commit has been held"),
+        }
 
     def action_fields(self, mode=None):
         return super().action_fields(mode) | {
-            "stop": ActionField(1, -1.0, 1.0, "1", "stop and name a texture, if positive"),
-            "scores": ActionField(len(TEXTURES), -1.0, 1.0, "1", "score of each texture; the highest is named"),
+            "memory_length": ActionField(1, *LENGTHS, "m", "answer: L of the friction, evenly in its logarithm"),
+            "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer is final"),
         }
 
     def memory_fields(self):
-        return [*super().memory_fields(), ("texture", "f8"), ("named", "f8")]
+        return [*super().memory_fields(), ("answer", "f8"), ("committing", "f8")]
 
-    def conditions(self, episodes, draws):
-        memory = episodes.memory
-        memory["texture"] = np.rint(episodes.options.get("texture", np.floor(draws[:, 0] * len(TEXTURES))))
-        memory["named"] = -1.0
-        return {
-            "memory_length": np.array(TEXTURES)[memory["texture"].astype(int)],
-            "reference_friction": self.animal.params.reference_friction * (0.9 + 0.2 * draws[:, 1]),
-        }
+    def conditions(self, episodes):
+        episodes.memory["answer"] = LENGTHS[0]
+        place = episodes.draw(lambda rng: rng.uniform(0.0, self.animal.relief.period))
+        return {"plate_position": place, **{name: episodes.hidden(name) for name in self.hidden}}
 
     def command(self, actions, rows, memory):
-        stop = (actions[:, 2] > 0.0) & (rows["time"] > self.least - 0.5 / self.control_rate)
-        memory["named"] = np.where(stop, np.argmax(actions[:, 3:], 1), -1.0)
+        memory["answer"] = LENGTHS[0] * (LENGTHS[1] / LENGTHS[0]) ** (0.5 * (actions[:, 2] + 1.0))
+        memory["committing"] = np.where(actions[:, 3] > 0.0, memory["committing"] + 1.0 / self.control_rate, 0.0)
         return super().command(actions, rows, memory)
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"time": rows["time"]}
+    def action_from_values(self, values):
+        """Action for a speed in m/s, a distance in lengths, an answer in m, and a commit."""
+        values = np.array(values, float)
+        values[:, 2] = 2.0 * np.log(values[:, 2] / LENGTHS[0]) / np.log(LENGTHS[1] / LENGTHS[0]) - 1.0
+        return super().action_from_values(values)
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 for the right texture, -1 for a wrong one, and a small price of time."""
-        verdict = np.where(memory["named"] == memory["texture"], 1.0, -1.0)
-        return np.where(memory["named"] >= 0.0, verdict, 0.0) - self.price
+    def sense(self, rows, memory):
+        return super().sense(rows, memory) | {"time": rows["time"], "committing": memory["committing"]}
+
+    def _right(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether the answer, committed or not, is right."""
+        return np.abs(np.log(memory["answer"] / rows["memory_length"])) <= np.log(self.near)
+
+    def _committed(self, memory: NDArray[Any]) -> NDArray[np.bool_]:
+        return memory["committing"] > self.hold - 0.5 / self.control_rate
+
+    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """Of the right answer, the more the earlier."""
+        told = self._committed(memory) & self._right(rows, memory) & (rows["status"] == 0.0)
+        return np.where(told, 1.0 - rows["time"] / self.patience, 0.0)
 
     def ending(self, rows, memory):
-        verdict = np.where(memory["named"] == memory["texture"], RIGHT, WRONG)
-        return np.where(memory["named"] >= 0.0, verdict, 0.0)
+        verdict = np.where(self._right(rows, memory), RIGHT, WRONG)
+        return np.where(self._committed(memory), verdict, 0.0)
 
     def info(self, rows, memory):
-        right = memory["named"] == memory["texture"]
-        return super().info(rows, memory) | {"is_success": right, "texture": memory["texture"].copy()}
+        committed = self._committed(memory)
+        return super().info(rows, memory) | {
+            "is_success": committed & self._right(rows, memory),
+            "committed": committed,
+            "answer": memory["answer"].copy(),
+            "memory_length": rows["memory_length"].copy(),
+        }
 
 
 class Sweep(RodTask):
@@ -273,19 +406,19 @@ class Sweep(RodTask):
 
     ## Description
 
-    The plate runs at {start_speed:g} m/s, L = 20 um; its distance swings by 0.3 to 0.6% of the whisker's length at 1
-    to 6 Hz, unseen, and fully so from 0.1 s on.
+    The plate runs at {start_speed:g} m/s, L = 20 um; its distance swings by 0.6 to 1% of the whisker's length at 5 to
+    10 Hz, unseen, and fully so from 0.1 s on. The way that the action adds follows it {lag_ms:g} ms late, and the
+    sensor is noisy; three observations are stacked, so that the swing can be felt. ``info["held"]`` is the share of
+    the episode's {duration:g} s in contact within {window} lengths.
 
     ## Rewards
 
-    1 in every period in contact with the plate within 0.978 and 0.993 lengths; less outside (0.1 at 0.004
-    lengths), less 1 for the part of the period in flight. ``info["held"]`` is the share of the time in contact
-    within these distances.
+    1 in every period in contact with the plate within {window} lengths; less outside (0.1 at {margin:g} lengths), and
+    nothing for the part of the period in flight.
 
     ## Starting State
 
-    At rest in equilibrium on the plate, at a random distance within {start_distance} lengths: about the paper's
-    distance, near the limit of what is possible.
+    At rest in equilibrium on the plate, at a random distance within {start_distance} lengths.
     """
 
     options: Mapping[str, Option] = {
@@ -293,33 +426,42 @@ class Sweep(RodTask):
         "amplitude": Option(0.0, 0.01, "lengths", "amplitude of the swing"),
         "frequency": Option(0.0, 10.0, "Hz", "frequency of the swing"),
     }
-    start_distance = (0.979, 0.981)
+    hidden: Mapping[str, Hidden] = {"amplitude": Hidden(0.006, 0.01), "frequency": Hidden(5.0, 10.0)}
+    score = Score("return", best=500.0)  # a bound: held all the time
+    start_distance = (0.984, 0.986)
 
-    window = (0.978, 0.993)
+    window = (0.983, 0.987)
     """Distances of the plate that count as held, lengths."""
+    margin = 0.002
+    lag_ms = 1e3 * LAG
+    duration = 1.0
+    """Of an episode, s."""
 
     def plate_place(self) -> dict[str, Field]:
         return {"own_way": Field(1, "lengths", 0.01, "own share of the plate's way along y since the start")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Change of the distance."""
-        meaning = "change of the plate's distance in this period, on top of the swing"
+        meaning = f"change of the distance that the plate is to have, on top of the swing, {self.lag_ms:g} ms late"
         return {"distance_change": ActionField(1, -DISTANCE_STEP, DISTANCE_STEP, "lengths", meaning)}
 
     def memory_fields(self):
-        return [*super().memory_fields(), ("amplitude", "f8"), ("frequency", "f8"), ("own", "f8"), ("held", "f8")]
+        own = ("amplitude", "frequency", "asked", "own", "held")
+        return [*super().memory_fields(), *((name, "f8") for name in own)]
 
-    def conditions(self, episodes, draws):
-        swing = np.where(draws[:, 2] < 0.5, -1.0, 1.0) * (0.003 + 0.003 * draws[:, 0])
-        episodes.memory["amplitude"] = episodes.options.get("amplitude", swing)
-        episodes.memory["frequency"] = episodes.options.get("frequency", 1.0 + 5.0 * draws[:, 1])
+    def conditions(self, episodes):
+        memory, side = episodes.memory, episodes.draw(lambda rng: rng.choice((-1.0, 1.0)))
+        # As an option it is what it says.
+        memory["amplitude"] = np.where("amplitude" in episodes.options, 1.0, side) * episodes.hidden("amplitude")
+        memory["frequency"] = episodes.hidden("frequency")
         return {"memory_length": 20e-6}
 
     def command(self, actions, rows, memory):
         memory["action"] = actions
         time = rows["time"]
         swing = self._swing(time + 1.0 / self.control_rate, memory) - self._swing(time, memory)
-        own = DISTANCE_STEP * actions[:, 0]
+        memory["asked"] += DISTANCE_STEP * actions[:, 0]
+        own = (memory["asked"] - memory["own"]) * self.answered()
         memory["own"] += own
         way = (swing + own) * rows["length"] * self.control_rate
         return np.stack([memory["speed"], way, np.zeros(len(rows))], 1)
@@ -338,14 +480,14 @@ class Sweep(RodTask):
     def _inside(self, rows: NDArray[Any], margin: float) -> NDArray[np.float64]:
         return tolerance(rows["plate_distance"] / rows["length"], *self.window, margin)
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 in contact within the window, less outside it; -1 in flight."""
+    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """1 in contact within the window, less outside it; nothing in flight."""
         memory["held"] += self._inside(rows, 0.0) * rows["contact"]
-        return (1.0 + self._inside(rows, 0.004)) * rows["contact"] - 1.0
+        return self._inside(rows, self.margin) * rows["contact"]
 
     def info(self, rows, memory):
-        periods = np.maximum(np.rint(rows["time"] * self.control_rate), 1.0)
-        return super().info(rows, memory) | {"contact": rows["contact"].copy(), "held": memory["held"] / periods}
+        held = memory["held"] / (self.duration * self.control_rate)
+        return super().info(rows, memory) | {"contact": rows["contact"].copy(), "held": held}
 
 
 class Regulate(PlateTask):
@@ -359,7 +501,8 @@ class Regulate(PlateTask):
 
     ## Rewards
 
-    1 within 0.1 (a quarter) of the goal, 0.1 at 0.6.
+    1 within {near:g} (a quarter) of the goal, 0.1 at 0.6. ``info["held"]`` is the share of the episode's {duration:g} s
+    within {near:g}.
     """
 
     options: Mapping[str, Option] = {
@@ -367,20 +510,27 @@ class Regulate(PlateTask):
         "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "level to be held"),
     }
 
+    hidden: Mapping[str, Hidden] = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
+    score = Score("return", best=500.0)  # a bound: held from the first period on
+
     band = BANDS.index(200.0)
     goals = (0.5, 2.0)
     """From which the goal is drawn."""
+    near = 0.1
+    """Distance from the goal that counts as held."""
+    duration = 1.0
+    """Of an episode, s."""
 
     def fields(self):
         return super().fields() | {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to be held about 200 Hz")}
 
     def memory_fields(self):
-        return [*super().memory_fields(), ("goal", "f8")]
+        return [*super().memory_fields(), ("goal", "f8"), ("held", "f8")]
 
-    def conditions(self, episodes, draws):
-        goal = self.goals[0] + (self.goals[1] - self.goals[0]) * draws[:, 0]
+    def conditions(self, episodes):
+        goal = episodes.draw(lambda rng: rng.uniform(*self.goals))
         episodes.memory["goal"] = episodes.options.get("goal", goal)
-        return {"memory_length": 10e-6 * 5.0 ** draws[:, 1]}
+        return {"memory_length": episodes.hidden("memory_length")}
 
     def sense(self, rows, memory):
         return super().sense(rows, memory) | {"goal": memory["goal"]}
@@ -388,9 +538,15 @@ class Regulate(PlateTask):
     def _error(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         return level(rows["band_power"][:, self.band]) - memory["goal"]
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 within 0.1 of the goal, 0.1 at 0.6."""
-        return tolerance(self._error(rows, memory), -0.1, 0.1, 0.5)
+    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+        """1 near the goal, 0.1 at 0.5 more."""
+        error = self._error(rows, memory)
+        memory["held"] += tolerance(error, -self.near, self.near, 0.0)
+        return tolerance(error, -self.near, self.near, 0.5)
 
     def info(self, rows, memory):
-        return super().info(rows, memory) | {"error": self._error(rows, memory), "goal": memory["goal"].copy()}
+        return super().info(rows, memory) | {
+            "error": self._error(rows, memory),
+            "goal": memory["goal"].copy(),
+            "held": memory["held"] / (self.duration * self.control_rate),
+        }
