@@ -23,6 +23,9 @@ CONSTANT = "best constant"
 
 POLICIES = ("random", "baseline", CONSTANT, "trained")
 
+SEARCHED, COMPARED, FINALISTS = 4, 32, 8
+"""Episodes of a candidate in the search; of a finalist after it; number of these."""
+
 
 class _Each:
     """Row i is played by agent i."""
@@ -41,6 +44,9 @@ class _Each:
 def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str, float], Policy] | None:
     """Find the best constant parameters of the reference of an id that has bounds, by differential evolution.
 
+    What comes out of few episodes is lucky: the best of the last generation, and the reference as it is, are then
+    compared in more episodes, which are others.
+
     Parameters
     ----------
     env_id : str
@@ -51,7 +57,7 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
     Returns
     -------
     parameters, policy
-        None where the id has no such reference.
+        Empty parameters are the reference's own. None where the id has no such reference.
     """
     from scipy.optimize import differential_evolution
 
@@ -60,23 +66,23 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
         return None
     reference, bounds = found, found.bounds
     score = task_of(env_id).score
-    episodes = 4
 
-    def loss(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
-        vectors = np.atleast_2d(candidates.T)
-        envs: Any = gymnasium.make_vec(env_id, num_envs=len(vectors) * episodes, **reference.env)
+    def play(candidates: Sequence[Mapping[str, float]], episodes: int, first: int) -> NDArray[np.float64]:
+        envs: Any = gymnasium.make_vec(env_id, num_envs=len(candidates) * episodes, **reference.env)
         agents = [
-            reference_policy(CONSTANT, reference, **dict(zip(bounds, vector, strict=True))).make(envs, 0)
-            for vector in vectors
+            reference_policy(CONSTANT, reference, **parameters).make(envs, 0)
+            for parameters in candidates
             for _ in range(episodes)
         ]
-        seeds = [seed + k for _ in vectors for k in range(episodes)]
+        seeds = [first + k for _ in candidates for k in range(episodes)]
         result = rollout(envs, _Each(agents), seed=seeds)
-        values = result.score(score)
-        return -values.reshape(-1, episodes).mean(1)
+        return result.score(score).reshape(-1, episodes).mean(1)
 
-    best = differential_evolution(
-        loss,
+    def named(vector: NDArray[np.float64]) -> dict[str, float]:
+        return {name: float(value) for name, value in zip(bounds, vector, strict=True)}
+
+    evolved = differential_evolution(
+        lambda candidates: -play([named(vector) for vector in np.atleast_2d(candidates.T)], SEARCHED, seed),
         list(bounds.values()),
         maxiter=generations,
         popsize=8,
@@ -85,7 +91,9 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
         updating="deferred",
         vectorized=True,
     )
-    parameters = {name: float(value) for name, value in zip(bounds, best.x, strict=True)}
+    order = np.argsort(evolved.population_energies)[: FINALISTS - 1]
+    finalists = [{}, *(named(vector) for vector in evolved.population[order])]
+    parameters = finalists[int(np.argmax(play(finalists, COMPARED, seed + SEARCHED)))]
     return parameters, reference_policy(CONSTANT, reference, **parameters)
 
 
