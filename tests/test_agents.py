@@ -36,8 +36,8 @@ def command(*arguments, cwd, **kwargs):
 
 def test_actions_encode_control_angles():
     envs = gymnasium.make_vec(SWIM, num_envs=3)
-    angles = np.random.default_rng(0).uniform(-0.9, 0.9, (3, 24))
     envs.reset(seed=0)
+    angles = envs.simulation.rows["control_angle"] + np.random.default_rng(0).uniform(-0.3, 0.3, (3, 24))
     envs.step(envs.task.action_from_drive(angles))
     np.testing.assert_allclose(envs.simulation.rows["control_angle"], angles, atol=1e-7)  # float32 actions
 

@@ -84,7 +84,8 @@ def works(env, steps=2):
         observation, reward, terminated, _, info = env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
         assert env.observation_space.contains(observation) and np.isfinite(reward).all()
         for name, value in info.items():
-            assert np.asarray(value).dtype.kind not in "fc" or np.isfinite(value).all(), name
+            # What has not happened may be infinite, such as the time of an answer that was not given.
+            assert np.asarray(value).dtype.kind not in "fc" or not np.isnan(value).any(), name
         if np.any(terminated):
             break
 
@@ -282,6 +283,7 @@ CONFIG = {
     "algorithm": "ppo",
     "steps": 1000,
     "num_envs": 4,
+    "imitate": "",
     "seed": 0,
     "env": {"actions": "modes", "history": 2},
     "settings": {"gamma": 0.99, "net_arch": [64, 64]},
