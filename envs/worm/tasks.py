@@ -137,12 +137,13 @@ class WormTask(Task):
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Control angles, or modes of them."""
         mode, most, joints = mode or self.actions, self.largest_angle, self.animal.drive_size
+        slew = f"changes by at most {self.fastest:g} rad/s"
         if mode == "modes":
-            meaning = "amplitudes of cosines along the body, of 0, 1/2, 1, ... waves; their sum is clipped"
+            meaning = f"amplitudes of cosines along the body, of 0, 1/2, 1, ... waves; their sum is clipped, and {slew}"
             return {"mode_amplitude": ActionField(MODES, -most, most, "rad", meaning)}
-        meaning = "control angle of each joint, head to tail"
+        meaning = f"control angle of each joint, head to tail; it {slew}"
         if mode == "residual":
-            meaning = f"added to {self.reference_text}, joint by joint; the sum is clipped"
+            meaning = f"added to {self.reference_text}, joint by joint; the sum is clipped, and {slew}"
         return {"control_angle": ActionField(joints, -most, most, "rad", meaning)}
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
