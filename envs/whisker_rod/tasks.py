@@ -329,17 +329,8 @@ class Texture(PlateTask):
     patience = 1.0
     """Time at which an answer would be worth nothing, s; the episode is shorter."""
 
-    def __init__(
-        self,
-        actions: str | None = None,
-        scheme: str = "midpoint",
-        dt: float | None = None,
-        control_rate: float | None = None,
-        n_segments: int = 30,
-        relief_slope: float = 0.05,
-        noise: float = 1.0,
-    ) -> None:
-        super().__init__(actions, scheme, dt, control_rate, n_segments, relief_slope, noise)
+    def __init__(self, relief_slope: float = 0.05, **arguments: Any) -> None:
+        super().__init__(relief_slope=relief_slope, **arguments)
 
     def fields(self):
         return super().fields() | {

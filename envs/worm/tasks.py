@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -221,9 +222,9 @@ class WormTask(Task):
         memory["value"] = value
         return value - before
 
+    @abstractmethod
     def value(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """What the episode is worth (B,) if it ends here; called once a period, it may keep progress in memory."""
-        raise NotImplementedError
 
     def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when the body crosses itself."""
