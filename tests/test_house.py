@@ -151,7 +151,7 @@ def test_a_docstring_without_its_headings_is_refused():
     class Bare(WormTask):
         """No headings of its own: description and rewards are missing."""
 
-        def reward(self, rows, memory):
+        def value(self, rows, memory):
             return np.zeros(len(rows))
 
     with pytest.raises(ValueError, match=r"docstring of Bare must have the headings .*'Rewards'"):
