@@ -13,7 +13,7 @@ import sys
 import zipfile
 from contextlib import contextmanager
 from itertools import pairwise
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 
 import gymnasium
 import numpy as np
@@ -100,6 +100,17 @@ def test_a_kill_loses_at_most_one_interval(tmp_path):
 
     train(SWIM, tmp_path / "run", num_envs=8, steps=8 * ROLLOUT, checkpoint=3 * ROLLOUT - 1, stop=look)
     assert len(done) == 8 and len(set(done)) == 4
+
+
+def test_seconds_are_those_of_the_processor(tmp_path):
+    before, spent = process_time(), []
+    stops = iter([False, False, True])
+    for resume in (False, True):
+        sleeper = lambda: sleep(0.5) or next(stops, False)  # noqa: E731
+        train(SWIM, tmp_path / "run", num_envs=8, steps=4 * ROLLOUT, resume=resume, stop=sleeper)
+        lines = (tmp_path / "run" / "curve.csv").read_text().splitlines()
+        spent.append(float(lines[-1].split(",")[1]))
+    assert 0.0 < spent[0] < spent[1] <= process_time() - before
 
 
 SHORT = {"num_envs": 8, "steps": 4 * ROLLOUT, "checkpoint": 1}

@@ -35,7 +35,11 @@ from .policy_file import write_policy
 from .sb3_env import SB3VecEnv
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
-"""Columns of the learning curve: in all; of training; in all; means of the last 100 episodes."""
+"""Columns of the learning curve: steps in all; CPU seconds of training in all; episodes in all; means of the last 100.
+
+The seconds are those of all threads of the process, of every run that came to this point, imitation included: unlike
+time by the clock they do not depend on what else the machine does.
+"""
 
 
 def recipe(env_id: str, algorithm: str | None = None) -> dict[str, Any]:
@@ -95,7 +99,7 @@ class _RunCallback(BaseCallback):
         Steps that a kill may lose; a rollout's at least.
     score : Score
     record : dict
-        ``curve`` (lines of ``curve.csv``), ``episodes`` and ``seconds`` so far.
+        ``curve`` (lines of ``curve.csv``), ``episodes`` and CPU ``seconds`` so far.
     stop : function
         Asked between two updates whether to end the run there.
     """
@@ -106,11 +110,11 @@ class _RunCallback(BaseCallback):
         super().__init__()
         self.folder, self.total, self.every, self.score = folder, total, every, score
         self.record, self.stop = record, stop
-        self._before, self._started = record["seconds"], time.monotonic()
+        self._before, self._started = record["seconds"], time.process_time()
 
     def _on_training_start(self) -> None:
         self._saved = self._began = steps = self.model.num_timesteps
-        self._started = time.monotonic()
+        self._started = time.process_time()
         self._bar = progress_bar(total=self.total, initial=steps, unit="step", unit_scale=True, smoothing=0.05)
 
     def _on_rollout_start(self) -> None:
@@ -129,7 +133,7 @@ class _RunCallback(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         steps = self.model.num_timesteps
-        self.record["seconds"] = self._before + time.monotonic() - self._started
+        self.record["seconds"] = self._before + time.process_time() - self._started
         done = list(self.model.ep_info_buffer or ())
         if done:
             returns = float(np.mean([episode["r"] for episode in done]))
@@ -253,12 +257,12 @@ def train(
             tensorboard_log=logs,
             **settings,
         )
-        started = time.monotonic()
+        started = time.process_time()
         if config["imitate"]:
             from .imitation import imitate as fit
 
             fit(model, env_id, config["imitate"], config["env"], config["seed"])
-        record = {"curve": [], "episodes": 0, "seconds": time.monotonic() - started}
+        record = {"curve": [], "episodes": 0, "seconds": time.process_time() - started}
     callback = _RunCallback(folder, goal, checkpoint, score, record, stop)
     if resume:
         callback.save_curve()
@@ -313,7 +317,7 @@ def draw_curve(folder: Path, curve: Sequence[str], score: Any) -> None:
         axes.plot(data["steps"] / 1e6, data[column])
         axes.set(xlabel="steps [million]", ylabel=label)
         axes.grid(alpha=0.3)
-    figure.suptitle(f"{folder.name}, {data['seconds'][-1]:.0f} s")
+    figure.suptitle(f"{folder.name}, {data['seconds'][-1]:.0f} CPU s")
     picture = io.BytesIO()
     figure.savefig(picture, dpi=120)
     with replacing(folder / "curve.png") as file:
