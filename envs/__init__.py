@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import gymnasium
 
 from .core.check import check_vector_env
-from .core.simulate import Trajectory, simulate
+from .core.simulate import simulate
 from .core.task import tolerance
+from .core.trajectory import Trajectory
 
 __all__ = [
     "CATALOGUE",

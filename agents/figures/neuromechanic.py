@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.simulate import Trajectory
+from gymnosoma.envs.core.trajectory import Trajectory
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import (
     Shortcut,

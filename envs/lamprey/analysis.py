@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.simulate import Trajectory
+from ..core.trajectory import Trajectory
 from .animal import Lamprey
 from .nerves import CELLS, MN
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback
-from ..core.simulate import Trajectory
+from ..core.trajectory import Trajectory
 from .body import (
     BROKEN,
     FAST,
