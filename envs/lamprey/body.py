@@ -380,7 +380,7 @@ def load(xs, ks, links, dt):
 
     After :func:`orient` and :func:`set_velocities`. Written are ``torque`` (N m) without its damping, ``viscous``
     (N m s, what damping and stiffness take of the new rates), ``gap`` (m/s), the ``mobility`` of every link (1/kg),
-    and in ``motion`` the velocities (m/s) that drag, -lambda |v_old| v_new, would leave loose links.
+    and in ``motion`` the velocities (m/s) that drag, ``-lambda |v_old| v_new``, would leave loose links.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -548,7 +548,7 @@ def move(xs, ks, links, dt):
 def implicit(xs, ks, links, steps, dt):
     """Take ``steps`` linearly implicit steps in angles and centre of mass; the scheme is ours.
 
-    Muscle stiffness and damping act on the new rates, drag is -lambda |v_old| v_new, and positions move with
+    Muscle stiffness and damping act on the new rates, drag is ``-lambda |v_old| v_new``, and positions move with
     the new speeds. The unknowns are the rates omega_i and the impulses F_i in the joints, link by link: a
     symmetric quasi-definite band, eliminated by blocks of 1 + 2. Velocities of the links follow from their
     momentum equations with the mobility (m + dt D)^-1.

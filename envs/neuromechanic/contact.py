@@ -5,8 +5,8 @@ With the velocities u (m/s) that the points would have without them, and W = J M
 w = W p + u, such that
 
 - nothing pulls, nothing enters, and nothing pushes what leaves: p_n >= 0, w_n >= 0, p_n w_n = 0;
-- friction opposes slip: a point that sticks has w_t = 0 and |p_t| <= mu p_n, one that slips has p_t against w_t and
-  |p_t| = mu p_n.
+- friction opposes slip: a point that sticks has w_t = 0 and ``|p_t| <= mu p_n``, one that slips has p_t against w_t and
+  ``|p_t| = mu p_n``.
 
 Three solvers: `by_modes` tries all combinations of open, sticking and slipping contacts, of up to two planar ones;
 `staggered` is the paper's alternation between normal impulses and friction (Kaufman et al., 2008); `sweep` solves one

@@ -33,30 +33,30 @@ class Whisker(Animal):
     last time step, and jump at an impact; ``base_wrench_mean`` is the impulse since the last ``advance``
     began, over that time. Signals, by name, each with a leading axis of rows:
 
-    =====================  ===============  ===============  =============================================
-    name                   shape            unit             meaning
-    =====================  ===============  ===============  =============================================
-    ``time``               ()               s
-    ``base``               (2,)             m                where the follicle is
-    ``base_velocity``      (2,)             m/s
-    ``base_angle``         ()               rad              heading of link 1
-    ``base_rate``          ()               rad/s
-    ``base_acceleration``  ()               rad/s^2          as driven, held since the last ``advance`` began
-    ``link_angle``         (n,)             rad              heading of each link, base to tip
-    ``link_rate``          (n,)             rad/s            mean over the last time step
-    ``joint_angle``        (n - 1,)         rad              link i+1 minus link i
-    ``node``               (n + 1, 2)       m                base, joints, tip
-    ``base_wrench``        (3,)             N m, N, N        M, Fx, Fy
-    ``base_wrench_mean``   (3,)             N m, N, N        the same as mean over the last ``advance``
-    ``peg``                (pegs, 2)        m                centre
-    ``gap``                (pegs,)          m                free distance to it; inf beyond its tip
-    ``contact_force``      (pegs, 2)        N                push across and drag along the whisker
-    ``contact_place``      (pegs,)          1                arc length of the contact over the whole
-    ``contact_force_mean`` (pegs,)          N                push across as mean over the last ``advance``
-    ``base_moment_mean``   ()               N m              M of ``base_wrench_mean``
-    ``collision_energy``   ()               J                lost in collisions, ``scheme="events"``
-    ``energy``             ()               J                kinetic and elastic, see :meth:`energy`
-    =====================  ===============  ===============  =============================================
+    ======================  ===============  ===============  =============================================
+    name                    shape            unit             meaning
+    ======================  ===============  ===============  =============================================
+    ``time``                ()               s
+    ``base``                (2,)             m                where the follicle is
+    ``base_velocity``       (2,)             m/s
+    ``base_angle``          ()               rad              heading of link 1
+    ``base_rate``           ()               rad/s
+    ``base_acceleration``   ()               rad/s^2          as driven, held since the last ``advance`` began
+    ``link_angle``          (n,)             rad              heading of each link, base to tip
+    ``link_rate``           (n,)             rad/s            mean over the last time step
+    ``joint_angle``         (n - 1,)         rad              link i+1 minus link i
+    ``node``                (n + 1, 2)       m                base, joints, tip
+    ``base_wrench``         (3,)             N m, N, N        M, Fx, Fy
+    ``base_wrench_mean``    (3,)             N m, N, N        the same as mean over the last ``advance``
+    ``peg``                 (pegs, 2)        m                centre
+    ``gap``                 (pegs,)          m                free distance to it; inf beyond its tip
+    ``contact_force``       (pegs, 2)        N                push across and drag along the whisker
+    ``contact_place``       (pegs,)          1                arc length of the contact over the whole
+    ``contact_force_mean``  (pegs,)          N                push across as mean over the last ``advance``
+    ``base_moment_mean``    ()               N m              M of ``base_wrench_mean``
+    ``collision_energy``    ()               J                lost in collisions, ``scheme="events"``
+    ``energy``              ()               J                kinetic and elastic, see :meth:`energy`
+    ======================  ===============  ===============  =============================================
 
     Parameters
     ----------
