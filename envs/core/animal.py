@@ -42,6 +42,8 @@ class Animal(ABC):
     """What can be read of rows (B,), each (B, ...) in SI; views of the rows where they hold it, see `signal`."""
     solvers: Mapping[str, tuple[str, ...]]
     """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
+    shared: tuple[str, ...] = ("params",)
+    """Attributes that hold what all rows share: snapshots of animals that differ in them are told apart."""
 
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
     _stepper: Any

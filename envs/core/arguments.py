@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import reprlib
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -118,3 +120,85 @@ def number(
     if array.ndim:
         raise ValueError(f"{name} must be a number, got {shown(value)}")
     return float(array)
+
+
+def read_params(name: str, given: Any, usual: Any, **same: Any) -> Any:
+    """Parameters of an animal, as a task's constructor takes them.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument.
+    given : object of the class of ``usual``, mapping of its fields, or None
+        An object says everything, a mapping changes what is ``usual``; lists and arrays in it become tuples.
+    usual : dataclass
+        What the task has otherwise.
+    **same
+        Arguments of the task that stand for a field each; None where they are not given.
+
+    Returns
+    -------
+    object of the class of ``usual``
+
+    Raises
+    ------
+    ValueError
+        For something else, an unknown key, an impossible value, or an argument that says otherwise.
+    """
+    kind = type(usual)
+    told = {key: value for key, value in same.items() if value is not None}
+    usual = dataclasses.replace(usual, **told)
+    if given is None:
+        return usual
+    if isinstance(given, kind):
+        params = given
+    elif isinstance(given, Mapping):
+        names = [field.name for field in dataclasses.fields(usual)]
+        for key in given:
+            if key not in names:
+                raise ValueError(f"{name}: {shown(key)} is not known; allowed are {', '.join(names)}")
+        try:
+            params = dataclasses.replace(usual, **{key: _frozen(value) for key, value in given.items()})
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{name}: {error}") from None
+    else:
+        raise ValueError(f"{name} must be {kind.__name__} or a mapping of its fields, got {shown(given)}")
+    for key, value in told.items():
+        if getattr(params, key) != value:
+            raise ValueError(f"{key} must be that of {name}, {shown(getattr(params, key))}, or left out, got {value!r}")
+    return params
+
+
+def _frozen(value: Any) -> Any:
+    """Lists and arrays as tuples, all the way down."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def fingerprint(*values: Any) -> str:
+    """Short name of values that is the same for equal ones in any process, and another one for others.
+
+    Of dataclasses, mappings, lists, arrays and numbers; fields that are not compared do not count.
+    """
+    digest = hashlib.sha256()
+
+    def add(value: Any) -> None:
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            add({field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.compare})
+        elif isinstance(value, Mapping):
+            add([list(pair) for pair in sorted(value.items())])
+        elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind != "O":
+            add(value.tolist())
+        elif isinstance(value, list | tuple):
+            digest.update(b"(")
+            for each in value:
+                add(each)
+            digest.update(b")")
+        elif callable(value):
+            digest.update(f"{value.__module__}.{value.__qualname__},".encode())
+        else:
+            digest.update(f"{value!r},".encode())
+
+    add(values)
+    return digest.hexdigest()[:12]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .animal import MOST_STEPS
-from .arguments import choice, shown, whole
+from .arguments import choice, fingerprint, shown, whole
 from .simulation_kernels import clip_actions, close_step
 from .spec import SPLITS
 from .task import Task
@@ -231,7 +232,7 @@ class Simulation:
     def save(self) -> Snapshot:
         """Copy everything that the future depends on."""
         return {
-            "task": self._identity(),
+            "task": self._identity,
             "rows": self.rows.copy(),
             "memory": self.memory.copy(),
             "frames": self.frames.copy(),
@@ -241,10 +242,8 @@ class Simulation:
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot of the same task with as many rows."""
         found = snapshot.get("task") if isinstance(snapshot, Mapping) else snapshot
-        if not (isinstance(snapshot, Mapping) and isinstance(found, str) and found == self._identity()):
-            raise ValueError(
-                f"snapshot must be one of {self._identity()}, as save() gives it, got one of {shown(found)}"
-            )
+        if not (isinstance(snapshot, Mapping) and isinstance(found, str) and found == self._identity):
+            raise ValueError(f"snapshot must be one of {self._identity}, as save() gives it, got one of {shown(found)}")
         for name in ("rows", "memory", "frames"):
             own, other = getattr(self, name), snapshot.get(name)
             if not (isinstance(other, np.ndarray) and other.dtype == own.dtype and other.shape == own.shape):
@@ -280,12 +279,16 @@ class Simulation:
                 ) from None
         return rngs
 
+    @cached_property
     def _identity(self) -> str:
-        """Task, action mode, solvers, time step and control rate: what a snapshot must agree in."""
+        """Task, action mode, solvers, time step, control rate, parameters: what a snapshot must agree in."""
         task, animal = self.task, self.task.animal
+        shared = [getattr(of, name) for of in (animal, task) for name in of.shared]
         solvers = [getattr(animal, name) for name in animal.solvers]
         parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
-        return ", ".join([*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz"])
+        return ", ".join(
+            [*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz", f"parameters {fingerprint(shared)}"]
+        )
 
 
 def load_task(task: str) -> type[Task]:

@@ -104,6 +104,8 @@ class Task(ABC):
         "control_rate": "actions a second, Hz",
     }
     """What each argument means, for the documentation."""
+    shared: tuple[str, ...] = ()
+    """Attributes in which tasks may differ by their arguments beside the animal: snapshots tell them apart."""
 
     def __init__(self, actions: str | None = None, control_rate: float | None = None) -> None:
         self.actions = self.action_modes[0] if actions is None else actions

@@ -108,6 +108,7 @@ class Lamprey(Animal):
     """
 
     parameters = PHYSICAL
+    shared = ("params", "cord")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         BENT: f"a joint was bent beyond {LARGEST_JOINT_ANGLE:g} rad",

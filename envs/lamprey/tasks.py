@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arguments import read_params, shown
 from ..core.chain import to_body_frame
 from ..core.spec import ActionField, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Lamprey
-from .params import LARGEST_TONIC, Cord, table
+from .params import LARGEST_TONIC, Cord, LampreyParams, table
 
 BRAINSTEM = {
     "tonic": ActionField(
@@ -23,6 +24,9 @@ BRAINSTEM = {
     "head_extra": ActionField(1, 0.0, 1.4, "1", "relative extra on the head segments"),
 }
 """Drive of the spinal cord."""
+
+WITH_CORD = "there is one with actions='brainstem' and 'residual'"
+"""For errors."""
 
 MODES = 3
 """Spatial cosine modes of the shape at the start."""
@@ -97,7 +101,9 @@ class LampreyTask(Task):
             "``reference`` (second order with the cord), see ``Lamprey``"
         ),
         "dt": "step of the neurons, s; by default that of the scheme",
-        "ends": "ends of the cord: ``exist`` or ``clamp``, see ``Cord``",
+        "ends": "ends of the cord: ``exist`` or ``clamp``, see ``Cord``; by default what ``cord`` says",
+        "params": "``LampreyParams``, or a mapping of its fields, which changes those of the paper",
+        "cord": "``Cord``, or a mapping of its fields, which changes those of the paper",
     }
 
     def __init__(
@@ -106,10 +112,16 @@ class LampreyTask(Task):
         scheme: str = "published",
         dt: float | None = None,
         control_rate: float | None = None,
-        ends: str = "exist",
+        ends: str | None = None,
+        params: LampreyParams | Mapping[str, Any] | None = None,
+        cord: Cord | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
-        self.animal = Lamprey(drive=self.actions, dt=dt, scheme=scheme, cord=Cord(ends=ends))
+        body = read_params("params", params, LampreyParams())
+        own = read_params("cord", cord, Cord(), ends=ends)
+        self.animal = Lamprey(body, drive=self.actions, dt=dt, scheme=scheme, cord=own)
+        if cord is not None and self.animal.cord is None:
+            raise ValueError(f"cord must be None with actions={self.actions!r}: {WITH_CORD}, got {shown(cord)}")
         self.joints = self.animal.links - 1
         """Joints of the body."""
         self.length = float(np.sum(self.animal.params.length))

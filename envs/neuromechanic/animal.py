@@ -103,6 +103,7 @@ class Neuromechanic(Animal):
     """
 
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
+    shared = ("model",)
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
         BROKEN: "the state is not finite",

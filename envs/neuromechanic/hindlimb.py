@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import copy
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .animal import Neuromechanic
+from .model import changed
 
 
 @cache
@@ -89,6 +92,7 @@ def hindlimb(
     posture: NDArray[np.float64] = POSTURE,
     gimballed: bool = True,
     viscosity: float | None = None,
+    params: Mapping[str, Any] | str | Path | None = None,
 ) -> dict[str, Any]:
     """Build the hindlimb of a cat; Bunderson et al. (2012), section 3.1.
 
@@ -102,8 +106,11 @@ def hindlimb(
         Pin the paw where it is in this posture, free to turn: four of seven degrees of freedom are left.
     viscosity : float, optional
         Of all muscles, in maximal forces times seconds per optimal length; the asset's otherwise.
+    params : mapping or path of a TOML file, optional
+        Values of the asset that are to be others, see `model.changed`. Reference lengths and the paw's place follow
+        from them, unless they are given themselves.
     """
-    model = asset("hindlimb")
+    model = changed(asset("hindlimb"), params)
     bodies = model["body"].values()
     for body, angle in zip(bodies, posture, strict=True):
         body["joint"]["start"] = float(angle)
@@ -119,4 +126,4 @@ def hindlimb(
         paw, at = model["wrench"]["paw"]["body"], model["wrench"]["paw"]["at"]
         place = k["origin"][-1] + k["turn"][-1] @ at
         model["pin"] = {"paw": {"point": [paw, *at], "to": ["ground", *place.tolist()], "rate": 200.0}}
-    return model
+    return changed(model, params)

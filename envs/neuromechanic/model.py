@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -267,7 +267,7 @@ class Model:
     pulse: NDArray[np.float64]
     arrays: dict[str, NDArray[Any]]
     counts: dict[str, int]
-    origin: str = ""
+    origin: str = field(default="", compare=False)
 
     def records(self, dt: float, solver: int = contact.MODES) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
         """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`.
@@ -350,17 +350,81 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     """
     if isinstance(source, Mapping):
         return _Builder(_plain(source), dict(modules or {})).model()
-    try:
-        description = _read(Path(source))
-    except RecursionError:
-        raise ValueError(f"model {str(source)!r} cannot be read: its values are nested too deeply") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"model {str(source)!r} cannot be read: {error}") from None
+    description = _description(source, "model")
     origin = f"model {str(source)!r}: "
     try:
-        return replace(_Builder(_plain(description), dict(modules or {})).model(), origin=origin)
+        return replace(_Builder(description, dict(modules or {})).model(), origin=origin)
     except ValueError as error:
         raise ValueError(f"{origin}{error}") from None
+
+
+def changed(
+    model: str | Path | Mapping[str, Any],
+    params: Mapping[str, Any] | str | Path | None,
+    modules: Mapping[str, Module] | None = None,
+) -> dict[str, Any]:
+    """Copy of a model's description with other values.
+
+    Parameters
+    ----------
+    model : path of a TOML file, or mapping
+        As `load` takes it.
+    params : mapping or path of a TOML file, optional
+        With the same keys, but only those whose values are to be others, as in
+        ``{"muscle": {"biceps": {"model": {"max_force": 100.0}}}}``. Lists are replaced as a whole. Bodies, muscles,
+        inputs and so on stay those of the model: other models are for `register_model`.
+    modules : mapping, optional
+        Control modules by name.
+
+    Raises
+    ------
+    ValueError
+        If ``params`` is neither, its file cannot be read, it names what the model does not have, or the model is no
+        longer possible.
+    """
+    own: dict[str, Any] = _plain(model) if isinstance(model, Mapping) else _description(model, "model")
+    if params is None:
+        return own
+    if isinstance(params, Mapping):
+        values = _plain(params, "params")
+    elif isinstance(params, str | Path):
+        values = _description(params, "params")
+    else:
+        raise ValueError(f"params must be a mapping or the path of a TOML file, got {shown(params)}")
+    result = _merged(own, values, ())
+    before = load(own, modules)
+    try:
+        after = load(result, modules)
+    except ValueError as error:
+        raise ValueError(f"params: {error}") from None
+    for what, old, new in (
+        ("inputs", before.inputs, after.inputs),
+        ("activations", before.counts["active"], after.counts["active"]),
+    ):
+        if old != new:
+            raise ValueError(f"params must leave the {what} as they are, {shown(old)}, got {shown(new)}")
+    return result
+
+
+def _merged(own: Mapping[str, Any], values: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    result = dict(own)
+    for key, value in values.items():
+        if len(path) < 2 and key not in own:  # deeper, `load` knows which keys there may be
+            raise ValueError(f"params: {'.'.join((*path, key))} is not known; the model has {_listed(own)}")
+        known = own.get(key)
+        nested = isinstance(value, Mapping) and isinstance(known, Mapping)
+        result[key] = _merged(known, value, (*path, key)) if nested else value
+    return result
+
+
+def _description(source: str | Path, what: str) -> dict[str, Any]:
+    """Contents of a TOML file; ``what`` it is to be is named in errors."""
+    try:
+        return _plain(_read(Path(source)))
+    except RecursionError:
+        raise ValueError(f"{what} {str(source)!r} cannot be read: its values are nested too deeply") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"{what} {str(source)!r} cannot be read: {error}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from .analysis import central_pattern
 from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
+from .model import changed
 from .standing import DAMPING, DELAY, LEG, STIFFNESS, reflex_torque, splay, standing, upright
 
 FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
@@ -40,6 +41,10 @@ class NeuromechanicTask(Task):
         **Task.arguments,
         "scheme": "``semi_implicit``, or the paper's ``rk4``",
         "dt": "time step, s",
+        "params": (
+            "values of the model that are to be others, a mapping such as "
+            '``{"body": {"torso": {"inertial": {"mass": 40.0}}}}``, or the path of a TOML file with the same keys'
+        ),
     }
 
     @cached_property
@@ -181,12 +186,13 @@ class HindlimbHold(NeuromechanicTask):
         control_rate: float | None = None,
         stiffness: float = 4.0,
         delay: float = STRETCH_DELAY,
+        params: Mapping[str, Any] | str | Path | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
         number("stiffness", stiffness, above=0)
         self.delay = number("delay", delay, least=0, most=1)
         self.periods = math.ceil(self.delay * self.control_rate - 1e-6)
-        model = hindlimb(stiffness)
+        model = hindlimb(stiffness, params=params)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         default = 1e-3 if scheme == "semi_implicit" else 2e-5
@@ -364,12 +370,13 @@ class StandTask(NeuromechanicTask):
         dt: float = 1e-3,
         control_rate: float | None = None,
         contacts: str | None = None,
+        params: Mapping[str, Any] | str | Path | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
         dt = number("dt", time_step(dt, 1e-3), most=0.5 * self.longest_delay)
         if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
             raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {shown(dt)}")
-        self.animal = Neuromechanic(self.figure(dt), dt, scheme, contacts=contacts)
+        self.animal = Neuromechanic(changed(self.figure(dt), params), dt, scheme, contacts=contacts)
 
     @abstractmethod
     def figure(self, dt: float) -> dict[str, Any]:
@@ -666,8 +673,11 @@ class Pose(NeuromechanicTask):
         control_rate: float | None = None,
         modules: Mapping[str, Any] | None = None,
         contacts: str | None = None,
+        params: Mapping[str, Any] | str | Path | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
+        if params is not None:
+            model = changed(model, params, modules)
         self.animal = Neuromechanic(model, dt, scheme, modules=modules, contacts=contacts)
         bodies, joints = self.animal.model.bodies, self.animal.model.joints
         choice("joint", bodies[-1] if joint is None else joint, bodies)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import number
+from ..core.arguments import number, read_params
 from ..core.noise import normal, uniform
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
@@ -91,7 +91,11 @@ class WhiskerTask(Task):
         "scheme": "``complementarity``, or the paper's ``events``",
         "dt": "time step, s",
         "noise": "factor on the sensor noise",
-        "friction": "Coulomb's coefficient against pegs; above 0 it is an option of the reset, too",
+        "friction": (
+            "Coulomb's coefficient against pegs; above 0 it is an option of the reset, too; by default 0, or what "
+            "``params`` says"
+        ),
+        "params": "``WhiskerParams``, or a mapping of its fields, which changes those of the paper",
     }
 
     def __init__(
@@ -101,11 +105,12 @@ class WhiskerTask(Task):
         dt: float = 1e-4,
         control_rate: float | None = None,
         noise: float = 1.0,
-        friction: float = 0.0,
+        friction: float | None = None,
+        params: WhiskerParams | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
         self.noise = number("noise", noise, least=0)
-        self.animal = Whisker(WhiskerParams(friction=friction), dt, scheme)
+        self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
         ranges = np.array([(field.low, field.high) for field in self.action_fields().values()])
         self._middle, self._half = ranges.mean(1), 0.5 * np.diff(ranges)[:, 0]
         period = 1.0 / self.control_rate

@@ -89,6 +89,7 @@ class WhiskerRod(Animal):
     """
 
     parameters = PHYSICAL
+    shared = ("params", "relief")
     drive_size = 3
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import number
+from ..core.arguments import number, read_params
 from ..core.noise import normal
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
@@ -70,7 +71,11 @@ class RodTask(Task):
         **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
         "dt": "time step, s; by default 1e-5, for ``published`` 5e-5, with a relief 5e-6",
-        "n_segments": "segments of the whisker",
+        "n_segments": "segments of the whisker; by default 30, or what ``params`` says",
+        "params": (
+            "``WhiskerRodParams``, or a mapping of its fields, which changes those of the task; what is drawn for "
+            "every episode is drawn all the same"
+        ),
         "relief_slope": "root mean square slope of a coarse sandpaper's relief, at most 0.5; 0 is a flat plate",
         "noise": "factor on the sensor noise",
     }
@@ -108,6 +113,8 @@ class RodTask(Task):
         "plate_acceleration": Measure("slew", "plate_speed", "m/s^2", 1.0, "acceleration of the plate along x"),
         "saturation": Measure("saturation", "action", "1", 1.0, "share of the actions at their bounds"),
     }
+    whisker = WhiskerRodParams(n_segments=30)
+    """Unless ``params`` says otherwise."""
     start_speed = 0.1
     """Of the plate when an episode begins, m/s."""
     start_distance = (0.98, 0.99)
@@ -119,15 +126,17 @@ class RodTask(Task):
         scheme: str = "midpoint",
         dt: float | None = None,
         control_rate: float | None = None,
-        n_segments: int = 30,
+        n_segments: int | None = None,
         relief_slope: float = 0.0,
         noise: float = 1.0,
+        params: WhiskerRodParams | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
         self.noise, self.relief_slope = number("noise", noise, least=0), relief_slope
         number("relief_slope", relief_slope, least=0, most=0.5)
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
-        self.animal = WhiskerRod(WhiskerRodParams(n_segments=n_segments), dt, scheme, relief)
+        whisker = read_params("params", params, self.whisker, n_segments=n_segments)
+        self.animal = WhiskerRod(whisker, dt, scheme, relief)
 
     def fields(self) -> dict[str, Field]:
         """Wrench on the base, its vibration, the plate, the previous action."""
@@ -419,6 +428,7 @@ class Sweep(RodTask):
     }
     hidden: Mapping[str, Hidden] = {"amplitude": Hidden(0.006, 0.01), "frequency": Hidden(5.0, 10.0)}
     score = Score("return", best=500.0)  # a bound: held all the time
+    whisker = replace(RodTask.whisker, memory_length=20e-6)
     start_distance = (0.984, 0.986)
 
     window = (0.983, 0.987)
@@ -445,7 +455,7 @@ class Sweep(RodTask):
         # As an option it is what it says.
         memory["amplitude"] = np.where("amplitude" in episodes.options, 1.0, side) * episodes.hidden("amplitude")
         memory["frequency"] = episodes.hidden("frequency")
-        return {"memory_length": 20e-6}
+        return {}
 
     def command(self, actions, rows, memory):
         memory["action"] = actions

@@ -6,18 +6,19 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import choice
+from ..core.arguments import choice, read_params, shown
 from ..core.chain import to_body_frame
 from ..core.control import Controller
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Worm
-from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram, load_kymogram
+from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram
 from .params import WormParams, friction
 
 CROSSED, REACHED, LOST, COMPLETE, ESCAPED = 10.0, 11.0, 12.0, 13.0, 14.0
@@ -77,6 +78,10 @@ class WormTask(Task):
     time_step = 5e-3
     reference_text = "the paper's sine"
     """What ``actions="residual"`` adds to."""
+    recorded: str | None = None
+    """Recorded kymogram that is the reference, unless another one is given."""
+    recorded_frames = 0
+    """Its last frames, or 0 for all."""
     endings: Mapping[float, Ending] = {CROSSED: Ending("the body crossed itself")}
     physiology: Mapping[str, Measure] = {
         "frequency": Measure(
@@ -104,8 +109,14 @@ class WormTask(Task):
         **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
         "dt": "time step, s; by default one that suits the scheme and the task",
-        "n_rods": "rods of the body",
+        "n_rods": "rods of the body; by default 25, or what ``params`` says",
+        "params": "``WormParams``, or a mapping of its fields, which changes those of the task",
+        "kymogram": (
+            'the reference, instead of what the task knows, to which ``actions="residual"`` adds: a recording\'s name, '
+            "a file, or angles (frames, joints) in rad, 32 a second"
+        ),
     }
+    shared = ("kymogram",)
 
     def __init__(
         self,
@@ -113,17 +124,22 @@ class WormTask(Task):
         scheme: str = "midpoint",
         dt: float | None = None,
         control_rate: float | None = None,
-        n_rods: int = 25,
+        n_rods: int | None = None,
+        params: WormParams | Mapping[str, Any] | None = None,
+        kymogram: str | Path | ArrayLike | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
         choice("scheme", scheme, Worm.solvers["scheme"])
         if dt is None and scheme == "midpoint":
             dt = self.time_step
-        self.animal = Worm(WormParams.in_medium(self.sigma, self.friction_scale, n_rods), dt, scheme)
+        usual = WormParams.in_medium(self.sigma, self.friction_scale)
+        self.animal = Worm(read_params("params", params, usual, n_rods=n_rods), dt, scheme)
         joints = self.animal.drive_size
         place = np.arange(joints) / (joints - 1)
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
         self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
+        self.kymogram = self._angles(kymogram)
+        """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
 
     def fields(self) -> dict[str, Field]:
         """Posture, previous action, velocity."""
@@ -181,9 +197,24 @@ class WormTask(Task):
         angles = np.minimum(np.maximum(angles, -most), most)
         return np.minimum(np.maximum(angles, before - step), before + step)
 
+    def _angles(self, given: str | Path | ArrayLike | None) -> NDArray[np.float64]:
+        """Angles of the kymogram that is given, else of that which the task knows."""
+        joints = self.animal.drive_size
+        source = self.recorded if given is None else given
+        if source is None:
+            return np.empty((0, joints))
+        try:
+            angles = KymogramPlayback(source).angles
+        except ValueError as error:
+            raise ValueError(f"kymogram: {error}") from None
+        if angles.shape[1] != joints:
+            what = source if isinstance(source, str | Path) else "kymogram"
+            raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")
+        return angles[-self.recorded_frames :] if given is None else angles
+
     def reference(self) -> Controller:
-        """Controller to which ``actions="residual"`` adds: the paper's."""
-        return self._wave
+        """Controller to which ``actions="residual"`` adds: the kymogram, or else the paper's wave."""
+        return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
 
     def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
         """Action of these angles or amplitudes, rad."""
@@ -361,6 +392,10 @@ class Medium(Forward):
 
     def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
         self._observed = observe_medium
+        params = arguments.get("params")
+        for name in ("friction_perpendicular", "friction_parallel"):
+            if isinstance(params, Mapping) and name in params:
+                raise ValueError(f"params: {name} follows from the medium in this task, got {shown(params[name])}")
         super().__init__(**arguments)
 
     @property
@@ -558,10 +593,7 @@ class Escape(WormTask):
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
     """Angle to turn by, rad."""
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._recorded = _recording(self.animal, "omega_turn", round(15.0 * FRAME_RATE))
+    recorded, recorded_frames = "omega_turn", round(15.0 * FRAME_RATE)
 
     def fields(self):
         return super().fields() | {
@@ -584,9 +616,6 @@ class Escape(WormTask):
             ("turn_centre", "f8", (2,)),
             ("run", "f8"),
         ]
-
-    def reference(self) -> Controller:
-        return self._recorded
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -671,12 +700,14 @@ class Follow(WormTask):
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
+        self.recorded = turn
         super().__init__(**arguments)
-        self._recorded = _recording(self.animal, turn)
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
         if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
             raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
-        self.path, self._joint_angles, self.own_work = self._walk(self._recorded.angles)
+        self.path, self._joint_angles, self.own_work = self._walk(self.kymogram)
+        if not self.own_work > 0.0:
+            raise ValueError(f"kymogram must move the worm, got {shown(self.kymogram)}")
 
     def fields(self):
         frames = ", ".join(map(str, self.ahead))
@@ -709,11 +740,8 @@ class Follow(WormTask):
             work[k] = rows["muscle_work"][0]
         return path, joint_angles, float(work.mean())
 
-    def reference(self) -> Controller:
-        return self._recorded
-
     def posture(self) -> NDArray[np.float64]:
-        return self._recorded.angles[0]
+        return self.kymogram[0]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -753,11 +781,3 @@ class Follow(WormTask):
             "is_success": success,
             "crossed": self.animal.crosses(rows),
         }
-
-
-def _recording(worm: Worm, name: str, last: int = 0) -> KymogramPlayback:
-    """Playback of the (last frames of the) recorded kymogram ``name``."""
-    angles = load_kymogram(name)[-last:]
-    if worm.drive_size != angles.shape[1]:
-        raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {name}, got {worm.drive_size + 1}")
-    return KymogramPlayback(angles)
