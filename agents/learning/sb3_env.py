@@ -8,8 +8,34 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+
+
+def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
+    """Make many animals side by side for stable-baselines3.
+
+    Parameters
+    ----------
+    env_id : str
+        Such as ``"gymnosoma/WormSwim-v0"``.
+    num_envs : int
+    **env
+        Arguments of the environment.
+
+    Returns
+    -------
+    VecMonitor
+        It notes return and length of every episode.
+
+    Examples
+    --------
+    >>> envs = make_sb3_env("gymnosoma/WormSwim-v0", 2, actions="modes")
+    >>> envs.num_envs, envs.action_space.shape
+    (2, (6,))
+    """
+    envs: Any = gymnasium.make_vec(env_id, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **env)
+    return VecMonitor(SB3VecEnv(envs))
 
 
 class SB3VecEnv(VecEnv):

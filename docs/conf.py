@@ -1,0 +1,45 @@
+"""Sphinx's configuration of the documentation site; ``python -m sphinx -W docs site`` builds it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import gymnosoma
+
+project = "gymnosoma"
+author = copyright = "The gymnosoma developers"
+version = release = gymnosoma.__version__
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "mathml",
+    "pages",
+]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block", "attrs_inline"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+default_role = "autolink"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say types and shapes
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autosummary_generate = False
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_preprocess_types = False
+intersphinx_mapping: dict[str, tuple[str, str | None]] = {}  # readable offline: no other site is asked
+html_theme = "furo"
+html_title = "gymnosoma"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+exclude_patterns = ["animals/tables"]
+suppress_warnings = ["ref.python"]  # a word in backticks that several classes have as an attribute stays a word

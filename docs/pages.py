@@ -1,0 +1,167 @@
+"""Sphinx extension: pages made of the package itself, one for each id, and tables for the animals' pages.
+
+They are written when the site is built, into folders that git ignores, so that they cannot disagree with the code.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+import gymnosoma
+from gymnosoma.agents.evaluation.policies import references_of, shipped
+from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.core.describe import figures
+
+HERE = Path(__file__).parent
+
+ANIMALS = {
+    "worm": ("C. elegans", "WormCrawl-v0"),
+    "lamprey": ("The lamprey", "LampreyWaypoints-v0"),
+    "whisker_chain": ("The vibrissa", "WhiskerLocalize-v0"),
+    "whisker_rod": ("The whisker on sandpaper", "WhiskerSweep-v0"),
+    "neuromechanic": ("The musculoskeletal platform", "HindlimbHold-v0"),
+}
+"""Folder of an animal to its name and an id whose animal has all of its parameters."""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a page if it changed, so that Sphinx reads only what did."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text() != text:
+        path.write_text(text)
+
+
+def film(name: str, caption: str, above: str) -> str:
+    """Show a film of ``docs/films.py``, where it was made."""
+    if not (HERE / "static" / "films" / f"{name}.mp4").is_file():
+        return ""
+    return (
+        f'<figure><video src="{above}_static/films/{name}.mp4" autoplay loop muted playsinline controls></video>'
+        f"<figcaption>{caption}</figcaption></figure>\n\n"
+    )
+
+
+def page(name: str) -> str:
+    """Page of an id: films, how it is made, and its own documentation."""
+    env_id = f"gymnosoma/{name}"
+    env: Any = gymnasium.make(env_id).unwrapped
+    text = f"# {name}\n\n"
+    text += film(f"{name}-baseline", "The animal's own controller", "../")
+    if shipped(env_id).is_dir():
+        text += film(f"{name}-trained", "The trained policy; in grey, the animal's own controller", "../")
+    text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n{env.__doc__}\n'
+    names = ", ".join(f"`{reference}`" for reference in references_of(env_id))
+    text += f"\n## Reference controllers\n\n{names or 'None.'}\n"
+    env.close()
+    return text
+
+
+def environments() -> str:
+    """Page that lists all ids, by animal."""
+    parts = ["# Environments\n"]
+    for folder, (title, _) in ANIMALS.items():
+        rows, names = [], []
+        for entry in CATALOGUE:
+            if not entry.task.startswith(f"{folder}."):
+                continue
+            env: Any = gymnasium.make(f"gymnosoma/{entry.name}").unwrapped
+            summary = env.__doc__.partition("\n")[0].rstrip(".")
+            policies = figures().get(f"gymnosoma/{entry.name}", {}).get("policies", {})
+            scores = [f"{policies[key]['mean']:.3g}" if key in policies else "" for key in SCORES]
+            rows.append((f"[{entry.name}]({entry.name}.md)", summary, *scores))
+            names.append(entry.name)
+            env.close()
+        parts.append(f"## [{title}](../animals/{folder}.md)\n")
+        parts.append(table(("id", "task", *SCORES.values()), rows) + "\n")
+        parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
+    return "\n".join(parts)
+
+
+SCORES = {
+    "random": "chance",
+    "baseline": "animal's own controller",
+    "best constant": "best constant parameters",
+    "trained": "trained",
+}
+
+
+def parameters(name: str) -> str:
+    """Table of what a row may change of an animal, with the default and the range."""
+    env: Any = gymnasium.make(f"gymnosoma/{name}").unwrapped
+    env.reset(seed=0)
+    rows = []
+    for key, option in env.task.animal.parameters.items():
+        value = np.unique(env.simulation.rows[key])
+        shown = f"{value[0]:.6g}" if len(value) == 1 else f"{value[0]:.3g} .. {value[-1]:.3g}"
+        unit = "" if option.unit == "1" else option.unit
+        rows.append((f"`{key}`", option.meaning, shown, f"{option.low:g} .. {option.high:g}", unit))
+    env.close()
+    return table(("parameter", "meaning", f"in {name}", "range", "unit"), rows) + "\n"
+
+
+def modules(package: str) -> str:
+    """Page of a package: its modules, one after another."""
+    source = Path(gymnosoma.__file__).parent.joinpath(*package.split(".")[1:])
+    names = sorted(path.stem for path in source.glob("*.py") if path.stem != "__init__")
+    text = f"# {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   :no-members:\n```\n"
+    for name in names:
+        text += f"\n## {name}\n\n```{{eval-rst}}\n.. automodule:: {package}.{name}\n```\n"
+    return text
+
+
+def reference(folder: Path) -> None:
+    """Write the reference of the Python interface, a page for each package."""
+    root = Path(gymnosoma.__file__).parent
+    found = sorted({path.parent for part in ("envs", "agents") for path in (root / part).rglob("__init__.py")})
+    packages = [".".join(("gymnosoma", *path.relative_to(root).parts)) for path in found]
+    packages.remove("gymnosoma.agents.commands")  # the command line tells of itself
+    for package in packages:
+        write(folder / f"{package}.md", modules(package))
+    write(folder / "index.md", "# API\n\n```{toctree}\n" + "\n".join(packages) + "\n```\n")
+
+
+def plain_functions(app: Any) -> None:
+    """Put the Python function in a kernel's place: autodoc knows nothing of compiled ones."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gymnosoma"):
+            for key, value in list(vars(module).items()):
+                if isinstance(value, Dispatcher):
+                    setattr(module, key, value.py_func)
+
+
+def plain_headings(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Show the headings of a task's docstring, which are Markdown, as bold lines."""
+    lines[:] = [re.sub(r"^## (.*)$", r"**\1**", line) for line in lines]
+
+
+def generate(app: Any) -> None:
+    """Write all pages."""
+    folder = HERE / "environments"
+    write(folder / "index.md", environments())
+    for entry in CATALOGUE:
+        write(folder / f"{entry.name}.md", page(entry.name))
+    for animal, (_, name) in ANIMALS.items():
+        write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(name))
+    reference(HERE / "api")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Make the pages before Sphinx looks for them."""
+    app.connect("builder-inited", generate, priority=100)
+    app.connect("builder-inited", plain_functions, priority=200)
+    app.connect("autodoc-process-docstring", plain_headings, priority=100)
+    return {"parallel_read_safe": True}
