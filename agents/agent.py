@@ -94,12 +94,12 @@ class RandomAgent:
 
 
 class TrainedAgent:
-    """A policy trained with stable-baselines3, acting without exploration; see `load` and `unpickle`.
+    """A policy that was trained, acting without exploration; see `load` and `unpickle`.
 
     Parameters
     ----------
-    network : BasePolicy or BaseAlgorithm
-        Of stable-baselines3.
+    network : BasePolicy, BaseAlgorithm or Agent
+        The former of stable-baselines3.
     """
 
     def __init__(self, network: Any) -> None:
@@ -107,12 +107,12 @@ class TrainedAgent:
 
     @classmethod
     def load(cls, folder: str | Path, envs: Any) -> TrainedAgent:
-        """Load the weights of a run folder, which executes nothing.
+        """Load the policy of a run folder, which executes nothing.
 
         Parameters
         ----------
         folder : path
-            With ``policy.safetensors`` and ``card.json``.
+            With ``card.json``, and ``policy.safetensors`` where the policy has a network.
         envs : VectorEnv
             That it is to act in.
 
@@ -156,4 +156,6 @@ class TrainedAgent:
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions."""
+        if hasattr(self._network, "act"):
+            return self._network.act(observations, first)
         return self._network.predict(observations, deterministic=True)[0]

@@ -245,7 +245,7 @@ CARDS = {
     "later": (card(format=2), "format must be 1, got 2"),
     "bool": (card(format=True), "format must be an integer, got true"),
     "other id": (card(id="gymnosoma/WormCrawl-v0"), "was trained for gymnosoma/WormCrawl-v0, not for"),
-    "algorithm": (card(algorithm="a2c"), "algorithm must be one of ppo, sac, got 'a2c'"),
+    "algorithm": (card(algorithm="a2c"), "algorithm must be one of ppo, sac, cma, got 'a2c'"),
     "wrong algorithm": (card(algorithm="sac"), "tensor 'action_net.bias' is not known"),
     "width": (network(net_arch=[128, -1]), r"net_arch must be a list .* got \[128, -1\]"),
     "huge": (network(net_arch=[10**400]), r"it must have at most 67108864 bytes"),
@@ -259,7 +259,7 @@ CARDS = {
     "task": (card(env={"task": "os:system"}), "card.json': env must be one of history, .*, got 'task'"),
     "wrapper": (card(env={"wrappers": ["x"]}), "env must be one of history, .*, got 'wrappers'"),
     "value": (card(env={"actions": "flight"}), "actions must be one of .* got 'flight'"),
-} | {f"no {key}": (without(key), f"copy/card.json': {key} is missing") for key in policy_file.KEYS}
+} | {f"no {key}": (without(key), f"copy/card.json': {key} is missing") for key in (*policy_file.KEYS, "network")}
 
 
 @pytest.mark.parametrize(("damage", "message"), [*WEIGHTS.values(), *CARDS.values()], ids=[*WEIGHTS, *CARDS])

@@ -20,14 +20,18 @@ import numpy as np
 import pytest
 import stable_baselines3
 import torch
+from safetensors.numpy import load_file
 
 from gymnosoma.agents import files
 from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.commands.train import _signals
+from gymnosoma.agents.commands.arguments import read_arguments
+from gymnosoma.agents.commands.evaluate import measure
+from gymnosoma.agents.commands.train import noted_signals
 from gymnosoma.agents.commands.train import train as train_command
-from gymnosoma.agents.evaluation.policies import find_policy, read_config
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.learning import imitation
+from gymnosoma.agents.learning import evolution, imitation
+from gymnosoma.agents.learning.policy_file import read_card
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
 
@@ -164,7 +168,7 @@ def test_a_broken_curve_is_mended_from_the_checkpoint(whole, half, capfd, harm, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"algorithm": "a2c"}, "algorithm must be one of ppo, sac, got 'a2c'"),
+        ({"algorithm": "a2c"}, "algorithm must be one of ppo, sac, cma, got 'a2c'"),
         ({"algorithm": ["ppo"]}, r"algorithm must be a string, got \['ppo'\]"),
         ({"env": {"task": "os:system"}}, "env: argument must be one of .*actions.*, got 'task'"),
         ({"env": {"num_envs": 3}}, "env: argument must be one of .*, got 'num_envs'"),
@@ -247,12 +251,12 @@ def without_ctrl_c():
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_is_obeyed_at_once(without_ctrl_c, first):
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), _signals() as caught:
+    with pytest.raises(KeyboardInterrupt), noted_signals() as caught:
         signal.raise_signal(first)
         assert caught == [first]
         assert signal.getsignal(signal.SIGTERM) is before
         signal.raise_signal(signal.SIGINT)
-    with _signals() as caught:
+    with noted_signals() as caught:
         pass
     assert not caught and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -423,6 +427,136 @@ def test_what_cannot_be_imitated_is_told(tmp_path):
     with pytest.raises(ValueError, match="imitate must be left out for sac, got 'baseline'"):
         train(SWIM, tmp_path / "run", imitate="baseline", algorithm="sac", steps=1)
     assert not (tmp_path / "run" / "config.json").exists()
+
+
+EVOLVED = {
+    "controller": {"controller": "baseline", "num_envs": 9},
+    "network": {"controller": "", "num_envs": 9, "settings": {"net_arch": [4]}, "env": {"actions": "modes"}},
+}
+
+
+@pytest.mark.parametrize("kind", EVOLVED)
+def test_what_evolves_goes_on_to_the_bit_and_plays(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(evolution, "COMPARED", 2)
+
+    def go(name, steps, **changes):
+        return train(SWIM, tmp_path / name, "cma", steps=steps, **(EVOLVED[kind] | changes))
+
+    steps = 4 * 9 * 400
+    assert go("whole", steps)
+    stops = iter([False] * 2)
+    assert not go("run", steps, stop=lambda: next(stops, True))
+    assert len(curve(tmp_path / "run")) == 2
+    assert go("run", steps, resume=True)
+    assert curve(tmp_path / "run") == curve(tmp_path / "whole")
+    for name in ("card.json", "policy.safetensors"):
+        one, two = (tmp_path / folder / name for folder in ("run", "whole"))
+        assert one.exists() == two.exists() == (kind == "network" or name == "card.json")
+        assert not one.exists() or one.read_bytes() == two.read_bytes()
+    assert not list((tmp_path / "run").glob("*.zip"))
+    policy = find_policy(SWIM, str(tmp_path / "run"))
+    envs = gymnasium.make_vec(SWIM, 3, **policy.env)
+    observations, _ = envs.reset(seed=0)
+    acts = policy.make(envs, 0).act(observations, np.ones(3, np.bool_))
+    assert acts.shape == (3, envs.single_action_space.shape[0]) and np.ptp(acts) > 0.0
+    if kind == "network":
+        layers = load_file(tmp_path / "run" / "policy.safetensors")
+        hidden = np.tanh(observations @ layers["layers.0.weight"].T + layers["layers.0.bias"])
+        expected = np.clip(hidden @ layers["layers.1.weight"].T + layers["layers.1.bias"], -1, 1)
+        np.testing.assert_allclose(acts, expected, atol=1e-5)
+    with pytest.raises(ValueError, match=r"env: actions must be .*, as the run in .* began, got 'residual'"):
+        go("run", steps, resume=True, env={"actions": "residual"})
+
+
+@pytest.mark.full
+def test_a_wave_that_evolves_passes_the_sine(tmp_path):
+    train(SWIM, tmp_path / "run", "cma", controller="baseline", num_envs=36, steps=700_000)
+    score = {name: measure(SWIM, [name], 32, 1000)[0]["score_mean"] for name in ("baseline", str(tmp_path / "run"))}
+    assert score[str(tmp_path / "run")] > score["baseline"]
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        ("{}", "'record'"),
+        ("[" * 60_000, "recursion"),
+        ('{"record": {}, "steps": 1, "fitness": 3, "recent": []}', "not iterable"),
+        ('{"record": {}, "steps": 1, "fitness": [["a"]], "recent": []}', "could not convert"),
+        ('{"record": {}, "steps": 1, "fitness": [], "recent": [], "x": 1}', "something else than steps"),
+    ],
+)
+def test_a_damaged_checkpoint_of_an_evolution_is_refused(tmp_path, monkeypatch, harm, message):
+    monkeypatch.setattr(evolution, "COMPARED", 1)
+    assert not train(SWIM, tmp_path / "run", "cma", controller="baseline", stop=lambda: True)
+    (tmp_path / "run" / "checkpoint.json").write_text(harm)
+    with pytest.raises(ValueError, match=f"checkpoint.json' cannot be loaded: .*{message}"):
+        train(SWIM, tmp_path / "run", resume=True)
+
+
+def test_arguments_of_the_environment_are_kept(tmp_path):
+    env = {"actions": "residual", "history": 2}
+    train(SWIM, tmp_path / "run", steps=1, num_envs=1, env=env)
+    assert read_config(tmp_path / "run")["env"] == env == read_card(tmp_path / "run")["env"]
+    assert train(SWIM, tmp_path / "run", resume=True, env={"history": 2})
+    with pytest.raises(ValueError, match=r"env: history must be 2, as the run in '.*' began, got 3"):
+        train(SWIM, tmp_path / "run", resume=True, env={"history": 3})
+    policy = find_policy(SWIM, str(tmp_path / "run"))
+    assert evaluate(SWIM, policy, 1, max_episode_steps=2).lengths == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"env": {"flight": 1}}, "env: argument must be one of .*actions.*, got 'flight'"),
+        ({"env": {"actions": "flight"}}, "env: actions must be one of .*, got 'flight'"),
+        ({"env": {"history": 0}}, "env: history must be an integer from 1 to 1000, got 0"),
+        ({"algorithm": "cma", "controller": "nobody"}, "controller must be one of baseline, .*got 'nobody'"),
+        ({"controller": "baseline"}, "controller must be left out for ppo, got 'baseline'"),
+        ({"algorithm": "cma", "imitate": "baseline"}, "imitate must be left out for cma, got 'baseline'"),
+    ],
+)
+def test_what_cannot_be_trained_is_told(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        train(SWIM, tmp_path / "run", **arguments)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("actions=residual", {"actions": "residual"}),
+        ("history=4", {"history": 4}),
+        ("dt=1e-3", {"dt": 1e-3}),
+        ('randomize={"stiffness": [1, 2]}', {"randomize": {"stiffness": [1, 2]}}),
+        ("split=", {"split": ""}),
+        ("dt=NaN", {"dt": "NaN"}),
+        ("=3", None),
+        ("history", None),
+    ],
+)
+def test_arguments_are_read(given, expected):
+    if expected is not None:
+        assert read_arguments([given]) == expected
+        return
+    with pytest.raises(ValueError, match=f"env must be NAME=VALUE, such as actions=residual, got '{given}'"):
+        read_arguments([given])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("steps = ", "Invalid|Expected"),
+        ("flight = 1", "key must be one of algorithm, .*, got 'flight'"),
+        ("ppo = 1", "ppo must be a table, got 1"),
+        ('algorithm = "a2c"', "algorithm must be one of ppo, .*got 'a2c'"),
+    ],
+)
+def test_a_recipe_is_checked(tmp_path, text, message):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(ValueError, match=f"recipe '.*x.toml': .*({message})"):
+        train(SWIM, tmp_path / "run", recipe_file=tmp_path / "x.toml")
+    with pytest.raises(ValueError, match="recipe must be a file, got"):
+        train(SWIM, tmp_path / "run", recipe_file=tmp_path)
 
 
 def test_seeds_are_trained_one_after_another(tmp_path, monkeypatch):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -13,6 +14,12 @@ Id = Annotated[
 Options = Annotated[
     tuple[str, ...],
     tyro.conf.arg(metavar="NAME=VALUE", help="Reset option or physical parameter in SI, a number; may be repeated."),
+    tyro.conf.UseAppendAction,
+]
+
+Arguments = Annotated[
+    tuple[str, ...],
+    tyro.conf.arg(metavar="NAME=VALUE", help="Argument of the environment; may be repeated."),
     tyro.conf.UseAppendAction,
 ]
 
@@ -37,3 +44,21 @@ def read_options(given: Sequence[str]) -> dict[str, float]:
         if not name:
             raise ValueError(f"option must be NAME=VALUE with a number, such as distance=0.98, got {text!r}")
     return options
+
+
+def read_arguments(given: Sequence[str]) -> dict[str, Any]:
+    """Arguments of an environment from ``NAME=VALUE`` each; a value that is JSON is that, another one text."""
+    arguments: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise ValueError(f"env must be NAME=VALUE, such as actions=residual, got {text!r}")
+        try:
+            arguments[name] = json.loads(value, parse_constant=_refuse)
+        except ValueError:
+            arguments[name] = value
+    return arguments
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(f"numbers must be finite, got {text}")

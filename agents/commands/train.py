@@ -13,17 +13,20 @@ from typing import Any, Literal
 
 from ..evaluation.policies import full_id, references_of
 from ..files import replacing
-from .arguments import Id
+from .arguments import Arguments, Id, read_arguments
 from .evaluate import measure, show
 
 
 def train(
     env_id: Id,
     /,
-    algorithm: Literal["ppo", "sac"] | None = None,
+    algorithm: Literal["ppo", "sac", "cma"] | None = None,
     steps: int | None = None,
     num_envs: int | None = None,
     imitate: str | None = None,
+    controller: str | None = None,
+    env: Arguments = (),
+    recipe: Path | None = None,
     seed: int = 0,
     seeds: int = 1,
     folder: Path | None = None,
@@ -43,6 +46,10 @@ def train(
         steps: Steps in all, instead of the recipe's.
         num_envs: Animals trained on side by side, instead of the recipe's.
         imitate: Reference that the network imitates before it learns, such as baseline; "" for none. PPO only.
+        controller: Reference whose parameters cma searches, such as baseline; "" for the weights of a network.
+        env: Argument of the environment, such as actions=residual or history=4, on top of the recipe's; may be
+            repeated. A run that is resumed keeps those that it began with.
+        recipe: Settings in TOML, such as `tune` writes, instead of the environment's own.
         seed: Of the network and the animals.
         seeds: Runs, one after another, with the seeds from there on; each has a folder of its own, ...-SEED.
         folder: Run folder; runs/ID-ALGORITHM-SEED by default.
@@ -52,14 +59,14 @@ def train(
         threads: Threads of the network.
         episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
     """
-    from ..learning import training
+    from ..learning import runs, training
     from ..learning.policy_file import add_scores
 
     for name, value in (("episodes", episodes), ("seeds", seeds)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
-    env_id = full_id(env_id)
-    chosen = training.recipe(env_id, algorithm)["algorithm"]
+    env_id, given = full_id(env_id), read_arguments(env)
+    chosen = runs.recipe(env_id, algorithm, recipe)["algorithm"]
     stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}"
     folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
     if folder is not None and seeds == 1:
@@ -68,9 +75,22 @@ def train(
     others: list[dict[str, Any]] = []
     for k, place in folders.items():
         begun = resume and (seeds == 1 or (place / "config.json").exists())
-        with _signals() as caught:
+        with noted_signals() as caught:
             training.train(
-                env_id, place, algorithm, steps, num_envs, imitate, k, checkpoint, threads, begun, stop=lambda: caught
+                env_id,
+                place,
+                algorithm,
+                steps,
+                num_envs,
+                imitate,
+                k,
+                checkpoint,
+                threads,
+                begun,
+                stop=lambda: caught,
+                controller=controller,
+                env=given,
+                recipe_file=recipe,
             )
         if caught:
             print(f"Interrupted. Everything is in {place}; continue with --resume.")
@@ -85,7 +105,7 @@ def train(
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
+def noted_signals() -> Iterator[list[int]]:
     """Note the first SIGINT or SIGTERM instead of obeying it; a second one is obeyed at once."""
     caught: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 import gymnosoma
 
-from ..agent import Agent
 from .policies import Policy, evaluate, find_policy, full_id, reference_policy, references_of, shipped, task_of
-from .rollout import rollout
+from .rollout import SideBySide, rollout
 
 CONSTANT = "best constant"
 """Name of the policy that the benchmark searches itself."""
@@ -25,20 +24,6 @@ POLICIES = ("random", "baseline", CONSTANT, "trained")
 
 SEARCHED, COMPARED, FINALISTS = 4, 32, 8
 """Episodes of a candidate in the search; of a finalist after it; number of these."""
-
-
-class _Each:
-    """Row i is played by agent i."""
-
-    def __init__(self, agents: Sequence[Agent]) -> None:
-        self._agents = agents
-
-    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
-        rows = (slice(i, i + 1) for i in range(len(first)))
-        return np.concatenate(
-            [agent.act(observations[row], first[row]) for agent, row in zip(self._agents, rows, strict=True)]
-        )
 
 
 def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str, float], Policy] | None:
@@ -69,13 +54,9 @@ def search(env_id: str, generations: int = 30, seed: int = 0) -> tuple[dict[str,
 
     def play(candidates: Sequence[Mapping[str, float]], episodes: int, first: int) -> NDArray[np.float64]:
         envs: Any = gymnasium.make_vec(env_id, num_envs=len(candidates) * episodes, **reference.env)
-        agents = [
-            reference_policy(CONSTANT, reference, **parameters).make(envs, 0)
-            for parameters in candidates
-            for _ in range(episodes)
-        ]
+        agents = [reference_policy(CONSTANT, reference, **parameters).make(envs, 0) for parameters in candidates]
         seeds = [first + k for _ in candidates for k in range(episodes)]
-        result = rollout(envs, _Each(agents), seed=seeds)
+        result = rollout(envs, SideBySide(agents), seed=seeds)
         return result.score(score).reshape(-1, episodes).mean(1)
 
     def named(vector: NDArray[np.float64]) -> dict[str, float]:

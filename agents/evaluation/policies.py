@@ -27,7 +27,7 @@ from .rollout import Episodes, joined, rollout
 WAVE = 1024
 """Most episodes that are played side by side, which bounds the memory of an evaluation."""
 
-ALGORITHMS = ("ppo", "sac")
+ALGORITHMS = ("ppo", "sac", "cma")
 
 
 def all_ids() -> list[str]:
@@ -168,7 +168,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         if file.stat().st_size > LARGEST_CONFIG:
             raise ValueError(f"it must have at most {LARGEST_CONFIG} bytes, got {file.stat().st_size}")
         config = json.loads(file.read_text("utf-8"))
-        _check_config(config)
+        check_config(config)
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"run folder {str(folder)!r} has no usable config.json: {error}") from None
     return config
@@ -197,7 +197,8 @@ def in_range(name: str, value: Any, low: int, high: int) -> None:
         raise ValueError(f"{name} must be at most {high}, got {reprlib.repr(value)}")
 
 
-def _check_config(config: Any) -> None:
+def check_config(config: Any) -> None:
+    """Raise ValueError, naming the key, unless this may stand in a ``config.json``."""
     keys = ("id", "algorithm", "steps", "num_envs", "imitate", "seed", "env", "settings", "versions")
     if not isinstance(config, dict):
         raise ValueError(f"it must hold {', '.join(keys)}, got {reprlib.repr(config)}")

@@ -44,6 +44,26 @@ class Episodes:
         return np.where([reason is None for reason in self.failures], values, score.failed)
 
 
+class SideBySide:
+    """Each of some agents plays as many rows, one after another.
+
+    Parameters
+    ----------
+    agents : sequence of Agent
+    """
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self._agents = agents
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions."""
+        each = len(first) // len(self._agents)
+        rows = (slice(k * each, (k + 1) * each) for k in range(len(self._agents)))
+        return np.concatenate(
+            [agent.act(observations[row], first[row]) for agent, row in zip(self._agents, rows, strict=True)]
+        )
+
+
 def joined(waves: Sequence[Episodes]) -> Episodes:
     """Episodes one after another; those of a wave whose info lacks a quantity have zeros there."""
     info: dict[str, NDArray[Any]] = {}

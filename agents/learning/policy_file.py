@@ -1,5 +1,8 @@
 """Policies as files: weights in ``policy.safetensors``, all else in ``card.json``. Nothing in them is executed.
 
+What a policy is made of stands in its card: ``network``, whose weights the other file holds; ``controller``, the name
+of a reference of the task and the parameters in which it differs from it.
+
 What a file claims is checked before memory is taken for it: the card against the environment, the header of the
 weights against the card, and both against limits.
 """
@@ -13,13 +16,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, within
 
+from ..agent import Agent
+from ..controllers import references
 from ..files import replacing
+from .network import Network, NetworkAgent
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -41,8 +48,15 @@ MOST_WEIGHTS = 2**26
 MOST_LAYERS = 16
 """Of a network."""
 
-ALGORITHMS = {"ppo": "vf", "sac": "qf"}
-"""Algorithms, and how stable-baselines3 calls their second network in ``net_arch``."""
+SECOND = {"ppo": "vf", "sac": "qf"}
+"""How stable-baselines3 calls the second network of its algorithms in ``net_arch``."""
+
+PARTS: dict[str, tuple[set[str], ...]] = {
+    "ppo": ({"network"},),
+    "sac": ({"network"},),
+    "cma": ({"network"}, {"controller"}),
+}
+"""Of what the policies of each algorithm are made."""
 
 ACTIVATIONS = ("Tanh", "ReLU")
 """Names in ``torch.nn``."""
@@ -51,14 +65,13 @@ KEYS: dict[str, type] = {
     "format": int,
     "id": str,
     "algorithm": str,
-    "network": dict,
     "observation_space": dict,
     "action_space": dict,
     "env": dict,
     "scores": dict,
     "versions": dict,
 }
-"""Of a card."""
+"""Of a card, beside the parts of the policy."""
 
 JSON = {int: "an integer", str: "a string", dict: "an object"}
 
@@ -117,6 +130,42 @@ def write_policy(
     _write_card(folder, card)
 
 
+def write_found(
+    folder: Path, config: Mapping[str, Any], parts: Mapping[str, Any], network: Network | None = None
+) -> None:
+    """Write a policy that no stable-baselines3 made.
+
+    Parameters
+    ----------
+    folder : path
+        That exists.
+    config : mapping
+        Of the run.
+    parts : mapping
+        Of the policy, as they stand in its card.
+    network : Network, optional
+        If one of them is.
+    """
+    from safetensors.numpy import save
+
+    envs: Any = gymnasium.make_vec(config["id"], 1, **config["env"])
+    card = {
+        "format": FORMAT,
+        **{key: config[key] for key in ("id", "algorithm")},
+        **parts,
+        "observation_space": _describe(envs.single_observation_space),
+        "action_space": _describe(envs.single_action_space),
+        "env": dict(config["env"]),
+        "scores": {},
+        "versions": dict(config["versions"]),
+    }
+    envs.close()
+    if network is not None:
+        with replacing(folder / WEIGHTS) as file:
+            file.write(save(network.tensors()))
+    _write_card(folder, card)
+
+
 def add_scores(folder: Path, summary: Mapping[str, Any]) -> None:
     """Note the summary of an evaluation in a policy's card."""
     names = ("score", "unit", "score_mean", "score_sd", "return_mean", "return_sd", "episodes", "seed")
@@ -168,31 +217,49 @@ def _check(card: Any) -> None:
         raise ValueError(f"it must hold an object, got {_short(card)}")
     for key in KEYS.keys() - card.keys():
         raise ValueError(f"{key} is missing")
-    for key in card.keys() - KEYS.keys():
-        raise ValueError(f"{_short(key)} is not known; allowed are {', '.join(KEYS)}")
-    for key, kind in KEYS.items():
+    choice("algorithm", card["algorithm"], PARTS)
+    kinds = PARTS[card["algorithm"]]
+    parts = next((parts for parts in kinds if parts <= card.keys()), kinds[0])
+    for key in parts - card.keys():
+        raise ValueError(f"{key} is missing")
+    for key in card.keys() - KEYS.keys() - parts:
+        raise ValueError(f"{_short(key)} is not known; allowed are {', '.join([*KEYS, *sorted(parts)])}")
+    for key, kind in (KEYS | dict.fromkeys(parts, dict)).items():
         if type(card[key]) is not kind:
             raise ValueError(f"{key} must be {JSON[kind]}, got {_short(card[key])}")
     if card["format"] != FORMAT:
         raise ValueError(f"format must be {FORMAT}, got {card['format']}: another version of gymnosoma wrote it")
-    choice("algorithm", card["algorithm"], ALGORITHMS)
-    _check_network(card)
+    if "network" in parts:
+        _check_network(card)
+    if "controller" in parts:
+        _check_controller(card["controller"])
+
+
+def _check_controller(controller: Mapping[str, Any]) -> None:
+    if controller.keys() != {"name", "parameters"}:
+        raise ValueError(f"controller must hold name and parameters, got {_short(sorted(controller))}")
+    if not isinstance(controller["name"], str):
+        raise ValueError(f"controller: name must be a string, got {_short(controller['name'])}")
+    if not isinstance(controller["parameters"], dict):
+        raise ValueError(f"controller: parameters must be an object, got {_short(controller['parameters'])}")
 
 
 def _check_network(card: Mapping[str, Any]) -> None:
     network = card["network"]
     if network.keys() != {"net_arch", "activation"}:
         raise ValueError(f"network must hold net_arch and activation, got {_short(sorted(network))}")
-    choice("network: activation", network["activation"], ACTIVATIONS)
-    names = ["pi", ALGORITHMS[card["algorithm"]]]
+    second = SECOND.get(card["algorithm"])
+    choice("network: activation", network["activation"], ACTIVATIONS if second else ACTIVATIONS[:1])
+    names = ["pi", second] if second else []
     arch = network["net_arch"]
-    lists = list(arch.values()) if isinstance(arch, dict) and sorted(arch) == sorted(names) else [arch]
+    lists = list(arch.values()) if isinstance(arch, dict) and names and sorted(arch) == sorted(names) else [arch]
     for layers in lists:
         possible = isinstance(layers, list) and len(layers) <= MOST_LAYERS
         if not possible or not all(type(width) is int and width > 0 for width in layers):
+            two = f", or two by the names {' and '.join(names)}" if names else ""
             raise ValueError(
-                f"network: net_arch must be a list of at most {MOST_LAYERS} integers greater than 0, or two by the "
-                f"names {' and '.join(names)}, got {_short(arch)}"
+                f"network: net_arch must be a list of at most {MOST_LAYERS} integers greater than 0{two}, "
+                f"got {_short(arch)}"
             )
 
 
@@ -209,10 +276,14 @@ def _describe(space: Any) -> dict[str, Any]:
 
 
 def _shapes(card: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Tensors that a card's network has, by the names that stable-baselines3 gives them."""
+    """Tensors that a card's network has, by the names that stable-baselines3, or `Network`, gives them."""
     (seen,), (done,) = (card[f"{name}_space"]["shape"] for name in ("observation", "action"))
     arch, shapes = card["network"]["net_arch"], dict[str, tuple[int, ...]]()
-    own, other = (arch, arch) if isinstance(arch, list) else (arch["pi"], arch[ALGORITHMS[card["algorithm"]]])
+    if card["algorithm"] not in SECOND:
+        for k, (inputs, outputs) in enumerate(pairwise([seen, *arch, done])):
+            shapes |= {f"layers.{k}.weight": (outputs, inputs), f"layers.{k}.bias": (outputs,)}
+        return shapes
+    own, other = (arch, arch) if isinstance(arch, list) else (arch["pi"], arch[SECOND[card["algorithm"]]])
 
     def linear(name: str, inputs: int, outputs: int) -> None:
         shapes.update({f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)})
@@ -236,7 +307,7 @@ def _shapes(card: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def load_policy(folder: Path, envs: Any) -> BasePolicy:
+def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
     """Load a policy.
 
     Parameters
@@ -248,8 +319,8 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy:
 
     Returns
     -------
-    BasePolicy
-        Of stable-baselines3.
+    BasePolicy or Agent
+        Of stable-baselines3, where that trained it.
 
     Raises
     ------
@@ -263,12 +334,16 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy:
         if card[key] != _describe(spaces[key]):
             own, given = json.dumps(_describe(spaces[key])), _short(card[key])
             raise ValueError(f"{str(folder / CARD)!r}: {key} must be the environment's, {own}, got {given}")
+    if "network" not in card:
+        return _controller(folder, card, envs)
     with _opened(folder / WEIGHTS) as file:
         header = int.from_bytes(file.read(8), "little")
     try:
         tensors = _read_weights(folder / WEIGHTS, header, _shapes(card))
     except (ValueError, OSError) as error:
         raise ValueError(f"{str(folder / WEIGHTS)!r}: {error}") from None
+    if card["algorithm"] not in SECOND:
+        return NetworkAgent(Network.from_tensors(tensors))
     import stable_baselines3
     import torch
 
@@ -281,6 +356,22 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy:
     policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
     policy.set_training_mode(False)
     return policy
+
+
+def _controller(folder: Path, card: Mapping[str, Any], envs: Any) -> Agent:
+    """The reference that a card names, with the parameters that it tells."""
+    from ..evaluation.policies import reference_policy
+
+    name, parameters, known = card["controller"]["name"], card["controller"]["parameters"], references(type(envs.task))
+    try:
+        choice("controller: name", name, known)
+        bounds = known[name].bounds
+        for key, value in parameters.items():
+            choice("controller: parameter", key, bounds)
+            within(f"controller: parameter {key}", value, *bounds[key])
+    except ValueError as error:
+        raise ValueError(f"{str(folder / CARD)!r}: {error}") from None
+    return reference_policy(name, known[name], **{key: float(value) for key, value in parameters.items()}).make(envs, 0)
 
 
 def _read_weights(path: Path, header: int, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:

@@ -1,0 +1,173 @@
+"""CMA-ES: evolves the parameters of an animal's own controller, or the weights of a small network.
+
+Hansen & Ostermeier (2001), Completely derandomized self-adaptation in evolution strategies; the package ``cma``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import cma
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ..agent import Agent
+from ..evaluation.policies import reference_policy
+from ..evaluation.rollout import Episodes, SideBySide, rollout
+from ..files import replacing
+from .network import Network, NetworkAgent
+from .policy_file import write_found
+from .runs import VALIDATION, Recent, Run, drawn_seeds
+from .training import searched
+
+COMPARED, FINALISTS = 32, 4
+"""Episodes and number of those who are compared in the end: the favourite, the best of the last generation, and the
+controller as it is. These episodes are others than those of the search: the best of few episodes is lucky."""
+
+
+class _Controllers:
+    """Parameters of a controller, each in units of its bounds."""
+
+    def __init__(self, run: Run) -> None:
+        self.name = run.config["settings"]["controller"]
+        self.reference = searched(run.config["id"], self.name)
+        self.bounds = self.reference.bounds
+        self.size = len(self.bounds)
+        self.options: dict[str, Any] = {"bounds": [0.0, 1.0]}
+        self.start = np.full(self.size, 0.5)
+        self.own: list[NDArray[np.float64] | None] = [None]
+        """Who is compared, too: the controller with the parameters that it has."""
+
+    def parameters(self, vector: NDArray[np.float64] | None) -> dict[str, float]:
+        """Parameters by name, of None none: the controller's own."""
+        if vector is None:
+            return {}
+        both = zip(self.bounds.items(), vector, strict=True)
+        return {name: float(min(max(low + (high - low) * x, low), high)) for (name, (low, high)), x in both}
+
+    def agent(self, vectors: Sequence[NDArray[np.float64] | None], envs: Any) -> Agent:
+        """An agent of all candidates."""
+        policies = [reference_policy(self.name, self.reference, **self.parameters(vector)) for vector in vectors]
+        return SideBySide([policy.make(envs, 0) for policy in policies])
+
+    def write(self, run: Run, vector: NDArray[np.float64] | None) -> None:
+        """Write the policy."""
+        found = {"name": self.name, "parameters": self.parameters(vector)}
+        write_found(run.folder, run.config, {"controller": found})
+
+
+class _Networks:
+    """Weights of a network."""
+
+    def __init__(self, run: Run) -> None:
+        self.arch = [int(width) for width in run.config["settings"]["net_arch"]]
+        envs: Any = gymnasium.make_vec(run.config["id"], 1, **run.config["env"])
+        (seen,), (done,) = envs.single_observation_space.shape, envs.single_action_space.shape
+        envs.close()
+        self.sizes = [seen, *self.arch, done]
+        self.size = Network.length(self.sizes)
+        self.options: dict[str, Any] = {}
+        self.start = np.zeros(self.size)
+        self.own: list[NDArray[np.float64]] = []
+
+    def agent(self, vectors: Sequence[NDArray[np.float64]], envs: Any) -> Agent:
+        """An agent of all candidates."""
+        return NetworkAgent(Network.from_vectors(np.stack(vectors), self.sizes))
+
+    def write(self, run: Run, vector: NDArray[np.float64]) -> None:
+        """Write the policy."""
+        network = Network.from_vectors(vector, self.sizes)
+        write_found(run.folder, run.config, {"network": {"net_arch": self.arch, "activation": "Tanh"}}, network)
+
+
+def learn(run: Run, threads: int) -> bool:
+    """Evolve; False if the run was stopped.
+
+    Every generation plays episodes of its own, the same for all of its candidates; as many each as fit into
+    ``num_envs`` rows. What is found is what scores best on average; beside the candidates plays their mean, the
+    favourite, and the learning curve is the favourite's.
+    """
+    settings = run.config["settings"]
+    kind: Any = (_Controllers if settings["controller"] else _Networks)(run)
+    rng = np.random.default_rng(run.config["seed"])
+    size = settings["population"]
+    options = {"popsize": size} if size else {}
+    strategy = cma.CMAEvolutionStrategy(
+        kind.start,
+        settings["sigma"],
+        kind.options
+        | options
+        | {"seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape), "verbose": -9, "verb_log": 0}
+        | {"CMA_diagonal": kind.size > settings["full"]},
+    )
+    vectors: list[NDArray[np.float64]] = []
+    fitness = np.zeros(0)
+    state: dict[str, Any] = {"steps": 0, "fitness": [], "recent": ((), ())}
+    if run.resumed:
+        state, record = _load(run)
+        for told in state["fitness"]:  # told again what it was told, it comes to the same place
+            vectors, fitness = [np.array(vector) for vector in strategy.ask()], np.array(told)
+            strategy.tell(vectors, fitness)
+        run.begin(record)
+    else:
+        _save(run, state)
+        run.begin()
+    run.start_clock()
+    recent = Recent(state["recent"])
+    finished = True
+    while state["steps"] < run.goal:
+        if run.stop():
+            finished = False
+            break
+        vectors = [np.array(vector) for vector in strategy.ask()]
+        players = [strategy.result.xfavorite, *vectors]
+        episodes = max(run.config["num_envs"] // len(players), 1)
+        seeds = drawn_seeds(run.config["seed"], len(state["fitness"]), episodes)
+        played = _play(run, kind, players, seeds)
+        scores = played.score(run.score).reshape(len(players), episodes)
+        fitness = -scores.mean(1)[1:]
+        strategy.tell(vectors, fitness)
+        recent.add(played.returns[:episodes], scores[0])
+        run.record["episodes"] += len(players) * episodes
+        state["steps"] += int(played.lengths.sum())
+        state["fitness"].append(fitness.tolist())
+        state["recent"] = recent.kept()
+        run.note(state["steps"], recent.returns, recent.scores)
+        _save(run, state)
+    order = np.argsort(fitness, kind="stable")[: FINALISTS - 1]
+    finalists = [*kind.own, strategy.result.xfavorite, *(vectors[k] for k in order)]
+    played = _play(run, kind, finalists, range(VALIDATION, VALIDATION + COMPARED))
+    kind.write(run, finalists[int(np.argmax(played.score(run.score).reshape(len(finalists), -1).mean(1)))])
+    return finished
+
+
+def _play(run: Run, kind: Any, players: Sequence[Any], seeds: Sequence[int]) -> Episodes:
+    """Episodes of the seeds by each player, all side by side."""
+    envs: Any = gymnasium.make_vec(run.config["id"], len(players) * len(seeds), **run.config["env"])
+    try:
+        return rollout(envs, kind.agent(players, envs), seed=[*seeds] * len(players))
+    finally:
+        envs.close()
+
+
+def _save(run: Run, state: Mapping[str, Any]) -> None:
+    """Save checkpoint and curve; the state of the strategy is what it was told."""
+    with replacing(run.checkpoint) as file:
+        file.write(json.dumps({**state, "record": run.record}, allow_nan=False).encode())
+    run.save_curve()
+
+
+def _load(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    try:
+        state = json.loads(run.checkpoint.read_text("utf-8"))
+        record = state.pop("record")
+        numbers = [np.asarray(fitness, float).ndim for fitness in state["fitness"]]
+        if state.keys() != {"steps", "fitness", "recent"} or set(numbers) - {1}:
+            raise ValueError("it holds something else than steps, fitness and recent")
+        return state, record
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ValueError(f"checkpoint {str(run.checkpoint)!r} cannot be loaded: {reason}") from error

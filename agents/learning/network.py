@@ -1,0 +1,79 @@
+"""Small networks without a library: what evolves, and what answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Network:
+    """Layers of tanh, the last one linear.
+
+    Parameters
+    ----------
+    layers : sequence of (weight, bias)
+        Of shapes (..., out, in) and (..., out), with the same leading axes: networks side by side.
+    """
+
+    def __init__(self, layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
+        self.layers = list(layers)
+
+    def __call__(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Outputs (..., K, out) of inputs (..., K, in); those of a row do not depend on how many rows there are."""
+        x = inputs
+        for k, (weight, bias) in enumerate(self.layers):
+            x = np.einsum("...ki,...oi->...ko", np.tanh(x) if k else x, weight) + bias[..., None, :]
+        return x
+
+    @classmethod
+    def from_vectors(cls, vectors: NDArray[np.floating], sizes: Sequence[int]) -> Network:
+        """Networks of the layer sizes from vectors (..., n) of `length`: weights in units of 1/sqrt(inputs)."""
+        parts, start = [], 0
+        for inputs, outputs in pairwise(sizes):
+            weight = vectors[..., start : start + inputs * outputs] / np.sqrt(inputs)
+            start += inputs * outputs
+            bias = vectors[..., start : start + outputs]
+            start += outputs
+            shaped = weight.reshape(*vectors.shape[:-1], outputs, inputs)
+            parts.append((shaped.astype(np.float32), bias.astype(np.float32)))
+        return cls(parts)
+
+    @staticmethod
+    def length(sizes: Sequence[int]) -> int:
+        """Weights and biases of the layer sizes."""
+        return sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
+
+    def tensors(self) -> dict[str, NDArray[np.float32]]:
+        """Arrays by name, as in a policy's file."""
+        return {
+            f"layers.{k}.{name}": np.ascontiguousarray(array)
+            for k, layer in enumerate(self.layers)
+            for name, array in zip(("weight", "bias"), layer, strict=True)
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[np.float32]]) -> Network:
+        """The network of `tensors`."""
+        count = len(tensors) // 2
+        return cls([(tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]) for k in range(count)])
+
+
+class NetworkAgent:
+    """One network, or several side by side: each plays as many rows, one after another.
+
+    Parameters
+    ----------
+    network : Network
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Outputs, clipped to what actions may be."""
+        count = self.network.layers[0][0].shape[:-2]
+        outputs = self.network(observations.reshape(*count, -1, observations.shape[-1]))
+        return np.clip(outputs, -1.0, 1.0).reshape(len(observations), -1)

@@ -1,0 +1,126 @@
+"""PPO and SAC of stable-baselines3, in run folders."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium
+import numpy as np
+import stable_baselines3
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecMonitor
+
+from .checkpoint import load_checkpoint, save_checkpoint
+from .policy_file import write_policy
+from .runs import Run
+from .sb3_env import SB3VecEnv
+
+
+def learn(run: Run, threads: int) -> bool:
+    """Train; False if the run was stopped."""
+    config = run.config
+    torch.set_num_threads(threads)
+    key = run.score.name
+    envs: Any = gymnasium.make_vec(config["id"], config["num_envs"], autoreset_mode="SameStep", **config["env"])
+    monitored = VecMonitor(SB3VecEnv(envs), info_keywords=() if key == "return" else (key,))
+    logs = str(run.folder / "tensorboard")
+    callback = _RunCallback(run)
+    if run.resumed:
+        model, record = load_checkpoint(run.checkpoint, config["algorithm"], monitored, tensorboard_log=logs)
+        run.begin(record)
+    else:
+        settings = dict(config["settings"])
+        network = {key: settings.pop(key) for key in ("log_std_init", "net_arch") if key in settings}
+        kind = getattr(stable_baselines3, config["algorithm"].upper())
+        model = kind(
+            "MlpPolicy",
+            monitored,
+            seed=config["seed"],
+            device="cpu",
+            policy_kwargs=network,
+            tensorboard_log=logs,
+            **settings,
+        )
+        run.start_clock()
+        if config["imitate"]:
+            from .imitation import imitate
+
+            imitate(model, config["id"], config["imitate"], config["env"], config["seed"])
+        run.note(0, (), ())
+        callback.save(model)
+        run.begin()
+    finished = True
+    try:
+        left = run.goal - model.num_timesteps
+        if left > 0:
+            with _quiet_threads():
+                model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name=config["algorithm"])
+    except _Stopped:
+        finished = False
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or logs) from error
+    callback.save(model)
+    write_policy(run.folder, model.policy, config["id"], config["algorithm"], config["env"], config["versions"])
+    envs.close()
+    return finished
+
+
+class _Stopped(Exception):
+    """Ends ``learn`` between two updates."""
+
+
+@contextmanager
+def _quiet_threads() -> Iterator[None]:
+    """Keep TensorBoard's thread from printing what it cannot write: the main thread raises it a moment later."""
+    before = threading.excepthook
+    threading.excepthook = lambda args: None if issubclass(args.exc_type, OSError) else before(args)
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+class _RunCallback(BaseCallback):
+    """Saves checkpoint and learning curve between two updates, where a run can be resumed to the bit."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.run = run
+
+    def _on_training_start(self) -> None:
+        self._saved = self._began = self.model.num_timesteps
+        self.run.start_clock()
+        self.run.show(self._began)
+
+    def _on_rollout_start(self) -> None:
+        steps = self.model.num_timesteps
+        ahead = steps + steps - self._began  # where the next rollout will end
+        self._began = steps
+        if steps > self._saved and ahead - self._saved > self.run.every:
+            self.save(self.model)
+            self._saved = steps
+        if self.run.stop():
+            raise _Stopped
+
+    def _on_step(self) -> bool:
+        self.run.record["episodes"] += int(np.sum(self.locals["dones"]))
+        return True
+
+    def _on_rollout_end(self) -> None:
+        done = list(self.model.ep_info_buffer or ())
+        key = "r" if self.run.score.name == "return" else self.run.score.name
+        row = self.run.note(
+            self.model.num_timesteps, [episode["r"] for episode in done], [episode[key] for episode in done]
+        )
+        if row is not None:
+            self.logger.record("rollout/score", row["score"])
+
+    def save(self, model: BaseAlgorithm) -> None:
+        """Save checkpoint and curve, in this order: the checkpoint has the curve in it, and a kill may fall between."""
+        save_checkpoint(self.run.checkpoint, model, self.run.record)
+        self.run.save_curve()
