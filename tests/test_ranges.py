@@ -29,7 +29,7 @@ def ranges(env):
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (WormParams, worm.PHYSICAL),
+        (WormParams, worm.PHYSICAL | worm.JOINTS),
         (LampreyParams, lamprey.PHYSICAL | lamprey.LINKS),
         (WhiskerParams, whisker_chain.PHYSICAL | whisker_chain.SHAPE),
         (WhiskerRodParams, whisker_rod.PHYSICAL),
@@ -80,7 +80,7 @@ def test_corners_of_the_ranges_stay_finite(env_id):
     env = gymnasium.make(env_id)
     nominal = {name: env.unwrapped.task.animal.rows(1)[name][0] for name in env.unwrapped.task.animal.parameters}
     for name, option in ranges(env).items():
-        if not option.shape and not name.startswith("friction_p"):
+        if (not option.shape or name in nominal) and not name.startswith("friction_p"):
             known[name] = (option.low, option.high)
     ends = [{name: bound} for name, bounds in known.items() for bound in bounds]
     corners = [{name: rng.choice(bounds) for name, bounds in known.items() if rng.random() < 0.5} for _ in range(12)]

@@ -28,13 +28,15 @@ def continuous_model(params, control, duration):
     From straight rest. Returns rod angles and centre.
     """
     n = params.n_rods
-    m, r = params.mass / n, params.length / (2 * n)
+    mass, length, friction = np.ones((3, n)) if params.rod_mass is None else params.profile
+    m, r = params.mass / n * mass, params.length / (2 * n) * length
     inertia = m * r**2 / 3
-    b_par, b_perp = params.friction_parallel / n, params.friction_perpendicular / n
+    b_par, b_perp = params.friction_parallel / n * friction, params.friction_perpendicular / n * friction
+    stiffness, damping, gain = map(np.asarray, (params.stiffness, params.damping, params.control_gain))
     # Rod centres relative to the centre of mass: d_i = sum_j lever_ij (cos s_j, sin s_j).
     lever = np.tril(np.full((n, n), 2 * r), -1) + r * np.eye(n)
-    lever -= lever.mean(0)
-    coupling = m * lever.T @ lever
+    lever -= m @ lever / params.mass
+    coupling = lever.T @ (m[:, None] * lever)
 
     def slope(t, y):
         s, _, omega, v_centre = np.split(y, [n, n + 2, 2 * n + 2])
@@ -42,12 +44,13 @@ def continuous_model(params, control, duration):
         v = v_centre[:, None] + (omega * normal) @ lever.T
         force = -b_par * (v * along).sum(0) * along - b_perp * (v * normal).sum(0) * normal
         theta = np.diff(s)
-        tau = params.stiffness * (theta - control(t)) + params.damping * np.diff(omega)
+        tau = stiffness * (theta - gain * control(t)) + damping * np.diff(omega)
         tau = tau / np.cos(theta / 2) ** 2
         torque = np.append(tau, 0) - np.append(0, tau) - b_perp * r**2 / 3 * omega + (force @ lever * normal).sum(0)
         gap = s[:, None] - s
-        mass = coupling * np.cos(gap) + inertia * np.eye(n)
-        alpha = np.linalg.solve(mass, torque - (coupling * np.sin(gap)) @ omega**2)
+        alpha = np.linalg.solve(
+            coupling * np.cos(gap) + inertia * np.eye(n), torque - (coupling * np.sin(gap)) @ omega**2
+        )
         return np.concatenate([omega, v_centre, alpha, force.sum(1) / params.mass])
 
     scale = np.concatenate([np.ones(n), np.full(2, params.length), np.ones(n), np.full(2, params.length)])

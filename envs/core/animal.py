@@ -35,7 +35,7 @@ class Animal(ABC):
     drive_size: int
     """Numbers that drive one animal."""
     parameters: Mapping[str, Option]
-    """Physical parameters: one number per row, under the same name in ``state``."""
+    """Physical parameters: a number per row, or where they have a shape several, under the same name in ``state``."""
     failures: Mapping[float, str]
     """Why an animal broke down, by ``status``."""
     signals: Mapping[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
@@ -137,7 +137,7 @@ def read_start(
     count : int
         Rows.
     parameters : mapping
-        Physical parameters, each one number per row.
+        Physical parameters, spread as `Option.spread` does.
 
     Returns
     -------
@@ -149,17 +149,16 @@ def read_start(
     ValueError
         For an unknown name, a wrong shape, or a value that is no number or out of range.
     """
-    known = {**shapes, **dict.fromkeys(parameters, ())}
     given = {}
     for name, value in (start or {}).items():
-        if name not in known:
-            raise ValueError(f"start: {name!r} is not known; allowed are {', '.join(known)}")
         label = f"start: {name}"
         if name in parameters:
-            array = parameters[name].check(label, value)
-        else:
-            array = within(label, value, -LARGEST_START, LARGEST_START, "in SI")
-        shape = (count, *known[name])
+            given[name] = parameters[name].spread(label, value, count)
+            continue
+        if name not in shapes:
+            raise ValueError(f"start: {name!r} is not known; allowed are {', '.join([*shapes, *parameters])}")
+        array = within(label, value, -LARGEST_START, LARGEST_START, "in SI")
+        shape = (count, *shapes[name])
         try:
             given[name] = np.broadcast_to(array, shape)
         except ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .jit import kernel, sincos
 
@@ -48,7 +48,7 @@ def _side(px, py, qx, qy, rx, ry):
 
 
 @kernel
-def self_crossing(angle, scratch, crossed):
+def self_crossing(angle, length, scratch, crossed):
     """Tell which chains cross themselves: two rods that are not neighbours intersect.
 
     A chain whose headings all lie within a half turn cannot cross itself (it advances along the
@@ -58,6 +58,8 @@ def self_crossing(angle, scratch, crossed):
     ----------
     angle : (B, n) float, rad
         Headings, continuous along the chain.
+    length : (n,) float
+        Of the rods, in any unit.
     scratch : (n + 1, 2) float
         Work space.
     crossed : (B,) bool
@@ -75,8 +77,8 @@ def self_crossing(angle, scratch, crossed):
         scratch[0, 0] = scratch[0, 1] = 0.0
         for i in range(n):
             s, c = sincos(angle[b, i])
-            scratch[i + 1, 0] = scratch[i, 0] + c
-            scratch[i + 1, 1] = scratch[i, 1] + s
+            scratch[i + 1, 0] = scratch[i, 0] + length[i] * c
+            scratch[i + 1, 1] = scratch[i, 1] + length[i] * s
         for i in range(n - 2):
             ax, ay, bx, by = scratch[i, 0], scratch[i, 1], scratch[i + 1, 0], scratch[i + 1, 1]
             for j in range(i + 2, n):
@@ -115,8 +117,11 @@ def to_body_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) ->
     return out
 
 
-def chain_crosses(angle: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which of the chains with headings ``angle`` (B, n) cross themselves, as (B,) bool."""
+def chain_crosses(angle: NDArray[np.float64], length: ArrayLike = 1.0) -> NDArray[np.bool_]:
+    """Tell which of the chains with headings ``angle`` (B, n) cross themselves, as (B,) bool.
+
+    ``length`` is that of their rods, (n,) or one for all, in any unit.
+    """
     crossed = np.zeros(len(angle), np.bool_)
-    self_crossing(angle, np.zeros((angle.shape[1] + 1, 2)), crossed)
+    self_crossing(angle, np.full(angle.shape[1], length), np.zeros((angle.shape[1] + 1, 2)), crossed)
     return crossed

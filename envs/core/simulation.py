@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .animal import MOST_STEPS
 from .arguments import choice, fingerprint, shown, whole
 from .simulation_kernels import clip_actions, close_step
-from .spec import SPLITS
+from .spec import SPLITS, Option
 from .task import Task
 
 if TYPE_CHECKING:
@@ -110,10 +110,11 @@ class Simulation:
             label = f"randomize: {name}"
             if not (isinstance(bounds, Sequence) or getattr(bounds, "ndim", 0)) or len(bounds) != 2:
                 raise ValueError(f"{label} must be (low, high), got {shown(bounds)}")
-            low, high = self._value(label, name, bounds, 2)
-            if np.shape(low) or not low <= high:
+            option = self._option(label, name)
+            pair = option.check(label, bounds)
+            if pair.shape != (2,) or (option.shape and name not in animal.parameters) or pair[0] > pair[1]:
                 raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(bounds)}")
-            self.randomize[name] = float(low), float(high)
+            self.randomize[name] = float(pair[0]), float(pair[1])
         self.rows = animal.rows(count)
         self.memory = np.zeros(count, self.task.memory)
         self.rngs: list[np.random.Generator] = []
@@ -126,19 +127,16 @@ class Simulation:
 
             self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
 
-    def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
-        """Check an option and spread it over ``count`` rows."""
+    def _option(self, label: str, name: str) -> Option:
+        """What an option may be."""
         known = {**self.task.animal.parameters, **self.task.options}  # a task may allow less than its animal
         if name not in known:
             raise ValueError(f"{label} is not known; allowed are {', '.join(known)}")
-        option = known[name]
-        array = option.check(label, value)
-        try:
-            return np.broadcast_to(array, (count, *option.shape))
-        except ValueError:
-            raise ValueError(
-                f"{label} must have shape {option.shape} or {(count, *option.shape)}, got {shown(value)}"
-            ) from None
+        return known[name]
+
+    def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
+        """Check an option and spread it over ``count`` rows."""
+        return self._option(label, name).spread(label, value, count)
 
     def options(self, given: Mapping[str, Any] | None, count: int) -> dict[str, NDArray[np.float64]]:
         """Check the options of a reset of ``count`` rows."""
@@ -162,7 +160,11 @@ class Simulation:
         """Start new episodes in ``ids``; ``given`` options win over drawn ones."""
         rngs = [self.rngs[i] for i in ids]
         drawn = np.array([[rng.uniform(*bounds) for bounds in self.randomize.values()] for rng in rngs])
-        options = {name: drawn[:, j] for j, name in enumerate(self.randomize)} | dict(given)
+        options = {}
+        for j, name in enumerate(self.randomize):
+            shape = self._option(name, name).shape
+            options[name] = np.broadcast_to(drawn[:, j].reshape(-1, *(1,) * len(shape)), (len(ids), *shape))
+        options |= given
         self.task.reset(self.rows, self.memory, ids, rngs, options)
         start = self.task.observe(self.rows[ids], self.memory[ids])
         self.frames[ids] = start[:, None]

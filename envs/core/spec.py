@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import choice, within
+from .arguments import choice, shown, within
 
 LIMIT = 10.0
 """Observations are clipped to this many times their scale."""
@@ -128,6 +128,33 @@ class Option:
     def check(self, name: str, value: ArrayLike) -> NDArray[np.float64]:
         """Check a value, or one per row; ValueError if it is none, or out of range."""
         return within(name, value, self.low, self.high, self.unit)
+
+    def spread(self, name: str, value: ArrayLike, count: int) -> NDArray[np.float64]:
+        """Check a value and spread it over rows, (count, *shape).
+
+        Parameters
+        ----------
+        name : str
+            For errors.
+        value : array_like
+            For all rows, of ``shape`` or a number for all of it; or with a leading axis of ``count``. Where ``count``
+            numbers could be either, they are of ``shape``.
+        count : int
+            Rows.
+
+        Raises
+        ------
+        ValueError
+            If it is no such value, or out of range.
+        """
+        array = self.check(name, value)
+        if self.shape and array.shape == (count,) != self.shape:
+            array = array.reshape(count, *(1,) * len(self.shape))
+        try:
+            return np.broadcast_to(array, (count, *self.shape))
+        except ValueError:
+            either = f"{self.shape} or {(count, *self.shape)}"
+            raise ValueError(f"{name} must have shape {either}, got {shown(value)}") from None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,8 @@ from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import chain_crosses, chain_points, headings
 from ..core.lanes import Stepper
-from .body import (
-    BROKEN,
-    FOLDED,
-    MIDPOINT,
-    PARAMETERS,
-    PUBLISHED,
-    midpoint_work,
-    published_work,
-    state_dtype,
-)
-from .params import PHYSICAL, WormParams
+from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
+from .params import JOINTS, PHYSICAL, WormParams
 
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
@@ -50,10 +42,18 @@ class Worm(Animal):
     ``friction_force``     (n, 2)           N          of the medium on each rod
     ``power``              ()               W          done against friction (translation, as in Fig. 4)
     ``muscle_power``       ()               W          positive power of the muscles, of all joints
+    ``muscle_torque``      (n - 1,)         N m        of the commands, kappa g theta_ctrl; 0 where ablated
+    ``joint_torque``       (n - 1,)         N m        of muscle, elasticity and damping, where it increases
+                                                       the joint's angle
+    ``joint_power``        (n - 1,)         W          of that torque
+    ``joint_force``        (n - 1, 2)       N          of the rod behind the joint on the rod before it
     =====================  ===============  =========  ==================================================
 
-    With the midpoint scheme rates, velocities, friction and powers are those of half a step ago; as functions of that
-    time they have errors of second order, as have angles and places as functions of ``time``.
+    With the midpoint scheme rates, velocities, friction, torques, forces and powers are those of half a step ago; as
+    functions of that time they have errors of second order, as have angles and places as functions of ``time``. Torques
+    have the factor 1/cos^2(theta/2) of the paper's appendix, which ``muscle_power`` leaves out; forces between rods
+    follow from the equations of motion, with the muscles as torques. The power of all joints is what the medium takes,
+    ``power`` and that of the rods' rotation, and what the kinetic energy grows by.
 
     Parameters
     ----------
@@ -71,7 +71,6 @@ class Worm(Animal):
         For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
 
-    parameters = PHYSICAL
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
@@ -86,7 +85,14 @@ class Worm(Animal):
         self.scheme = scheme
         self.drive_size = self.params.n_rods - 1
         self.state = state_dtype(self.params.n_rods)
-        self._stepper = Stepper(self.state, work(self.params.n_rods), kernels, threads)
+        joints = (self.drive_size,)
+        self.parameters = PHYSICAL | {name: replace(option, shape=joints) for name, option in JOINTS.items()}
+        self._profile = self.params.profile
+        shaped = self._profile.ndim == 2
+        self._stepper = Stepper(self.state, work(self.params.n_rods, shaped), kernels, threads)
+        # Shares of the rods; of a uniform body numbers, by which to multiply changes nothing.
+        shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
+        self._mass, self._length, self._friction = shares
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
             "centre": lambda rows: rows["centre"],
@@ -105,6 +111,10 @@ class Worm(Animal):
                 -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2))
             ),
             "muscle_power": self._muscle_power,
+            "muscle_torque": self._muscle_torque,
+            "joint_torque": self._joint_torque,
+            "joint_power": lambda rows: self._joint_torque(rows) * np.diff(rows["rod_rate"]),
+            "joint_force": self._joint_force,
         }
 
     def _angle(self, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -117,17 +127,48 @@ class Worm(Animal):
 
     def _friction_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Friction on the rods, (B, n, 2) N."""
-        return friction_force(self._angle(rows), rows["rod_velocity"].swapaxes(1, 2), rows)
+        return friction_force(self._angle(rows), rows["rod_velocity"].swapaxes(1, 2), rows, self._friction)
 
     def _muscle_power(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Positive power of the muscles (B,) W: of kappa (theta_ctrl - theta) where it has its way."""
-        torque = rows["stiffness"][:, None] * (rows["control_angle"] - np.diff(self._angle(rows)))
+        """Positive power of the muscles (B,) W: of kappa (g theta_ctrl - theta) where it has its way."""
+        torque = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - np.diff(self._angle(rows)))
         return np.sum(np.maximum(torque * np.diff(rows["rod_rate"]), 0.0), 1)
+
+    def _muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torque (B, n - 1) N m of the commands."""
+        lever = np.cos(0.5 * np.diff(self._angle(rows))) ** 2
+        return rows["stiffness"] * rows["control_gain"] * rows["control_angle"] / lever
+
+    def _joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torque (B, n - 1) N m with which each joint opens."""
+        theta = np.diff(self._angle(rows))
+        elastic = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - theta)
+        return (elastic - rows["damping"] * np.diff(rows["rod_rate"])) / np.cos(0.5 * theta) ** 2
+
+    def _joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Force (B, n - 1, 2) N of each rod on the one before it."""
+        n, count = self.params.n_rods, len(rows)
+        half, mass = self._half_length(rows), (rows["mass"] / n)[:, None] * self._mass
+        drag = (rows["friction_perpendicular"] / n)[:, None] * self._friction * half**2 / 3.0
+        torque = -drag * rows["rod_rate"]
+        joint = self._joint_torque(rows)
+        torque[:, :-1] -= joint
+        torque[:, 1:] += joint
+        full = [np.ascontiguousarray(np.broadcast_to(each, (count, n))) for each in (mass, half)]
+        out = np.empty((count, n - 1, 2))
+        medium = self._friction_force(rows)
+        angle, rate = np.ascontiguousarray(self._angle(rows)), np.ascontiguousarray(rows["rod_rate"])
+        joint_forces(angle, rate, np.ascontiguousarray(medium), torque, *full, np.empty((n, 4)), out)
+        return out
+
+    def _half_length(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Half lengths of the rods (B, n), or (B, 1) where they are equal, m."""
+        return rows["length"][:, None] / (2 * self.params.n_rods) * self._length
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along x, head at -x, centred and at rest."""
         rows = np.zeros(count, self.state)
-        for name in PARAMETERS:
+        for name in self.parameters:
             rows[name] = getattr(self.params, name)
         return rows
 
@@ -166,7 +207,7 @@ class Worm(Animal):
         elif "joint_angle" in given or "heading" in given:
             joint_angle = given.get("joint_angle", np.zeros((count, n - 1)))
             fresh["rod_angle"] = headings(joint_angle, given.get("heading", np.zeros(count)))
-        for name in ("centre", "rod_rate", "centre_velocity", *PARAMETERS):
+        for name in ("centre", "rod_rate", "centre_velocity", *self.parameters):
             if name in given:
                 fresh[name] = given[name]
         fresh["rod_rate_before"] = fresh["rod_rate"]
@@ -176,12 +217,12 @@ class Worm(Animal):
 
     def _set_velocities(self, rows: NDArray[Any]) -> None:
         """Rod velocities that fit the rates and the velocity of the centre."""
-        half = rows["length"][:, None] / (2 * self.params.n_rods)
+        half = self._half_length(rows)
         for axis, tangent in ((0, -np.sin(rows["rod_angle"])), (1, np.cos(rows["rod_angle"]))):
             swing = half * rows["rod_rate"] * tangent
             velocity = np.zeros_like(swing)
             velocity[:, 1:] = np.cumsum(swing[:, 1:] + swing[:, :-1], 1)
-            velocity += (rows["centre_velocity"][:, axis] - velocity.mean(1))[:, None]
+            velocity += (rows["centre_velocity"][:, axis] - (self._mass * velocity).mean(1))[:, None]
             rows["rod_velocity"][:, axis] = rows["rod_velocity_before"][:, axis] = velocity
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
@@ -190,34 +231,44 @@ class Worm(Animal):
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
         rows["control_angle"][ids if len(ids) < len(rows) else slice(None)] = drive
-        self._stepper.advance(rows, ids, steps, self.dt)
+        self._stepper.advance(rows, ids, self._profile, steps, self.dt)
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""
         points = np.empty((len(rows), self.params.n_rods + 1, 2))
-        chain_points(rows["rod_angle"], rows["centre"], rows["length"], points)
+        if self._profile.ndim == 1:
+            chain_points(rows["rod_angle"], rows["centre"], rows["length"], points)
+            return points
+        angle = rows["rod_angle"]
+        rods = 2.0 * self._half_length(rows)[..., None] * np.stack([np.cos(angle), np.sin(angle)], -1)
+        points[:, 0] = 0.0
+        points[:, 1:] = np.cumsum(rods, 1)
+        centre = np.mean(self._mass[:, None] * (points[:, 1:] - 0.5 * rods), 1)
+        points += (rows["centre"] - centre)[:, None]
         return points
 
     def crosses(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which worms cross themselves, (B,)."""
-        return chain_crosses(rows["rod_angle"])
+        return chain_crosses(rows["rod_angle"], self._length)
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Kinetic energy and elastic energy of the joints about the control angles, (B,) J.
 
         The elastic torque is kappa (theta - theta_ctrl) / cos^2(theta/2), so its energy is the integral of that.
         """
-        n = self.params.n_rods
-        m = rows["mass"] / n
-        inertia = m * (rows["length"] / (2 * n)) ** 2 / 3.0
-        kinetic = 0.5 * m * np.sum(rows["rod_velocity"] ** 2, (1, 2)) + 0.5 * inertia * np.sum(rows["rod_rate"] ** 2, 1)
-        half, rest = 0.5 * np.diff(rows["rod_angle"]), 0.5 * rows["control_angle"]
+        mass = (rows["mass"] / self.params.n_rods)[:, None] * self._mass
+        inertia = mass * self._half_length(rows) ** 2 / 3.0
+        kinetic = 0.5 * (mass * np.sum(rows["rod_velocity"] ** 2, 1) + inertia * rows["rod_rate"] ** 2)
+        half, rest = 0.5 * np.diff(rows["rod_angle"]), 0.5 * rows["control_gain"] * rows["control_angle"]
         elastic = 4.0 * ((half - rest) * np.tan(half) + np.log(np.abs(np.cos(half) / np.cos(rest))))
-        return kinetic + rows["stiffness"] * np.sum(elastic, 1)
+        return np.sum(kinetic, 1) + np.sum(rows["stiffness"] * elastic, 1)
 
 
 def friction_force(
-    rod_angle: NDArray[np.float64], rod_velocity: NDArray[np.float64], friction: Mapping[str, Any] | NDArray[Any]
+    rod_angle: NDArray[np.float64],
+    rod_velocity: NDArray[np.float64],
+    friction: Mapping[str, Any] | NDArray[Any],
+    share: ArrayLike = 1.0,
 ) -> NDArray[np.float64]:
     """Force of the medium on each rod, -(b_par/n)(v.r)r - (b_perp/n)(v.N)N; Chung et al. (2024).
 
@@ -227,6 +278,8 @@ def friction_force(
     rod_velocity : (..., n, 2) float, m/s
     friction : rows or mapping
         ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
+    share : (n,) float, optional
+        Of each rod, in that of a rod of the uniform body.
 
     Returns
     -------
@@ -235,6 +288,6 @@ def friction_force(
     n = rod_angle.shape[-1]
     along = np.stack([np.cos(rod_angle), np.sin(rod_angle)], -1)
     parallel = np.sum(rod_velocity * along, -1, keepdims=True) * along
-    b_par = np.asarray(friction["friction_parallel"])[..., None, None] / n
-    b_perp = np.asarray(friction["friction_perpendicular"])[..., None, None] / n
+    b_par = np.asarray(friction["friction_parallel"])[..., None, None] / n * np.asarray(share)[..., None]
+    b_perp = np.asarray(friction["friction_perpendicular"])[..., None, None] / n * np.asarray(share)[..., None]
     return -b_par * parallel - b_perp * (rod_velocity - parallel)

@@ -2,7 +2,11 @@
 
 A chain of n rods of mass m = M/n and half length r = L/(2n) in a viscous medium (Chung, Chang & Kim,
 2024). Rod i has angle s_i (head to tail), rate omega_i and centre velocity v_i; between rods i and
-i+1 acts a damped torsional spring whose rest angle is the control angle.
+i+1 acts a damped torsional spring whose rest angle is the control angle times the joint's gain.
+
+A body with a shape has a ``profile`` (3, n): masses, lengths and friction of its rods, in those of a rod of the
+uniform body, each with mean 1; its rods' constants are arrays. The paper's uniform body has a ``profile`` (0,). The
+type tells them apart: `_of`, `_times` and their like are compiled for each, and the uniform body pays nothing.
 
 Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. A scheme is a row of
 stages, each a kernel of the animal's record ``x`` and of scratch space ``k``, by which they hand on results.
@@ -18,7 +22,14 @@ from ..core.lanes import batch_kernel
 FOLDED, BROKEN = 1.0, 2.0
 """Status codes: a joint folded back on itself; the state is not finite."""
 
-PARAMETERS = ("mass", "length", "friction_perpendicular", "friction_parallel", "stiffness", "damping")
+OF_WORM = ("mass", "length", "friction_perpendicular", "friction_parallel")
+"""Parameters of the whole worm."""
+
+OF_JOINT = ("stiffness", "damping", "control_gain")
+"""Parameters of each joint."""
+
+MASS, LENGTH, FRICTION = range(3)
+"""Lines of a ``profile``."""
 
 
 def state_dtype(n: int) -> np.dtype:
@@ -27,7 +38,7 @@ def state_dtype(n: int) -> np.dtype:
     ``time`` s; ``step`` since reset; ``status``; ``rod_angle`` rad; ``rod_rate`` rad/s and
     ``rod_velocity`` (x; y) m/s, and both one step ``before``; ``centre`` m and ``centre_velocity`` m/s
     of mass; ``control_angle`` rad; since the last ``advance`` began the ``work`` J done against friction,
-    and the positive ``muscle_work`` J; then the physical parameters in SI.
+    and the positive ``muscle_work`` J; then the physical parameters in SI, those of the worm and of each joint.
     """
     return np.dtype(
         [
@@ -44,7 +55,8 @@ def state_dtype(n: int) -> np.dtype:
             ("control_angle", "f8", (n - 1,)),
             ("work", "f8"),
             ("muscle_work", "f8"),
-            *[(name, "f8") for name in PARAMETERS],
+            *[(name, "f8") for name in OF_WORM],
+            *[(name, "f8", (n - 1,)) for name in OF_JOINT],
         ]
     )
 
@@ -53,12 +65,61 @@ def _fields(names: str, *shape: int) -> list[tuple[str, str, tuple[int, ...]]]:
     return [(name, "f8", shape) for name in names.split()]
 
 
-def midpoint_work(n: int) -> np.dtype:
-    """Scratch space of :func:`midpoint`.
+@kernel
+def _of(rods, i, e):
+    """Constant of rod ``i``: of an array that holds one for all (lanes,), or one for each (n, lanes)."""
+    if rods.ndim == 1:
+        return rods[e]
+    return rods[i, e]
 
-    Of the step: ``half_length`` of a rod (m); its mobility (s/kg), velocity per force at the half step, ``across`` it
-    and the ``excess`` along it; the weights of its velocities (kg/s) and rates (kg m^2/s), now and one step before,
-    in the momenta with which it sets out; and its ``resistance`` (kg m^2/s), torque per rate.
+
+@kernel
+def _set(rods, i, e, value):
+    """Set what `_of` gives."""
+    if rods.ndim == 1:
+        rods[e] = value
+    else:
+        rods[i, e] = value
+
+
+@kernel
+def _times(value, profile, line, i):
+    """Value of a rod of the uniform body, for rod ``i`` of this one."""
+    if profile.ndim == 1:
+        return value
+    return profile[line, i] * value
+
+
+@kernel
+def _over(value, profile, line, i):
+    """Value of a rod of the uniform body, over the share that rod ``i`` of this one has."""
+    if profile.ndim == 1:
+        return value
+    return value / profile[line, i]
+
+
+@kernel
+def _levers(r, i, e, a, b):
+    """Sum r_i a + r_(i+1) b over the half lengths of two rods, m."""
+    if r.ndim == 1:
+        return r[e] * (a + b)
+    return r[i, e] * a + r[i + 1, e] * b
+
+
+@kernel
+def _line(r, i, e, a, b):
+    """The same, over r_(i+1)."""
+    if r.ndim == 1:
+        return a + b
+    return r[i, e] / r[i + 1, e] * a + b
+
+
+def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
+    """Scratch space of :func:`midpoint`, for a body that may be ``shaped``.
+
+    Of the step, for all rods or for each: ``half_length`` of a rod (m); its mobility (s/kg), velocity per force at the
+    half step, ``across`` it and the ``excess`` along it; the weights of its velocities (kg/s) and rates (kg m^2/s),
+    now and one step before, in the momenta with which it sets out; and its ``resistance`` (kg m^2/s), torque per rate.
 
     ``elastic`` (N m) is the spring's torque at the joint before rod i, ``viscous`` (N m s) its derivative by the rate
     of the joint; both are 0 at the ends of the body.
@@ -72,10 +133,11 @@ def midpoint_work(n: int) -> np.dtype:
     At last: the force at the joint ``before`` a rod (N), the ``sum`` of the rods' velocities (m/s), and n times the
     ``power`` (W) against friction.
     """
+    each = (n,) if shaped else ()
     return np.dtype(
         [
-            *_fields("half_length mobility_across mobility_excess"),
-            *_fields("velocity_weight velocity_weight_before rate_weight rate_weight_before resistance"),
+            *_fields("half_length mobility_across mobility_excess", *each),
+            *_fields("velocity_weight velocity_weight_before rate_weight rate_weight_before resistance", *each),
             *_fields("sin cos", n),
             *_fields("elastic viscous", n + 1),
             *_fields("schur_ww schur_wx schur_wy schur_xx schur_xy schur_yy"),
@@ -90,7 +152,7 @@ def midpoint_work(n: int) -> np.dtype:
 
 
 @kernel
-def midpoint(xs, ks, steps, dt):
+def midpoint(xs, ks, profile, steps, dt):
     """Take ``steps`` steps of the linearly implicit midpoint rule with BDF2 rates.
 
     Rates and rod velocities live at half steps, angles and the centre at whole steps. Everything stiff
@@ -105,7 +167,9 @@ def midpoint(xs, ks, steps, dt):
     ----------
     xs : (1,) record of ``state_dtype(n)`` in lanes
         Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
-    ks : (1,) record of ``midpoint_work(n)`` in lanes
+    ks : (1,) record of ``midpoint_work(n, shaped)`` in lanes
+    profile : (0,) or (3, n) float
+        Masses, lengths and friction of the rods in those of the uniform body, which has none.
     steps : int
     dt : float, s
     """
@@ -117,36 +181,38 @@ def midpoint(xs, ks, steps, dt):
         k.elastic[0, e] = k.elastic[n, e] = 0.0
         k.viscous[0, e] = k.viscous[n, e] = 0.0
     for _ in range(steps):
-        _weights(x, k, dt)
+        _weights(x, k, profile, dt)
         _joints(x, k, dt)
         _eliminate(x, k)
         _substitute(x, k)
-        _move(x, k, dt)
+        _move(x, k, profile, dt)
         _shorten(x, dt)
 
 
 @kernel
-def _weights(x, k, dt):
+def _weights(x, k, profile, dt):
     """Difference weights of BDF2 and what follows from them; the first two steps start from the state at time zero."""
     n, lanes = x.rod_angle.shape
-    for e in range(lanes):
-        age = x.step[e]
-        m = x.mass[e] / n
-        r = x.length[e] / (2 * n)
-        inertia = m * r * r / 3.0
-        a0 = 2.0 if age == 0.0 else (5.0 / 3.0 if age == 1.0 else 1.5)
-        a1 = 2.0 if age == 0.0 else (3.0 if age == 1.0 else 2.0)
-        a2 = 0.0 if age == 0.0 else (4.0 / 3.0 if age == 1.0 else 0.5)
-        along = 1.0 / (a0 * m / dt + x.friction_parallel[e] / n)
-        across = 1.0 / (a0 * m / dt + x.friction_perpendicular[e] / n)
-        k.half_length[e] = r
-        k.mobility_across[e] = across
-        k.mobility_excess[e] = along - across
-        k.velocity_weight[e] = m / dt * a1
-        k.velocity_weight_before[e] = m / dt * a2
-        k.rate_weight[e] = inertia / dt * a1
-        k.rate_weight_before[e] = inertia / dt * a2
-        k.resistance[e] = inertia / dt * a0 + x.friction_perpendicular[e] * r * r / (3.0 * n)
+    for i in range(1 if profile.ndim == 1 else n):
+        for e in range(lanes):
+            age = x.step[e]
+            m = _times(x.mass[e] / n, profile, MASS, i)
+            r = _times(x.length[e] / (2 * n), profile, LENGTH, i)
+            inertia = m * r * r / 3.0
+            a0 = 2.0 if age == 0.0 else (5.0 / 3.0 if age == 1.0 else 1.5)
+            a1 = 2.0 if age == 0.0 else (3.0 if age == 1.0 else 2.0)
+            a2 = 0.0 if age == 0.0 else (4.0 / 3.0 if age == 1.0 else 0.5)
+            along = 1.0 / (a0 * m / dt + _times(x.friction_parallel[e] / n, profile, FRICTION, i))
+            across = 1.0 / (a0 * m / dt + _times(x.friction_perpendicular[e] / n, profile, FRICTION, i))
+            drag = _times(x.friction_perpendicular[e] * r * r / (3.0 * n), profile, FRICTION, i)
+            _set(k.half_length, i, e, r)
+            _set(k.mobility_across, i, e, across)
+            _set(k.mobility_excess, i, e, along - across)
+            _set(k.velocity_weight, i, e, m / dt * a1)
+            _set(k.velocity_weight_before, i, e, m / dt * a2)
+            _set(k.rate_weight, i, e, inertia / dt * a1)
+            _set(k.rate_weight_before, i, e, inertia / dt * a2)
+            _set(k.resistance, i, e, inertia / dt * a0 + drag)
 
 
 @kernel
@@ -163,19 +229,20 @@ def _joints(x, k, dt):
             cos2 = 0.5 * (1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e])
             x.status[e] = FOLDED if (abs(cos2) < 1e-4) | (abs(theta) > np.pi) else x.status[e]
             gain = 1.0 / cos2
-            k.elastic[i + 1, e] = gain * x.stiffness[e] * (theta - x.control_angle[i, e])
-            k.viscous[i + 1, e] = gain * (x.stiffness[e] * 0.5 * dt + x.damping[e])
+            rest = x.control_gain[i, e] * x.control_angle[i, e]
+            k.elastic[i + 1, e] = gain * x.stiffness[i, e] * (theta - rest)
+            k.viscous[i + 1, e] = gain * (x.stiffness[i, e] * 0.5 * dt + x.damping[i, e])
 
 
 @kernel
 def _free_rod(x, k, i, e):
     """Mobility (xx, xy, yy) of rod ``i`` in s/kg, and its velocity (x, y) in m/s if no joint pulled at it."""
     vx, vy, vx1, vy1 = x.rod_velocity[0], x.rod_velocity[1], x.rod_velocity_before[0], x.rod_velocity_before[1]
-    px = k.velocity_weight[e] * vx[i, e] - k.velocity_weight_before[e] * vx1[i, e]
-    py = k.velocity_weight[e] * vy[i, e] - k.velocity_weight_before[e] * vy1[i, e]
-    gxx = k.mobility_across[e] + k.mobility_excess[e] * k.cos[i, e] * k.cos[i, e]
-    gxy = k.mobility_excess[e] * k.cos[i, e] * k.sin[i, e]
-    gyy = k.mobility_across[e] + k.mobility_excess[e] * k.sin[i, e] * k.sin[i, e]
+    px = _of(k.velocity_weight, i, e) * vx[i, e] - _of(k.velocity_weight_before, i, e) * vx1[i, e]
+    py = _of(k.velocity_weight, i, e) * vy[i, e] - _of(k.velocity_weight_before, i, e) * vy1[i, e]
+    gxx = _of(k.mobility_across, i, e) + _of(k.mobility_excess, i, e) * k.cos[i, e] * k.cos[i, e]
+    gxy = _of(k.mobility_excess, i, e) * k.cos[i, e] * k.sin[i, e]
+    gyy = _of(k.mobility_across, i, e) + _of(k.mobility_excess, i, e) * k.sin[i, e] * k.sin[i, e]
     return gxx, gxy, gyy, gxx * px + gxy * py, gxy * px + gyy * py
 
 
@@ -190,11 +257,11 @@ def _eliminate(x, k):
         k.mobility_xx[e], k.mobility_xy[e], k.mobility_yy[e], k.free_x[e], k.free_y[e] = _free_rod(x, k, 0, e)
     for i in range(n - 1):
         for e in range(lanes):
-            r = k.half_length[e]
+            r, r1 = _of(k.half_length, i, e), _of(k.half_length, i + 1, e)
             gxx, gxy, gyy, ux, uy = _free_rod(x, k, i + 1, e)
             # This rod's diagonal block and right-hand side; couplings to the next rod: omega to omega'
             # by the joint's viscosity, F to omega' by the lever arm, F to F' by the next rod's mobility.
-            ww = k.schur_ww[e] + k.resistance[e] + viscous[i, e] + viscous[i + 1, e]
+            ww = k.schur_ww[e] + _of(k.resistance, i, e) + viscous[i, e] + viscous[i + 1, e]
             wx = k.schur_wx[e] + r * sin[i, e]
             wy = k.schur_wy[e] - r * cos[i, e]
             xx = k.schur_xx[e] - k.mobility_xx[e] - gxx
@@ -202,8 +269,8 @@ def _eliminate(x, k):
             yy = k.schur_yy[e] - k.mobility_yy[e] - gyy
             bw = (
                 k.right_w[e]
-                + k.rate_weight[e] * omega[i, e]
-                - k.rate_weight_before[e] * omega1[i, e]
+                + _of(k.rate_weight, i, e) * omega[i, e]
+                - _of(k.rate_weight_before, i, e) * omega1[i, e]
                 + elastic[i + 1, e]
                 - elastic[i, e]
             )
@@ -217,8 +284,8 @@ def _eliminate(x, k):
             xx -= fx * wx
             xy -= fx * wy
             yy -= fy * wy
-            xw1 = r * sin[i + 1, e] - fx * ww1
-            yw1 = -r * cos[i + 1, e] - fy * ww1
+            xw1 = r1 * sin[i + 1, e] - fx * ww1
+            yw1 = -r1 * cos[i + 1, e] - fy * ww1
             bx -= fx * bw
             by -= fy * bw
 
@@ -251,9 +318,12 @@ def _substitute(x, k):
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
         i = n - 1
-        now, before = k.rate_weight[e] * x.rod_rate[i, e], k.rate_weight_before[e] * x.rod_rate_before[i, e]
+        now, before = (
+            _of(k.rate_weight, i, e) * x.rod_rate[i, e],
+            _of(k.rate_weight_before, i, e) * x.rod_rate_before[i, e],
+        )
         bw = k.right_w[e] + now - before - k.elastic[i, e]
-        k.rate[i, e] = bw / (k.schur_ww[e] + k.resistance[e] + k.viscous[i, e])
+        k.rate[i, e] = bw / (k.schur_ww[e] + _of(k.resistance, i, e) + k.viscous[i, e])
         k.force_x[i, e] = 0.0
         k.force_y[i, e] = 0.0
     for i in range(n - 2, -1, -1):
@@ -267,7 +337,7 @@ def _substitute(x, k):
 
 
 @kernel
-def _move(x, k, dt):
+def _move(x, k, profile, dt):
     """Move on by the rates and forces found: angles, rod velocities, centre of mass, work."""
     n, lanes = x.rod_angle.shape
     s, omega, omega1, sin, cos = x.rod_angle, x.rod_rate, x.rod_rate_before, k.sin, k.cos
@@ -284,24 +354,25 @@ def _move(x, k, dt):
     for i in range(n):
         for e in range(lanes):
             # The velocity follows from the impulses of inertia and of the forces on both sides.
-            px = k.velocity_weight[e] * vx[i, e] - k.velocity_weight_before[e] * vx1[i, e]
-            py = k.velocity_weight[e] * vy[i, e] - k.velocity_weight_before[e] * vy1[i, e]
+            px = _of(k.velocity_weight, i, e) * vx[i, e] - _of(k.velocity_weight_before, i, e) * vx1[i, e]
+            py = _of(k.velocity_weight, i, e) * vy[i, e] - _of(k.velocity_weight_before, i, e) * vy1[i, e]
             px = px + k.force_x[i, e] - k.before_x[e]
             py = py + k.force_y[i, e] - k.before_y[e]
             k.before_x[e] = k.force_x[i, e]
             k.before_y[e] = k.force_y[i, e]
-            along = k.mobility_excess[e] * (cos[i, e] * px + sin[i, e] * py)
+            along = _of(k.mobility_excess, i, e) * (cos[i, e] * px + sin[i, e] * py)
             vx1[i, e] = vx[i, e]
             vy1[i, e] = vy[i, e]
-            vx[i, e] = k.mobility_across[e] * px + along * cos[i, e]
-            vy[i, e] = k.mobility_across[e] * py + along * sin[i, e]
+            vx[i, e] = _of(k.mobility_across, i, e) * px + along * cos[i, e]
+            vy[i, e] = _of(k.mobility_across, i, e) * py + along * sin[i, e]
     for i in range(n):
         for e in range(lanes):
             par = cos[i, e] * vx[i, e] + sin[i, e] * vy[i, e]
             perp = cos[i, e] * vy[i, e] - sin[i, e] * vx[i, e]
-            k.sum_x[e] += vx[i, e]
-            k.sum_y[e] += vy[i, e]
-            k.power[e] += x.friction_parallel[e] * par * par + x.friction_perpendicular[e] * perp * perp
+            k.sum_x[e] += _times(vx[i, e], profile, MASS, i)
+            k.sum_y[e] += _times(vy[i, e], profile, MASS, i)
+            power = x.friction_parallel[e] * par * par + x.friction_perpendicular[e] * perp * perp
+            k.power[e] += _times(power, profile, FRICTION, i)
     for e in range(lanes):
         x.centre_velocity[0, e] = k.sum_x[e] / n
         x.centre_velocity[1, e] = k.sum_y[e] / n
@@ -316,8 +387,9 @@ def _move(x, k, dt):
 def _shorten(x, dt):
     """Add the positive work of the muscles in the step that was taken, joint by joint.
 
-    A muscle's torque kappa (theta_ctrl - theta) does work where it has its way; what it is stretched by is not paid
-    back. The 1 / cos^2(theta/2) of the paper's appendix is left out: it adds 1.6% at most to the paper's waves.
+    A muscle's torque kappa (g theta_ctrl - theta), g its gain, does work where it has its way; what it is stretched by
+    is not paid back. The 1 / cos^2(theta/2) of the paper's appendix is left out: it adds 1.6% at most to the paper's
+    waves.
     """
     n, lanes = x.rod_angle.shape
     s, omega = x.rod_angle, x.rod_rate
@@ -325,15 +397,15 @@ def _shorten(x, dt):
         for e in range(lanes):
             rate = omega[i + 1, e] - omega[i, e]
             theta = s[i + 1, e] - s[i, e] - 0.5 * dt * rate
-            power = x.stiffness[e] * (x.control_angle[i, e] - theta) * rate
+            power = x.stiffness[i, e] * (x.control_gain[i, e] * x.control_angle[i, e] - theta) * rate
             x.muscle_work[e] += dt * power if power > 0.0 else 0.0
 
 
 MIDPOINT = batch_kernel(midpoint, BROKEN)
 
 
-def published_work(n: int) -> np.dtype:
-    """Scratch space of :func:`published`.
+def published_work(n: int, shaped: bool = False) -> np.dtype:
+    """Scratch space of :func:`published`, for a body that may be ``shaped``.
 
     Of each rod: sine and cosine of its angle; ``place`` (x; y) m and ``velocity`` m/s of its centre about the
     centre of mass; ``rate`` (rad/s) before the correction; ``force`` (N) and ``torque`` (N m) of friction and
@@ -343,9 +415,9 @@ def published_work(n: int) -> np.dtype:
     Of each joint: ``joint_force`` (N), at first the right-hand side of its equations; the factors of their block
     elimination, ``lower`` A_i B_i^-1 and ``inverse`` B_i^-1; ``upper``, the factor of the rates' elimination.
 
-    Of the worm: ``half_length`` of a rod (m); moment of inertia (kg m^2) and ``spin``, angular momentum (kg m^2/s),
-    about the centre of mass before and after the step; ``friction`` (N), its torque (N m) about that centre; and the
-    ``correction`` (rad/s) of all rates.
+    Of all rods or of each: ``half_length`` (m). Of the worm: moment of inertia (kg m^2) and ``spin``, angular momentum
+    (kg m^2/s), about the centre of mass before and after the step; ``friction`` (N), its torque (N m) about that
+    centre; and the ``correction`` (rad/s) of all rates.
     """
     return np.dtype(
         [
@@ -357,14 +429,15 @@ def published_work(n: int) -> np.dtype:
             *_fields("joint_force", 2, n),
             *_fields("lower_xx lower_xy lower_yx lower_yy", n),
             *_fields("inverse_xx inverse_xy inverse_yy upper", n),
-            *_fields("half_length inertia_before spin_before inertia_after spin_after"),
+            *_fields("half_length", *((n,) if shaped else ())),
+            *_fields("inertia_before spin_before inertia_after spin_after"),
             *_fields("friction_x friction_y friction_torque correction"),
         ]
     )
 
 
 @kernel
-def published(xs, ks, steps, dt):
+def published(xs, ks, profile, steps, dt):
     """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction.
 
     Chung et al. (2024), Appendix 1: friction and muscle forces at t; joint forces from D F = Q; rates
@@ -375,7 +448,9 @@ def published(xs, ks, steps, dt):
     ----------
     xs : (1,) record of ``state_dtype(n)`` in lanes
         Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
-    ks : (1,) record of ``published_work(n)`` in lanes
+    ks : (1,) record of ``published_work(n, shaped)`` in lanes
+    profile : (0,) or (3, n) float
+        As for :func:`midpoint`.
     steps : int
     dt : float, s
         The paper's is 1e-5.
@@ -385,21 +460,23 @@ def published(xs, ks, steps, dt):
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
         x.work[e] = x.muscle_work[e] = 0.0
-        k.half_length[e] = x.length[e] / (2 * n)
+    for i in range(1 if profile.ndim == 1 else n):
+        for e in range(lanes):
+            _set(k.half_length, i, e, _times(x.length[e] / (2 * n), profile, LENGTH, i))
     for i in range(n):
         for e in range(lanes):
             k.sin[i, e], k.cos[i, e] = sincos(x.rod_angle[i, e])
     for _ in range(steps):
-        _about_centre(k, x.rod_rate)
-        _friction(x, k, dt)
+        _about_centre(k, profile, x.rod_rate)
+        _friction(x, k, profile, dt)
         _muscles(x, k)
-        _right_sides(x, k)
-        _joint_forces(x, k)
-        _rates(x, k, dt)
+        _right_sides(x, k, profile)
+        _joint_forces(x, k, profile)
+        _rates(x, k, profile, dt)
         _centre(x, k, dt)
-        _correct(x, k, dt)
+        _correct(x, k, profile, dt)
         _shorten(x, dt)
-    _about_centre(k, x.rod_rate)
+    _about_centre(k, profile, x.rod_rate)
     for a in range(2):
         for i in range(n):
             for e in range(lanes):
@@ -407,7 +484,7 @@ def published(xs, ks, steps, dt):
 
 
 @kernel
-def _about_centre(k, rate):
+def _about_centre(k, profile, rate):
     """Places and velocities of the rods about the centre of mass, from sines, cosines and rates (n, lanes) rad/s."""
     n, lanes = k.sin.shape
     sin, cos, d, v, r = k.sin, k.cos, k.place, k.velocity, k.half_length
@@ -415,15 +492,16 @@ def _about_centre(k, rate):
         d[0, 0, e] = d[1, 0, e] = v[0, 0, e] = v[1, 0, e] = 0.0
     for i in range(n - 1):
         for e in range(lanes):
-            d[0, i + 1, e] = d[0, i, e] + r[e] * (cos[i, e] + cos[i + 1, e])
-            d[1, i + 1, e] = d[1, i, e] + r[e] * (sin[i, e] + sin[i + 1, e])
-            v[0, i + 1, e] = v[0, i, e] - r[e] * (rate[i, e] * sin[i, e] + rate[i + 1, e] * sin[i + 1, e])
-            v[1, i + 1, e] = v[1, i, e] + r[e] * (rate[i, e] * cos[i, e] + rate[i + 1, e] * cos[i + 1, e])
+            d[0, i + 1, e] = d[0, i, e] + _levers(r, i, e, cos[i, e], cos[i + 1, e])
+            d[1, i + 1, e] = d[1, i, e] + _levers(r, i, e, sin[i, e], sin[i + 1, e])
+            w0, w1 = rate[i, e], rate[i + 1, e]
+            v[0, i + 1, e] = v[0, i, e] - _levers(r, i, e, w0 * sin[i, e], w1 * sin[i + 1, e])
+            v[1, i + 1, e] = v[1, i, e] + _levers(r, i, e, w0 * cos[i, e], w1 * cos[i + 1, e])
     for a in range(2):
         for i in range(n - 1, 0, -1):
             for e in range(lanes):
-                d[a, 0, e] += d[a, i, e]
-                v[a, 0, e] += v[a, i, e]
+                d[a, 0, e] += _times(d[a, i, e], profile, MASS, i)
+                v[a, 0, e] += _times(v[a, i, e], profile, MASS, i)
         for e in range(lanes):
             d[a, 0, e] /= -n
             v[a, 0, e] /= -n
@@ -434,11 +512,11 @@ def _about_centre(k, rate):
 
 
 @kernel
-def _rod_motion(x, k, i, e):
+def _rod_motion(x, k, profile, i, e):
     """Velocity (x, y) of rod ``i`` in m/s, and its inertia (kg m^2) and spin (kg m^2/s) about the centre of mass."""
     n = x.rod_angle.shape[0]
-    d, r = k.place, k.half_length[e]
-    m = x.mass[e] / n
+    d, r = k.place, _of(k.half_length, i, e)
+    m = _times(x.mass[e] / n, profile, MASS, i)
     vx = k.velocity[0, i, e] + x.centre_velocity[0, e]
     vy = k.velocity[1, i, e] + x.centre_velocity[1, e]
     inertia = m * (d[0, i, e] * d[0, i, e] + d[1, i, e] * d[1, i, e]) + m * r * r / 3.0
@@ -446,23 +524,26 @@ def _rod_motion(x, k, i, e):
 
 
 @kernel
-def _friction(x, k, dt):
+def _friction(x, k, profile, dt):
     """Forces and torques of the medium, its work, and the worm's inertia and spin before the step."""
     n, lanes = x.rod_angle.shape
-    sin, cos, d, r = k.sin, k.cos, k.place, k.half_length
+    sin, cos, d = k.sin, k.cos, k.place
     for e in range(lanes):
         k.inertia_before[e] = k.spin_before[e] = 0.0
         k.friction_x[e] = k.friction_y[e] = k.friction_torque[e] = 0.0
     for i in range(n):
         for e in range(lanes):
-            vx, vy, inertia, spin = _rod_motion(x, k, i, e)
+            vx, vy, inertia, spin = _rod_motion(x, k, profile, i, e)
             par = cos[i, e] * vx + sin[i, e] * vy
             perp = cos[i, e] * vy - sin[i, e] * vx
-            fx = -(x.friction_parallel[e] * par * cos[i, e] - x.friction_perpendicular[e] * perp * sin[i, e]) / n
-            fy = -(x.friction_parallel[e] * par * sin[i, e] + x.friction_perpendicular[e] * perp * cos[i, e]) / n
+            along, across = x.friction_parallel[e] * par, x.friction_perpendicular[e] * perp
+            fx = _times(-(along * cos[i, e] - across * sin[i, e]) / n, profile, FRICTION, i)
+            fy = _times(-(along * sin[i, e] + across * cos[i, e]) / n, profile, FRICTION, i)
+            r = _of(k.half_length, i, e)
             k.force[0, i, e] = fx
             k.force[1, i, e] = fy
-            k.torque[i, e] = -x.friction_perpendicular[e] * r[e] * r[e] / (3 * n) * x.rod_rate[i, e]
+            drag = -x.friction_perpendicular[e] * r * r / (3 * n) * x.rod_rate[i, e]
+            k.torque[i, e] = _times(drag, profile, FRICTION, i)
             k.rate_torque[i, e] = 0.0
             x.work[e] -= dt * (fx * vx + fy * vy)
             k.friction_x[e] += fx
@@ -484,11 +565,12 @@ def _muscles(x, k):
             fold = 1.0 + cos[i, e] * cos[i + 1, e] + sin[i, e] * sin[i + 1, e]
             theta = x.rod_angle[i + 1, e] - x.rod_angle[i, e]
             x.status[e] = FOLDED if (abs(fold) < 2e-4) | (abs(theta) > np.pi) else x.status[e]
-            elastic = x.stiffness[e] * (theta - x.control_angle[i, e])
-            tau = elastic + x.damping[e] * (x.rod_rate[i + 1, e] - x.rod_rate[i, e])
-            pull = tau / k.half_length[e] * sin_theta / (fold * fold)
-            px = pull * (cos[i, e] + cos[i + 1, e])
-            py = pull * (sin[i, e] + sin[i + 1, e])
+            elastic = x.stiffness[i, e] * (theta - x.control_gain[i, e] * x.control_angle[i, e])
+            tau = elastic + x.damping[i, e] * (x.rod_rate[i + 1, e] - x.rod_rate[i, e])
+            # Between rods of unequal length it pulls along the line through their centres: else they would turn.
+            pull = tau / _of(k.half_length, i, e) * sin_theta / (fold * fold)
+            px = pull * _line(k.half_length, i, e, cos[i, e], cos[i + 1, e])
+            py = pull * _line(k.half_length, i, e, sin[i, e], sin[i + 1, e])
             force[0, i, e] -= px
             force[1, i, e] -= py
             force[0, i + 1, e] += px
@@ -500,28 +582,29 @@ def _muscles(x, k):
 
 
 @kernel
-def _right_sides(x, k):
+def _right_sides(x, k, profile):
     """Right-hand side Q of the joint forces (Appendix 1), N: what would pull the two rods of a joint apart."""
     n, lanes = x.rod_angle.shape
-    sin, cos, omega, r, force, torque = k.sin, k.cos, x.rod_rate, k.half_length, k.force, k.torque
+    sin, cos, omega, force, torque = k.sin, k.cos, x.rod_rate, k.force, k.torque
     for i in range(n - 1):
         for e in range(lanes):
             m = x.mass[e] / n
-            t0 = 3.0 / r[e] * torque[i, e]
-            t1 = 3.0 / r[e] * torque[i + 1, e]
-            w0 = m * r[e] * omega[i, e] * omega[i, e]
-            w1 = m * r[e] * omega[i + 1, e] * omega[i + 1, e]
+            r0, r1 = _of(k.half_length, i, e), _of(k.half_length, i + 1, e)
+            t0 = _over(3.0 / r0 * torque[i, e], profile, MASS, i)
+            t1 = _over(3.0 / r1 * torque[i + 1, e], profile, MASS, i + 1)
+            w0 = m * r0 * omega[i, e] * omega[i, e]
+            w1 = m * r1 * omega[i + 1, e] * omega[i + 1, e]
             k.joint_force[0, i, e] = (
-                force[0, i + 1, e]
-                - force[0, i, e]
+                _over(force[0, i + 1, e], profile, MASS, i + 1)
+                - _over(force[0, i, e], profile, MASS, i)
                 + t0 * sin[i, e]
                 + t1 * sin[i + 1, e]
                 + w0 * cos[i, e]
                 + w1 * cos[i + 1, e]
             )
             k.joint_force[1, i, e] = (
-                force[1, i + 1, e]
-                - force[1, i, e]
+                _over(force[1, i + 1, e], profile, MASS, i + 1)
+                - _over(force[1, i, e], profile, MASS, i)
                 - t0 * cos[i, e]
                 - t1 * cos[i + 1, e]
                 + w0 * sin[i, e]
@@ -530,7 +613,7 @@ def _right_sides(x, k):
 
 
 @kernel
-def _joint_forces(x, k):
+def _joint_forces(x, k, profile):
     """Joint forces F from D F = Q (Appendix 1), and their torques on the rods.
 
     Block elimination of the paper's 2x2 blocks A_i, B_i, joint by joint from the head, and back.
@@ -541,15 +624,19 @@ def _joint_forces(x, k):
     lower_xx, lower_xy, lower_yx, lower_yy = k.lower_xx, k.lower_xy, k.lower_yx, k.lower_yy
     for i in range(n - 1):
         for e in range(lanes):
-            bxx = 3.0 * sin[i, e] * sin[i, e] + 3.0 * sin[i + 1, e] * sin[i + 1, e] + 2.0
-            bxy = -3.0 * sin[i, e] * cos[i, e] - 3.0 * sin[i + 1, e] * cos[i + 1, e]
-            byy = 3.0 * cos[i, e] * cos[i, e] + 3.0 * cos[i + 1, e] * cos[i + 1, e] + 2.0
+            both = _over(1.0, profile, MASS, i) + _over(1.0, profile, MASS, i + 1)
+            bxx = _over(3.0 * sin[i, e] * sin[i, e], profile, MASS, i)
+            bxx = bxx + _over(3.0 * sin[i + 1, e] * sin[i + 1, e], profile, MASS, i + 1) + both
+            bxy = _over(-3.0 * sin[i, e] * cos[i, e], profile, MASS, i)
+            bxy = bxy - _over(3.0 * sin[i + 1, e] * cos[i + 1, e], profile, MASS, i + 1)
+            byy = _over(3.0 * cos[i, e] * cos[i, e], profile, MASS, i)
+            byy = byy + _over(3.0 * cos[i + 1, e] * cos[i + 1, e], profile, MASS, i + 1) + both
             # The first joint has no A: its coefficients vanish and it borrows its own entries.
             j = max(i - 1, 0)
             inside = 1.0 if i > 0 else 0.0
-            axx = inside * (3.0 * sin[i, e] * sin[i, e] - 1.0)
-            axy = inside * (-3.0 * sin[i, e] * cos[i, e])
-            ayy = inside * (3.0 * cos[i, e] * cos[i, e] - 1.0)
+            axx = inside * _over(3.0 * sin[i, e] * sin[i, e] - 1.0, profile, MASS, i)
+            axy = inside * _over(-3.0 * sin[i, e] * cos[i, e], profile, MASS, i)
+            ayy = inside * _over(3.0 * cos[i, e] * cos[i, e] - 1.0, profile, MASS, i)
             ixx = inverse_xx[j, e] if i > 0 else 0.0
             ixy = inverse_xy[j, e] if i > 0 else 0.0
             iyy = inverse_yy[j, e] if i > 0 else 0.0
@@ -578,28 +665,30 @@ def _joint_forces(x, k):
             fy -= inside * (lower_xy[j, e] * q[0, j, e] + lower_yy[j, e] * q[1, j, e])
             q[0, i, e] = fx
             q[1, i, e] = fy
-            rate_torque[i, e] += r[e] * (cos[i, e] * fy - sin[i, e] * fx)
-            rate_torque[i + 1, e] += r[e] * (cos[i + 1, e] * fy - sin[i + 1, e] * fx)
+            rate_torque[i, e] += _of(r, i, e) * (cos[i, e] * fy - sin[i, e] * fx)
+            rate_torque[i + 1, e] += _of(r, i + 1, e) * (cos[i + 1, e] * fy - sin[i + 1, e] * fx)
 
 
 @kernel
-def _rates(x, k, dt):
+def _rates(x, k, profile, dt):
     """Rates before the correction: (1 - dt/I P) omega = omega + dt/I (tau_k + tau_joint), tridiagonal (Appendix 1)."""
     n, lanes = x.rod_angle.shape
-    r, rate, upper = k.half_length, k.rate, k.upper
+    rate, upper = k.rate, k.upper
     for i in range(n):
         for e in range(lanes):
-            m = x.mass[e] / n
-            gain = dt / (m * r[e] * r[e] / 3.0)
-            beta = x.friction_perpendicular[e] * r[e] * r[e] / (3 * n)
-            off = -gain * (x.damping[e] + x.stiffness[e] * dt)
-            inner = 2.0 if 0 < i < n - 1 else 1.0
-            j = max(i - 1, 0)
+            m = _times(x.mass[e] / n, profile, MASS, i)
+            r = _of(k.half_length, i, e)
+            gain = dt / (m * r * r / 3.0)
+            beta = _times(x.friction_perpendicular[e] * r * r / (3 * n), profile, FRICTION, i)
+            # The joint before the first rod and that behind the last do not exist.
+            j, h = max(i - 1, 0), min(i, n - 2)
+            off0 = -gain * (x.damping[j, e] + x.stiffness[j, e] * dt) if i > 0 else 0.0
+            off1 = -gain * (x.damping[h, e] + x.stiffness[h, e] * dt) if i < n - 1 else 0.0
             before = upper[j, e] if i > 0 else 0.0
             last = rate[j, e] if i > 0 else 0.0
-            pivot = 1.0 / (1.0 + gain * beta - inner * off - off * before)
-            upper[i, e] = off * pivot
-            rate[i, e] = (x.rod_rate[i, e] + gain * k.rate_torque[i, e] - off * last) * pivot
+            pivot = 1.0 / (1.0 + gain * beta - (off0 + off1) - off0 * before)
+            upper[i, e] = off1 * pivot
+            rate[i, e] = (x.rod_rate[i, e] + gain * k.rate_torque[i, e] - off0 * last) * pivot
     for i in range(n - 2, -1, -1):
         for e in range(lanes):
             rate[i, e] -= upper[i, e] * rate[i + 1, e]
@@ -619,19 +708,19 @@ def _centre(x, k, dt):
 
 
 @kernel
-def _correct(x, k, dt):
+def _correct(x, k, profile, dt):
     """Turn the whole worm so that its spin changes by the friction's torque, and move the angles on (Appendix 1)."""
     n, lanes = x.rod_angle.shape
     s, sin, cos = x.rod_angle, k.sin, k.cos
     for i in range(n):
         for e in range(lanes):
             sin[i, e], cos[i, e] = sincos(s[i, e] + dt * k.rate[i, e])
-    _about_centre(k, k.rate)
+    _about_centre(k, profile, k.rate)
     for e in range(lanes):
         k.inertia_after[e] = k.spin_after[e] = 0.0
     for i in range(n):
         for e in range(lanes):
-            _, _, inertia, spin = _rod_motion(x, k, i, e)
+            _, _, inertia, spin = _rod_motion(x, k, profile, i, e)
             k.inertia_after[e] += inertia
             k.spin_after[e] += spin
     for e in range(lanes):
@@ -648,3 +737,54 @@ def _correct(x, k, dt):
 
 
 PUBLISHED = batch_kernel(published, BROKEN)
+
+
+@kernel
+def joint_forces(angle, rate, force, torque, mass, half_length, ratio, out):
+    """Force that each rod exerts on the one before it, so that the joints hold, from the equations of motion.
+
+    D F = Q of Appendix 1 for rods that may differ, the muscles being torques: a block elimination from head to tail.
+
+    Parameters
+    ----------
+    angle, rate : (B, n) float, rad, rad/s
+    force : (B, n, 2) float, N
+        Of the medium on the rods.
+    torque : (B, n) float, N m
+        Of the medium and of the joints on the rods.
+    mass, half_length : (B, n) float, kg, m
+    ratio : (n, 4) float
+        Scratch space.
+    out : (B, n - 1, 2) float, N
+        Written.
+    """
+    n = angle.shape[1]
+    for b in range(len(angle)):
+        sin, cos = sincos(angle[b, 0])
+        for i in range(n - 1):
+            sin1, cos1 = sincos(angle[b, i + 1])
+            r, r1, g, g1 = half_length[b, i], half_length[b, i + 1], 1.0 / mass[b, i], 1.0 / mass[b, i + 1]
+            xx = g * (3.0 * sin * sin + 1.0) + g1 * (3.0 * sin1 * sin1 + 1.0)
+            xy = -3.0 * (g * sin * cos + g1 * sin1 * cos1)
+            yy = g * (3.0 * cos * cos + 1.0) + g1 * (3.0 * cos1 * cos1 + 1.0)
+            turn, turn1 = 3.0 * g * torque[b, i] / r, 3.0 * g1 * torque[b, i + 1] / r1
+            pull, pull1 = r * rate[b, i] * rate[b, i], r1 * rate[b, i + 1] * rate[b, i + 1]
+            qx = g1 * force[b, i + 1, 0] - g * force[b, i, 0] + turn * sin + turn1 * sin1 + pull * cos + pull1 * cos1
+            qy = g1 * force[b, i + 1, 1] - g * force[b, i, 1] - turn * cos - turn1 * cos1 + pull * sin + pull1 * sin1
+            if i > 0:  # less what the joint before transmits through this rod
+                ax, ay, az = g * (3.0 * sin * sin - 1.0), -3.0 * g * sin * cos, g * (3.0 * cos * cos - 1.0)
+                xx -= ax * ratio[i - 1, 0] + ay * ratio[i - 1, 2]
+                xy -= ax * ratio[i - 1, 1] + ay * ratio[i - 1, 3]
+                yy -= ay * ratio[i - 1, 1] + az * ratio[i - 1, 3]
+                qx -= ax * out[b, i - 1, 0] + ay * out[b, i - 1, 1]
+                qy -= ay * out[b, i - 1, 0] + az * out[b, i - 1, 1]
+            det = 1.0 / (xx * yy - xy * xy)
+            out[b, i, 0], out[b, i, 1] = det * (yy * qx - xy * qy), det * (xx * qy - xy * qx)
+            ax, ay, az = g1 * (3.0 * sin1 * sin1 - 1.0), -3.0 * g1 * sin1 * cos1, g1 * (3.0 * cos1 * cos1 - 1.0)
+            ratio[i, 0], ratio[i, 1] = det * (yy * ax - xy * ay), det * (yy * ay - xy * az)
+            ratio[i, 2], ratio[i, 3] = det * (xx * ay - xy * ax), det * (xx * az - xy * ay)
+            sin, cos = sin1, cos1
+        for i in range(n - 3, -1, -1):
+            x, y = out[b, i + 1, 0], out[b, i + 1, 1]
+            out[b, i, 0] -= ratio[i, 0] * x + ratio[i, 1] * y
+            out[b, i, 1] -= ratio[i, 2] * x + ratio[i, 3] * y

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, whole
+from ..core.arguments import choice, number, numbers, shown, whole, within
+from ..core.beam import cone_volume
 from ..core.spec import Option
 from ..core.table import read_table
 
@@ -44,10 +46,21 @@ PHYSICAL = {
     "length": Option(1e-5, 0.1, "m", "length"),
     "friction_perpendicular": Option(0.0, 100.0, "kg/s", "friction of the straight body across it"),
     "friction_parallel": Option(0.0, 100.0, "kg/s", "friction of the straight body along it"),
-    "stiffness": Option(0.0, 2e-7, "N m", "elasticity of a joint, kappa"),
-    "damping": Option(0.0, 3e-8, "N m s", "damping of a joint, c"),
 }
-"""Parameters that a row may change."""
+"""Parameters of the whole worm that a row may change."""
+
+JOINTS = {
+    "stiffness": Option(0.0, 2e-7, "N m", "elasticity of each joint, kappa"),
+    "damping": Option(0.0, 3e-8, "N m s", "damping of each joint, c"),
+    "control_gain": Option(0.0, 10.0, "1", "factor on each control angle; 0: no muscle bends the joint"),
+}
+"""Parameters that a row may change for each joint, or for all."""
+
+PROFILE = ("rod_mass", "rod_length", "rod_friction")
+"""Shares of the rods in the whole."""
+
+LEAST_SHARE, MOST_SHARE = 1e-3, 1e3
+"""Of a rod, in those of a rod of the uniform body."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +75,36 @@ class WormParams:
     length : float, 1e-05 to 0.1 m
     friction_perpendicular, friction_parallel : float, 0 to 100 kg/s
         Friction coefficients of the whole straight body across and along it.
-    stiffness : float, 0 to 2e-07 N m
+    stiffness : float or n_rods - 1 of them, 0 to 2e-07 N m
         Elasticity of a joint, the paper's kappa.
-    damping : float, 0 to 3e-08 N m s
+    damping : float or n_rods - 1 of them, 0 to 3e-08 N m s
         Damping of a joint, the paper's c.
+    control_gain : float or n_rods - 1 of them, 0 to 10
+        Factor on the control angle of a joint: 1 in the paper, 0 where the muscle arms are ablated, which leaves the
+        joint its elasticity.
+    rod_mass, rod_length, rod_friction : n_rods float, optional, 0.001 to 1000
+        Mass, length and friction coefficients of each rod in those of a rod of the uniform body, the paper's, which is
+        the default; scaled to a mean of 1. `from_outline` makes them from a shape.
 
     Raises
     ------
     ValueError
-        For a value out of these ranges, some orders of magnitude around the paper's.
+        For a value out of these ranges, some orders of magnitude around the paper's, or another number of them.
+
+    Examples
+    --------
+    A worm whose muscles are ablated from the middle to the tail, beside the whole one:
+
+    >>> import numpy as np
+    >>> from gymnosoma.envs import simulate
+    >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
+    >>> ablated = WormParams(control_gain=np.where(np.arange(24) < 12, 1.0, 0.0))
+    >>> for params in WormParams(), ablated:
+    ...     run = simulate(Worm(params), SineKymogram.for_medium(1.0), duration=8.0, every=0.05)
+    ...     bend = np.ptp(run["joint_angle"][-32:], axis=0)
+    ...     print(f"{np.ptp(run['centre'][:, 0]) * 1e3:.2f} mm, tail {bend[18]:.2f} rad")
+    1.57 mm, tail 0.84 rad
+    1.29 mm, tail 0.10 rad
     """
 
     n_rods: int = 25
@@ -78,13 +112,39 @@ class WormParams:
     length: float = 1e-3
     friction_perpendicular: float = 0.128
     friction_parallel: float = 0.0032
-    stiffness: float = 1.75e-10
-    damping: float = 1.75e-10 / 5.6
+    stiffness: float | tuple[float, ...] = 1.75e-10
+    damping: float | tuple[float, ...] = 1.75e-10 / 5.6
+    control_gain: float | tuple[float, ...] = 1.0
+    rod_mass: tuple[float, ...] | None = None
+    rod_length: tuple[float, ...] | None = None
+    rod_friction: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         whole("n_rods", self.n_rods, 3, 1000)
         for name, option in PHYSICAL.items():
             option.check(name, number(name, getattr(self, name)))
+        for name, option in JOINTS.items():
+            values = option.check(name, getattr(self, name))
+            if values.shape not in ((), (self.n_rods - 1,)):
+                raise ValueError(
+                    f"{name} must be a number, or one for each of {self.n_rods - 1} joints, got shape {values.shape}"
+                )
+            object.__setattr__(self, name, _plain(values))
+        for name in PROFILE:
+            if getattr(self, name) is None:
+                continue
+            values = within(name, getattr(self, name), LEAST_SHARE, MOST_SHARE)
+            if values.shape != (self.n_rods,):
+                raise ValueError(f"{name} must hold a number for each of {self.n_rods} rods, got shape {values.shape}")
+            object.__setattr__(self, name, _plain(values / values.mean()))
+
+    @property
+    def profile(self) -> NDArray[np.float64]:
+        """Masses, lengths and friction (3, n_rods) of the rods in those of the uniform body, which has none, (0,)."""
+        shares = [getattr(self, name) for name in PROFILE]
+        if all(share is None for share in shares):
+            return np.zeros(0)
+        return np.array([np.ones(self.n_rods) if share is None else share for share in shares])
 
     @classmethod
     def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None) -> WormParams:
@@ -111,3 +171,81 @@ class WormParams:
             stiffness=t["stiffness"],
             damping=t["stiffness"] / t["relaxation"],
         )
+
+    @classmethod
+    def from_outline(
+        cls,
+        radius: ArrayLike,
+        density: float | None = None,
+        joints: ArrayLike | None = None,
+        drag: str = "length",
+        **parameters: Any,
+    ) -> WormParams:
+        """Build a worm of a given shape, round in section: masses, lengths and friction of its rods.
+
+        A rod has the mass of its volume, and friction by its length, as in the paper (in slender bodies it depends on
+        the width by a logarithm only), or by the area that it shows from the side. Its centre of mass is taken to be
+        its middle, its moment of inertia that of a thin rod.
+
+        Parameters
+        ----------
+        radius : (P,) float, m
+            Half widths at P >= 2 places evenly from the tip of the head to that of the tail, linear between them.
+        density : float, kg/m^3, optional
+            Makes the mass from the volume; by default the mass, that of ``parameters`` or the paper's, is spread.
+        joints : (n_rods - 1,) float, optional
+            Places of the joints along the body, between 0 and 1; evenly by default.
+        drag : {"length", "area"}
+            By what the friction is spread over the rods.
+        **parameters
+            Others of `WormParams`, among them ``n_rods``, ``length`` and the friction of the whole.
+
+        Raises
+        ------
+        ValueError
+            For an outline that is no such list, or joints that are out of order.
+
+        Examples
+        --------
+        An adult that tapers to both ends; its middle rod, and its last:
+
+        >>> import numpy as np
+        >>> from gymnosoma.envs.worm import Worm, WormParams
+        >>> along = np.linspace(0.0, 1.0, 401)
+        >>> params = WormParams.from_outline(40e-6 * np.sqrt(1 - (2 * along - 1) ** 2), density=1060.0, drag="area")
+        >>> print(f"{params.mass:.3g} kg; {params.rod_mass[12]:.2f}, {params.rod_mass[24]:.3f}")
+        3.55e-09 kg; 1.50, 0.117
+        >>> worm = Worm(params)
+        """
+        choice("drag", drag, ("length", "area"))
+        half = numbers("radius", radius, least=0.0)
+        if half.ndim != 1 or len(half) < 2 or not half.any():
+            raise ValueError(f"radius must be a list of at least 2 half widths that are not all 0, got {shown(radius)}")
+        body = cls(**parameters)
+        n = body.n_rods
+        inner = np.linspace(0.0, 1.0, n + 1)[1:-1] if joints is None else numbers("joints", joints)
+        if inner.shape != (n - 1,):
+            raise ValueError(f"joints must hold {n - 1} places, one less than n_rods, got shape {inner.shape}")
+        ends = np.array([0.0, *inner, 1.0])
+        if not (np.diff(ends) > 0.0).all():
+            raise ValueError(f"joints must rise between 0 and 1, got {shown(joints)}")
+        places = np.linspace(0.0, 1.0, len(half))
+        corners = np.union1d(ends, places)  # between two of them the body is a truncated cone
+        width = np.interp(corners, places, half)
+        volume = cone_volume(width[:-1], width[1:], body.length * np.diff(corners))
+        side = (width[:-1] + width[1:]) * body.length * np.diff(corners)
+        first = np.searchsorted(corners, ends[:-1])
+        mass, area, length = np.add.reduceat(volume, first), np.add.reduceat(side, first), np.diff(ends)
+        shares = {
+            "rod_mass": mass / mass.mean(),
+            "rod_length": length / length.mean(),
+            "rod_friction": (length if drag == "length" else area) / (length if drag == "length" else area).mean(),
+        }
+        if density is not None:
+            shares["mass"] = number("density", density, above=0.0) * float(mass.sum())
+        return replace(body, **shares)
+
+
+def _plain(values: NDArray[np.float64]) -> Any:
+    """A number, or a tuple of them, which can be compared and named."""
+    return values.tolist() if values.ndim == 0 else tuple(values.tolist())
