@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import gymnasium
 
 from .core.check import check_vector_env
+from .core.events import Event
 from .core.simulate import simulate
 from .core.task import tolerance
 from .core.trajectory import Trajectory
@@ -25,6 +26,7 @@ from .core.trajectory import Trajectory
 __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
+    "Event",
     "Trajectory",
     "check_vector_env",
     "register",

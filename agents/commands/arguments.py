@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+import numpy as np
 import tyro
+from numpy.typing import NDArray
+
+from gymnosoma.envs import Event
 
 Id = Annotated[
     str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional
 ]
 Options = Annotated[
     tuple[str, ...],
-    tyro.conf.arg(metavar="NAME=VALUE", help="Reset option or physical parameter in SI, a number; may be repeated."),
+    tyro.conf.arg(
+        metavar="NAME=VALUE",
+        help="Reset option or physical parameter in SI, a number, or @FILE.csv of them; may be repeated.",
+    ),
+    tyro.conf.UseAppendAction,
+]
+Events = Annotated[
+    tuple[str, ...],
+    tyro.conf.arg(
+        metavar="TIME:NAME=VALUE",
+        help="Physical parameter that changes after so many seconds, as in 2.0:stiffness=1e-10; may be repeated.",
+    ),
     tyro.conf.UseAppendAction,
 ]
 
@@ -32,17 +49,14 @@ def read_size(size: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def read_options(given: Sequence[str]) -> dict[str, float]:
-    """Options from ``NAME=VALUE`` each."""
-    options: dict[str, float] = {}
-    for text in given:
-        name, _, value = text.partition("=")
-        try:
-            options[name] = float(value)
-        except ValueError:
-            name = ""
-        if not name:
-            raise ValueError(f"option must be NAME=VALUE with a number, such as distance=0.98, got {text!r}")
+def read_options(given: Sequence[str], events: Sequence[str] = ()) -> dict[str, Any]:
+    """Options of a reset from ``NAME=VALUE`` each, and from ``TIME:NAME=VALUE`` those of its events.
+
+    A value is a number, or ``@FILE``, a table of numbers with commas.
+    """
+    options: dict[str, Any] = dict(_assignment("option", text, "distance=0.98") for text in given)
+    if events:
+        options["events"] = [read_event(text) for text in events]
     return options
 
 
@@ -62,3 +76,38 @@ def read_arguments(given: Sequence[str]) -> dict[str, Any]:
 
 def _refuse(text: str) -> None:
     raise ValueError(f"numbers must be finite, got {text}")
+
+
+def read_event(text: str) -> Event:
+    """Event from ``TIME:NAME=VALUE``."""
+    example = "2.0:stiffness=1e-10"
+    time, colon, rest = text.partition(":")
+    try:
+        at = float(time) if colon else -1.0
+    except ValueError:
+        at = -1.0
+    if not 0.0 <= at < math.inf:
+        raise ValueError(f"event must be TIME:NAME=VALUE with a time of at least 0 s, such as {example}, got {text!r}")
+    return Event(at, dict([_assignment("event", rest, example.partition(":")[2])]))
+
+
+def _assignment(what: str, text: str, example: str) -> tuple[str, Any]:
+    """Name and value from ``NAME=VALUE``."""
+    name, _, value = text.partition("=")
+    if name and value.startswith("@"):
+        return name, _read_table(f"{what} {name}", value[1:])
+    try:
+        return name, float(value if name else "")
+    except ValueError:
+        raise ValueError(
+            f"{what} must be NAME=VALUE with a number or @FILE of numbers, such as {example}, got {text!r}"
+        ) from None
+
+
+def _read_table(what: str, path: str) -> NDArray[np.float64]:
+    """Numbers of a file with commas: a row or a column as (n,), more as (rows, columns)."""
+    try:
+        with warnings.catch_warnings(action="error"):  # of an empty file
+            return np.loadtxt(path, delimiter=",", ndmin=1)
+    except (OSError, ValueError, UserWarning) as error:
+        raise ValueError(f"{what}: file {path!r} cannot be read as numbers with commas: {error}") from None

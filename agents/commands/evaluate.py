@@ -12,7 +12,7 @@ from ..evaluation import policies
 from ..evaluation.policies import find_policy, full_id, summary, task_of
 from ..evaluation.progress import progress_bar
 from ..files import result
-from .arguments import Id, Options, read_options
+from .arguments import Events, Id, Options, read_options
 
 
 def evaluate(
@@ -23,6 +23,7 @@ def evaluate(
     seed: int = 0,
     scheme: str | None = None,
     option: Options = (),
+    event: Events = (),
     json_file: Path | None = None,
     trust: bool = False,
 ) -> None:
@@ -34,14 +35,15 @@ def evaluate(
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
-        option: Reset option or physical parameter in SI, such as distance=0.98; may be repeated.
+        option: Reset option or physical parameter in SI, such as distance=0.98, or @FILE.csv; may be repeated.
+        event: Physical parameter that changes after so many seconds, as in 2.0:stiffness=1e-10; may be repeated.
         json_file: Also write the figures there.
         trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     env_id = full_id(env_id)
     env = {} if scheme is None else {"scheme": scheme}
     with nullcontext() if json_file is None else result("json_file", json_file) as file:
-        rows = measure(env_id, policy, episodes, seed, read_options(option), trust, **env)
+        rows = measure(env_id, policy, episodes, seed, read_options(option, event), trust, **env)
         show(rows)
         if file is not None:
             file.write_text(json.dumps(rows, indent=2) + "\n")

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from ..evaluation.policies import full_id
-from .arguments import Id, Options, read_options, read_size
+from .arguments import Events, Id, Options, read_options, read_size
 
 
 def render(
@@ -18,6 +18,7 @@ def render(
     seed: int = 0,
     ghost: str = "baseline",
     option: Options = (),
+    event: Events = (),
     control_rate: float | None = None,
     size: str = "960x540",
     trust: bool = False,
@@ -33,7 +34,8 @@ def render(
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.
         ghost: Another policy, drawn translucent beside it, or none.
-        option: Reset option or physical parameter in SI, such as distance=0.98; may be repeated.
+        option: Reset option or physical parameter in SI, such as distance=0.98, or @FILE.csv; may be repeated.
+        event: Physical parameter that changes after so many seconds, as in 2.0:stiffness=1e-10; may be repeated.
         control_rate: In Hz, and so that of the frames, instead of the task's: what is quick is seen at a high one.
         size: Of a frame, in pixels.
         trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
@@ -42,7 +44,7 @@ def render(
 
     started = time.monotonic()
     shadow = None if ghost == "none" else ghost
-    options = read_options(option)
+    options = read_options(option, event)
     played = show_episode(
         full_id(env_id),
         policy,

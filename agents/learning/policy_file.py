@@ -21,7 +21,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import choice, within
+from gymnosoma.envs.core.arguments import choice, shown, within
 
 from ..agent import Agent
 from ..controllers import references
@@ -122,6 +122,13 @@ def write_policy(
         "versions": dict(versions),
     }
     _check_network(card)
+    for name, value in env.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"env: {name} must be numbers, strings, lists and mappings, as a card is JSON, got {shown(value)}"
+            ) from None
     tensors = {name: tensor.numpy() for name, tensor in policy.state_dict().items()}
     if {name: tensor.shape for name, tensor in tensors.items()} != _shapes(card):
         raise ValueError(f"policy must be a plain MlpPolicy of {algorithm}, got tensors {sorted(tensors)}")

@@ -207,8 +207,10 @@ def _arguments(task: Task) -> str:
     ]
     return (
         _table(("argument", "meaning", "default"), rows)
-        + "\n\n``history``, ``randomize``, ``split``, ``render_mode`` and size as for all environments.\n\n"
-        + "Options of the reset; ``randomize`` may draw those that are one number:\n\n"
+        + "\n\n``history``, ``randomize``, ``split``, ``render_mode`` and size as for all environments; ``signals`` "
+        + f"adds any of {', '.join(task.animal.signals)} to the info.\n\n"
+        + "Options of the reset; ``randomize`` draws one number for all entries; ``events`` change the first "
+        + f"{len(task.animal.parameters)} in the course of an episode:\n\n"
         + _table(("option", "meaning", "range", "unit"), options)
         + _hidden(task)
     )

@@ -118,6 +118,8 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
     width, height : int
         Of a rendered frame, in pixels.
+    signals : sequence of str
+        Signals of the animal to be added to the info, such as ``("joint_rate",)``.
     **arguments
         Of the task, such as ``actions=``, ``scheme=``, ``dt=`` and ``control_rate=``.
 
@@ -139,9 +141,12 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         threads: int = 1,
         width: int = 960,
         height: int = 540,
+        signals: Sequence[str] = (),
         **arguments: Any,
     ) -> None:
-        self.simulation = Simulation(task, 1, history, randomize, split, threads, arguments, render_mode, width, height)
+        self.simulation = Simulation(
+            task, 1, history, randomize, split, threads, arguments, render_mode, width, height, signals
+        )
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_fps": self.simulation.fps}
         observation, action = self._spaces()
@@ -159,16 +164,17 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         ----------
         seed : int, optional
         options : dict, optional
-            Values of physical parameters or of the task's options, for this episode.
+            Values of physical parameters or of the task's options, for this episode; and ``events``, a list of
+            `Event` or mappings: what changes in its course.
 
         Returns
         -------
         observation, info
         """
-        given = self.simulation.options(options, 1)
+        given, events = self.simulation.options(options, 1)
         super().reset(seed=seed)
         self.simulation.rngs = [self.np_random]
-        self.simulation.reset(self.simulation.ids, given)
+        self.simulation.reset(self.simulation.ids, given, events)
         self._ended = False
         self._show()
         return self.simulation.frames.reshape(-1).copy(), self._info()
@@ -235,7 +241,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
     Parameters
     ----------
     num_envs : int
-    task, render_mode, history, randomize, split, width, height, **arguments
+    task, render_mode, history, randomize, split, width, height, signals, **arguments
         As for `BodyEnv`; the window of ``render_mode="human"`` shows the first animal.
     max_episode_steps : int, optional
         Steps after which an episode is truncated.
@@ -263,6 +269,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         threads: int = 1,
         width: int = 960,
         height: int = 540,
+        signals: Sequence[str] = (),
         **arguments: Any,
     ) -> None:
         try:
@@ -271,7 +278,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             known = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
         self.simulation = Simulation(
-            task, num_envs, history, randomize, split, threads, arguments, render_mode, width, height
+            task, num_envs, history, randomize, split, threads, arguments, render_mode, width, height, signals
         )
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -313,8 +320,9 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         seed : int or list of int, optional
             An int seeds row i with ``seed + i``.
         options : dict, optional
-            Physical parameters and task options, each one value or one per row reset; valid for this
-            reset, automatic resets draw from ``randomize``.
+            Physical parameters and task options, each one value or one per row reset, and ``events``, as for
+            `BodyEnv`, whose values may be one per row reset, too; valid for this reset, automatic resets draw from
+            ``randomize`` and have no events.
 
         Returns
         -------
@@ -337,9 +345,9 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         else:
             mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
-        given = self.simulation.options(options, len(ids))
+        given, events = self.simulation.options(options, len(ids))
         self._seed(seed, ids)
-        self.simulation.reset(ids, given)
+        self.simulation.reset(ids, given, events)
         self._elapsed[ids] = 0.0
         self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
         self._over = bool(self._done.any())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .animal import MOST_STEPS, Animal, Signals
+from .arguments import within
 from .control import Controller, TaskController, check_reads
+from .events import Agenda, Event, read_events
 from .trajectory import Trajectory
 
 
@@ -20,6 +22,7 @@ def simulate(
     every: float | None = None,
     start: Mapping[str, ArrayLike] | None = None,
     hold: float | None = None,
+    events: Sequence[Event | Mapping[str, Any]] = (),
 ) -> Trajectory:
     """Simulate one animal.
 
@@ -37,6 +40,8 @@ def simulate(
         Named initial values, see the animal's ``reset``; straight and at rest otherwise.
     hold : float, s, optional
         Time for which a drive is held; one time step by default, a million at most.
+    events : sequence of Event or mapping, optional
+        Parameters that change; each takes effect when the first ``hold`` begins at or after its time.
 
     Returns
     -------
@@ -47,7 +52,8 @@ def simulate(
     ------
     ValueError
         If a time is not positive or not a multiple of the one it divides into, the drive has a wrong
-        shape or is not finite, or a controller plays a task or reads what the animal does not sense.
+        shape or is not finite, a controller plays a task or reads what the animal does not sense, or an event is
+        none, sets what is no parameter, or comes after the end.
     """
     kind = type(animal).__name__
     if isinstance(drive, TaskController) and not isinstance(drive, Controller):
@@ -64,8 +70,12 @@ def simulate(
         raise ValueError(f"hold must be at most {MOST_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
     stride = _multiple("every", every, "hold", hold)
     count = _multiple("duration", duration, "every", every)
-    rows, ids = animal.rows(1), np.zeros(1, np.int64)
+    rows, ids, agenda = animal.rows(1), np.zeros(1, np.int64), Agenda(1)
+    coming = read_events("events", events, animal.parameters, 1)
+    for event in coming:
+        within("events: time", event.time, 0.0, duration, "s")
     animal.reset(rows, ids, start)
+    agenda.set(ids, coming)
     senses = Signals(animal, rows)
 
     def controlled(t: float) -> Any:
@@ -86,6 +96,7 @@ def simulate(
             raise ValueError(f"drive must have shape {shape[1:]}, got {value.shape}")
         if not np.isfinite(value).all():
             raise ValueError(f"drive must be finite, got {value} at time {(k + 0.5) * hold:g} s")
+        agenda.happen(rows, ids, animal.dt)
         animal.advance(rows, ids, value.reshape(shape), steps)
         if rows["status"][0] != 0.0:
             failure = animal.failures[rows["status"][0]]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .animal import MOST_STEPS
 from .arguments import choice, fingerprint, shown, whole
+from .events import Agenda, Event, read_events
 from .simulation_kernels import clip_actions, close_step
 from .spec import SPLITS, Option
 from .task import Task
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 RENDER_MODES = ("rgb_array", "human")
 
-SHARED = ("history", "randomize", "split")
-"""Arguments of all environments that change what is observed or drawn."""
+SHARED = ("history", "randomize", "split", "signals")
+"""Arguments of all environments that change what is observed, drawn or told."""
 
 FASTEST = 50.0
 """Most frames a second, Hz; a task with a higher control rate is shown in slow motion."""
@@ -58,6 +59,8 @@ class Simulation:
     render_mode : {None, "rgb_array", "human"}
     width, height : int
         Of a frame, in pixels: 64 to 4096.
+    signals : sequence of str
+        Signals of the animal that are added to the info.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Simulation:
         render_mode: str | None,
         width: int,
         height: int,
+        signals: Sequence[str] = (),
     ) -> None:
         if render_mode is not None:
             choice("render_mode", render_mode, RENDER_MODES)
@@ -89,6 +93,11 @@ class Simulation:
             self.task.split = split
         animal = self.task.animal
         animal.threads = threads
+        if isinstance(signals, str) or not isinstance(signals, Sequence):
+            raise ValueError(f"signals must be a list of names, got {shown(signals)}")
+        for name in signals:
+            choice("signals", name, animal.signals)
+        self.signals = tuple(signals)
         steps = 1.0 / (self.task.control_rate * animal.dt)
         self.steps = round(steps)
         if self.steps > MOST_STEPS:
@@ -120,6 +129,7 @@ class Simulation:
         self.rngs: list[np.random.Generator] = []
         self.frames = np.zeros((count, history, self.task.layout.size), np.float32)
         self.ids = np.arange(count)
+        self.agenda = Agenda(count)
         self.fps = min(self.task.control_rate, FASTEST)
         self.view: View | None = None
         if render_mode is not None:
@@ -128,21 +138,35 @@ class Simulation:
             self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
 
     def _option(self, label: str, name: str) -> Option:
-        """What an option may be."""
-        known = {**self.task.animal.parameters, **self.task.options}  # a task may allow less than its animal
-        if name not in known:
-            raise ValueError(f"{label} is not known; allowed are {', '.join(known)}")
-        return known[name]
+        """Option of this name, which must be known."""
+        if name not in self.known:
+            if name in self.task.absent:
+                raise ValueError(f"{label} needs {self.task.absent[name]}")
+            raise ValueError(f"{label} is not known; allowed are {', '.join(self.known)}")
+        return self.known[name]
 
     def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
         """Check an option and spread it over ``count`` rows."""
         return self._option(label, name).spread(label, value, count)
 
-    def options(self, given: Mapping[str, Any] | None, count: int) -> dict[str, NDArray[np.float64]]:
-        """Check the options of a reset of ``count`` rows."""
+    @cached_property
+    def known(self) -> dict[str, Option]:
+        """Options of a reset, the animal's parameters first; a task may allow less of them than its animal."""
+        return {**self.task.animal.parameters, **self.task.options}
+
+    def options(
+        self, given: Mapping[str, Any] | None, count: int
+    ) -> tuple[dict[str, NDArray[np.float64]], list[Event]]:
+        """Check the options of a reset of ``count`` rows, and its events."""
         if not isinstance(given, Mapping | None):
             raise ValueError(f"options must map names to values, got {shown(given)}")
-        return {name: self._value(f"options: {name}", name, value, count) for name, value in (given or {}).items()}
+        values = dict(given or {})
+        events = self._events("options: events", values.pop("events", ()), count)
+        return {name: self._value(f"options: {name}", name, value, count) for name, value in values.items()}, events
+
+    def _events(self, label: str, given: Any, count: int) -> list[Event]:
+        """Check events of ``count`` rows."""
+        return read_events(label, given, {name: self.known[name] for name in self.task.animal.parameters}, count)
 
     def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
         """Set physical parameters of the animals in the middle of their episodes, one value or one per row."""
@@ -156,7 +180,9 @@ class Simulation:
         for name, value in checked.items():
             self.rows[name] = value
 
-    def reset(self, ids: NDArray[np.int64], given: Mapping[str, NDArray[np.float64]]) -> None:
+    def reset(
+        self, ids: NDArray[np.int64], given: Mapping[str, NDArray[np.float64]], events: Sequence[Event] = ()
+    ) -> None:
         """Start new episodes in ``ids``; ``given`` options win over drawn ones."""
         rngs = [self.rngs[i] for i in ids]
         drawn = np.array([[rng.uniform(*bounds) for bounds in self.randomize.values()] for rng in rngs])
@@ -166,6 +192,7 @@ class Simulation:
             options[name] = np.broadcast_to(drawn[:, j].reshape(-1, *(1,) * len(shape)), (len(ids), *shape))
         options |= given
         self.task.reset(self.rows, self.memory, ids, rngs, options)
+        self.agenda.set(ids, events)
         start = self.task.observe(self.rows[ids], self.memory[ids])
         self.frames[ids] = start[:, None]
         if self.view is not None:
@@ -192,6 +219,7 @@ class Simulation:
     def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Advance ``ids`` by one control period; rewards and the tasks' endings of all rows."""
         task, rows, memory = self.task, self.rows, self.memory
+        self.agenda.happen(rows, ids, task.animal.dt)
         drive = task.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
         rewards = task.reward(rows, memory)
@@ -228,8 +256,13 @@ class Simulation:
         return frames.reshape(len(frames), -1).copy()
 
     def info(self) -> dict[str, NDArray[Any]]:
-        """Physical quantities of all rows."""
-        return self.task.info(self.rows, self.memory)
+        """Physical quantities of all rows, and the signals asked for."""
+        info = self.task.info(self.rows, self.memory)
+        for name in self.signals:
+            if name in info:
+                raise ValueError(f"signals: {name!r} is in the info already, as the task means it")
+            info[name] = self.task.animal.signal(self.rows, name)
+        return info
 
     def save(self) -> Snapshot:
         """Copy everything that the future depends on."""
@@ -239,6 +272,7 @@ class Simulation:
             "memory": self.memory.copy(),
             "frames": self.frames.copy(),
             "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
+            "events": [[event.plain() for event in waiting] for waiting in self.agenda.waiting],
         }
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -260,9 +294,14 @@ class Simulation:
         for name, option in self.task.animal.parameters.items():
             option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
         rngs = self._generators(snapshot.get("generators"))
+        events = snapshot.get("events")
+        if not (isinstance(events, list | tuple) and len(events) == len(self.rows)):
+            raise ValueError(f"snapshot: events must be a list for each of {len(self.rows)} rows, got {shown(events)}")
+        waiting = [self._events(f"snapshot: events[{i}]", each, 1) for i, each in enumerate(events)]
         for name in ("rows", "memory", "frames"):
             getattr(self, name)[...] = snapshot[name]
         self.rngs = rngs
+        self.agenda.replace(waiting)
         if self.view is not None:
             self.view.clear(self.ids)
             self.view.record(self.rows, self.memory, self.ids)

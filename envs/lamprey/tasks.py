@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import read_params, shown
+from ..core.arguments import read_params
 from ..core.chain import to_body_frame
 from ..core.spec import ActionField, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
@@ -25,7 +25,7 @@ BRAINSTEM = {
 }
 """Drive of the spinal cord."""
 
-WITH_CORD = "there is one with actions='brainstem' and 'residual'"
+WITH_CORD = "actions='brainstem' or 'residual', which have a cord"
 """For errors."""
 
 MODES = 3
@@ -121,7 +121,7 @@ class LampreyTask(Task):
         own = read_params("cord", cord, Cord(), ends=ends)
         self.animal = Lamprey(body, drive=self.actions, dt=dt, scheme=scheme, cord=own)
         if cord is not None and self.animal.cord is None:
-            raise ValueError(f"cord must be None with actions={self.actions!r}: {WITH_CORD}, got {shown(cord)}")
+            raise ValueError(f"cord needs {WITH_CORD}, got actions={self.actions!r}")
         self.joints = self.animal.links - 1
         """Joints of the body."""
         self.length = float(np.sum(self.animal.params.length))
@@ -130,7 +130,9 @@ class LampreyTask(Task):
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
         # Of the brainstem each entry has its own; all motoneurons, and all residuals, share theirs.
         self._low, self._high = np.array([(field.low, field.high) for field in self.action_fields().values()]).T
-        if self.animal.cord is not None:
+        if self.animal.cord is None:
+            self.absent = dict.fromkeys(("segment_gain", "cell_gain", "lesion"), WITH_CORD)
+        else:
             gains = {
                 "segment_gain": "output left to the segments of the left and right side, 0 (lesioned) .. 1 (intact)",
                 "cell_gain": "output left to left and right EIN, CCIN, LIN, motoneurons and edge cells",

@@ -412,8 +412,9 @@ def _merged(own: Mapping[str, Any], values: Mapping[str, Any], path: tuple[str, 
         if len(path) < 2 and key not in own:  # deeper, `load` knows which keys there may be
             raise ValueError(f"params: {'.'.join((*path, key))} is not known; the model has {_listed(own)}")
         known = own.get(key)
-        nested = isinstance(value, Mapping) and isinstance(known, Mapping)
-        result[key] = _merged(known, value, (*path, key)) if nested else value
+        if isinstance(value, Mapping) and isinstance(known, Mapping):
+            value = _merged(known, value, (*path, key))
+        result[key] = value
     return result
 
 

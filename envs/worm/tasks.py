@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import choice, read_params, shown
+from ..core.arguments import choice, read_params, shown, within
 from ..core.chain import to_body_frame
 from ..core.control import Controller
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
@@ -207,6 +207,7 @@ class WormTask(Task):
             angles = KymogramPlayback(source).angles
         except ValueError as error:
             raise ValueError(f"kymogram: {error}") from None
+        within("kymogram", angles, -np.pi, np.pi, "rad")
         if angles.shape[1] != joints:
             what = source if isinstance(source, str | Path) else "kymogram"
             raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")

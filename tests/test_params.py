@@ -1,0 +1,353 @@
+"""The model's parameters, events and signals, as every environment takes them."""
+
+import dataclasses
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from fixtures.pendulum.animal import Pendulum, PendulumParams
+from ids import ALL, IDS
+from test_properties import contents
+
+from gymnosoma.agents.commands.arguments import read_event, read_options
+from gymnosoma.envs import Event, simulate
+from gymnosoma.envs.core.arguments import fingerprint
+from gymnosoma.envs.lamprey import Lamprey
+from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic.model import changed
+from gymnosoma.envs.whisker_chain import Whisker
+from gymnosoma.envs.whisker_rod import WhiskerRod
+from gymnosoma.envs.worm import SineKymogram, Worm, WormParams, load_kymogram
+
+CHANGES = {
+    Worm: {"damping": 2e-11, "mass": 3e-9},
+    Lamprey: {"damping": 2.5e-3, "mass": [0.02] * 10},
+    Whisker: {"link_mass": [3e-8] * 13, "restitution": 0.5},
+    WhiskerRod: {"damping": 2.0, "density": 2000.0},
+    Pendulum: {"length": 1.5},
+}
+"""Fields of the params of each animal, other than usual."""
+
+BY_FIELDS = [case for case in IDS if not case.values[0].partition("/")[2].startswith(("Hindlimb", "Stand"))]
+
+
+def make(env_id, **arguments):
+    return gymnasium.make(env_id, disable_env_checker=True, **arguments).unwrapped
+
+
+def play(env, steps, seed=7):
+    """Small actions, the same for all environments."""
+    rng = np.random.default_rng(seed)
+    return [env.step(0.1 * rng.uniform(-1.0, 1.0, env.action_space.shape)) for _ in range(steps)]
+
+
+def rows_of(env):
+    return {name: value for name, value in contents(env).items() if name.startswith("rows")}
+
+
+def same(one, other):
+    assert contents(one) == contents(other)
+
+
+@pytest.mark.parametrize("env_id", BY_FIELDS)
+def test_params_are_those_of_the_animal(env_id):
+    """Object and mapping do the same, which is what the animal does that is built with them; another animal differs."""
+    usual = make(env_id)
+    animal = usual.task.animal
+    change = CHANGES[type(animal)]
+    own = {name: tuple(value) if isinstance(value, list) else value for name, value in change.items()}
+    params = dataclasses.replace(animal.params, **own)
+    mapped, given = make(env_id, params=change), make(env_id, params=params)
+    for env in (usual, mapped, given):
+        env.reset(seed=3)
+    assert mapped.task.animal.params == params
+    extra = {"drive": animal.drive, "cord": animal.cord} if isinstance(animal, Lamprey) else {}
+    alone = type(animal)(params=params, dt=animal.dt, scheme=animal.scheme, **extra)
+    rows, fresh = given.simulation.rows.copy(), alone.rows(1)
+    for name in alone.parameters:
+        assert np.array_equal(fresh[name], rows[name]) or name in (*given.task.hidden, *given.task.options)
+    action = np.full((1, given.task.action_size), 0.1, np.float32)
+    drive = given.task.command(action.astype(float), rows, given.simulation.memory.copy())
+    alone.advance(rows, np.arange(1), drive, given.simulation.steps)
+    for env in (usual, mapped, given):
+        env.step(action[0])
+    same(mapped, given)
+    found = given.simulation.rows
+    for name in found.dtype.names:
+        assert np.array_equal(rows[name], found[name]), name
+    assert rows_of(usual) != rows_of(given)
+    with pytest.raises(ValueError, match="snapshot must be one of"):
+        usual.restore(given.save())
+    mapped.restore(given.save())
+
+
+@pytest.mark.parametrize(
+    "env_id", [pytest.param("gymnosoma/StandGains-v0", marks=pytest.mark.full), "gymnosoma/StandPulse-v0"]
+)
+def test_params_of_the_platform_are_values_of_its_model(env_id, tmp_path):
+    change = {"body": {"torso": {"inertial": {"mass": 50.0}}}}
+    file = tmp_path / "change.toml"
+    file.write_text("[body.torso.inertial]\nmass = 50.0\n")
+    usual, mapped, read = make(env_id), make(env_id, params=change), make(env_id, params=str(file))
+    task = usual.task
+    alone = Neuromechanic(changed(task.figure(task.animal.dt), change), task.animal.dt)
+    for env in (usual, mapped, read):
+        env.reset(seed=1)
+        play(env, 15)
+    assert fingerprint(alone.model) == fingerprint(mapped.task.animal.model) != fingerprint(task.animal.model)
+    same(mapped, read)
+    assert rows_of(usual) != rows_of(mapped)
+
+
+@pytest.mark.full
+def test_a_muscle_of_the_hindlimb_is_weakened():
+    params = {"muscle": {"mg": {"model": {"max_force": 1.0}}}}
+    usual, weak = make("gymnosoma/HindlimbHold-v0"), make("gymnosoma/HindlimbHold-v0", params=params)
+    muscle = usual.task.animal.model.muscles.index("mg")
+    force = [
+        env.task.animal.signal(env.simulation.rows, "muscle_force")[0] for env in (usual, weak) if env.reset(seed=0)
+    ]
+    assert force[1][muscle] < 0.1 * force[0][muscle]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments", "message"),
+    [
+        (
+            "WormSwim-v0",
+            {"params": {"stifness": 1.0}},
+            "params: 'stifness' is not known; allowed are n_rods, .*damping",
+        ),
+        ("WormSwim-v0", {"params": {"damping": True}}, "params: damping must be .*got True"),
+        ("WormSwim-v0", {"params": {"damping": -1.0}}, r"params: damping must be within \[0, .*got -1.0"),
+        ("WormSwim-v0", {"params": 3}, "params must be WormParams or a mapping of its fields, got 3"),
+        (
+            "WormSwim-v0",
+            {"params": {"n_rods": 9}, "n_rods": 25},
+            "n_rods must be that of params, 9, or left out, got 25",
+        ),
+        ("WormMedium-v0", {"params": {"friction_parallel": 1.0}}, "params: friction_parallel follows from the medium"),
+        ("WormFollow-v0", {"kymogram": [[0.1] * 9] * 3}, "n_rods must be 10 to play kymogram, got 25"),
+        ("WormFollow-v0", {"kymogram": "no.csv"}, "kymogram: .*no.csv.* cannot be read"),
+        ("WormFollow-v0", {"kymogram": np.full((3, 24), 4.0)}, "kymogram must be within .*rad, got"),
+        ("WormFollow-v0", {"kymogram": np.zeros((3, 24))}, "kymogram must move the worm"),
+        ("LampreySprint-v0", {"params": {"water": -1.0}}, "params: water must be within"),
+        (
+            "LampreySprint-v0",
+            {"cord": {"ends": "clamp"}},
+            "cord needs actions='brainstem' or 'residual', .*'motoneuron'",
+        ),
+        ("LampreyWaypoints-v0", {"cord": {"segments": 0}}, "cord: segments must be an integer"),
+        ("WhiskerTap-v0", {"params": {"friction": 0.1}, "friction": 0.2}, "friction must be that of params, 0.1"),
+        ("WhiskerSweep-v0", {"params": {"n_segments": 2}}, "params: n_segments must be"),
+        ("StandPulse-v0", {"params": {"body": {"tail": {}}}}, "params: body.tail is not known; the model has .*torso"),
+        ("StandPulse-v0", {"params": {"gravity": [0, 0]}}, "params: model.gravity must be"),
+        ("StandPulse-v0", {"params": "no.toml"}, "params 'no.toml' cannot be read"),
+        ("WormSwim-v0", {"signals": ["joint_torc"]}, "signals must be one of time, .*got 'joint_torc'"),
+        ("WormSwim-v0", {"signals": "centre"}, "signals must be a list of names, got 'centre'"),
+    ],
+)
+def test_wrong_arguments_are_told(env_id, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(f"gymnosoma/{env_id}", **arguments)
+
+
+def test_a_kymogram_of_ones_own(tmp_path):
+    """It is followed, added to, and played by the reference; from a file as from an array."""
+    angles = load_kymogram("delta_turn")[:40]
+    file = tmp_path / "own.csv"
+    np.savetxt(file, angles, delimiter=",", fmt="%.18g")
+    envs = [make("gymnosoma/WormFollow-v0", kymogram=given) for given in (angles, str(file), angles.tolist())]
+    for env in envs:
+        env.reset(seed=0)
+        play(env, 2)
+        same(env, envs[0])
+    assert len(envs[0].task.path) == 41
+    crawl = make("gymnosoma/WormCrawl-v0", kymogram=angles, actions="residual", control_rate=32.0, dt=0.1 / 32.0)
+    crawl.reset(seed=0, options={"friction_parallel": 3.2e-5, "friction_perpendicular": 1.28e-3})
+    for _ in range(3):
+        crawl.step(np.zeros(24, np.float32))
+    step = crawl.task.fastest / 32.0
+    assert np.abs(crawl.simulation.rows["control_angle"][0] - angles[2]).max() <= step
+    assert np.array_equal(crawl.task.reference().drive(np.array([3.5 / 32]), {}, np.array([False]))[0], angles[3])
+
+
+def test_a_cord_of_ones_own():
+    env = make("gymnosoma/LampreySprint-v0", actions="brainstem", cord={"head_segments": 20, "ends": "clamp"})
+    other = make("gymnosoma/LampreySprint-v0", actions="brainstem", ends="clamp")
+    assert env.task.animal.cord == dataclasses.replace(other.task.animal.cord, head_segments=20)
+    for each in (env, other):
+        each.reset(seed=0)
+        play(each, 5)
+    assert rows_of(env) != rows_of(other)
+
+
+def test_an_option_that_needs_a_cord_says_so():
+    env = make("gymnosoma/LampreySprint-v0", actions="muscle")
+    with pytest.raises(ValueError, match="options: segment_gain needs actions='brainstem' or 'residual'"):
+        env.reset(options={"segment_gain": 0.5})
+
+
+# Events
+
+
+def a_parameter(env):
+    """Name, two values within its range, and its value, of a parameter that any row may change."""
+    animal = env.task.animal
+    name = "damping" if "damping" in animal.parameters else next(iter(animal.parameters))
+    usual = env.simulation.rows[name][0].copy()
+    return name, 0.5 * usual, 0.75 * usual, usual
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_event_is_a_parameter_set_at_its_time(env_id):
+    """To the bit; also in a copy of a moment before or after it, and for each of many rows."""
+    hand, env, copy = make(env_id), make(env_id), make(env_id)
+    env.reset(seed=2)
+    name, first, second, usual = a_parameter(env)
+    period = 1.0 / env.task.control_rate
+    events = [{"time": 3 * period, name: first}, Event(1.5 * period, {name: second})]
+    hand.reset(seed=2)
+    env.reset(seed=2, options={"events": events})
+    rng, saved = np.random.default_rng(0), {}
+    actions = 0.1 * rng.uniform(-1.0, 1.0, (5, *env.action_space.shape))
+    for k, action in enumerate(actions):
+        if k in (2, 3):
+            hand.set_parameters(**{name: second if k == 2 else first})
+        by_hand, by_event = hand.step(action), env.step(action)
+        assert np.array_equal(by_hand[0], by_event[0]) and by_hand[1:4] == by_event[1:4]
+        assert rows_of(hand) == rows_of(env)
+        saved[k] = env.save()
+    assert not np.array_equal(env.simulation.rows[name][0], usual)
+    for k in (1, 2, 4):
+        copy.restore(pickle.loads(pickle.dumps(saved[k])))
+        for action in actions[k + 1 :]:
+            copy.step(action)
+        same(copy, env)
+    vector = gymnasium.make_vec(env_id, num_envs=2).unwrapped
+    shape = np.shape(usual)
+    values = np.stack([np.broadcast_to(first, shape), np.broadcast_to(second, shape)])
+    vector.reset(seed=[2, 2], options={"events": [{"time": 1.5 * period, name: values}]})
+    hand.reset(seed=2)
+    for k, action in enumerate(actions):
+        if k == 2:
+            hand.set_parameters(**{name: second})
+        hand.step(action)
+        vector.step(np.stack([action, action]))
+    for field in hand.simulation.rows.dtype.names:
+        assert np.array_equal(hand.simulation.rows[field][0], vector.simulation.rows[field][1]), field
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_events_end_with_their_episode(mode):
+    vector = gymnasium.make_vec(
+        "gymnosoma/PendulumUp-v0", num_envs=3, max_episode_steps=3, autoreset_mode=mode
+    ).unwrapped
+    vector.reset(seed=0, options={"events": [{"time": 0.05, "length": [1.1, 1.2, 1.3]}, {"time": 0.5, "length": 9.0}]})
+    seen = []
+    for _ in range(14):
+        *_, truncated, _ = vector.step(np.zeros((3, 1)))
+        seen.append(vector.simulation.rows["length"].tolist())
+        if mode == "Disabled" and truncated.any():
+            vector.reset(options={"reset_mask": truncated})
+    after = {"NextStep": 3, "SameStep": 2, "Disabled": 3}[mode]
+    assert seen[0] == [1.0] * 3 and seen[1] == [1.1, 1.2, 1.3]
+    assert all(lengths == [1.0] * 3 for lengths in seen[after:])
+    assert vector.save()["events"] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ([{"time": 1.0}], r"events\[0\] must set something; allowed are length"),
+        ([{"time": 1.0, "legth": 1.0}], r"events\[0\]: 'legth' is not known; allowed are length"),
+        ([{"length": 1.0}], r"events\[0\]: time must be .*at least 0, got None"),
+        ([{"time": 1.0, "length": 1.0}, {"time": -1.0, "length": 1.0}], r"events\[1\]: time must be .*got -1.0"),
+        ([{"time": 1.0, "length": 1e9}], r"events\[0\]: length must be within \[0.01, 100\] m"),
+        ([{"time": 1.0, "length": [1.0, 2.0, 3.0]}], r"events\[0\]: length must have shape \(\) or"),
+        ({"time": 1.0, "length": 1.0}, "events must be a list of Event, or of mappings"),
+        ([5], r"events\[0\] must be an Event or a mapping with a time, got 5"),
+    ],
+)
+def test_wrong_events_are_told_before_anything_changes(events, message):
+    env = make("gymnosoma/PendulumUp-v0")
+    env.reset(seed=0)
+    before = contents(env)
+    with pytest.raises(ValueError, match=f"^options: {message}"):
+        env.reset(seed=1, options={"events": events})
+    assert contents(env) == before
+    with pytest.raises(ValueError, match=f"^{message}"):
+        simulate(Pendulum(), [0.0], 2.0, hold=0.05, events=events)
+
+
+def test_events_of_simulate():
+    """What is before an event is as without it; what comes after is another simulation that starts there."""
+    wave = SineKymogram.for_medium(0.0)
+    worm = Worm(WormParams.in_medium(0.0))
+    plain, run = (
+        simulate(worm, wave, 0.4, hold=0.01, events=events)
+        for events in ([], [Event(0.195, {"friction_parallel": 0.1})])
+    )
+    assert np.array_equal(plain["joint_angle"][:21], run["joint_angle"][:21])
+    assert not np.array_equal(plain["joint_angle"][21], run["joint_angle"][21])
+    rows, ids = worm.rows(1), np.arange(1)
+    worm.reset(rows, ids)
+    for k in range(40):
+        if k == 20:
+            rows["friction_parallel"] = 0.1
+        worm.advance(rows, ids, wave((k + 0.5) * 0.01)[None], 2)
+    assert np.array_equal(worm.signal(rows, "joint_angle")[0], run["joint_angle"][-1])
+    with pytest.raises(ValueError, match=r"events: time must be within \[0, 0.4\] s, got 0.5"):
+        simulate(worm, wave, 0.4, events=[Event(0.5, {"mass": 1e-9})])
+
+
+def test_options_and_events_of_the_command_line(tmp_path):
+    lesion = np.linspace(0.0, 1.0, 200).reshape(2, 100)
+    np.savetxt(tmp_path / "lesion.csv", lesion, delimiter=",")
+    options = read_options([f"segment_gain=@{tmp_path}/lesion.csv", "feedback=0.02"], ["0.03:damping=0.002"])
+    assert options["events"] == [Event(0.03, {"damping": 0.002})] and options["feedback"] == 0.02
+    env = make("gymnosoma/LampreySprint-v0", actions="brainstem")
+    env.reset(seed=0, options=options)
+    assert np.allclose(env.simulation.rows["segment_gain"][0], lesion)
+    for text in ("damping=0.1", "x:damping=0.1", "-1:damping=0.1", "nan:damping=0.1"):
+        with pytest.raises(ValueError, match="event must be TIME:NAME=VALUE"):
+            read_event(text)
+    with pytest.raises(ValueError, match="event must be NAME=VALUE with a number or @FILE"):
+        read_event("1.0:damping")
+    with pytest.raises(ValueError, match=r"option gain: file 'no\.csv' cannot be read"):
+        read_options(["gain=@no.csv"])
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(ValueError, match=r"empty\.csv' cannot be read"):
+        read_options([f"gain=@{tmp_path}/empty.csv"])
+
+
+def test_signals_that_are_asked_for_are_told():
+    env = make("gymnosoma/PendulumUp-v0", signals=["rate", "angle"])
+    _, info = env.reset(seed=0)
+    assert info["angle"] == env.simulation.rows["angle"][0] and list(info)[-2:] == ["rate", "angle"]
+    vector = gymnasium.make_vec("gymnosoma/PendulumUp-v0", num_envs=2, signals=("angle",), max_episode_steps=2)
+    vector.reset(seed=0)
+    *_, infos = vector.step(np.zeros((2, 1)))
+    assert infos["angle"].shape == (2,) and infos["_angle"].all()
+    with pytest.raises(ValueError, match="signals: 'time' is in the info already"):
+        make("gymnosoma/PendulumUp-v0", signals=["time"]).reset()
+
+
+def test_one_number_is_drawn_for_all_joints():
+    env = make("gymnosoma/WormCrawl-v0", randomize={"stiffness": (1e-10, 2e-10)})
+    env.reset(seed=0)
+    stiffness = env.simulation.rows["stiffness"][0]
+    assert stiffness.shape == (24,) and 1e-10 <= stiffness[0] <= 2e-10 and (stiffness == stiffness[0]).all()
+
+
+def test_fingerprints_tell_values_apart():
+    one = PendulumParams(1.0)
+    assert fingerprint(one, np.arange(3)) == fingerprint(PendulumParams(1.0), [0, 1, 2])
+    assert (
+        len({fingerprint(value) for value in (one, PendulumParams(2.0), [1], [[1]], {"a": 1}, "1", 1, None, max)}) == 9
+    )
+
+
+def test_all_ids_are_here():
+    assert {case.values[0] for case in IDS} == set(ALL)
