@@ -29,6 +29,9 @@ CHANGES = {
 }
 """Fields of the params of each animal, other than usual."""
 
+OTHERS = {Lamprey: ("drive", "cord"), WhiskerRod: ("relief",)}
+"""What else the tasks say of their animals, beside the time step and the scheme."""
+
 BY_FIELDS = [case for case in IDS if not case.values[0].partition("/")[2].startswith(("Hindlimb", "Stand"))]
 
 
@@ -62,7 +65,7 @@ def test_params_are_those_of_the_animal(env_id):
     for env in (usual, mapped, given):
         env.reset(seed=3)
     assert mapped.task.animal.params == params
-    extra = {"drive": animal.drive, "cord": animal.cord} if isinstance(animal, Lamprey) else {}
+    extra = {name: getattr(animal, name) for name in OTHERS.get(type(animal), ())}
     alone = type(animal)(params=params, dt=animal.dt, scheme=animal.scheme, **extra)
     rows, fresh = given.simulation.rows.copy(), alone.rows(1)
     for name in alone.parameters:
