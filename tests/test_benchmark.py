@@ -1,17 +1,45 @@
 """The benchmark, the speed report and the shaping function."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
+import scipy.stats
+from ids import ALL
 
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.speed import ANIMALS
-from gymnosoma.agents.evaluation.benchmark import _normalise, aggregate, interquartile_mean, interval, search
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.evaluation import benchmark
+from gymnosoma.agents.evaluation.benchmark import normalised
+from gymnosoma.agents.evaluation.jobs import MOST_EPISODES, VALIDATION_EPISODES, do
+from gymnosoma.agents.evaluation.policies import (
+    BENCHMARK_SEED,
+    SEARCH_SEED,
+    VALIDATION_SEED,
+    evaluate,
+    find_policy,
+)
+from gymnosoma.agents.evaluation.search import search
+from gymnosoma.agents.evaluation.statistics import (
+    aggregate,
+    estimate,
+    improvement,
+    improvement_interval,
+    interquartile_mean,
+    profile,
+    resampled,
+    seconds_to,
+)
+from gymnosoma.agents.evaluation.work import work
+from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.speed import environments, lamprey, neuromechanic
 from gymnosoma.envs import CATALOGUE, tolerance
+from gymnosoma.envs.core.describe import normaliser, normalisers
 
 CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 
@@ -21,24 +49,120 @@ def call(monkeypatch, *arguments):
     cli.main()
 
 
-def test_a_benchmark_can_be_run_again(tmp_path, monkeypatch):
-    call(monkeypatch, "benchmark", "WormSwim-v0", "--policy", "trained", "--episodes", 4, "--folder", tmp_path / "a")
-    first = json.loads((tmp_path / "a" / "benchmark.json").read_text())
-    call(monkeypatch, "benchmark", "--rerun", tmp_path / "a" / "benchmark.json", "--folder", tmp_path / "b")
-    assert json.loads((tmp_path / "b" / "benchmark.json").read_text()) == first
-    assert (tmp_path / "b" / "benchmark.png").stat().st_size > 10_000
-    policies = first["results"][SWIM]["policies"]
-    assert list(policies) == ["random", "baseline", "trained"]
-    assert policies["random"]["normalised"] == 0.0
+def jobs_in(folder):
+    return {file.relative_to(folder / "jobs").as_posix() for file in (folder / "jobs").rglob("*.json")}
+
+
+def test_a_benchmark_repeats_nothing_and_can_be_run_again(tmp_path, monkeypatch, capsys):
+    """Small, of policies that need no search; the second time all is there, in another folder all is the same."""
+    arguments = ("benchmark", "WormSwim-v0", "--policy", "trained", "--episodes", 4, "--folder")
+    call(monkeypatch, *arguments, tmp_path / "a")
+    assert jobs_in(tmp_path / "a") == {f"WormSwim-v0/{name}.json" for name in ("random", "baseline", "trained")}
+    first = (tmp_path / "a" / "benchmark.json").read_bytes()
+    for name in ("benchmark.png", "profiles.png"):
+        assert (tmp_path / "a" / name).stat().st_size > 5_000
+    (tmp_path / "a" / "jobs" / "WormSwim-v0" / "baseline.json").unlink()
+    done = []
+    monkeypatch.setattr(benchmark, "do", lambda job, folder: (done.append(job.name), do(job, folder)))
+    call(monkeypatch, *arguments, tmp_path / "a")
+    assert done == ["WormSwim-v0/baseline"]
+    assert (tmp_path / "a" / "benchmark.json").read_bytes() == first
+    policies = json.loads(first)["results"][SWIM]["policies"]
     # Measured: 0.82 and 1.00 of the best known.
     assert policies["baseline"]["normalised"] < 0.9 < policies["trained"]["normalised"] < 1.05
+    assert policies["trained"]["improvement"] == 1.0
+    assert policies["trained"]["trainings"] == 0  # it comes with the package
+    with pytest.raises(SystemExit, match=r"episodes must be 4, with which .* was measured, got 5"):
+        call(monkeypatch, *arguments[:-2], 5, "--folder", tmp_path / "a")
+    (tmp_path / "a" / "jobs" / "WormSwim-v0" / "random.json").write_text("{}")
+    with pytest.raises(SystemExit, match=r"random.json' is no result of a benchmark: KeyError: 'job'"):
+        call(monkeypatch, *arguments, tmp_path / "a")
 
 
-@pytest.mark.parametrize("content", ["{}", "not json", "[1]"])
-def test_a_file_without_a_benchmark_is_refused(tmp_path, monkeypatch, content):
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(SystemExit, match="holds no benchmark"):
-        call(monkeypatch, "benchmark", "--rerun", tmp_path / "x.json")
+def test_what_fails_is_told_and_the_rest_is_done(tmp_path, monkeypatch, capsys):
+    def broken(job, folder):
+        if job.policy == "baseline":
+            raise OSError(28, "No space left on device")
+        do(job, folder)
+
+    monkeypatch.setattr(benchmark, "do", broken)
+    call(monkeypatch, "benchmark", "WormSwim-v0", "--policy", "random", "--episodes", 2, "--folder", tmp_path)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "WormSwim-v0/baseline: OSError: [Errno 28] No space left on device" in said
+    assert "1 results are missing" in said and jobs_in(tmp_path) == {"WormSwim-v0/random.json"}
+    assert json.loads((tmp_path / "benchmark.json").read_text())["missing"] == ["WormSwim-v0/baseline"]
+
+
+def slowly(folder, name):
+    """A piece of work that notes who does it; one ends its process, one has no end."""
+    (folder / name).write_text(str(os.getpid()))
+    if name == "dies":
+        os._exit(1)
+    if name == "fails":
+        raise ValueError("two\nlines")
+    if name == "hangs":
+        time.sleep(600.0)
+
+
+@pytest.mark.full
+def test_a_process_that_dies_does_not_stop_the_rest(tmp_path):
+    pieces = {name: (tmp_path, name) for name in ("a", "fails", "dies", "b", "c")}
+    found = dict(work(slowly, pieces, processes=2))
+    assert found.pop("dies") == "a process died" and found["fails"] == "ValueError: two lines"
+    assert set(found) == {"a", "fails", "b", "c"}  # one of them may have been under way in the other process
+    assert sum(error is None for error in found.values()) >= 2
+    assert {path.name for path in tmp_path.iterdir()} >= {"a", "fails", "dies", "c"}
+
+
+RUN = """
+import sys
+from gymnosoma.agents.commands import main
+if __name__ == "__main__":
+    sys.argv = ["gymnosoma", *sys.argv[1:]]
+    main.main()
+"""
+SMALL = ("benchmark", "WormSwim-v0", "--policy", "random", "trained", "--train-seeds", "2", "--steps", "60000",
+         "--episodes", "16", "--processes", "2", "--folder")  # fmt: skip
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.name == "nt", reason="there are no such signals")
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_a_benchmark_that_is_killed_goes_on(tmp_path, blow):
+    """In the midst of two trainings; what it finds in the end is, to the bit, what it would have found undisturbed."""
+    script = tmp_path / "run.py"
+    script.write_text(RUN)
+
+    def begin(folder):
+        return subprocess.Popen(
+            [sys.executable, script, *SMALL, folder], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+
+    undisturbed = begin(tmp_path / "a")
+    assert undisturbed.wait(600) == 0, undisturbed.stderr.read()
+    process = begin(tmp_path / "b")
+    curve = tmp_path / "b" / "runs" / "WormSwim-v0-0" / "config.json"
+    deadline = time.monotonic() + 300.0
+    while not curve.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(blow)
+    assert process.wait(60) != 0
+    assert not (tmp_path / "b" / "jobs" / "WormSwim-v0" / "trained-0.json").exists()
+    done = {path: path.stat().st_mtime_ns for path in (tmp_path / "b" / "jobs").rglob("*.json")}
+    again = begin(tmp_path / "b")
+    assert again.wait(600) == 0, again.stderr.read()
+    assert all(path.stat().st_mtime_ns == when for path, when in done.items())
+    assert jobs_in(tmp_path / "a") == jobs_in(tmp_path / "b")
+    for name in jobs_in(tmp_path / "a"):
+        one, other = (json.loads((tmp_path / k / "jobs" / name).read_text()) for k in "ab")
+        for key in ("scores", "return", "failed", "validation"):
+            assert one.get(key) == other.get(key)
+        if "curve" in one:
+            assert one["curve"]["steps"] == other["curve"]["steps"]
+            assert one["curve"]["score"] == other["curve"]["score"]
+    results = json.loads((tmp_path / "b" / "benchmark.json").read_text())["results"][SWIM]
+    assert results["policies"]["trained"]["trainings"] == 2 and "95% of the best known" in results["seconds"]
+    assert (tmp_path / "b" / "curves.png").stat().st_size > 5_000
 
 
 def test_the_search_finds_a_better_wave():
@@ -55,44 +179,83 @@ def test_what_the_search_finds_is_no_worse_than_the_reference():
     assert found > 0.999 * paper
 
 
-def result(best, apart, seed=0):
-    """Result of an id on which the baseline is ``apart`` from chance."""
-    episodes = np.random.default_rng(seed).normal(0, 1, (2, 50)) + np.array([[0.0], [apart]])
-    names = ("random", "baseline")
-    policies = {n: {"mean": e.mean(), "episodes": e.tolist()} for n, e in zip(names, episodes, strict=True)}
-    found = {"best": best, "policies": policies}
-    _normalise(found)
-    return found
+def test_seeds_do_not_meet():
+    """Nor those of training, whose rows begin with its own seed, one more each."""
+    most = max(recipe(env_id)["num_envs"] for env_id in ALL) + 1000
+    starts = [most, BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED]
+    assert starts == sorted(starts) and BENCHMARK_SEED + MOST_EPISODES <= VALIDATION_SEED
+    assert VALIDATION_SEED + VALIDATION_EPISODES <= SEARCH_SEED
 
 
-def test_scores_are_normalised_by_chance_and_the_best_known():
-    policies = result(5.0, 2.0)["policies"]
-    chance, own = (policies[name]["mean"] for name in ("random", "baseline"))
-    assert policies["random"]["normalised"] == 0.0
-    assert policies["baseline"]["normalised"] == pytest.approx((own - chance) / (5.0 - chance))
-    for best in (None, chance + 0.1):  # not known, or not to be told from chance
-        assert result(best, 2.0)["policies"]["baseline"]["normalised"] is None
+# Statistics: against the formulas of Agarwal et al. (2021), as rliable has them.
 
 
-def test_the_aggregate_is_an_interquartile_mean():
+def scores(n, m, mean, seed):
+    return np.random.default_rng(seed).normal(mean, 1.0, (n, m))
+
+
+def test_interquartile_means_are_rliables():
+    x = scores(5, 7, 0.0, 0)
     assert interquartile_mean([0.0, 1.0, 2.0, 100.0]) == 1.5
-    results = {f"id{k}": result(10.0, apart, k) for k, apart in enumerate((0.0, 2.0, 4.0, 9.0))}
-    results["none"] = result(None, 5.0)
-    found = aggregate(results, "baseline")
-    means = [results[f"id{k}"]["policies"]["baseline"]["normalised"] for k in range(4)]
-    assert found["mean"] == pytest.approx(np.mean(sorted(means)[1:3])) and found["ids"] == 4
-    low, high = found["interval"]
-    assert low < found["mean"] < high and 0.02 < high - low < 0.12
-    assert aggregate(results, "baseline") == found
-    assert aggregate(results, "trained") is None
+    kept = np.sort(x.ravel())[8:-8]  # a quarter of 35, rounded down
+    assert interquartile_mean(x, axis=None) == pytest.approx(kept.mean(), rel=1e-14)
+    assert estimate(x, interquartile_mean)[0] == pytest.approx(kept.mean(), rel=1e-14)
 
 
-def test_intervals_hold_the_mean():
-    values = np.random.default_rng(1).exponential(1.0, 200)
-    low, high = interval(values)
-    assert low < values.mean() < high
-    assert high - low == pytest.approx(4 * values.std() / np.sqrt(200), rel=0.2)
-    assert interval(np.ones(5)) == (1.0, 1.0)
+def test_the_probability_of_improvement_is_mann_and_whitneys():
+    x, y = np.round(scores(2, 20, 0.5, 0), 1), np.round(scores(1, 30, 0.0, 1), 1)
+    pairs = [(a > b) + 0.5 * (a == b) for a in x.ravel() for b in y.ravel()]
+    assert any(value == 0.5 for value in pairs)
+    assert improvement(x, y) == pytest.approx(np.mean(pairs), rel=1e-14)
+    u = scipy.stats.mannwhitneyu(x.ravel(), y.ravel(), alternative="greater").statistic
+    assert improvement(x, y) == pytest.approx(u / (x.size * y.size), rel=1e-14)
+    assert improvement(x, x) == pytest.approx(0.5) and improvement([2.0], [1.0, 1.5]) == 1.0
+    low, high = improvement_interval(x, y)
+    assert low < improvement(x, y) < high and 0.1 < high - low < 0.5
+
+
+def test_intervals_cover():
+    """Of 200 experiments with 5 trainings of 20 episodes, whose trainings differ more than their episodes."""
+    rng = np.random.default_rng(0)
+    within = 0
+    for _ in range(200):
+        x = rng.normal(0.0, 1.0, (5, 1)) + rng.normal(0.0, 0.5, (5, 20))
+        low, high = estimate(x)[1]
+        within += low < 0.0 < high
+    assert 0.75 < within / 200 < 0.97  # percentiles of five are known to be short
+    x = rng.exponential(1.0, (1, 200))
+    mean, (low, high) = estimate(x)
+    assert mean == pytest.approx(x.mean()) and high - low == pytest.approx(4 * x.std() / np.sqrt(200), rel=0.2)
+    assert estimate(np.ones((2, 5)))[1] == (1.0, 1.0)
+    drawn = resampled(np.arange(6.0).reshape(2, 3), 500)
+    assert drawn.shape == (500, 2, 3)
+    assert all(len({int(value) // 3 for value in row}) == 1 for row in drawn.reshape(-1, 3))  # of one training each
+
+
+def test_aggregates_and_profiles_are_of_all_trainings():
+    by_id = {f"id{k}": scores(n, 10, k, k) for k, n in enumerate((1, 5, 5))}
+    runs = [row.mean() for own in by_id.values() for row in own]
+    found = aggregate(by_id)
+    assert found["mean"] == pytest.approx(np.mean(sorted(runs)[2:-2])) and (found["ids"], found["runs"]) == (3, 11)
+    assert found["interval"][0] < found["mean"] < found["interval"][1]
+    share, band = profile(by_id, [-5.0, 1.5, 5.0])
+    assert share.tolist() == [1.0, np.mean([run > 1.5 for run in runs]), 0.0]
+    assert band.shape == (2, 3) and np.all(band[0] <= share) and np.all(share <= band[1])
+
+
+def test_seconds_until_a_score_is_passed():
+    curves = [{"seconds": [1.0, 2.0, 3.0], "score": [0.0, 1.0, last]} for last in (2.0, 2.0, 0.0)]
+    assert seconds_to(curves, 1.0) == 2.0 and seconds_to(curves, 2.0) == 3.0
+    assert seconds_to(curves, 3.0) is None and seconds_to([], 0.0) is None and seconds_to(curves[2:], 2.0) is None
+
+
+def test_scores_are_normalised_by_what_is_frozen():
+    for entry in CATALOGUE:
+        scale = normaliser(f"gymnosoma/{entry.name}")
+        assert scale["chance"] < scale["best"] and scale["why"]
+        assert normalised(f"gymnosoma/{entry.name}", np.array([scale["chance"], scale["best"]])).tolist() == [0.0, 1.0]
+    assert len(normalisers()) == len(CATALOGUE)
+    assert normaliser("gymnosoma/WormTurn-v0") is None and normalised("gymnosoma/WormTurn-v0", np.ones(2)) is None
 
 
 @pytest.mark.full

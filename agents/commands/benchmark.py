@@ -8,58 +8,98 @@ from typing import Annotated
 
 import tyro
 
-from ..evaluation.policies import all_ids, find_policy, full_id, references_of
-from ..files import result
+from ..evaluation import jobs as listed
+from ..evaluation.policies import all_ids, find_policy, full_id, in_range, references_of
+from ..evaluation.progress import progress_bar
+from ..evaluation.search import CONSTANT
+from ..files import replacing
 
 
 def benchmark(
     ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (),
     /,
-    policy: tuple[str, ...] = ("random", "baseline", "best constant", "trained"),
-    episodes: int = 64,
-    seed: int = 0,
+    policy: tuple[str, ...] | None = None,
+    train_seeds: int = 0,
+    steps: int | None = None,
+    episodes: int | None = None,
+    processes: int = 1,
     folder: Path = Path("benchmark"),
-    rerun: Path | None = None,
+    write: bool = False,
+    chance: bool = False,
+    ship: bool = False,
     trust: bool = False,
 ) -> None:
     """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
 
-    Scores are normalised so that chance is 0 and the best known, or a bound that none can pass, 1; the animal's own
-    controller lies in between. Over all ids the interquartile mean of these is shown. The folder gets the figures as
-    JSON, and a picture.
+    The work is a list of jobs: a policy on an id, or one training. Each leaves a file in the folder when it is done;
+    after a kill, Ctrl-C or a full disk the same command does what is left, and repeats nothing but the job that was
+    under way (a training goes on from its checkpoint). Scores are normalised so that chance is 0 and the best known, or
+    a bound that none can pass, 1; over all ids the interquartile mean of these is shown. The folder gets the figures as
+    JSON, and pictures.
 
     Args:
         ids: Environments; all by default.
-        policy: As for `evaluate`, and "best constant": found by a search of its own.
-        episodes: Episodes of each policy.
-        seed: Of the first episode.
-        folder: Where the results go.
-        rerun: Repeat the benchmark of this JSON file, with its settings.
+        policy: As for `evaluate`, and "best constant": found by a search of its own. By default random, all references,
+            best constant, trained. Chance and the animal's own controller are always among them.
+        train_seeds: Trainings of "trained" by the recipe, from seed 0 on; with 0 it is what comes with the package.
+        steps: Of a training, instead of the recipe's.
+        episodes: Of each policy, instead of 256, or 1024 where an answer is right or wrong.
+        processes: Jobs that are done at the same time.
+        folder: Where the results go; with results of the same settings what is missing is added.
+        write: Write the figures into this checkout: assets/benchmark.json, README's table, pictures in docs.
+        chance: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
+        ship: Copy the best trainings, by other episodes than are reported, into assets/policies, where they are better
+            than what is there and within the limits of the task.
         trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
-    from rich.console import Console
-
     from ..evaluation import benchmark as measured
+    from ..evaluation import pictures
 
-    if episodes < 2:
-        raise ValueError(f"episodes must be at least 2, got {episodes!r}")
-    if rerun is not None and ids:
-        raise ValueError(f"ids must not be given with --rerun, which repeats those of {str(rerun)!r}; got {ids!r}")
+    if episodes is not None:
+        in_range("episodes", episodes, 2, listed.MOST_EPISODES)
+    in_range("train_seeds", train_seeds, 0, 1000)
+    in_range("processes", processes, 1, 1024)
     names = [full_id(name) for name in ids] or all_ids()
     for env_id in names:
-        for name in policy:
-            if name not in (measured.CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
+        for name in policy or ():
+            if name not in (CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
                 find_policy(env_id, name, trust=trust)  # a wrong name is told before the work, not after
+    jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
+    root = None
+    if write or chance or ship:
+        from ..evaluation import publish
+
+        root = publish.checkout()
     folder.mkdir(parents=True, exist_ok=True)
-    with result("folder", folder / "benchmark.png") as picture:
-        with result("folder", folder / "benchmark.json") as file:
-            with Console(stderr=True).status("") as status:
-                results = (
-                    measured.benchmark(names, policy, episodes, seed, status.update, trust)
-                    if rerun is None
-                    else measured.rerun(rerun, status.update, trust)
-                )
-            measured.show(results)
-            file.write_text(json.dumps(results, indent=1) + "\n")
-        measured.draw(results, picture)
-    print(f"Figures and picture are in {folder}.")
+    done = sum(job.result(folder) is not None for job in jobs)
+    with progress_bar(total=len(jobs), initial=done, unit="job") as bar:
+
+        def watch(job: listed.Job, error: str | None) -> None:
+            bar.update()
+            bar.set_postfix_str(job.name)
+            if error is not None:
+                bar.write(f"{job.name} failed: {error}")
+
+        results = measured.benchmark(jobs, folder, processes, watch)
+    found = measured.gather(jobs, folder)
+    with replacing(folder / "benchmark.json") as file:
+        file.write((json.dumps(results, indent=1) + "\n").encode())
+    measured.show(results)
+    pictures.draw_scores(results, folder / "benchmark.png")
+    drawn = ["benchmark.png"]
+    if pictures.draw_profiles(found, list(results["aggregate"]), folder / "profiles.png"):
+        drawn.append("profiles.png")
+    if pictures.draw_curves(found, results, folder / "curves.png"):
+        drawn.append("curves.png")
+    print(f"Figures and pictures are in {folder}.")
+    if root is None:
+        return
+    if ship:
+        print(*publish.ship(jobs, found, folder, root), sep="\n")
+    if chance:
+        publish.freeze_chance(found, root)
+    if write:
+        publish.write(results, root)
+        for name in drawn:
+            (root / "docs" / name).write_bytes((folder / name).read_bytes())
+        print(f"Written: assets/benchmark.json, README's table, and {', '.join(drawn)} in docs.")

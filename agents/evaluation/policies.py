@@ -27,6 +27,12 @@ from .rollout import Episodes, joined, rollout
 WAVE = 1024
 """Most episodes that are played side by side, which bounds the memory of an evaluation."""
 
+BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED = 10_000, 20_000, 30_000
+"""First seeds of the episodes that measure a policy, that choose among trained ones, and that find constants.
+
+Training draws its first episodes by its own seeds, 0, 1 and so on, one for each row: none of these are the same.
+"""
+
 ALGORITHMS = ("ppo", "sac", "cma")
 
 

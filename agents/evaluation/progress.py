@@ -7,6 +7,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+shown = True
+"""Whether there are bars at all; a work of many parts shows its own, not those of each part."""
+
 
 class _Lines:
     """Where standard error is no terminal: what tqdm draws, as lines."""
@@ -25,4 +28,4 @@ def progress_bar(*args: Any, **kwargs: Any) -> tqdm:
     """A ``tqdm``; where standard error is no terminal it writes a line every ten seconds, and draws over nothing."""
     if not sys.stderr.isatty():
         kwargs |= {"file": _Lines(), "mininterval": 10.0, "maxinterval": 10.0}
-    return tqdm(*args, **kwargs)
+    return tqdm(*args, disable=not shown, **kwargs)

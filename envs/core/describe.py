@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -26,6 +27,9 @@ WRITTEN = ("Description", "Rewards", "Starting State", "Version History")
 
 FIGURES = "benchmark.json"
 """Asset with the reference figures, which the benchmark writes."""
+
+NORMALISERS = "normalisers.toml"
+"""Asset with what normalised scores call 0 and 1."""
 
 
 def describe(
@@ -156,8 +160,9 @@ def _rewards(task: Task, written: str, env_id: str | None, threshold: float | No
     else:
         failed = f"{score.factor * score.failed:g} for an episode that failed"
         text = f'The score is ``info["{score.name}"]``{unit} at the end, {failed}.'
-    if score.best is not None:
-        text += f" Normalised scores call {score.best:g} 1."
+    scale = normaliser(env_id or "")
+    if scale is not None:
+        text += f" Normalised scores call {scale['chance']:g} 0 and {scale['best']:g} 1 ({scale['why']})."
     if threshold is not None:
         text += f" A return of {threshold:g} counts as solved."
     table = _figures(env_id)
@@ -171,15 +176,37 @@ def figures() -> Mapping[str, Any]:
     return json.loads(file.read_text())["results"] if file.is_file() else {}
 
 
+@cache
+def normalisers() -> Mapping[str, Mapping[str, Any]]:
+    """What normalised scores call 0 (``chance``) and 1 (``best``, a ``bound`` or not, and ``why``), by name of the id.
+
+    Both are in the unit of the score, and frozen for each id and version.
+    """
+    return tomllib.loads(resources.files("gymnosoma.assets").joinpath(NORMALISERS).read_text("utf-8"))
+
+
+def normaliser(env_id: str) -> Mapping[str, Any] | None:
+    """Those of an id; None where it has none: its scores are not normalised."""
+    return normalisers().get(env_id.removeprefix("gymnosoma/"))
+
+
 def _figures(env_id: str | None) -> str:
     result = figures().get(env_id or "")
     if result is None:
         return ""
+    held_out = any("held_out" in entry for entry in result["policies"].values())
     rows = [
-        (name, f"{entry['mean']:.3g}", "{:.3g} .. {:.3g}".format(*entry["interval"]), f"{entry['failed']:.0%}")
+        (
+            name,
+            f"{entry['mean']:.3g}",
+            "{:.3g} .. {:.3g}".format(*entry["interval"]),
+            *([f"{entry['held_out']['mean']:.3g}"] if held_out else []),
+            f"{entry['failed']:.0%}",
+        )
         for name, entry in result["policies"].items()
     ]
-    return _table(("policy", "mean score", "95% interval", "failed"), rows)
+    head = ("policy", "mean score", "95% interval", *(["where held out"] if held_out else []), "failed")
+    return _table(head, rows)
 
 
 def _endings(task: Task, limit: int | None) -> str:

@@ -186,16 +186,16 @@ class Score:
         From the info's SI unit to ``unit``.
     failed : float
         Score of an episode that failed, in the info's unit; a return stays what it is.
-    best : float, optional
-        In ``unit``: what normalised scores call 1. A bound that no policy can pass, or the best that was known when
-        the task got its present form, and is kept as long as that.
+    binary : bool
+        Whether most episodes have one of two scores, as of an answer that is right or wrong: to be as sure of the
+        mean takes more of them.
     """
 
     name: str
     unit: str = "1"
     factor: float = 1.0
     failed: float = 0.0
-    best: float | None = None
+    binary: bool = False
 
 
 @dataclass(frozen=True)

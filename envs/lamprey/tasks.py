@@ -289,8 +289,7 @@ class Sprint(Directed):
     The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start.
     """
 
-    # Of PPO, one seed.
-    score = Score("priced_distance", "m", failed=-1.0, best=2.945)
+    score = Score("priced_distance", "m", failed=-1.0)
 
 
 class Economy(Directed):
@@ -304,8 +303,7 @@ class Economy(Directed):
     price = 3.0
     tonic = 0.23
     furthest = 1.55
-    # Of an imitated sine trained on by PPO, one seed.
-    score = Score("priced_distance", "m", failed=-1.0, best=1.24)
+    score = Score("priced_distance", "m", failed=-1.0)
 
 
 class Waypoints(LampreyTask):
@@ -322,8 +320,7 @@ class Waypoints(LampreyTask):
     control_rate = 20.0
     count = 48
     """Waypoints laid out for an episode; more than a lamprey can reach."""
-    # Of PPO, one seed, trained for waypoints without a price.
-    score = Score("priced_distance", "m", failed=-25.0, best=7.73)
+    score = Score("priced_distance", "m", failed=-25.0)
 
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""
@@ -382,8 +379,7 @@ class Escape(Directed):
 
     price = 0.63
     tonic = 0.6
-    # Of PPO, one seed.
-    score = Score("priced_distance", "m", failed=-1.0, best=1.0)
+    score = Score("priced_distance", "m", failed=-1.0)
     options: Mapping[str, Option] = {
         **Directed.options,
         "bearing": Option(-np.pi, np.pi, "rad", "of the goal from the direction of the body, positive to the left"),
@@ -431,7 +427,7 @@ class Speed(Directed):
         "lesion": Hidden(0.0, 1.0),
     }
     # As many as there are steps; a period's mean speed swings with the stroke.
-    score = Score("return", best=400.0)
+    score = Score("return")
 
     def fields(self):
         return super().fields() | {

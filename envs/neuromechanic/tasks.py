@@ -118,7 +118,7 @@ class HindlimbHold(NeuromechanicTask):
     options: Mapping[str, Option] = {"push": Option(0.0, 50.0, "N", "largest force of the pushes")}
     hidden: Mapping[str, Hidden] = {"push": Hidden(10.0, 30.0)}
     endings: Mapping[float, Ending] = {FALLEN: Ending("the limb has left its posture")}
-    score = Score("return", best=500.0)  # one a step, which nothing passes
+    score = Score("return")
     physiology: Mapping[str, Measure] = {
         "activation": Measure(
             "mean",
@@ -471,7 +471,7 @@ class StandPulse(StandTask):
     """
 
     action_modes = ("torque", "residual")
-    score = Score("return", best=400.0)  # one a step, which nothing passes
+    score = Score("return")
     physiology: Mapping[str, Measure] = {
         **StandTask.physiology,
         "torque": Measure(
@@ -574,7 +574,7 @@ class StandGains(StandTask):
     """
 
     action_modes = ("gains",)
-    score = Score("return", best=80.0)  # one a step, which nothing passes
+    score = Score("return")
     physiology: Mapping[str, Measure] = {
         **StandTask.physiology,
         "slew": Measure("slew", "action", "1/s", meaning="rate of change of the gains, in halves of their ranges"),

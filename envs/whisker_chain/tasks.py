@@ -421,7 +421,7 @@ class Localize(AnswerTask):
     answers that would be best. Up to {near:g} lengths count as right, ``info["is_success"]``.
     """
 
-    score = Score("return", best=0.79)  # answers supervised on the reference's motion at 570 deg/s, one seed
+    score = Score("return", binary=True)
     duration = 0.6
     near = 0.11
     """Largest error of an answer that is called right, lengths."""
@@ -466,7 +466,7 @@ class Detect(AnswerTask):
     the verdict was, ``info["delay"]`` how long it came after the first touch (s, infinite unless it did).
     """
 
-    score = Score("return", failed=-1.0, best=0.72)  # answers supervised on the reference's motion, one seed
+    score = Score("return", failed=-1.0, binary=True)
     duration = 0.4
     silence = -1.0
     sensor = tuple(3.0 * deviation for deviation in SENSOR)
@@ -514,7 +514,7 @@ class Tap(PegTask):
     ``info["pushed"]`` how much in N s.
     """
 
-    score = Score("return", best=1.0)  # a touch without any push
+    score = Score("return")
     duration = 0.4
     hidden: Mapping[str, Hidden] = {"peg_place": Hidden(0.4, 0.9), "peg_bearing": Hidden(-0.15, 0.25)}
 
@@ -564,7 +564,7 @@ class Hold(WhiskerTask):
     Straight and at rest, 0.05 rad short of the peg.
     """
 
-    score = Score("return", best=443.0)  # PPO, one seed, 1.3 million steps
+    score = Score("return")
     duration = 2.0
     start_angle = -0.05
     effort_price = EFFORT_PRICE
@@ -650,7 +650,7 @@ class Whisk(WhiskerTask):
     Straight and at rest along x.
     """
 
-    score = Score("return", best=450.0)  # PPO, one seed
+    score = Score("return")
     duration = 2.0
     start_angle = 0.0
     effort_price = EFFORT_PRICE

@@ -326,7 +326,7 @@ class Texture(PlateTask):
         RIGHT: Ending("the texture was told", success=True),
         WRONG: Ending("the answer was wrong"),
     }
-    score = Score("return", best=1.0)  # a bound: the right answer at once
+    score = Score("return", binary=True)
     start_speed = 0.05
 
     finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
@@ -427,7 +427,7 @@ class Sweep(RodTask):
         "frequency": Option(0.0, 10.0, "Hz", "frequency of the swing"),
     }
     hidden: Mapping[str, Hidden] = {"amplitude": Hidden(0.006, 0.01), "frequency": Hidden(5.0, 10.0)}
-    score = Score("return", best=500.0)  # a bound: held all the time
+    score = Score("return")
     whisker = replace(RodTask.whisker, memory_length=20e-6)
     start_distance = (0.984, 0.986)
 
@@ -512,7 +512,7 @@ class Regulate(PlateTask):
     }
 
     hidden: Mapping[str, Hidden] = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
-    score = Score("return", best=500.0)  # a bound: held from the first period on
+    score = Score("return")
 
     band = BANDS.index(200.0)
     goals = (0.5, 2.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -353,7 +352,6 @@ class Crawl(Forward):
     """
 
     own_speed, own_power = OWN_WAVES[1.0]
-    score = replace(Forward.score, best=0.356)  # PPO, six modes, one seed
     physiology: Mapping[str, Measure] = {
         **Forward.physiology,
         "muscle power": _power(2.7, "3.6 nW, what the same muscles do when the animal swims"),
@@ -372,7 +370,6 @@ class Swim(Forward):
     sigma = 0.0
     control_rate = 40.0
     own_speed, own_power = 0.2161e-3, 3.645e-9
-    score = replace(Forward.score, best=0.145)  # PPO, six modes, one seed
 
 
 class Medium(Forward):
@@ -386,7 +383,6 @@ class Medium(Forward):
     """
 
     reference_text = "the paper's sine on agar"
-    score = replace(Forward.score, best=0.677)  # PPO, six modes, one seed
     options: Mapping[str, Option] = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
     hidden: Mapping[str, Hidden] = {"sigma": Hidden(0.0, 1.0)}
     arguments: Mapping[str, str] = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
@@ -450,7 +446,6 @@ class Transition(Medium):
     (``observe_medium``) and changes to the animal's own wave in water. The price is that of the medium of the moment.
     """
 
-    score = replace(Forward.score, best=0.194)  # a policy that PPO trained in Medium, one seed
     options: Mapping[str, Option] = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
     hidden: Mapping[str, Hidden] = {"switch_time": Hidden(7.0, 13.0)}
     physiology: Mapping[str, Measure] = {
@@ -498,7 +493,7 @@ class Reach(WormTask):
         "target_bearing": Option(-np.pi, np.pi, "rad", "its bearing from the direction of the body, left positive"),
     }
     endings: Mapping[float, Ending] = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
-    score = Score("return", best=1.0)  # the bound
+    score = Score("return")
 
     own_time, own_energy = 13.9, 17.9e-9
     """What the reference takes to the target, s and J."""
@@ -581,7 +576,7 @@ class Escape(WormTask):
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
     endings: Mapping[float, Ending] = {ESCAPED: Ending("the worm has escaped", success=True)}
-    score = Score("return", best=1.0)  # the bound
+    score = Score("return")
 
     own_time, own_energy = 11.5, 5.9e-9
     """What the reference takes, s and J."""
@@ -692,7 +687,7 @@ class Follow(WormTask):
         COMPLETE: Ending("the path is complete", success=True),
     }
     arguments: Mapping[str, str] = {**WormTask.arguments, "turn": "``omega_turn`` or ``delta_turn``"}
-    score = Score("return", best=600.0)  # the bound: every frame near, for nothing
+    score = Score("return")
 
     effort = 0.2
     """Price of the animal's own power."""

@@ -1,0 +1,228 @@
+"""The benchmark as independent jobs: each measures one policy on one id, and leaves one file.
+
+A job is a function of plain values, so that any engine can do it, and its file is complete or not there: whatever
+ends the work costs what was under way, and the same work begun again does what is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import gymnosoma
+
+from ..files import replacing
+from . import progress
+from .policies import (
+    BENCHMARK_SEED,
+    VALIDATION_SEED,
+    Policy,
+    evaluate,
+    find_policy,
+    references_of,
+    shipped,
+    task_class,
+    task_of,
+)
+from .search import CONSTANT, search
+
+EPISODES, BINARY_EPISODES, VALIDATION_EPISODES = 256, 1024, 128
+"""Episodes that measure a policy; where a score is binary; those that choose among trainings."""
+
+MOST_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
+
+
+@dataclass(frozen=True)
+class Job:
+    """One policy on one id.
+
+    Parameters
+    ----------
+    env_id : str
+    policy : str
+        ``random``, the name of a reference, ``best constant``, ``trained``, or a path as of `find_policy`.
+    training : int, optional
+        Of ``trained``: the seed of a training of our own, by the recipe; without, what comes with the package.
+    episodes : int, optional
+        Instead of `EPISODES` or `BINARY_EPISODES`.
+    steps : int, optional
+        Of a training, instead of the recipe's.
+    trust : bool
+        As of `find_policy`.
+    """
+
+    env_id: str
+    policy: str
+    training: int | None = None
+    episodes: int | None = None
+    steps: int | None = None
+    trust: bool = False
+
+    @property
+    def name(self) -> str:
+        """Of the job, and of its file below ``jobs`` in the folder of the benchmark."""
+        policy = re.sub(r"[^\w.-]+", "_", self.policy)
+        return f"{self.env_id.split('/')[1]}/{policy}" + ("" if self.training is None else f"-{self.training}")
+
+    def file(self, folder: Path) -> Path:
+        """Where the result goes."""
+        return folder / "jobs" / f"{self.name}.json"
+
+    def run(self, folder: Path) -> Path:
+        """Where a training goes."""
+        return folder / "runs" / f"{self.env_id.split('/')[1]}-{self.training}"
+
+    def result(self, folder: Path) -> dict[str, Any] | None:
+        """What the job has found, None as long as it is not done.
+
+        Raises
+        ------
+        ValueError
+            If the file is no result, or one of other settings.
+        """
+        file = self.file(folder)
+        if not file.is_file():
+            return None
+        try:
+            found = json.loads(file.read_text("utf-8"))
+            job = found["job"]
+            np.asarray(found["scores"], float)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{str(file)!r} is no result of a benchmark: {type(error).__name__}: {error}") from None
+        for key, value in asdict(self).items():
+            if key != "trust" and job.get(key) != value:
+                raise ValueError(
+                    f"{key} must be {job.get(key)!r}, with which {str(file)!r} was measured, got {value!r}: give that, "
+                    "or another --folder"
+                )
+        return found
+
+
+def jobs_of(
+    env_id: str,
+    policies: Sequence[str] | None = None,
+    trainings: int = 0,
+    episodes: int | None = None,
+    steps: int | None = None,
+    trust: bool = False,
+) -> list[Job]:
+    """Jobs of an id: without those for which it has nothing, such as references or a trained policy.
+
+    Parameters
+    ----------
+    env_id : str
+    policies : list of str, optional
+        By default chance, all references, the best constant and trained policies. Chance and the animal's own
+        controller are always among them.
+    trainings : int
+        Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
+    episodes, steps, trust
+        As of `Job`.
+    """
+    own = references_of(env_id)
+    wanted = ["random", *own, CONSTANT, "trained"] if policies is None else ["random", "baseline", *policies]
+    jobs = []
+    for name in dict.fromkeys(wanted):
+        absent = {
+            "baseline": "baseline" not in own,
+            CONSTANT: not any(reference.bounds for reference in own.values()),
+            "trained": not trainings and not shipped(env_id).is_dir(),
+        }
+        if absent.get(name):
+            continue
+        seeds: Sequence[int | None] = range(trainings) if name == "trained" and trainings else [None]
+        for seed in seeds:
+            jobs.append(Job(env_id, name, seed, episodes, steps if seed is not None else None, trust))
+    return jobs
+
+
+def do(job: Job, folder: Path) -> None:
+    """Do a job, and write its file.
+
+    A training goes into a run folder below ``runs``, and continues from its last checkpoint where it has one. Its
+    environment draws what it hides from the training split.
+    """
+    hides = bool(task_class(job.env_id).hidden)
+    score = task_of(job.env_id).score
+    count = job.episodes or (BINARY_EPISODES if score.binary else EPISODES)
+    found: dict[str, Any] = {"job": asdict(job), "score": score.name, "unit": score.unit}
+    if job.policy == CONSTANT:
+        searched = search(job.env_id)
+        assert searched is not None
+        found["parameters"], policy = searched
+    elif job.training is not None:
+        policy = _train(job, folder, hides)
+        found["curve"] = _curve(job.run(folder))
+    else:
+        policy = find_policy(job.env_id, job.policy, trust=job.trust)
+
+    def play(episodes: int, seed: int, **env: Any) -> dict[str, Any]:
+        played = evaluate(job.env_id, policy, episodes, seed, keep={score.name}, **env)
+        return {
+            "scores": (played.score(score) * score.factor).tolist(),
+            "return": float(played.returns.mean()),
+            "failed": sum(reason is not None for reason in played.failures) / episodes,
+        }
+
+    everything = {"split": None} if hides else {}
+    started = time.process_time()
+    found |= {"env": {**policy.env}, **play(count, BENCHMARK_SEED, **everything)}
+    found["seconds"] = time.process_time() - started
+    if hides:
+        found["held_out"] = play(count, BENCHMARK_SEED, split="test")
+    if job.training is not None or job.policy == "trained":
+        found["validation"] = float(np.mean(play(VALIDATION_EPISODES, VALIDATION_SEED, **everything)["scores"]))
+    found["versions"] = {
+        "gymnosoma": gymnosoma.__version__,
+        "gymnasium": gymnasium.__version__,
+        "numpy": np.__version__,
+    }
+    file = job.file(folder)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as out:
+        out.write((json.dumps(found) + "\n").encode())
+
+
+def _train(job: Job, folder: Path, hides: bool) -> Policy:
+    """The policy of a training, which is begun, continued, or found finished."""
+    from ..learning import training
+
+    run = job.run(folder)
+    begun = (run / "config.json").exists()
+    with _quiet():
+        training.train(
+            job.env_id,
+            run,
+            steps=job.steps,
+            seed=job.training or 0,
+            resume=begun,
+            env={"split": "train"} if hides else {},
+        )
+    return find_policy(job.env_id, str(run))
+
+
+def _curve(run: Path) -> dict[str, list[float]]:
+    """Learning curve of a run folder: steps, CPU seconds, score."""
+    with (run / "curve.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    return {name: [float(row[name]) for row in rows] for name in ("steps", "seconds", "score")}
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Show no progress but the benchmark's own."""
+    before, progress.shown = progress.shown, False
+    try:
+        yield
+    finally:
+        progress.shown = before

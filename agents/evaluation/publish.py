@@ -1,0 +1,238 @@
+"""Writes what a benchmark found into a checkout: figures, README's table, pictures, normalisers, trained policies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+import gymnosoma
+from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
+
+from ..files import replacing
+from ..learning.policy_file import CARD, WEIGHTS
+from .benchmark import Found
+from .jobs import VALIDATION_EPISODES, Job
+from .physiology import physiology
+from .policies import VALIDATION_SEED, find_policy, shipped, task_class
+from .search import CONSTANT
+
+BEGIN, END = "<!-- benchmark -->", "<!-- end of benchmark -->"
+"""Between these lines README holds what is made here."""
+
+HEAD = """\
+# What normalised scores call 0 (chance: the mean of random actions) and 1 (best), in the unit of the score; frozen for
+# each id and version. `bound`: best is a bound that no policy can pass, else the best that was known when the task got
+# its form. `python train.py benchmark --chance` measures chance anew.
+"""
+
+
+def checkout() -> Path:
+    """Folder of the checkout that this package is run from.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    root = Path(gymnosoma.__file__).resolve().parents[1]
+    if not (root / "README.md").is_file() or not (root / "assets").is_dir():
+        raise ValueError(f"write, chance and ship need a checkout; this package is installed in {str(root)!r}")
+    return root
+
+
+def readme_table(results: Mapping[str, Any]) -> str:
+    """README's table of ids, from the figures of a benchmark."""
+    head = ["id", "task", "score", "chance", "animal's own controller", "best other reference"]
+    head += ["best constant parameters", "trained", "counts as 1"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for env_id, result in results["results"].items():
+        policies = result["policies"]
+        score = result["score"].replace("is_", "").replace("_", " ")
+        own = policies["baseline"]["mean"] if "baseline" in policies else float("-inf")
+        known = ("random", "baseline", CONSTANT, "trained")
+        others = {name: entry for name, entry in policies.items() if name not in known and entry["mean"] > own}
+        best = max(others, key=lambda name: others[name]["mean"], default=None)
+        cells = [
+            f"`{env_id.split('/')[1]}`",
+            summary(task_class(env_id)).rstrip("."),
+            score if result["unit"] in ("", "1") else f"{score}, {result['unit']}",
+            _cell(policies.get("random")),
+            _cell(policies.get("baseline")),
+            "" if best is None else f"{_cell(others[best])} `{best}`",
+            _cell(policies.get(CONSTANT)),
+            _cell(policies.get("trained")),
+            f"{result['best']:g}" if "best" in result else "",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*lines, "", _sentences(results)])
+
+
+def _cell(entry: Mapping[str, Any] | None) -> str:
+    if entry is None:
+        return ""
+    low, high = entry["interval"]
+    return f"{entry['mean']:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _sentences(results: Mapping[str, Any]) -> str:
+    """What the table shows."""
+    entries = [entry for result in results["results"].values() for entry in result["policies"].values()]
+    counts = sorted({entry["episodes"] for entry in entries})
+    trained = [
+        result["policies"]["trained"]["trainings"]
+        for result in results["results"].values()
+        if "trained" in result["policies"]
+    ]
+    each = f"{counts[0]} episodes" + (f" ({counts[-1]} where an answer is right or wrong)" if len(counts) > 1 else "")
+    text = [f"Means of {each}, with 95% bootstrap intervals (`python train.py benchmark`)."]
+    if trained:
+        anew = sorted({count for count in trained if count})
+        which = []
+        if 0 in trained:
+            which.append("the policy that comes with the package, of one training")
+        if anew:
+            which.append(f"all of {' or '.join(map(str, anew))} trainings by the recipe")
+        text.append(f'"Trained" is {" or ".join(which)}.')
+    if CONSTANT in results["aggregate"]:
+        means = [
+            f"{name} {results['aggregate'][name]['mean']:.2f} ({results['aggregate'][name]['ids']} ids)"
+            for name in ("baseline", CONSTANT, "trained")
+            if name in results["aggregate"]
+        ]
+        text.append(f"Interquartile means of normalised scores: {', '.join(means)}.")
+    if results["missing"]:
+        ids = dict.fromkeys(name.partition("/")[0] for name in results["missing"])
+        text.append(f"**Partial**: {len(results['missing'])} results are missing, of {', '.join(ids)}.")
+    return " ".join(text)
+
+
+def in_readme(text: str) -> str:
+    """What a README holds between the marks.
+
+    Raises
+    ------
+    ValueError
+        If it has no such marks.
+    """
+    if BEGIN not in text or END not in text:
+        raise ValueError(f"README.md must have lines {BEGIN!r} and {END!r}, between which the table goes")
+    return text.partition(BEGIN)[2].partition(END)[0].strip("\n")
+
+
+def write(results: Mapping[str, Any], root: Path) -> None:
+    """Write figures and README's table; what documentation says of ids is made from the figures.
+
+    The figures hold means and intervals, and of each policy the first few scores, by which a test measures some of
+    them again; the scores of all episodes stay in the folder of the benchmark.
+    """
+    kept = {name: value for name, value in results.items() if name != "failed"}
+    readme = (root / "README.md").read_text("utf-8")
+    in_readme(readme)
+    before, after = readme.partition(BEGIN)[0], readme.partition(END)[2]
+    readme = f"{before}{BEGIN}\n{readme_table(results)}\n{END}{after}"
+    with replacing(root / "assets" / FIGURES) as file:
+        file.write((json.dumps(kept, indent=1) + "\n").encode())
+    with replacing(root / "README.md") as file:
+        file.write(readme.encode())
+
+
+def freeze_chance(found: Found, root: Path) -> None:
+    """Set what normalised scores call 0 to the mean of random actions, of the ids that were measured."""
+    known = {name: dict(entry) for name, entry in normalisers().items()}
+    for env_id, policies in found.items():
+        name = env_id.removeprefix("gymnosoma/")
+        if name in known and policies.get("random"):
+            scores = policies["random"][0]["scores"]
+            known[name]["chance"] = float(f"{sum(scores) / len(scores):.4g}")
+    tables = [
+        f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
+        for name, entry in known.items()
+    ]
+    text = "\n".join([HEAD, *tables])
+    assert tomllib.loads(text) == known
+    with replacing(root / "assets" / NORMALISERS) as file:
+        file.write(text.encode())
+
+
+def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[str]:
+    """Copy the best training of each id into the assets, by its validation score, if it may be shipped.
+
+    It must be better than what is shipped now, by the same episodes, and within the limits that the task sets to what
+    a policy does to the body.
+
+    Returns
+    -------
+    list of str
+        For each id what was done, and why.
+    """
+    said = []
+    for env_id in found:
+        done = {job: job.result(folder) for job in jobs if job.env_id == env_id and job.training is not None}
+        scores = {job: result["validation"] for job, result in done.items() if result is not None}
+        name = env_id.split("/")[1]
+        if not scores:
+            said.append(f"{name}: no training is done")
+            continue
+        best = max(scores, key=lambda job: scores[job])
+        about = f"{name}: training {best.training} of {len(scores)}, validation score {scores[best]:.4g}"
+        if len(scores) < len(done):
+            said.append(f"{about}; not shipped: {len(done) - len(scores)} trainings are not done")
+            continue
+        if shipped(env_id).is_dir():
+            from .policies import evaluate, task_of
+
+            score = task_of(env_id).score
+            env = {"split": None} if task_class(env_id).hidden else {}
+            now = evaluate(env_id, find_policy(env_id, "trained"), VALIDATION_EPISODES, VALIDATION_SEED, **env)
+            known = float(now.score(score).mean()) * score.factor
+            if known >= scores[best]:
+                said.append(f"{about}; not shipped: what is there has {known:.4g}")
+                continue
+        policy = find_policy(env_id, str(best.run(folder)))
+        measured = physiology(env_id, [policy], seed=VALIDATION_SEED)
+        beyond = [
+            f"{what} {entry['policies'][policy.name]:.3g} {entry['unit']}, at most {entry['limit']:.3g}"
+            for what, entry in measured.items()
+            if policy.name in entry.get("beyond", ())
+        ]
+        if beyond:
+            said.append(f"{about}; not shipped, beyond the task's limits: {'; '.join(beyond)}")
+            continue
+        place = root / "assets" / "policies" / name
+        place.mkdir(parents=True, exist_ok=True)
+        for file in (WEIGHTS, CARD):
+            shutil.copyfile(best.run(folder) / file, place / file)
+        said.append(f"{about}; shipped")
+    return said
+
+
+def thresholds(results: Mapping[str, Any]) -> dict[str, tuple[float, float] | None]:
+    """Returns between which an id's ``reward_threshold`` belongs: of the best constant, and of the best known.
+
+    The best known is a policy that was measured, or the normaliser where that is no bound (as a return, on the line
+    through chance and the best constant: a score is a multiple of the return, or the return). None where nothing known
+    is better than the best constant.
+    """
+    found: dict[str, tuple[float, float] | None] = {}
+    for env_id, result in results["results"].items():
+        policies, scale = result["policies"], normalisers().get(env_id.removeprefix("gymnosoma/"), {})
+        if CONSTANT not in policies or "random" not in policies:
+            continue
+        constant, chance = policies[CONSTANT], policies["random"]
+        known = [entry["return"] for entry in policies.values() if entry["interval"][0] > constant["interval"][1]]
+        if not scale.get("bound", True) and scale["best"] > constant["interval"][1]:
+            slope = (constant["return"] - chance["return"]) / (constant["mean"] - chance["mean"])
+            known.append(constant["return"] + slope * (scale["best"] - constant["mean"]))
+        found[env_id] = (constant["return"], max(known)) if known else None
+    return found
+
+
+def threshold_of(env_id: str) -> float | None:
+    """The ``reward_threshold`` of an id."""
+    return gymnasium.spec(env_id).reward_threshold

@@ -1,0 +1,74 @@
+"""Searches the constants of an animal's controller: what can be had without learning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from .policies import SEARCH_SEED, Policy, reference_policy, references_of, task_of
+from .rollout import SideBySide, rollout
+
+CONSTANT = "best constant"
+"""Name of the policy that is searched."""
+
+SEARCHED, COMPARED, FINALISTS = 4, 32, 8
+"""Episodes of a candidate in the search; of a finalist after it; number of these."""
+
+
+def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple[dict[str, float], Policy] | None:
+    """Find the best constant parameters of the reference of an id that has bounds, by differential evolution.
+
+    What comes out of few episodes is lucky: the best of the last generation, and the reference as it is, are then
+    compared in more episodes, which are others. What an id hides is drawn from its training split.
+
+    Parameters
+    ----------
+    env_id : str
+    generations : int
+        Of 8 candidates per parameter, all played side by side, each in four episodes.
+    seed : int
+        Of the evolution, and of the first episode.
+
+    Returns
+    -------
+    parameters, policy
+        Empty parameters are the reference's own. None where the id has no such reference.
+    """
+    from scipy.optimize import differential_evolution
+
+    found = next((reference for reference in references_of(env_id).values() if reference.bounds), None)
+    if found is None:
+        return None
+    reference, bounds = found, found.bounds
+    task = task_of(env_id)
+    score = task.score
+    env: dict[str, Any] = {**reference.env, **({"split": "train"} if task.hidden else {})}
+
+    def play(candidates: Sequence[Mapping[str, float]], episodes: int, first: int) -> NDArray[np.float64]:
+        envs: Any = gymnasium.make_vec(env_id, num_envs=len(candidates) * episodes, **env)
+        agents = [reference_policy(CONSTANT, reference, **parameters).make(envs, 0) for parameters in candidates]
+        seeds = [first + k for _ in candidates for k in range(episodes)]
+        result = rollout(envs, SideBySide(agents), seed=seeds)
+        return result.score(score).reshape(-1, episodes).mean(1)
+
+    def named(vector: NDArray[np.float64]) -> dict[str, float]:
+        return {name: float(value) for name, value in zip(bounds, vector, strict=True)}
+
+    evolved = differential_evolution(
+        lambda candidates: -play([named(vector) for vector in np.atleast_2d(candidates.T)], SEARCHED, seed),
+        list(bounds.values()),
+        maxiter=generations,
+        popsize=8,
+        seed=seed,
+        polish=False,
+        updating="deferred",
+        vectorized=True,
+    )
+    order = np.argsort(evolved.population_energies)[: FINALISTS - 1]
+    finalists = [{}, *(named(vector) for vector in evolved.population[order])]
+    parameters = finalists[int(np.argmax(play(finalists, COMPARED, seed + SEARCHED)))]
+    return parameters, reference_policy(CONSTANT, reference, **parameters)
