@@ -3,5 +3,6 @@
 from .animal import Worm
 from .kymogram import KymogramPlayback, SineKymogram, load_kymogram
 from .params import WormParams
+from .recording import Kymogram
 
-__all__ = ["KymogramPlayback", "SineKymogram", "Worm", "WormParams", "load_kymogram"]
+__all__ = ["Kymogram", "KymogramPlayback", "SineKymogram", "Worm", "WormParams", "load_kymogram"]

@@ -69,6 +69,22 @@ class ForceMap(NamedTuple):
     power: Array
 
 
+class WaveFit(NamedTuple):
+    """Travelling wave of best fit to a kymogram, A cos(2 pi (nu x - t/T) + phase) + bias with x from 0 to 1.
+
+    ``amplitude`` A (rad, at least 0), ``wavenumber`` nu (at least 0), ``period`` T (s; negative where the wave runs
+    tail to head, infinite where it stands), ``bias`` (rad) and ``phase`` (rad); ``explained`` is the share of the
+    variance that it explains.
+    """
+
+    amplitude: float
+    wavenumber: float
+    period: float
+    bias: float
+    phase: float
+    explained: float
+
+
 def _sine(xi: Array, amplitude: float, wavelength: float, phase: float, offset: float) -> Array:
     return amplitude * np.sin(2 * np.pi / wavelength * (xi - phase)) + offset
 
@@ -112,6 +128,82 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
             amplitude, phase = -amplitude, phase - wavelength / 2
         fits[i] = guess = (amplitude, wavelength, phase % wavelength, offset)
     return SineFit(*fits.T)
+
+
+def fit_wave(
+    joint_angle: ArrayLike, rate: float = FRAME_RATE, most_waves: float = 4.0, highest: float = 8.0
+) -> WaveFit:
+    """Fit the paper's travelling wave to a recorded kymogram; gaps (NaN) count for nothing.
+
+    Chung et al. (2024), Fig. 2: A = 0.6, with nu = 1.832 and T = 1.6 s on agar, 0.667 and 0.4 s in water. The start is
+    the strongest of the waves on a grid; then least squares.
+
+    Parameters
+    ----------
+    joint_angle : (N, n - 1) float, rad
+        At least 4 frames of 3 joints.
+    rate : float, Hz
+        Frames a second.
+    most_waves : float
+        Largest wavenumber that is tried, at most half the number of joints.
+    highest : float, Hz
+        Highest frequency that is tried, at most half the rate.
+
+    Raises
+    ------
+    ValueError
+        For angles that are no such matrix, or hold nothing but gaps or one number.
+
+    Examples
+    --------
+    The omega turn's first phase, in which the worm crawls forwards, and the second, backwards:
+
+    >>> from gymnosoma.envs.worm import load_kymogram
+    >>> from gymnosoma.envs.worm.analysis import fit_wave
+    >>> angles = load_kymogram("omega_turn")
+    >>> for part in angles[:202], angles[202:333]:
+    ...     fit = fit_wave(part)
+    ...     print(f"A {fit.amplitude:.2f} rad, nu {fit.wavenumber:.2f}, T {fit.period:.2f} s: {fit.explained:.0%}")
+    A 0.27 rad, nu 1.68, T 2.02 s: 83%
+    A 0.25 rad, nu 1.07, T -1.26 s: 53%
+    """
+    from scipy.optimize import least_squares  # slow to import
+
+    rate = number("rate", rate, above=0, most=HIGHEST_RATE)
+    angles = np.asarray(joint_angle, float)
+    if angles.ndim != 2 or angles.shape[0] < 4 or angles.shape[1] < 3 or np.isinf(angles).any():
+        raise ValueError(f"joint_angle must be a finite matrix of at least 4 frames of 3 joints, got {angles.shape}")
+    given = np.isfinite(angles)
+    if not (given.any() and np.ptp(angles[given]) > 0.0):
+        raise ValueError("joint_angle must hold different numbers, got gaps or one number alone")
+    frames, joints = angles.shape
+    x, t = np.linspace(0.0, 1.0, joints), np.arange(frames) / rate
+    rest = np.where(given, angles - angles[given].mean(), 0.0)
+    step = 0.25 / t[-1]
+    frequency = np.arange(-min(highest, 0.5 * rate), min(highest, 0.5 * rate) + step, step)
+    wavenumber = np.arange(0.0, min(most_waves, 0.5 * joints) + 0.05, 0.05)
+    power = np.abs(np.exp(2j * np.pi * frequency[:, None] * t) @ rest @ np.exp(-2j * np.pi * x[:, None] * wavenumber))
+    best = np.unravel_index(power.argmax(), power.shape)
+    found = angles[given]
+    places = np.broadcast_to(x, angles.shape)[given], np.broadcast_to(t[:, None], angles.shape)[given]
+
+    def waves(nu: float, f: float) -> Array:
+        angle = 2 * np.pi * (nu * places[0] - f * places[1])
+        return np.stack([np.cos(angle), np.sin(angle), np.ones_like(angle)], 1)
+
+    def misfit(wave: Array) -> Array:
+        # What is linear is solved for; the rest is left to the search.
+        basis = waves(wave[0], wave[1])
+        return basis @ np.linalg.lstsq(basis, found, rcond=None)[0] - found
+
+    start = np.array([wavenumber[best[1]], frequency[best[0]]])
+    nu, f = least_squares(misfit, start, x_scale=[0.05, step]).x
+    (cos, sin, bias), *_ = np.linalg.lstsq(waves(nu, f), found, rcond=None)
+    explained = 1.0 - float(np.mean(misfit(np.array([nu, f])) ** 2) / np.var(found))
+    if nu < 0:
+        nu, f, sin = -nu, -f, -sin
+    period = 1.0 / f if f else np.inf
+    return WaveFit(*map(float, (np.hypot(cos, sin), nu, period, bias, np.arctan2(-sin, cos), explained)))
 
 
 def classify(joint_angle: ArrayLike, interval: float = 1 / FRAME_RATE) -> Behaviour:

@@ -34,7 +34,7 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
     source : str or path
         ``"omega_turn"`` or ``"delta_turn"`` (recorded worms, see ``assets/worm/README.md``), or a file:
         ``.npy``, or ``.csv`` with commas, a row a frame and a column a joint, head to tail; what follows a ``#`` is
-        a comment, and there is no other header.
+        a comment, and there is no other header. `Kymogram.read` takes files with headers and gaps.
 
     Returns
     -------
@@ -63,6 +63,15 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
 
 
 def _read_array(path: Path) -> NDArray[np.float64]:
+    angles = read_matrix(path)
+    for row, column in np.argwhere(~np.isfinite(angles))[:1]:
+        value = angles[row, column]
+        raise ValueError(f"row {row + 1}, column {column + 1} must be a finite number, got {value}")
+    return angles
+
+
+def read_matrix(path: Path) -> NDArray[np.float64]:
+    """Matrix of numbers, finite or not, in a ``.npy`` file; ValueError or OSError if it holds none."""
     try:
         # A mapped file takes no memory for what its header claims and the file does not hold.
         angles = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -74,11 +83,7 @@ def _read_array(path: Path) -> NDArray[np.float64]:
     if not isinstance(angles, np.ndarray) or angles.dtype.kind not in "iuf" or angles.ndim != 2 or not angles.size:
         held = f"{angles.dtype} of shape {angles.shape}" if isinstance(angles, np.ndarray) else "an archive"
         raise ValueError(f"it must hold a matrix of numbers (frames, joints), got {held}")
-    angles = np.array(angles, float)
-    for row, column in np.argwhere(~np.isfinite(angles))[:1]:
-        value = angles[row, column]
-        raise ValueError(f"row {row + 1}, column {column + 1} must be a finite number, got {value}")
-    return angles
+    return np.array(angles, float)
 
 
 def _read_text(path: Path) -> NDArray[np.float64]:
