@@ -78,8 +78,8 @@ def test_what_is_a_number():
         (WhiskerParams, "length", False),
         (WhiskerParams, "joint_stiffness", True),
         (WhiskerParams, "link_mass", True),
-        (WhiskerParams.tapered, "density", False),
-        (WhiskerParams.tapered, "modulus", True),
+        (WhiskerParams.of, "density", False),
+        (WhiskerParams.of, "modulus", True),
     ],
 )
 def test_parameters_are_numbers_or_columns(params, name, column):

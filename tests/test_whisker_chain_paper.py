@@ -31,7 +31,7 @@ def whisked(push, place, duration=0.75):
 
 
 def test_table_1_agrees_with_itself():
-    printed, built = WhiskerParams(), WhiskerParams.tapered()
+    printed, built = WhiskerParams(), WhiskerParams.of()
     # Worst link, measured: mass 0.46%, centroid 0.03%, stiffness 0.46%, damping 0.29%.
     for name in ("link_mass", "link_centroid", "joint_stiffness", "joint_damping"):
         assert np.allclose(getattr(built, name), getattr(printed, name), rtol=0.005), name

@@ -414,7 +414,7 @@ def test_ringing_is_that_of_the_linear_modes():
 
 def test_any_number_of_links():
     for n in (5, 13):
-        whisker = Whisker(WhiskerParams.tapered(n_links=n))
+        whisker = Whisker(WhiskerParams.of(n_links=n))
         rows = whisker.rows(1)
         whisker.reset(rows, ONE, {"base_angle": -0.05, "base_rate": 5.0, "peg": [[0.6 * LENGTH, 0.0]]})
         whisker.advance(rows, ONE, STILL, 300)
@@ -464,8 +464,8 @@ def test_bad_arguments_are_refused(arguments):
         (lambda: WhiskerParams(length=0.0), r"length must be within \[0.001, 1\] m, got 0.0"),
         (lambda: WhiskerParams(restitution=1.5), r"restitution must be within \[0, 1\], got 1.5"),
         (lambda: WhiskerParams(link_centroid=(5e-3,) * 13), "link_centroid must be less than a link"),
-        (lambda: WhiskerParams.tapered(n_links=2), "n_links must be an integer from 3 to 200, got 2"),
-        (lambda: WhiskerParams.tapered(density=np.nan), "density must be finite"),
+        (lambda: WhiskerParams.of(n_links=2), "n_links must be an integer from 3 to 200, got 2"),
+        (lambda: WhiskerParams.of(density=np.nan), "density must be finite"),
         (lambda: quasi_static([], [0.02, 0.0]), "base_angle must be a list"),
         (lambda: quasi_static([0.1], [0.02]), "peg must be two finite numbers"),
     ],

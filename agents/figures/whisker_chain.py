@@ -31,7 +31,7 @@ def _last_digit(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _table_1(sheet: Sheet) -> Figure:
     """Parameters of the links, as printed and by the formulas behind them."""
-    printed, built = table(), WhiskerParams.tapered()
+    printed, built = table(), WhiskerParams.of()
     n, link = built.n_links, np.arange(1, built.n_links + 1)
     radius = np.linspace(built.base_radius, built.tip_radius, n + 1)
     length = built.length / n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,9 @@ class Whisker(Animal):
     Its drive is the angular acceleration of the base (rad/s^2, counter-clockwise) and the acceleration
     of the base along world x and y (m/s^2); :func:`follow` makes it from a motion. At rest the whisker lies
     along x from the origin. M, Fx and Fy are what the whisker exerts on the follicle, in the axes of link 1:
-    a counter-clockwise push against a peg gives three negative numbers. They hold for the start of the
-    last time step, and jump at an impact; ``base_wrench_mean`` is the impulse since the last ``advance``
-    began, over that time. Signals, by name, each with a leading axis of rows:
+    a counter-clockwise push against a peg gives three negative numbers. They and ``joint_force`` hold for
+    the start of the last time step, and jump at an impact; ``base_wrench_mean`` is the impulse since the last
+    ``advance`` began, over that time. Signals, by name, each with a leading axis of rows:
 
     ======================  ===============  ===============  =============================================
     name                    shape            unit             meaning
@@ -45,6 +46,9 @@ class Whisker(Animal):
     ``link_angle``          (n,)             rad              heading of each link, base to tip
     ``link_rate``           (n,)             rad/s            mean over the last time step
     ``joint_angle``         (n - 1,)         rad              link i+1 minus link i
+    ``joint_torque``        (n - 1,)         N m              of link i+1 on link i, middle of the last time step
+    ``joint_force``         (n - 1, 2)       N                of link i+1 on link i, along world x and y
+    ``joint_power``         (n - 1,)         W                of spring and damper on the links, as their torque
     ``node``                (n + 1, 2)       m                base, joints, tip
     ``base_wrench``         (3,)             N m, N, N        M, Fx, Fy
     ``base_wrench_mean``    (3,)             N m, N, N        the same as mean over the last ``advance``
@@ -98,6 +102,7 @@ class Whisker(Animal):
         self.params = p = WhiskerParams() if params is None else params
         self.dt, self.scheme, self.pegs = time_step(dt, 1e-4), scheme, pegs
         self.parameters = {name: PHYSICAL[name] for name in PARAMETERS if name != "friction" or p.friction > 0}
+        self.parameters["rest_angle"] = replace(PHYSICAL["rest_angle"], shape=(p.n_links - 1,))
         mass, stiffness, damping = map(np.array, (p.link_mass, p.joint_stiffness, p.joint_damping))
         self._defaults = {
             "length": p.length,
@@ -106,6 +111,8 @@ class Whisker(Animal):
             "damping": damping[1],
             "friction": p.friction,
             "restitution": p.restitution,
+            "stop_at_contact": p.stop_at_contact,
+            "rest_angle": p.rest_angle,
         }
         centre = np.array(p.link_centroid) * p.n_links / p.length
         self.profile = np.array(
@@ -128,6 +135,9 @@ class Whisker(Animal):
             "link_angle": lambda rows: rows["link_angle"],
             "link_rate": lambda rows: rows["link_rate"],
             "joint_angle": lambda rows: np.diff(rows["link_angle"]),
+            "joint_torque": self._joint_torque,
+            "joint_force": self._joint_force,
+            "joint_power": lambda rows: -self._joint_torque(rows) * np.diff(rows["link_rate"]),
             "node": self.nodes,
             "base_wrench": lambda rows: rows["wrench"],
             "base_wrench_mean": wrench_mean,
@@ -142,16 +152,17 @@ class Whisker(Animal):
         }
 
     def rows(self, count: int) -> NDArray[Any]:
-        """Make ``count`` rows of state: straight along x from the origin, at rest, pegs away."""
+        """Make ``count`` rows of state: along x from the origin, at rest, pegs away."""
         rows = np.zeros(count, self.state)
         for name, value in self._defaults.items():
             rows[name] = value
+        rows["link_angle"][:, 1:] = np.cumsum(rows["rest_angle"], 1)
         rows["peg"][:, 0] = FAR
         rows["peg_side"] = 1.0
         return rows
 
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew, straight and at rest unless told otherwise.
+        """Start ``rows[ids]`` anew, unbent and at rest unless told otherwise.
 
         Parameters
         ----------
@@ -161,7 +172,7 @@ class Whisker(Animal):
         start : mapping, optional
             Initial values, each for all rows or with a leading axis of A: ``base`` (2,) m,
             ``base_velocity`` (2,) m/s, ``base_angle`` () rad, ``base_rate`` () rad/s; ``link_angle`` (n,)
-            rad, headings, else straight; ``link_rate`` (n,) rad/s, else all as the base; ``peg`` (pegs, 2)
+            rad, headings, else unbent; ``link_rate`` (n,) rad/s, else all as the base; ``peg`` (pegs, 2)
             m, ``peg_radius`` (pegs,) m (0 is a point), ``peg_velocity`` (pegs, 2) m/s; and any physical
             parameter, which otherwise returns to the value in ``params``.
 
@@ -196,11 +207,16 @@ class Whisker(Animal):
         for name in ("peg", "peg_velocity"):
             if name in given:
                 fresh[name] = given[name].swapaxes(1, 2)
-        for base, links in (("base_angle", "link_angle"), ("base_rate", "link_rate")):
-            if base in given or links in given:
-                fresh[links] = given[links] if links in given else given[base][:, None]
+        fresh["link_angle"][:, 0] = given.get("base_angle", 0.0)
+        fresh["link_angle"][:, 1:] = fresh["link_angle"][:, :1] + np.cumsum(fresh["rest_angle"], 1)
+        if "base_rate" in given:
+            fresh["link_rate"] = given["base_rate"][:, None]
+        for name in ("link_angle", "link_rate"):
+            if name in given:
+                fresh[name] = given[name]
         fresh["base_rate"] = fresh["link_rate"][:, 0]
         fresh["link_rate_before"] = fresh["link_rate"]
+        fresh["base_velocity_mean"] = fresh["base_velocity_before"] = fresh["base_velocity"]
         fresh["peg_side"] = np.where(self._at_pegs(fresh)[1] >= 0.0, 1.0, -1.0)
         if (self.gap(fresh) < 0.0).any():
             raise ValueError(f"start: peg must lie beside the whisker, got a gap of {self.gap(fresh).min():g} m")
@@ -298,8 +314,50 @@ class Whisker(Animal):
         rates, base = self.speeds(rows) if rates is None else rates, rows["base_velocity"]
         kinetic = 0.5 * np.sum(inertia * rates[:, :, None] * rates[:, None, :], (1, 2))
         kinetic += np.sum(moment * rates[:, :, None] * base[:, None], (1, 2)) + 0.5 * rows["mass"] * np.sum(base**2, 1)
-        joint_angle = np.diff(rows["link_angle"])
-        return kinetic + 0.5 * rows["stiffness"] * np.sum(self.profile[2, 1:] * joint_angle**2, 1)
+        bend = np.diff(rows["link_angle"]) - rows["rest_angle"]
+        return kinetic + 0.5 * rows["stiffness"] * np.sum(self.profile[2, 1:] * bend**2, 1)
+
+    def _joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        rate = np.diff(rows["link_rate"])
+        bend = np.diff(rows["link_angle"]) - 0.5 * rows["step_length"][:, None] * rate - rows["rest_angle"]
+        stiffness, damping = (
+            rows[name][:, None] * self.profile[i, 1:] for i, name in ((2, "stiffness"), (3, "damping"))
+        )
+        return stiffness * bend + damping * rate
+
+    def _joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        # What the masses beyond a joint lack to their acceleration, which is the change of their mean velocities.
+        dt, link = rows["step_length"][:, None], (rows["length"] / self.params.n_links)[:, None]
+        turn, before = dt * rows["link_rate"], dt * rows["link_rate_before"]
+        start = rows["link_angle"] - turn
+        change = np.zeros((*turn.shape, 2))
+        for angle, rate, base, sign in (
+            (start + 0.5 * turn, rows["link_rate"], rows["base_velocity_mean"], 1.0),
+            (start - 0.5 * before, rows["link_rate_before"], rows["base_velocity_before"], -1.0),
+        ):
+            along = (link * rate)[..., None] * np.stack([-np.sin(angle), np.cos(angle)], 2)
+            ends = base[:, None] + np.cumsum(along, 1) - along
+            change += sign * (ends + self.profile[1, :, None] * along)
+        load = -(rows["mass"][:, None] * self.profile[0])[..., None] * change / np.maximum(dt, 1e-300)[..., None]
+        for o in range(self.pegs):
+            push, drag = (force[:, None] for force in rows["contact_force"][:, :, o].T)
+            normal = self._normal(rows, o, start)
+            force = push * normal + drag * np.stack([-normal[:, 1], normal[:, 0]], 1)
+            load[np.arange(len(rows)), rows["contact_link"][:, o].astype(int)] += force
+        return np.cumsum(load[:, ::-1], 1)[:, -2::-1]
+
+    def _normal(self, rows: NDArray[Any], o: int, angle: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Direction (B, 2) in which peg ``o`` pushes, at the start of the last step with the headings ``angle``."""
+        each, dt = np.arange(len(rows)), rows["step_length"][:, None]
+        link = rows["contact_link"][:, o].astype(int)
+        tangent = np.stack([np.cos(angle), np.sin(angle)], 2)
+        across = rows["peg_side"][:, o, None] * np.stack([tangent[each, link, 1], -tangent[each, link, 0]], 1)
+        base = rows["base"] - dt * rows["base_velocity_mean"]
+        inner = (rows["length"] / self.params.n_links)[:, None] * (np.cumsum(tangent, 1) - tangent)[each, link]
+        away = base + inner + rows["contact_place"][:, o, None] * tangent[each, link]
+        away -= rows["peg"][:, :, o] - dt * rows["peg_velocity"][:, :, o]
+        disc = away / np.maximum(np.hypot(*away.T), 1e-300)[:, None]
+        return np.where(rows["peg_radius"][:, o, None] > 0.0, disc, across)
 
     def impact(self, rows: NDArray[Any], peg: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Collision of the whisker with a peg at the place nearest to it.

@@ -21,7 +21,8 @@ from ..core.lanes import batch_kernel
 UNSOLVED, BROKEN = 1.0, 2.0
 """Status codes: the equations of a step were not solved; the state is not finite."""
 
-PARAMETERS = ("length", "mass", "stiffness", "damping", "friction", "restitution")
+PARAMETERS = ("length", "mass", "stiffness", "damping", "friction", "restitution", "stop_at_contact")
+"""Numbers of a row; ``rest_angle`` has one for each joint."""
 
 PASSES = 24
 """Newton passes after which a step counts as not solved."""
@@ -62,8 +63,9 @@ def state_dtype(n: int, pegs: int) -> np.dtype:
     ``peg_side``: +1 where the peg is on the left of the whisker, -1 on its right;
     ``contact_force`` (push; drag) N in the last step, ``touch`` 1 where it pushed, ``contact_link``,
     ``contact_place`` m along it. Since the last ``advance`` began: ``span`` s, ``wrench_sum`` N m s and
-    N s, ``contact_sum`` N s, ``collision_energy`` J lost. Then the physical parameters in SI;
-    ``stiffness`` and ``damping`` are those of the first free joint.
+    N s, ``contact_sum`` N s, ``collision_energy`` J lost. ``stopped`` 1 where a contact has stopped the base;
+    ``step_length`` s of the last step, ``base_velocity_mean`` m/s over it, and ``base_velocity_before`` over the one
+    before. Then the physical parameters in SI; ``stiffness`` and ``damping`` are those of the first free joint.
     """
     return np.dtype(
         [
@@ -92,7 +94,12 @@ def state_dtype(n: int, pegs: int) -> np.dtype:
             ("touch", "f8", (pegs,)),
             ("contact_link", "f8", (pegs,)),
             ("contact_place", "f8", (pegs,)),
+            ("stopped", "f8"),
+            ("step_length", "f8"),
+            ("base_velocity_mean", "f8", (2,)),
+            ("base_velocity_before", "f8", (2,)),
             *[(name, "f8") for name in PARAMETERS],
+            ("rest_angle", "f8", (n - 1,)),
         ]
     )
 
@@ -163,7 +170,7 @@ def work_dtype(n: int, pegs: int, directions: int) -> np.dtype:
             ("spin", "f8", (n,)),  # what the lever rule misses in the moment of inertia, /dt
             ("resistance", "f8", (n,)),  # k dt/4 + b/2, of a joint to a correction
             ("spring", "f8", (n,)),  # k dt/2
-            ("start_torque", "f8", (n,)),  # k dt/2 times the joint angle at the step's start
+            ("start_torque", "f8", (n,)),  # k dt/2 times the bend of the joint at the step's start
             # Motion of the links in the step.
             ("sin_start", "f8", (n,)),  # of the headings
             ("cos_start", "f8", (n,)),
@@ -330,7 +337,8 @@ def _predict(x, k, dt):
     for i in range(1, n):
         for e in range(lanes):
             k.turn[i, e] = dt * (2.0 * x.link_rate[i, e] - x.link_rate_before[i, e])
-            k.start_torque[i, e] = k.spring[i, e] * (x.link_angle[i, e] - x.link_angle[i - 1, e])
+            bend = x.link_angle[i, e] - x.link_angle[i - 1, e] - x.rest_angle[i - 1, e]
+            k.start_torque[i, e] = k.spring[i, e] * bend
 
 
 @kernel
@@ -676,6 +684,11 @@ def _move_on(x, k, dt):
         x.wrench_sum[0, e] += mz[e]
         x.wrench_sum[1, e] += x_axis
         x.wrench_sum[2, e] += y_axis
+        x.step_length[e] = dt
+        x.base_velocity_before[0, e] = x.base_velocity_mean[0, e]
+        x.base_velocity_before[1, e] = x.base_velocity_mean[1, e]
+        x.base_velocity_mean[0, e] = k.base_move[0, e] / dt
+        x.base_velocity_mean[1, e] = k.base_move[1, e] / dt
         x.base_rate[e] += dt * x.drive[0, e]
         x.base[0, e] += k.base_move[0, e]
         x.base[1, e] += k.base_move[1, e]
@@ -731,10 +744,22 @@ def step(x, k, dt):
 
 
 @kernel
+def _stop_base(x, e):
+    """Hold the base of a lane still from now on."""
+    x.stopped[e] = 1.0
+    x.base_rate[e] = x.base_velocity[0, e] = x.base_velocity[1, e] = 0.0
+    x.drive[0, e] = x.drive[1, e] = x.drive[2, e] = 0.0
+
+
+@kernel
 def _begin(x):
-    """Zero the sums of a control period."""
+    """Zero the sums of a control period; what is stopped is not driven."""
     for e in range(x.time.shape[0]):
         x.span[e] = x.collision_energy[e] = 0.0
+        if x.stopped[e] != 0.0:
+            x.stopped[e] = 0.0
+            if x.stop_at_contact[e] >= 0.5:
+                _stop_base(x, e)
         for j in range(3):
             x.wrench_sum[j, e] = 0.0
         for o in range(x.peg_radius.shape[0]):
@@ -760,9 +785,17 @@ def complementarity(xs, ks, profile, steps, dt):
     k = ks[0]
     _begin(x)
     _prepare(x, k, profile, dt)
+    stops = False
+    for e in range(x.time.shape[0]):
+        stops |= x.stop_at_contact[e] >= 0.5
     for _ in range(steps):
         _find_contact(x, k)
         step(x, k, dt)
+        if stops:
+            for o in range(x.peg_radius.shape[0]):
+                for e in range(x.time.shape[0]):
+                    if x.touch[o, e] != 0.0 and x.stop_at_contact[e] >= 0.5:
+                        _stop_base(x, e)
 
 
 COMPLEMENTARITY = batch_kernel(complementarity, BROKEN)
@@ -957,6 +990,8 @@ def events(xs, ks, numbers, profile, steps, dt):
             else:
                 for j in range(numbers.shape[0]):
                     numbers[j, 0] = k.saved[j, 0]
+            if x.stop_at_contact[0] >= 0.5:  # the links keep their momenta
+                _stop_base(x, 0)
             bounces = math.sqrt(x.restitution[0]) if event < BOUNCES else 0.0
             _collide(x, k, profile, bounces)
             left -= h

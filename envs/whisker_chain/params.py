@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import number, numbers, shown, whole
-from ..core.beam import cone_centroid, cone_volume, second_moment
+from ..core.beam import Hair, cone_centroid, cone_volume, second_moment
 from ..core.spec import Option
 from ..core.table import read_table
 
@@ -42,6 +42,8 @@ PHYSICAL = {
     "damping": Option(0.0, 1e-4, "N m s/rad", "damping of the first free joint; the others go with it"),
     "friction": Option(0.0, 10.0, "1", "Coulomb's coefficient against pegs"),
     "restitution": Option(0.0, 1.0, "1", "share of the collision energy that is kept, with ``scheme='events'``"),
+    "stop_at_contact": Option(0.0, 1.0, "1", "from 0.5 on, the base stops where the whisker meets a peg"),
+    "rest_angle": Option(-1.0, 1.0, "rad", "angle at rest of each joint, link i+1 minus link i; for all alike"),
 }
 """Parameters that a row may change; ``friction`` only of a vibrissa that is made with some."""
 
@@ -59,6 +61,9 @@ SHAPE = {
 """What a vibrissa is made of, which all rows share."""
 
 MOST_LINKS = 200
+
+MODULUS, DAMPING_RATIO = (4.50e9, 3.08e9), (0.988, 0.033)
+"""Of the first and the last link of the paper's vibrissa, Pa and 1."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,12 @@ class WhiskerParams:
         Coulomb's coefficient against pegs; the paper's pegs have none.
     restitution : float, 0 to 1
         Share of the collision energy that is kept, the paper's C.O.R.; used by ``scheme="events"``.
+    stop_at_contact : float, 0 to 1
+        From 0.5 on, the base stops at once and for good where the whisker meets a peg, and its drive is not
+        followed any more, as in the paper's Fig. 8; a row that changes it to less is driven again.
+    rest_angle : float or (n - 1,) floats, -1 to 1 rad
+        Of the joints, link i+1 minus link i: the intrinsic curvature; the paper's vibrissa is straight. `of` takes
+        it from a `Hair`.
 
     Raises
     ------
@@ -104,6 +115,8 @@ class WhiskerParams:
     joint_damping: Column = field(default_factory=_printed("joint_damping"))
     friction: float = 0.0
     restitution: float = 0.0
+    stop_at_contact: float = 0.0
+    rest_angle: float | Column = 0.0
 
     def __post_init__(self) -> None:
         n = np.size(numbers("link_mass", self.link_mass))
@@ -111,7 +124,10 @@ class WhiskerParams:
             raise ValueError(f"link_mass must have 3 to {MOST_LINKS} entries, got {shown(self.link_mass)}")
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name not in _COLUMNS:
+            if entry.name == "rest_angle":
+                if np.shape(value) not in ((), (n - 1,)):
+                    raise ValueError(f"rest_angle must be a number or have {n - 1} entries, got {shown(value)}")
+            elif entry.name not in _COLUMNS:
                 number(entry.name, value)
             elif np.shape(value) != (n,):
                 raise ValueError(f"{entry.name} must have {n} entries like link_mass, got {shown(value)}")
@@ -131,29 +147,26 @@ class WhiskerParams:
         return len(self.link_mass)
 
     @classmethod
-    def tapered(
+    def of(
         cls,
-        length: float = 49e-3,
-        base_radius: float = 91.4e-6,
-        tip_radius: float = 1.75e-6,
+        hair: Hair | None = None,
         n_links: int = 13,
         density: float = 1140.0,
-        modulus: tuple[float, float] = (4.50e9, 3.08e9),
-        damping_ratio: tuple[float, float] = (0.988, 0.033),
+        modulus: tuple[float, float] = MODULUS,
+        damping_ratio: tuple[float, float] = DAMPING_RATIO,
         planar_centroid: bool = True,
-        friction: float = 0.0,
-        restitution: float = 0.0,
+        **others: float,
     ) -> WhiskerParams:
-        """Build any tapered whisker by the formulas behind Table 1; its own arguments give Table 1 within 0.8%.
+        """Build any whisker by the formulas behind Table 1; its own arguments give Table 1 within 0.8%.
 
         Quist et al. (2014), "Model parameters": m = rho V, k = E I/L at the base of a link, and
         b = 2 zeta Lp sqrt(Mp k) with the pendulum from the joint to the centre of mass of all that is
-        beyond it.
+        beyond it. Link 1, in the follicle, has the heading that the hair has in the middle of it.
 
         Parameters
         ----------
-        length, base_radius, tip_radius : float, m
-            In the ranges of `WhiskerParams`.
+        hair : Hair, optional
+            Its shape; that of the paper's D1 vibrissa by default.
         n_links : int, 3 to 200
         density : float, 1 to 1e+06 kg/m^3
         modulus : (float, float), 1e+06 to 1e+13 Pa
@@ -163,18 +176,18 @@ class WhiskerParams:
         planar_centroid : bool
             Put each point mass at the centroid of the link's outline, as the paper seems to, rather
             than at that of the solid.
-        friction, restitution : float
+        **others : float
+            ``friction``, ``restitution``, ``stop_at_contact``.
         """
         whole("n_links", n_links, 3, MOST_LINKS)
-        given = {"length": length, "base_radius": base_radius, "tip_radius": tip_radius, "density": density}
-        for name, value in given.items():
-            (PHYSICAL | SHAPE)[name].check(name, number(name, value))
+        hair = Hair(cls.length, cls.base_radius, cls.tip_radius) if hair is None else hair
+        SHAPE["density"].check("density", number("density", density))
         for name, pair in (("modulus", modulus), ("damping_ratio", damping_ratio)):
             SHAPE[name].check(name, pair)
             if np.shape(pair) != (2,):
                 raise ValueError(f"{name} must be two numbers, of the first and the last link, got {shown(pair)}")
-        link = length / n_links
-        radius = np.linspace(base_radius, tip_radius, n_links + 1)
+        link = hair.length / n_links
+        radius = np.linspace(hair.base_radius, hair.tip_radius, n_links + 1)
         base, tip = radius[:-1], radius[1:]
         m = density * cone_volume(base, tip, link)
         c = cone_centroid(base, tip, link, planar=planar_centroid)
@@ -184,13 +197,13 @@ class WhiskerParams:
         pendulum = np.cumsum((m * (place + c))[::-1])[::-1] / beyond - place
         b = 2.0 * np.linspace(*damping_ratio, n_links) * pendulum * np.sqrt(beyond * k)
         return cls(
-            length=length,
-            base_radius=base_radius,
-            tip_radius=tip_radius,
+            length=hair.length,
+            base_radius=hair.base_radius,
+            tip_radius=hair.tip_radius,
             link_mass=tuple(m.tolist()),
             link_centroid=tuple(c.tolist()),
             joint_stiffness=tuple(k.tolist()),
             joint_damping=tuple(b.tolist()),
-            friction=friction,
-            restitution=restitution,
+            rest_angle=tuple(np.diff(hair.angle(place + 0.5 * link)).tolist()),
+            **others,
         )

@@ -66,10 +66,10 @@ def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | 
     if point.shape != (2,) or not np.isfinite(point).all():
         raise ValueError(f"peg must be two finite numbers, got {peg!r}")
     n, length = p.n_links, p.length / p.n_links
-    k = np.array(p.joint_stiffness)
-    phi, push = np.full(n, angles[0]), 0.0
-    bearing = np.arctan2(point[1], point[0]) - angles[0]
-    side = 1.0 if np.sin(bearing) >= 0 else -1.0
+    k, rest = np.array(p.joint_stiffness), np.broadcast_to(p.rest_angle, n - 1)
+    shape = np.append(0.0, np.cumsum(rest))
+    phi, push = angles[0] + shape, 0.0
+    side = 1.0 if _in_links(phi, point, length)[1][_nearest(phi, point, length)] >= 0 else -1.0
     shapes = np.empty((len(angles), n))
     wrench = np.zeros((len(angles), 3))
     force, place = np.zeros(len(angles)), np.full(len(angles), np.nan)
@@ -77,34 +77,42 @@ def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | 
     for t, target in enumerate(angles):
         count = max(1, int(np.ceil(abs(target - phi[0]) / STRIDE)))
         for theta in np.linspace(phi[0], target, count + 1)[1:]:
-            phi, push, link = _equilibrium(phi + (theta - phi[0]), push, point, side, k, length)
+            phi, push, link = _equilibrium(phi + (theta - phi[0]), push, point, side, k, shape, length)
             side = -side if link < 0 else side  # off the tip, it has passed the peg
         shapes[t] = phi
-        joint_angle = np.diff(phi)
-        energy[t] = 0.5 * np.sum(k[1:] * joint_angle**2)
+        bend = np.diff(phi) - rest
+        energy[t] = 0.5 * np.sum(k[1:] * bend**2)
         if push > 0.0:
             force[t] = push
             place[t] = (link + _in_links(phi, point, length)[0][link] / length) / n
             angle = phi[link] - phi[0]
             wrench[t] = side * push * np.array([-length * np.cos(angle), np.sin(angle), -np.cos(angle)])
-            wrench[t, 0] += k[1] * joint_angle[0]
+            wrench[t, 0] += k[1] * bend[0]
     return Equilibria(shapes, wrench, force, place, energy)
 
 
 def _equilibrium(
-    phi: NDArray[np.float64], push: float, peg: NDArray[np.float64], side: float, k: NDArray[np.float64], length: float
+    phi: NDArray[np.float64],
+    push: float,
+    peg: NDArray[np.float64],
+    side: float,
+    k: NDArray[np.float64],
+    shape: NDArray[np.float64],
+    length: float,
 ) -> tuple[NDArray[np.float64], float, int]:
     """Equilibrium for base angle ``phi[0]`` near a guess: headings, push and touched link.
+
+    At rest the headings are those of ``shape`` more than the base's.
 
     Without contact the push is 0. The link is -1 where no equilibrium is left near the guess: the whisker
     has snapped off the peg, as it does when the peg slides onto a joint too soft to hold it.
     """
     n = len(phi)
-    straight = np.full(n, phi[0])
-    link = _nearest(straight, peg, length)
-    along, across = (value[link] for value in _in_links(straight, peg, length))
+    free = phi[0] + shape
+    link = _nearest(free, peg, length)
+    along, across = (value[link] for value in _in_links(free, peg, length))
     if side * across >= 0.0 or (link == n - 1 and along > length):
-        return straight, 0.0, 0
+        return free, 0.0, 0
     stiff = np.diag(k[1:] + np.append(k[2:], 0.0)) - np.diag(k[2:], 1) - np.diag(k[2:], -1)
     link = _nearest(phi, peg, length)
     for _ in range(PASSES):
@@ -113,7 +121,7 @@ def _equilibrium(
         matrix[:-1, :-1] = stiff - push * curvature[1:, 1:]
         matrix[:-1, -1] = -gradient[1:]
         matrix[-1, :-1] = gradient[1:]
-        step = np.linalg.solve(matrix, np.append(push * gradient[1:] - stiff @ (phi[1:] - phi[0]), -gap))
+        step = np.linalg.solve(matrix, np.append(push * gradient[1:] - stiff @ (phi[1:] - phi[0] - shape[1:]), -gap))
         step *= min(1.0, 0.2 / max(np.abs(step[:-1]).max(), 1e-300))
         phi = np.append(phi[0], phi[1:] + step[:-1])
         push += step[-1]
@@ -123,7 +131,7 @@ def _equilibrium(
             if push > 0.0 and not (link == n - 1 and along > length):
                 return phi, push, link
             break
-    return straight, 0.0, -1
+    return free, 0.0, -1
 
 
 def _nearest(phi: NDArray[np.float64], peg: NDArray[np.float64], length: float) -> int:

@@ -1,6 +1,7 @@
 """The rat's whisker on sandpaper, after Oladazimi, Putelat et al. (2021)."""
 
+from ..core.beam import Hair
 from .animal import WhiskerRod
 from .params import Relief, WhiskerRodParams
 
-__all__ = ["Relief", "WhiskerRod", "WhiskerRodParams"]
+__all__ = ["Hair", "Relief", "WhiskerRod", "WhiskerRodParams"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -31,6 +33,13 @@ _SCHEMES = {"midpoint": (MIDPOINT, work_dtype, 10e-6), "published": (PUBLISHED, 
 """Kernels, scratch space, and time step on a flat plate, s."""
 
 
+OUT_OF_REACH = (
+    "start: plate_distance is less than the whisker's length, yet the whisker, curved as it is, does not touch the "
+    "plate: it starts in air, see the signal gap"
+)
+"""Said once, as warnings are, not of every row."""
+
+
 class WhiskerRod(Animal):
     """Rat's whisker C4 of Oladazimi, Putelat et al. (2021).
 
@@ -51,6 +60,9 @@ class WhiskerRod(Animal):
     ``acceleration``          (n + 1, 2)  m/s^2       of the nodes, about the last step
     ``curvature_change``      (n,)        rad/m       kappa - kappa_i at the inner end of each segment
     ``moment``                (n,)        N m         of bending, there; positive turns towards -x
+    ``joint_force``           (n, 2)      N           there, of what lies beyond on what lies within
+    ``shear``                 (n,)        N           its part across, to the left: the moment's fall along the whisker
+    ``joint_power``           (n,)        W           there, of elasticity and damping on the segments
     ``tip_velocity``          (2,)        m/s
     ``tip_force``             (2,)        N           of the plate on the tip (mu p, -p); last step's mean
     ``contact``               ()          1           fraction of the last ``advance`` in contact
@@ -88,7 +100,6 @@ class WhiskerRod(Animal):
         For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
 
-    parameters = PHYSICAL
     shared = ("params", "relief")
     drive_size = 3
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
@@ -116,6 +127,7 @@ class WhiskerRod(Animal):
         self.scheme = scheme
         n = self.params.n_segments
         self.state = state_dtype(n)
+        self.parameters = {**PHYSICAL, "curvature": replace(PHYSICAL["curvature"], shape=(n,))}
         self._stepper = Stepper(self.state, work(n), kernels, threads)
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
@@ -129,6 +141,11 @@ class WhiskerRod(Animal):
             "acceleration": self._acceleration,
             "curvature_change": self._curvature_change,
             "moment": self._moment,
+            "joint_force": self._joint_force,
+            "shear": self._shear,
+            "joint_power": lambda rows: (
+                -self._moment(rows) * np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
+            ),
             "tip_velocity": lambda rows: rows["tip_velocity"],
             "tip_force": lambda rows: rows["tip_force"],
             "contact": lambda rows: rows["contact"],
@@ -150,7 +167,7 @@ class WhiskerRod(Animal):
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along y, unloaded, the plate out of reach."""
         rows = np.zeros(count, self.state)
-        for name in PARAMETERS:
+        for name in self.parameters:
             rows[name] = getattr(self.params, name)
         rows["base_angle"] = np.pi / 2
         rows["segment_angle"] = np.pi / 2
@@ -196,7 +213,7 @@ class WhiskerRod(Animal):
                 raise ValueError(f"start: {name} must be greater than 0, got {(start or {})[name]!r}")
         fresh = self.rows(count)
         t = table()
-        for name in PARAMETERS:
+        for name in self.parameters:
             if name in given:
                 fresh[name] = given[name]
         fresh["plate_distance"] = t["plate_distance"] * fresh["length"]
@@ -232,6 +249,8 @@ class WhiskerRod(Animal):
                 )
             row["tip_force"] = coefficient * force, -force
             row["contact"] = force > 0.0
+        if ((rows["contact"] == 0.0) & (rows["plate_distance"] < rows["length"])).any():
+            warnings.warn(OUT_OF_REACH, stacklevel=3)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
@@ -247,7 +266,7 @@ class WhiskerRod(Animal):
         n = self.params.n_segments
         # The parameters are the last columns; as they rarely change, the last answer mostly still holds.
         numbers = matrix(np.ascontiguousarray(rows))
-        key = numbers[:, -len(PARAMETERS) :].tobytes()
+        key = numbers[:, -len(PARAMETERS) - n :].tobytes()
         if key != self._rods[0]:
             blocks, work = (aligned(1, dtype) for dtype in _single(n))
             out = np.empty((len(rows), 6, n))
@@ -284,6 +303,15 @@ class WhiskerRod(Animal):
         rod = self.rods(rows)
         rate = np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
         return rod[:, 3] * self._deflection(rows) + rod[:, 4] * rate
+
+    def _joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        drag = rows["external_damping"][:, None, None] * self._velocity(rows)
+        lack = self.rods(rows)[:, 1, :, None] * (self._acceleration(rows) + drag)[:, 1:]
+        return rows["tip_force"][:, None] - np.cumsum(lack[:, ::-1], 1)[:, ::-1]
+
+    def _shear(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        force, angle = self._joint_force(rows), rows["segment_angle"]
+        return force[:, :, 1] * np.cos(angle) - force[:, :, 0] * np.sin(angle)
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Kinetic and elastic energy, (B,) J."""

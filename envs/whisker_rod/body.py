@@ -36,6 +36,7 @@ PARAMETERS = (
     "memory_length",
     "relief",
 )
+"""Numbers of a row; ``curvature`` has one for each joint."""
 
 SAMPLES = 8
 """Samples of the base wrench in one ``advance``: at 500 Hz the 4 kHz of the paper's camera."""
@@ -95,6 +96,7 @@ def state_dtype(n: int) -> np.dtype:
             ("moment_mean", "f8"),
             ("band", "f8", (len(BANDS), 4)),
             *[(name, "f8") for name in PARAMETERS],
+            ("curvature", "f8", (n,)),
         ]
     )
 
@@ -259,7 +261,8 @@ def segments(xs, ks):
             k.stiffness[i, e] = x.youngs_modulus[e] * math.pi / 4.0 * a * a / cell
             k.viscosity[i, e] = delta * math.pi * a / cell
             change = x.curvature_tip[e] - x.curvature_base[e]
-            k.rest_angle[i, e] = cell * (x.curvature_base[e] + 0.5 * change * (middle + middle_before))
+            bend = x.curvature_base[e] + 0.5 * change * (middle + middle_before)
+            k.rest_angle[i, e] = cell * (bend + x.curvature[i, e])
 
 
 @kernel

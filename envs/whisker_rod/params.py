@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, numbers, shown, whole
+from ..core.beam import Hair
 from ..core.spec import Option
 from ..core.table import read_table
 
@@ -33,6 +34,7 @@ PHYSICAL = {
     "external_damping": Option(0.0, 1e5, "1/s", "damping by the surroundings"),
     "curvature_base": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at the base; negative bends to +x"),
     "curvature_tip": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at the tip"),
+    "curvature": Option(-1e3, 1e3, "rad/m", "intrinsic curvature at each joint, in addition; for all alike"),
     "rate_strength": Option(1e-9, 1.0, "1", "friction: strength of the rate, a"),
     "state_strength": Option(0.0, 1.0, "1", "friction: strength of the state, b"),
     "reference_speed": Option(1e-9, 1e-3, "m/s", "friction: reference speed, V_*"),
@@ -42,6 +44,12 @@ PHYSICAL = {
 }
 """Parameters that a row may change. exp(mu_*/a) enters the law; with b > a the friction of a long stick exceeds mu_* by
 less than that."""
+
+
+def middles(n: int) -> NDArray[np.float64]:
+    """Middles of ``n`` segments, (n,) lengths from the base: shorter ones towards the tip, see ``body.segments``."""
+    nodes = 1.0 - (1.0 - np.arange(n + 1) / n) ** 1.5
+    return 0.5 * (nodes[1:] + nodes[:-1])
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,8 @@ class WhiskerRodParams:
     curvature_base, curvature_tip : float, -1000 to 1000 rad/m
         Intrinsic curvature at the ends, linear in between (an Euler spiral); negative bends to +x, the way
         the plate goes, as a whisker must that is to start on the plate.
+    curvature : float or (n_segments,) floats, -1000 to 1000 rad/m
+        More of it, at the joint before each segment; `of` takes it from a `Hair`.
     rate_strength : float, 1e-09 to 1
         The paper's a.
     state_strength : float, 0 to 1
@@ -95,6 +105,7 @@ class WhiskerRodParams:
     external_damping: float = 0.0
     curvature_base: float = 0.0
     curvature_tip: float = 0.0
+    curvature: float | tuple[float, ...] = 0.0
     rate_strength: float = 0.035
     state_strength: float = 0.049
     reference_speed: float = 1e-6
@@ -105,7 +116,35 @@ class WhiskerRodParams:
     def __post_init__(self) -> None:
         whole("n_segments", self.n_segments, 3, 1000)
         for name, option in PHYSICAL.items():
-            option.check(name, number(name, getattr(self, name)))
+            value = getattr(self, name)
+            option.check(name, value if name == "curvature" else number(name, value))
+        if np.shape(self.curvature) not in ((), (self.n_segments,)):
+            raise ValueError(
+                f"curvature must be a number or have {self.n_segments} entries, got {shown(self.curvature)}"
+            )
+
+    @classmethod
+    def of(cls, hair: Hair | None = None, n_segments: int = 45, **others: float) -> WhiskerRodParams:
+        """Make a whisker of the shape of a hair, that of the paper's C4 whisker by default.
+
+        Parameters
+        ----------
+        hair : Hair, optional
+        n_segments : int, 3 to 1000
+        **others : float
+            Any other parameter.
+        """
+        whole("n_segments", n_segments, 3, 1000)
+        hair = Hair(cls.length, cls.base_radius, cls.tip_radius) if hair is None else hair
+        middle = hair.length * middles(n_segments)
+        return cls(
+            n_segments,
+            hair.length,
+            hair.base_radius,
+            hair.tip_radius,
+            curvature=tuple((np.diff(hair.angle(middle), prepend=0.0) / np.diff(middle, prepend=0.0)).tolist()),
+            **others,
+        )
 
 
 @dataclass(frozen=True, eq=False)

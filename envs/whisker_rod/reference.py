@@ -34,7 +34,7 @@ class Reference:
 
     def __init__(self, animal: WhiskerRod, row: Any, speed: float = 0.0, base_rate: float = 0.0) -> None:
         self.h, self.m, self.jp, self.stiffness, self.viscosity, self.rest = animal.rods(np.array([row]))[0]
-        self.p = {name: float(row[name]) for name in animal.parameters}
+        self.p = {name: float(row[name]) for name, option in animal.parameters.items() if not option.shape}
         self.base, self.base_rate = float(row["base_angle"]), base_rate
         self.distance, self.speed = float(row["plate_distance"]), speed
         self._load = np.cumsum(self.m[::-1])[::-1]
