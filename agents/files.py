@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+
+from gymnosoma.envs.core.files import replacing
 
 TRIAL = 2**16
 """Bytes written to learn whether a folder takes any."""
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Write a file anew: until all of it is on the disk, whoever reads it finds the old one.
-
-    Parameters
-    ----------
-    path : path
-        The file; what is written beside it goes if writing fails.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; names the file.
-    """
-    partial = path.with_name(f"partial-{path.name}")
-    try:
-        with open(partial, "w+b") as file:  # to be read, too: zipfile appends so
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def check_writable(name: str, path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from .core.animal import ANIMALS
 from .core.check import check_vector_env
 from .core.events import Event
 from .core.simulate import simulate
@@ -84,6 +85,14 @@ CATALOGUE = (
     CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 330.0),
     CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 60.0),
 )
+
+ANIMALS |= {
+    "worm": "gymnosoma.envs.worm.animal:Worm",
+    "lamprey": "gymnosoma.envs.lamprey.animal:Lamprey",
+    "whisker_chain": "gymnosoma.envs.whisker_chain.animal:Whisker",
+    "whisker_rod": "gymnosoma.envs.whisker_rod.animal:WhiskerRod",
+    "neuromechanic": "gymnosoma.envs.neuromechanic.animal:Neuromechanic",
+}
 
 
 def register(

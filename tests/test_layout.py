@@ -133,7 +133,9 @@ def test_kernels_import_only_numbers_and_each_other():
 )
 def test_layers(folder, forbidden):
     for path in (ROOT / folder).rglob("*.py"):
-        assert not {name for name in imports(path) if any((name + ".").startswith(f + ".") for f in forbidden)}, path
+        asked = {"matplotlib"} if path.name == "trajectory.py" else set()  # by `plot`, when it is called
+        found = {name for name in imports(path) if any((name + ".").startswith(f + ".") for f in forbidden - asked)}
+        assert not found, path
 
 
 def test_only_the_environments_know_gymnasium():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,9 @@ MOST_STEPS = 1_000_000
 
 LARGEST_START = 1e9
 """Largest magnitude of an initial value, in SI."""
+
+ANIMALS: dict[str, str] = {}
+"""Names of animals, each with module and class; the catalogue fills it."""
 
 
 class Animal(ABC):
@@ -97,6 +101,12 @@ def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], thr
     animal = kind(*args, **kwargs)
     animal.threads = threads
     return animal
+
+
+def find_animal(name: str) -> type[Animal]:
+    """Class of the animal of that name in `ANIMALS`."""
+    module, _, kind = ANIMALS[name].partition(":")
+    return getattr(import_module(module), kind)
 
 
 def time_step(dt: float | None, default: float) -> float:

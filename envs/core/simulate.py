@@ -87,8 +87,8 @@ def simulate(
     command: Any = controlled if isinstance(drive, Controller) else drive if callable(drive) else held
 
     shape = (1, animal.drive_size)
-    recorded = {name: sense for name, sense in animal.signals.items() if name != "time"}
-    record: dict[str, list[Any]] = {name: [np.copy(sense(rows)[0])] for name, sense in recorded.items()}
+    record, moments = np.zeros(count + 1, animal.state), 1
+    record[0] = rows[0]
     failure = None
     for k in range(count * stride):
         value = np.asarray(command((k + 0.5) * hold), float)
@@ -102,11 +102,9 @@ def simulate(
             failure = animal.failures[rows["status"][0]]
             break
         if (k + 1) % stride == 0:
-            for name, sense in recorded.items():
-                record[name].append(np.copy(sense(rows)[0]))
-    signals = {name: np.array(values) for name, values in record.items()}
-    moments = len(next(iter(signals.values())))
-    return Trajectory(every * np.arange(moments, dtype=float), signals, failure)
+            record[moments] = rows[0]
+            moments += 1
+    return Trajectory(every * np.arange(moments, dtype=float), failure=failure, animal=animal, rows=record[:moments])
 
 
 def _multiple(name: str, value: float, of: str, unit: float) -> int:

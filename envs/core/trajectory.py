@@ -1,48 +1,391 @@
-"""What a simulation recorded: signals over time."""
+"""What a simulation recorded: signals over time, as a file, as a table, as a plot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .animal import ANIMALS, Animal, find_animal
+from .arguments import choice, shown
+from .files import replacing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FORMAT = 1
+"""Version of the file; another one where ``about`` means something else."""
+
+ABOUT, ROWS = "about", "rows"
+"""Entries of the file beside time and signals."""
+
+FEW = 8
+"""Components of a signal that are drawn as lines; more are an image."""
+
 
 class Trajectory(Mapping[str, NDArray[np.float64]]):
-    """Recorded signals, each with a leading axis of time, in SI.
+    """What was recorded of one animal: signals, each with a leading axis of time, in SI.
 
     Parameters
     ----------
     time : (N,) array, s
-    signals : dict
-        Name to array (N, ...).
+    signals : dict, optional
+        Name to array (N, ...); those that are not here are made from ``rows`` when they are asked for.
     failure : str, optional
         Why the simulation ended early.
+    animal : Animal, optional
+    rows : (N,) records, optional
+        Of the animal's ``state`` at each time: what films are drawn from.
+
+    Examples
+    --------
+    >>> from gymnosoma.envs import Trajectory, simulate
+    >>> from gymnosoma.envs.worm import SineKymogram, Worm
+    >>> run = simulate(Worm(), SineKymogram(), 1.0, every=0.1)
+    >>> run.save("run.npz")
+    >>> run = Trajectory.load("run.npz")
+    >>> run["joint_angle"].shape
+    (11, 24)
+    >>> run.to_csv("run.csv", "centre", "joint_angle")
+    >>> run.to_pandas()["joint_angle_3"].attrs
+    {'unit': 'rad'}
+    >>> axes = run.plot("joint_angle", "power")
     """
 
     def __init__(
-        self, time: NDArray[np.float64], signals: dict[str, NDArray[np.float64]], failure: str | None = None
+        self,
+        time: NDArray[np.float64],
+        signals: Mapping[str, NDArray[np.float64]] | None = None,
+        failure: str | None = None,
+        animal: Animal | None = None,
+        rows: NDArray[Any] | None = None,
     ) -> None:
         self.time = time
         self.failure = failure
-        self._signals = signals
+        self.animal, self.rows = animal, rows
+        self._signals = dict(signals or {})
+        made = animal.signals if animal is not None and rows is not None else ()
+        self._names = tuple(name for name in dict.fromkeys((*self._signals, *made)) if name != "time")
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name == "time":
             return self.time
+        if name not in self._names:
+            raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(self._names)}")
         if name not in self._signals:
-            raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(self._signals)}")
+            assert self.animal is not None and self.rows is not None
+            self._signals[name] = self.animal.signal(self.rows, name)
         return self._signals[name]
 
-    def __iter__(self):
-        return iter(self._signals)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._signals)
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:  # without making it
+        return name == "time" or name in self._names
+
+    # As a file.
 
     def save(self, path: str | Path) -> None:
-        """Write time and signals as a NumPy archive (``.npz``)."""
-        arrays: dict[str, Any] = {"time": self.time, **self._signals}
-        np.savez_compressed(path, **arrays)
+        """Write all to a NumPy archive (``.npz``), from which `load` makes it again; anybody else reads the arrays.
+
+        Raises
+        ------
+        ValueError
+            If the name does not end in ``.npz``.
+        OSError
+            If it cannot be written; what was there before stays.
+        """
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ValueError(f"path must end in .npz, got {str(path)!r}")
+        about = {"format": FORMAT, "failure": self.failure, **_described(self.animal)}
+        arrays: dict[str, Any] = {"time": self.time, **self, ABOUT: np.array(json.dumps(about))}
+        if self.rows is not None:
+            arrays[ROWS] = self.rows
+        with replacing(path) as file:
+            np.savez_compressed(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path, animal: Animal | type[Animal] | None = None) -> Trajectory:
+        """Read what `save` wrote. Nothing in the file is executed, and it names no code.
+
+        Parameters
+        ----------
+        path : str or path
+        animal : Animal or its class, optional
+            That was simulated, where it is not of this package, or was made of what no file holds, such as control
+            modules. Without it such a trajectory has its signals, and no film can be drawn.
+
+        Raises
+        ------
+        ValueError
+            If the file cannot be read, is damaged or something else, or is of another animal; names the file.
+        """
+        path = Path(path)
+        try:
+            return cls._read(path, animal)
+        except OSError as error:
+            raise ValueError(f"trajectory {str(path)!r} cannot be read: {error.strerror or error}") from None
+        except Exception as error:  # a damaged archive ends in many ways
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(
+                f"trajectory {str(path)!r} cannot be read: {textwrap.shorten(reason, 300, placeholder=' ...')}"
+            ) from None
+
+    @classmethod
+    def _read(cls, path: Path, given: Animal | type[Animal] | None) -> Trajectory:
+        if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+            raise ValueError("it is no file")
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or not {"time", ABOUT} <= set(archive.files):
+                raise ValueError("it was not written by Trajectory.save")
+            arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
+        about, time, rows = json.loads(str(arrays.pop(ABOUT))), arrays.pop("time"), arrays.pop(ROWS, None)
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise ValueError(f"format must be {FORMAT}, got {shown(about.get('format') if about else about)}")
+        if time.ndim != 1 or time.dtype.kind != "f" or not np.isfinite(time).all() or not (np.diff(time) > 0).all():
+            raise ValueError(f"time must rise, got {shown(time)}")
+        for name, array in arrays.items():
+            if array.dtype.kind not in "fiub" or array.shape[:1] != time.shape:
+                raise ValueError(
+                    f"{name} must hold numbers at {len(time)} times, got {array.dtype} of shape {array.shape}"
+                )
+        failure = about.get("failure")
+        if not isinstance(failure, str | None):
+            raise ValueError(f"failure must be a text, got {shown(failure)}")
+        animal = _made(about, given)
+        if animal is not None and rows is not None and (rows.dtype != animal.state or rows.shape != time.shape):
+            raise ValueError(
+                f"rows must be {len(time)} records of {type(animal).__name__} as it is made here; another version may "
+                "have written it, and numpy.load reads its signals"
+            )
+        return cls(time, arrays, failure, animal, rows)
+
+    # As a table.
+
+    def unit(self, name: str) -> str:
+        """SI unit of a signal, as the documentation of the animal states it; empty where that is not known."""
+        return "s" if name == "time" else units(type(self.animal)).get(name, "") if self.animal is not None else ""
+
+    def _columns(self, names: tuple[str, ...]) -> dict[str, tuple[str, NDArray[np.float64]]]:
+        """Name of each column to its unit and values (N,): ``joint_angle_0``, ``rod_centre_3_1``."""
+        for name in names:
+            choice("signal", name, self)
+        columns = {}
+        for name in names or self:
+            values, unit = self[name], self.unit(name).split(", ")
+            for place in np.ndindex(values.shape[1:]):
+                label = "_".join([name, *map(str, place)])
+                own = unit[min(place[-1], len(unit) - 1)] if place else unit[0]
+                columns[label] = (own, values[(slice(None), *place)])
+        return columns
+
+    def to_pandas(self, *names: str) -> DataFrame:
+        """Table by time (s), all signals by default; a column for each number, named as in ``joint_angle_0``.
+
+        Units are in ``attrs["units"]`` of the table, and in ``attrs["unit"]`` of each column.
+
+        Raises
+        ------
+        ValueError
+            For a signal that was not recorded.
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("pandas is not installed: pip install 'gymnosoma[data]'") from None
+        columns = self._columns(names)
+        table = pd.DataFrame({name: values for name, (_, values) in columns.items()}, pd.Index(self.time, name="time"))
+        table.attrs["units"] = {name: unit for name, (unit, _) in columns.items()}
+        return table
+
+    def to_csv(self, path: str | Path, *names: str) -> None:
+        """Write the table of `to_pandas` as CSV, to the last bit, with the column ``time`` first.
+
+        Raises
+        ------
+        ValueError
+            For a signal that was not recorded.
+        OSError
+            If the file cannot be written; what was there before stays.
+        """
+        columns = self._columns(names)
+        table = np.stack([self.time, *(values for _, values in columns.values())], 1)
+        with replacing(Path(path)) as file:
+            np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
+
+    def plot(self, *names: str) -> NDArray[Any]:
+        """Draw signals over time with matplotlib, a panel for each.
+
+        A signal of more than `FEW` numbers is an image, head or base on top: a kymogram. One with several axes has an
+        image of its longest for each entry of the others.
+
+        Parameters
+        ----------
+        *names : str
+            Of signals.
+
+        Returns
+        -------
+        (panels,) array of Axes
+            ``[0].figure`` is the figure.
+
+        Raises
+        ------
+        ValueError
+            For a signal that was not recorded, or none.
+        ImportError
+            If matplotlib is not installed.
+        """
+        for name in names or ("",):
+            choice("signal", name, self)
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError("matplotlib is not installed: pip install 'gymnosoma[data]'") from None
+        panels = [panel for name in names for panel in self._panels(name)]
+        figure, axes = pyplot.subplots(
+            len(panels), 1, sharex=True, squeeze=False, figsize=(8.0, 1.2 + 1.8 * len(panels)), layout="constrained"
+        )
+        for ax, (label, unit, lines, values) in zip(axes[:, 0], panels, strict=True):
+            quantity = f"{label} [{unit}]" if unit not in ("", "1") else label
+            if lines is None:
+                ends = np.append(self.time, 2 * self.time[-1] - self.time[-2] if len(self.time) > 1 else 1.0)
+                most = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+                signed = bool((values < 0).any())
+                image = ax.pcolormesh(
+                    ends,
+                    np.arange(values.shape[1] + 1) - 0.5,
+                    values.T,
+                    cmap="RdBu_r" if signed else "viridis",
+                    vmin=-most if signed else 0.0,
+                    vmax=most,
+                )
+                ax.invert_yaxis()
+                ax.set_ylabel("number")
+                figure.colorbar(image, ax=ax, label=quantity)
+            else:
+                ax.plot(self.time, values, label=lines)
+                ax.set_ylabel(quantity)
+                if len(lines) > 1:
+                    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        axes[-1, 0].set_xlabel("time [s]")
+        return axes[:, 0]
+
+    def _panels(self, name: str) -> Iterator[tuple[str, str, list[str] | None, NDArray[np.float64]]]:
+        """Label, unit, names of lines or None for an image, and values (N, k)."""
+        values, unit = self[name], self.unit(name)
+        shape = values.shape[1:]
+        if np.prod(shape) <= FEW:
+            flat = values.reshape(len(values), -1)
+            yield name, unit, [" ".join(map(str, place)) for place in np.ndindex(shape)], flat
+            return
+        longest = int(np.argmax(shape))
+        images = np.moveaxis(values, 1 + longest, -1)
+        for place in np.ndindex(images.shape[1:-1]):
+            yield "_".join([name, *map(str, place)]), unit, None, images[(slice(None), *place)]
+
+
+def units(kind: type[Animal]) -> dict[str, str]:
+    """SI units of an animal's signals, from the table of its docstring.
+
+    Where a signal's numbers differ in it, their units are separated by commas.
+    """
+    text = next((vars(base)["__doc__"] for base in kind.__mro__ if vars(base).get("__doc__")), "")
+    lines = inspect.cleandoc(text).splitlines()
+    for k in range(1, len(lines) - 1):
+        spans = [match.span() for match in re.finditer(r"=+", lines[k - 1])]
+        head = [lines[k][a:b].strip() for a, b in spans]
+        if lines[k - 1].startswith("==") and head[0] == "name" and "unit" in head:
+            a, b = spans[head.index("unit")]
+            rows = (line for line in lines[k + 2 : lines.index(lines[k - 1], k + 2)])
+            return {name: line[a:b].strip() for line in rows for name in re.findall(r"``(\w+)``", line[: spans[0][1]])}
+    return {}
+
+
+# An animal as data: the arguments that it was made of.
+
+
+def _described(animal: Animal | None) -> dict[str, Any]:
+    """Name and arguments of an animal for JSON; without arguments where they hold what is no data."""
+    if animal is None:
+        return {}
+    kind = type(animal)
+    args, kwargs = animal._made_of
+    given = inspect.signature(kind).bind(*args, **kwargs).arguments
+    given.pop("threads", None)
+    known = next((name for name, place in ANIMALS.items() if place == f"{kind.__module__}:{kind.__qualname__}"), None)
+    try:
+        return {"animal": known or kind.__qualname__, "arguments": {name: _plain(each) for name, each in given.items()}}
+    except TypeError:
+        return {"animal": known or kind.__qualname__}
+
+
+def _plain(value: Any) -> Any:
+    """Copy a value into what JSON has; TypeError for what is no data."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        if hasattr(value, "description"):  # a model is what it was read from, where that was data alone
+            if value.description is None:
+                raise TypeError(f"{type(value).__name__} holds code")
+            return _plain(value.description)
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.init}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, str | int | float | None):
+        return value
+    raise TypeError(f"{type(value).__name__} is no data")
+
+
+def _made(about: Mapping[str, Any], given: Animal | type[Animal] | None) -> Animal | None:
+    """Animal that a file speaks of; None where it cannot be made of data."""
+    if isinstance(given, Animal):
+        return given
+    name, arguments = about.get("animal"), about.get("arguments")
+    if (given is None and name not in ANIMALS) or arguments is None:
+        return None
+    kind = find_animal(str(name)) if given is None else given
+    if given is not None and name not in (kind.__qualname__, *(n for n in ANIMALS if find_animal(n) is kind)):
+        raise ValueError(f"it is of {shown(name)}, not of {kind.__name__}")
+    if not isinstance(arguments, dict):
+        raise ValueError(f"arguments must be a table, got {shown(arguments)}")
+    hints = get_type_hints(kind.__init__)
+    return kind(**{key: _built(hints.get(key, Any), each) for key, each in arguments.items()})
+
+
+def _built(hint: Any, value: Any) -> Any:
+    """Value of JSON as what an argument or a field of the package takes, by its annotation."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if isinstance(value, dict) and not any(get_origin(kind) in (Mapping, dict) for kind in kinds):
+        for kind in (kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)):
+            known = get_type_hints(kind)
+            return kind(**{key: _built(known.get(key, Any), each) for key, each in value.items()})
+    if isinstance(value, list):
+        for kind in kinds:
+            origin = get_origin(kind) or kind
+            if origin is np.ndarray:
+                return np.array(value)
+            if hasattr(kind, "_fields"):
+                return kind(*map(_built, get_type_hints(kind).values(), value))
+            if origin is tuple:
+                parts = get_args(kind)
+                each = parts[:1] * len(value) if parts[1:] == (...,) else parts or (Any,) * len(value)
+                return tuple(map(_built, each, value))
+    return value

@@ -251,6 +251,8 @@ class Model:
         Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
     origin : str
         What errors begin with: the file, or nothing.
+    description : mapping or None
+        What the model was made of, where that is data alone.
     """
 
     bodies: tuple[str, ...]
@@ -268,6 +270,7 @@ class Model:
     arrays: dict[str, NDArray[Any]]
     counts: dict[str, int]
     origin: str = field(default="", compare=False)
+    description: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def records(self, dt: float, solver: int = contact.MODES) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
         """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`.
@@ -525,6 +528,7 @@ class _Builder:
             pulse,
             self.t,
             counts,
+            description=None if self.modules else self.top.values,
         )
 
     def read_bodies(self, tables: dict[str, _Keys]) -> tuple[Joint, ...]:
