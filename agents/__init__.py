@@ -2,5 +2,6 @@
 
 from .agent import Agent, ConstantAgent, ControllerAgent, RandomAgent, TrainedAgent
 from .evaluation.rollout import Episodes, rollout
+from .showing.replay import film
 
-__all__ = ["Agent", "ConstantAgent", "ControllerAgent", "Episodes", "RandomAgent", "TrainedAgent", "rollout"]
+__all__ = ["Agent", "ConstantAgent", "ControllerAgent", "Episodes", "RandomAgent", "TrainedAgent", "film", "rollout"]

@@ -1,4 +1,4 @@
-"""Films and stills of policies."""
+"""Films and stills: of policies in environments, and of what was simulated."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import gymnasium
 import numpy as np
 import pygame
 
-from gymnosoma.envs.core.arguments import number
+from gymnosoma.envs.core.arguments import number, whole
 from gymnosoma.envs.core.canvas import Canvas
-from gymnosoma.envs.core.view import View, Window
+from gymnosoma.envs.core.simulation import FASTEST, LARGEST, SMALLEST
+from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.core.view import Scene, View, Window
 
 from ..evaluation.policies import Policy, find_policy
 from ..evaluation.progress import progress_bar
@@ -122,6 +124,105 @@ class Film:
                 actor.envs.close()
 
 
+class Replay:
+    """A trajectory, moment by moment, in the form of a `Film`: the animal's picture, without a goal.
+
+    Parameters
+    ----------
+    run : Trajectory
+        With its animal and rows, as `simulate` gives it.
+    width, height : int
+        Of a frame, in pixels.
+    fps : float, Hz
+        Most frames a second; fewer where less was recorded.
+    slow : float
+        How many times slower than life; below 1 it is faster.
+    start, end : float, s, optional
+        Part of the trajectory; all by default.
+
+    Raises
+    ------
+    ValueError
+        For an impossible argument, or a trajectory that cannot be drawn.
+    """
+
+    def __init__(
+        self,
+        run: Trajectory,
+        width: int = 960,
+        height: int = 540,
+        fps: float = FASTEST,
+        slow: float = 1.0,
+        start: float = 0.0,
+        end: float | None = None,
+    ) -> None:
+        if run.animal is None or run.rows is None:
+            raise ValueError(
+                "run must hold its animal, as those of simulate() do; Trajectory.load(path, animal) gives it to one "
+                "from a file"
+            )
+        for name, value in (("width", width), ("height", height)):
+            whole(name, value, SMALLEST, LARGEST)
+        number("fps", fps, above=0, most=1000)
+        number("slow", slow, least=1e-6, most=1e6)
+        number("start", start, least=0, most=float(run.time[-1]))
+        end = float(run.time[-1] if end is None else number("end", end, least=start))
+        rate = 1.0 / float(run.time[1] - run.time[0]) if len(run.time) > 1 else fps
+        stride = max(1, round(rate / (fps * slow)))
+        self._rows = run.rows[::stride]
+        shown = run.time[::stride]
+        self._first = int(np.searchsorted(shown, start - 0.5 / rate))
+        self._count = max(1, int(np.searchsorted(shown, end + 0.5 / rate)) - self._first)
+        self.fps = rate / stride / slow
+        scene = Scene(run.animal, rate / stride, float(run.time[-1]))
+        self.view = View(scene, 1, width, height, self.fps, False)
+
+    def __len__(self) -> int:
+        """Moments that there are."""
+        return self._count
+
+    def __iter__(self) -> Iterator[None]:
+        """Move to the next moment."""
+        memory = np.zeros((), self.view.task.memory)
+        self.view.trails[0].clear()
+        for k, row in enumerate(self._rows[: self._first + self._count]):
+            self.view.trails[0].record(row, memory)
+            if k >= self._first:
+                yield
+
+    def draw(self, fps: float | None = None) -> Canvas:
+        """Draw the present, to be shown at ``fps``."""
+        return self.view.draw(0, None, fps)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def save_film(
+    run: Trajectory,
+    path: str | Path,
+    width: int = 960,
+    height: int = 540,
+    fps: float = FASTEST,
+    slow: float = 1.0,
+    start: float = 0.0,
+    end: float | None = None,
+) -> int:
+    """As `gymnosoma.agents.film`; Ctrl-C ends it and keeps what was drawn. Returns the number of moments."""
+    path = Path(path)
+    _check_size("path", path, width, height)
+    replay = Replay(run, width, height, fps, slow, start, end)
+    with result("path", path) as file:
+        return _play(replay, path.name, file)
+
+
+def _check_size(name: str, save: Path, width: int, height: int) -> None:
+    if save.suffix not in FORMATS:
+        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
+    if save.suffix == ".mp4" and (width % 2 or height % 2):
+        raise ValueError(f"size must be even for .mp4, got {width}x{height}")
+
+
 def show_episode(
     env_id: str,
     policy: str,
@@ -167,10 +268,8 @@ def show_episode(
     ValueError
         For an impossible argument, or if there is no display for the window.
     """
-    if save is not None and save.suffix not in FORMATS:
-        raise ValueError(f"save must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
-    if save is not None and save.suffix == ".mp4" and (width % 2 or height % 2):
-        raise ValueError(f"size must be even for .mp4, got {width}x{height}")
+    if save is not None:
+        _check_size("save", save, width, height)
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost), trust=trust)
     actor = find_policy(env_id, policy, seed, trust)
     with nullcontext() if save is None else result("save", save) as file:
@@ -178,7 +277,7 @@ def show_episode(
         return _play(film, env_id, file)
 
 
-def _play(film: Film, env_id: str, save: Path | None) -> int:
+def _play(film: Film | Replay, env_id: str, save: Path | None) -> int:
     """Show a film in a window, or save it; the moments played."""
     stopped: list[int] = []
 
@@ -209,7 +308,7 @@ def _play(film: Film, env_id: str, save: Path | None) -> int:
     return played
 
 
-def _show(film: Film, moments: Iterator[None], title: str) -> None:
+def _show(film: Film | Replay, moments: Iterator[None], title: str) -> None:
     window = Window(film.draw().size, title)
     try:
         for _ in moments:
@@ -220,7 +319,7 @@ def _show(film: Film, moments: Iterator[None], title: str) -> None:
         window.close()
 
 
-def _save_mp4(film: Film, moments: Iterator[None], path: Path) -> None:
+def _save_mp4(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
     import imageio.v2
 
     writer: Any = imageio.v2.get_writer(path, fps=film.fps, quality=8, macro_block_size=2)
@@ -229,7 +328,7 @@ def _save_mp4(film: Film, moments: Iterator[None], path: Path) -> None:
             writer.append_data(film.draw().array())
 
 
-def _save_gif(film: Film, moments: Iterator[None], path: Path) -> None:
+def _save_gif(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
     from PIL import Image
 
     stride = int(np.ceil(film.fps / GIF_RATE))
@@ -242,7 +341,7 @@ def _save_gif(film: Film, moments: Iterator[None], path: Path) -> None:
     next(images).save(path, save_all=True, append_images=images, duration=durations, loop=0)
 
 
-def _save_png(film: Film, moments: Iterator[None], path: Path) -> None:
+def _save_png(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
     for _ in moments:
         pass
     pygame.image.save(film.draw().frame(), path)

@@ -5,11 +5,15 @@ Both name what they read, so that it is checked once, before anything moves, and
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from .arguments import number, numbers, shown
 
 
 @runtime_checkable
@@ -42,6 +46,72 @@ class TaskController(Protocol):
         self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Values of the action in SI (B, action_size), in the order of ``task.action_fields()``."""
+
+
+class Schedule:
+    """A drive as a table over time, each row held until the next; the first before it begins, the last for ever.
+
+    Parameters
+    ----------
+    times : (N,) float or float, s
+        When each row begins, rising; or the interval between them, the first at 0.
+    values : (N, nu) float
+        Drive in SI.
+
+    Raises
+    ------
+    ValueError
+        For times that do not rise, or values that are no finite numbers, one row for each time.
+
+    Examples
+    --------
+    >>> from gymnosoma.envs import Schedule, simulate
+    >>> from gymnosoma.envs.lamprey import Lamprey
+    >>> faster = Schedule([0.0, 0.2], [[0.2, 0.0, 1.0], [0.4, 0.0, 1.0]])
+    >>> run = simulate(Lamprey(), faster, 0.4)
+    """
+
+    reads: tuple[str, ...] = ()
+
+    def __init__(self, times: ArrayLike, values: ArrayLike) -> None:
+        self.values = numbers("values", values)
+        if self.values.ndim != 2 or not self.values.size:
+            raise ValueError(f"values must be a table (times, drive), got shape {self.values.shape}")
+        if np.ndim(times) == 0:
+            self.times = number("times", times, above=0) * np.arange(len(self.values))
+        else:
+            self.times = numbers("times", times)
+        if self.times.shape != (len(self.values),) or not (np.diff(self.times) > 0).all():
+            raise ValueError(f"times must rise, one for each of {len(self.values)} rows of values, got {shown(times)}")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a CSV file: times (s) in the first column, the drive in the others; one line may name them.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be read, or is no such table; names the file.
+        """
+        path = Path(path)
+        try:
+            if path.exists() and not path.is_file():  # a pipe would be waited for
+                raise ValueError("it is no file")
+            lines = path.read_text(encoding="utf-8").splitlines()
+            named = bool(lines) and any(character.isalpha() for character in lines[0].replace("e", "").replace("E", ""))
+            with warnings.catch_warnings(action="error"):  # of an empty file
+                table = np.loadtxt(lines[named:], delimiter=",", ndmin=2)
+            return cls(table[:, 0], table[:, 1:])
+        except (OSError, ValueError, UserWarning) as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Drive (B, nu) at times ``t`` (B,) s."""
+        row = np.searchsorted(self.times, t, "right") - 1
+        return self.values[np.maximum(row, 0)]
 
 
 def check_reads(controller: Any, known: Iterable[str], where: str) -> None:

@@ -32,7 +32,8 @@ def simulate(
         Such as ``Worm(WormParams.in_medium(sigma=1.0))``.
     drive : array (nu,), function of time (s), or Controller
         In SI; an array is held. A function or controller is asked for the middle of each ``hold``. What plays a
-        task (`TaskController`) needs an environment: `gymnosoma.agents.ControllerAgent`.
+        task (`TaskController`) needs an environment: `gymnosoma.agents.ControllerAgent`. One that raises
+        StopIteration ends the simulation.
     duration : float, s
     every : float, s, optional
         Interval between recordings; the default is ``hold``.
@@ -91,7 +92,10 @@ def simulate(
     record[0] = rows[0]
     failure = None
     for k in range(count * stride):
-        value = np.asarray(command((k + 0.5) * hold), float)
+        try:
+            value = np.asarray(command((k + 0.5) * hold), float)
+        except StopIteration:
+            break
         if value.shape not in (shape, shape[1:]):
             raise ValueError(f"drive must have shape {shape[1:]}, got {value.shape}")
         if not np.isfinite(value).all():

@@ -282,7 +282,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
                 ax.plot(self.time, values, label=lines)
                 ax.set_ylabel(quantity)
                 if len(lines) > 1:
-                    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+                    ax.legend(loc="upper left")
         axes[-1, 0].set_xlabel("time [s]")
         return axes[:, 0]
 

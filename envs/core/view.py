@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +20,24 @@ MOMENTS = 600
 
 
 _DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What pictures are told of an animal that has no task: they show it without a goal.
+
+    Parameters
+    ----------
+    animal : Animal
+    control_rate : float, Hz
+        Moments a second.
+    duration : float, s
+    """
+
+    animal: Any
+    control_rate: float
+    duration: float
+    memory = np.dtype([])
 
 
 class Trail:
@@ -65,7 +84,7 @@ class View:
 
     Parameters
     ----------
-    task : Task
+    task : Task or Scene
     count : int
         Number of animals.
     width, height : int
@@ -76,7 +95,7 @@ class View:
         A window shows the first animal.
     """
 
-    def __init__(self, task: Task, count: int, width: int, height: int, fps: float, human: bool) -> None:
+    def __init__(self, task: Task | Scene, count: int, width: int, height: int, fps: float, human: bool) -> None:
         package = type(task.animal).__module__.rpartition(".")[0]
         self._draw = import_module(f"{package}.picture").draw
         self.task, self.fps, self.human = task, fps, human

@@ -39,7 +39,7 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     Parameters
     ----------
     canvas : Canvas
-    task : task of the lamprey
+    task : task of the lamprey, or `Scene` without one
     trail : Trail
     ghost : Trail, optional
         Another lamprey with the same task.

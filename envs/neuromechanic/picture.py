@@ -40,7 +40,7 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
     Parameters
     ----------
     canvas : Canvas
-    task : NeuromechanicTask
+    task : NeuromechanicTask, or `Scene` without one
     trail : Trail
     ghost : Trail, optional
         Another animal with the same task, drawn translucent.

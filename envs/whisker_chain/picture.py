@@ -34,7 +34,7 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
     Parameters
     ----------
     canvas : Canvas
-    task : task of the vibrissa
+    task : task of the vibrissa, or `Scene` without one
     trail : Trail
     ghost : Trail, optional
         Another vibrissa with the same task.
@@ -59,6 +59,11 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
 @singledispatch
 def goal(task: Any, view: Panel, trail: Trail) -> tuple[str, str]:
     """Draw the goal of a task; tell how far it is reached, in a headline and a caption."""
+    return "", ""
+
+
+@goal.register
+def _(task: WhiskerTask, view: Panel, trail: Trail) -> tuple[str, str]:
     pushed = trail.memory[-1]["pushed"] * 1e6
     return f"{pushed:.2f} µN s", "pushed so far"
 
@@ -129,7 +134,7 @@ def _pegs(view: Panel, task: WhiskerTask, trail: Trail, named: bool = True) -> N
         if np.hypot(*at) > 0.9 * FAR:
             continue
         view.disc(at, max(3.0, radius / view.point), PEG)
-        push = row["contact_sum"][o] * task.control_rate
+        push = row["contact_sum"][o] / max(row["span"], 1e-300)
         if push <= 0.0:
             continue
         heading = row["link_angle"][int(row["contact_link"][o])]

@@ -40,7 +40,7 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
     Parameters
     ----------
     canvas : Canvas
-    task : task of the whisker
+    task : task of the whisker, or `Scene` without one
     trail : Trail
     ghost : Trail, optional
         Another whisker with the same task.
@@ -56,7 +56,7 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
     headline, caption = goal(task, trail)
     canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
     canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
-    speed = trail.memory["speed"][-1]
+    speed = trail.rows["plate_velocity"][-1, 0]
     canvas.label(f"plate {c.quantity(speed, 'm/s')}", (24, canvas.height - 44.0), c.MUTED, 12, back=c.PLATE)
     for k, (name, colour) in enumerate((("stick", STICK), ("slip", SLIP))):
         canvas.disc((28.0 + 62.0 * k, canvas.height - 24.0), 4.0, colour)

@@ -41,7 +41,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
     Parameters
     ----------
     canvas : Canvas
-    task : task of the worm
+    task : task of the worm, or `Scene` without one
     trail : Trail
     ghost : Trail, optional
         Another worm with the same task.
