@@ -1,6 +1,7 @@
 """The model's parameters, events and signals, as every environment takes them."""
 
 import dataclasses
+import doctest
 import pickle
 
 import gymnasium
@@ -12,6 +13,8 @@ from test_properties import contents
 
 from gymnosoma.agents.commands.arguments import read_event, read_options
 from gymnosoma.envs import Event, simulate
+from gymnosoma.envs.core import environment
+from gymnosoma.envs.core import events as core_events
 from gymnosoma.envs.core.arguments import fingerprint
 from gymnosoma.envs.lamprey import Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
@@ -350,6 +353,12 @@ def test_fingerprints_tell_values_apart():
     assert (
         len({fingerprint(value) for value in (one, PendulumParams(2.0), [1], [[1]], {"a": 1}, "1", 1, None, max)}) == 9
     )
+
+
+@pytest.mark.parametrize("module", [environment, core_events])
+def test_examples_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed
 
 
 def test_all_ids_are_here():

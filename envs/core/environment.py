@@ -121,12 +121,31 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     signals : sequence of str
         Signals of the animal to be added to the info, such as ``("joint_rate",)``.
     **arguments
-        Of the task, such as ``actions=``, ``scheme=``, ``dt=`` and ``control_rate=``.
+        Of the task, such as ``actions=``, ``scheme=``, ``dt=``, ``control_rate=``, and ``params=``: the animal's
+        parameters, as an object of its own or as a mapping of what is to be changed.
 
     Raises
     ------
     ValueError
         For an unknown or impossible argument, naming it.
+
+    Examples
+    --------
+    A worm with weak muscles, whose joint rates are told; a lamprey on a cord of another structure; a standing figure
+    with a heavy torso; a path of one's own:
+
+    >>> import gymnasium, numpy
+    >>> import gymnosoma.envs
+    >>> weak = gymnasium.make("gymnosoma/WormSwim-v0", params={"stiffness": 1e-10}, signals=["joint_rate"])
+    >>> seen, info = weak.reset(seed=0)
+    >>> info["joint_rate"].shape
+    (24,)
+    >>> cord = {"ends": "clamp", "head_segments": 20}
+    >>> lamprey = gymnasium.make("gymnosoma/LampreySprint-v0", actions="brainstem", cord=cord)
+    >>> heavy = {"body": {"torso": {"inertial": {"mass": 50.0}}}}
+    >>> figure = gymnasium.make("gymnosoma/StandPulse-v0", params=heavy)
+    >>> angles = 0.5 * numpy.sin(numpy.linspace(0.0, 12.0, 200)[:, None] - numpy.linspace(0.0, 8.0, 24))
+    >>> path = gymnasium.make("gymnosoma/WormFollow-v0", kymogram=angles)
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 40}  # noqa: RUF012 (Gymnasium's form)
