@@ -17,17 +17,13 @@ ONES = (1.0,) * 25
 def uneven(n=10, **changes):
     """A tapered worm with unequal rods and muscles."""
     along, joint = np.linspace(0.0, 1.0, 41), np.linspace(0.0, 1.0, n - 1)
-    friction = WormParams.in_medium(0.0)
-    given = {
-        "n_rods": n,
-        "friction_perpendicular": friction.friction_perpendicular,
-        "friction_parallel": friction.friction_parallel,
+    muscles = {
         "stiffness": 1e-10 * (1.0 + joint),
         "damping": 2e-11 * (2.0 - joint),
         "control_gain": 1.0 - 0.5 * joint,
     }
     joints = np.linspace(0.0, 1.0, n + 1)[1:-1] ** 1.2
-    return WormParams.from_outline(1.1 - along, joints=joints, drag="area", **(given | changes))
+    return WormParams.in_medium(0.0, 1.0, n, **muscles, **changes).with_outline(1.1 - along, joints=joints, drag="area")
 
 
 @pytest.mark.full
@@ -60,14 +56,13 @@ def test_equal_rods_told_one_by_one_are_the_uniform_body(scheme):
 
 def test_outline():
     """A cylinder has the default's rods; an ellipsoid its volume, and caps in proportion."""
-    tube = WormParams.from_outline([5e-5, 5e-5])
+    tube = WormParams().with_outline([5e-5, 5e-5])
     usual = np.full(25, WormParams().mass / 25)
     np.testing.assert_allclose(np.multiply(tube.mass / 25, tube.rod_mass), usual, rtol=1e-12)
     np.testing.assert_allclose([tube.rod_length, tube.rod_friction], 1.0, rtol=1e-12)
     along = np.linspace(0.0, 1.0, 4001)
-    egg = WormParams.from_outline(
-        4e-5 * np.sqrt(1 - (2 * along - 1) ** 2), density=1e3, drag="area", joints=[0.1, 0.5], n_rods=3
-    )
+    radius = 4e-5 * np.sqrt(1 - (2 * along - 1) ** 2)
+    egg = WormParams(3).with_outline(radius, density=1e3, drag="area", joints=[0.1, 0.5])
     assert egg.mass == pytest.approx(1e3 * 4 / 3 * np.pi * 5e-4 * 4e-5**2, rel=1e-3)
     cap = 0.1**2 * (3 - 2 * 0.1)  # of the volume of an ellipsoid, cut at a tenth of its length
     np.testing.assert_allclose(np.array(egg.rod_mass) / 3, [cap, 0.5 - cap, 0.5], rtol=1e-3)
@@ -142,6 +137,23 @@ def test_joints_are_set_from_the_environment():
     assert (np.ptp(rows["damping"], 1) == 0.0).all() and np.ptp(rows["damping"]) > 0.0
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_worms_with_other_muscles_do_not_disturb_each_other(scheme):
+    """Seventeen side by side, in lanes, are those alone, bit for bit."""
+    worm, rng, count = Worm(scheme=scheme), np.random.default_rng(0), 17
+    muscles = {"stiffness": 3e-10, "damping": 6e-11, "control_gain": 2.0}
+    start = {name: most * rng.random((count, 24)) for name, most in muscles.items()}
+    drive = rng.uniform(-0.6, 0.6, (count, 24))
+    many, ids = worm.rows(count), np.arange(count)
+    worm.reset(many, ids, start)
+    worm.advance(many, ids, drive, 20)
+    for i in (0, 7, 16):
+        one = worm.rows(1)
+        worm.reset(one, ids[:1], {name: value[i] for name, value in start.items()})
+        worm.advance(one, ids[:1], drive[i : i + 1], 20)
+        assert one[0] == many[i]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -152,13 +164,13 @@ def test_joints_are_set_from_the_environment():
         (lambda: WormParams(control_gain=-1.0), r"control_gain must be within \[0, 10\], got -1"),
         (lambda: WormParams(rod_mass=[1.0] * 24), "rod_mass must hold a number for each of 25 rods"),
         (lambda: WormParams(rod_length=[0.0] * 25), r"rod_length must be within \[0.001, 1000\]"),
-        (lambda: WormParams.from_outline(4e-5), "radius must be a list of at least 2 half widths"),
+        (lambda: WormParams().with_outline(4e-5), "radius must be a list of at least 2 half widths"),
         (
-            lambda: WormParams.from_outline([1e-5, 1e-5], joints=[0.5, 0.4], n_rods=3),
+            lambda: WormParams(3).with_outline([1e-5, 1e-5], joints=[0.5, 0.4]),
             "joints must rise between 0 and 1",
         ),
-        (lambda: WormParams.from_outline([1e-5, 1e-5], joints=[0.5]), "joints must hold 24 places"),
-        (lambda: WormParams.from_outline([1e-5, 1e-5], drag="width"), "drag must be one of length, area"),
+        (lambda: WormParams().with_outline([1e-5, 1e-5], joints=[0.5]), "joints must hold 24 places"),
+        (lambda: WormParams().with_outline([1e-5, 1e-5], drag="width"), "drag must be one of length, area"),
     ],
 )
 def test_wrong_muscles_and_shapes_are_named(wrong, message):

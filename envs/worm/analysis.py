@@ -277,7 +277,11 @@ def phase_means(values: Array, label: NDArray[np.str_]) -> Array:
 
 
 def force_map(
-    rod_angle: Array, rod_centre: Array, parameters: Mapping[str, Any] | NDArray[Any], interval: float = 1 / FRAME_RATE
+    rod_angle: Array,
+    rod_centre: Array,
+    parameters: Mapping[str, Any] | NDArray[Any],
+    interval: float = 1 / FRAME_RATE,
+    share: ArrayLike = 1.0,
 ) -> ForceMap:
     """Friction on each rod and power, from snapshots.
 
@@ -292,10 +296,12 @@ def force_map(
         ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
     interval : float, s
         Between snapshots.
+    share : (n,) float, optional
+        The rods' friction in a worm of another shape, ``rod_friction`` of its parameters.
     """
     velocity = np.zeros_like(rod_centre)
     velocity[1:] = np.diff(rod_centre, axis=0) / interval
-    force = friction_force(rod_angle, velocity, parameters)
+    force = friction_force(rod_angle, velocity, parameters, share)
     magnitude = np.linalg.norm(force, axis=-1)
     return ForceMap(force, magnitude, magnitude.mean(-1), -np.sum(force * velocity, (-2, -1)))
 

@@ -84,7 +84,7 @@ class WormParams:
         joint its elasticity.
     rod_mass, rod_length, rod_friction : n_rods float, optional, 0.001 to 1000
         Mass, length and friction coefficients of each rod in those of a rod of the uniform body, the paper's, which is
-        the default; scaled to a mean of 1. `from_outline` makes them from a shape.
+        the default; scaled to a mean of 1. `with_outline` makes them from a shape.
 
     Raises
     ------
@@ -93,18 +93,23 @@ class WormParams:
 
     Examples
     --------
-    A worm whose muscles are ablated from the middle to the tail, beside the whole one:
+    A worm on agar whose muscles are ablated from the middle to the tail, beside the whole one; then at 4 s:
 
     >>> import numpy as np
     >>> from gymnosoma.envs import simulate
     >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
-    >>> ablated = WormParams(control_gain=np.where(np.arange(24) < 12, 1.0, 0.0))
-    >>> for params in WormParams(), ablated:
+    >>> gain = np.where(np.arange(24) < 12, 1.0, 0.0)
+    >>> for params in WormParams(), WormParams(control_gain=gain):
     ...     run = simulate(Worm(params), SineKymogram.for_medium(1.0), duration=8.0, every=0.05)
     ...     bend = np.ptp(run["joint_angle"][-32:], axis=0)
     ...     print(f"{np.ptp(run['centre'][:, 0]) * 1e3:.2f} mm, tail {bend[18]:.2f} rad")
     1.57 mm, tail 0.84 rad
     1.29 mm, tail 0.10 rad
+    >>> ablation = {"time": 4.0, "control_gain": gain}
+    >>> run = simulate(Worm(), SineKymogram.for_medium(1.0), duration=8.0, every=0.05, events=[ablation])
+    >>> before, after = (np.abs(run["muscle_torque"][part, 18]).max() for part in (slice(80), slice(81, None)))
+    >>> print(f"{before:.2g} N m, {after:.2g} N m")
+    1.1e-10 N m, 0 N m
     """
 
     n_rods: int = 25
@@ -147,7 +152,7 @@ class WormParams:
         return np.array([np.ones(self.n_rods) if share is None else share for share in shares])
 
     @classmethod
-    def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None) -> WormParams:
+    def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None, **changes: Any) -> WormParams:
         """Build the paper's worm in a medium.
 
         Parameters
@@ -158,30 +163,31 @@ class WormParams:
             Factor on the friction coefficients; the paper's turns use agar with 0.01.
         n_rods : int, optional
             Rods of the chain; the paper's 25.
+        **changes
+            Other parameters that are not the paper's.
         """
         sigma, scale = number("sigma", sigma, least=0, most=1), number("scale", scale, least=0, most=100)
         t = table()
         perpendicular, parallel = friction(sigma)
-        return cls(
-            n_rods=int(t["n_rods"]) if n_rods is None else n_rods,
-            mass=t["mass"],
-            length=t["length"],
-            friction_perpendicular=scale * float(perpendicular),
-            friction_parallel=scale * float(parallel),
-            stiffness=t["stiffness"],
-            damping=t["stiffness"] / t["relaxation"],
-        )
+        usual: dict[str, Any] = {
+            "n_rods": int(t["n_rods"]) if n_rods is None else n_rods,
+            "mass": t["mass"],
+            "length": t["length"],
+            "friction_perpendicular": scale * float(perpendicular),
+            "friction_parallel": scale * float(parallel),
+            "stiffness": t["stiffness"],
+            "damping": t["stiffness"] / t["relaxation"],
+        }
+        return cls(**usual | changes)
 
-    @classmethod
-    def from_outline(
-        cls,
+    def with_outline(
+        self,
         radius: ArrayLike,
         density: float | None = None,
         joints: ArrayLike | None = None,
         drag: str = "length",
-        **parameters: Any,
     ) -> WormParams:
-        """Build a worm of a given shape, round in section: masses, lengths and friction of its rods.
+        """Give the worm a shape, round in section: masses, lengths and friction of its rods.
 
         A rod has the mass of its volume, and friction by its length, as in the paper (in slender bodies it depends on
         the width by a logarithm only), or by the area that it shows from the side. Its centre of mass is taken to be
@@ -192,13 +198,11 @@ class WormParams:
         radius : (P,) float, m
             Half widths at P >= 2 places evenly from the tip of the head to that of the tail, linear between them.
         density : float, kg/m^3, optional
-            Makes the mass from the volume; by default the mass, that of ``parameters`` or the paper's, is spread.
+            Makes the mass from the volume; by default the mass stays, and is spread.
         joints : (n_rods - 1,) float, optional
             Places of the joints along the body, between 0 and 1; evenly by default.
         drag : {"length", "area"}
-            By what the friction is spread over the rods.
-        **parameters
-            Others of `WormParams`, among them ``n_rods``, ``length`` and the friction of the whole.
+            By what the friction of the whole is spread over the rods.
 
         Raises
         ------
@@ -212,7 +216,8 @@ class WormParams:
         >>> import numpy as np
         >>> from gymnosoma.envs.worm import Worm, WormParams
         >>> along = np.linspace(0.0, 1.0, 401)
-        >>> params = WormParams.from_outline(40e-6 * np.sqrt(1 - (2 * along - 1) ** 2), density=1060.0, drag="area")
+        >>> radius = 40e-6 * np.sqrt(1 - (2 * along - 1) ** 2)
+        >>> params = WormParams.in_medium(0.0).with_outline(radius, density=1060.0, drag="area")
         >>> print(f"{params.mass:.3g} kg; {params.rod_mass[12]:.2f}, {params.rod_mass[24]:.3f}")
         3.55e-09 kg; 1.50, 0.117
         >>> worm = Worm(params)
@@ -221,8 +226,7 @@ class WormParams:
         half = numbers("radius", radius, least=0.0)
         if half.ndim != 1 or len(half) < 2 or not half.any():
             raise ValueError(f"radius must be a list of at least 2 half widths that are not all 0, got {shown(radius)}")
-        body = cls(**parameters)
-        n = body.n_rods
+        n = self.n_rods
         inner = np.linspace(0.0, 1.0, n + 1)[1:-1] if joints is None else numbers("joints", joints)
         if inner.shape != (n - 1,):
             raise ValueError(f"joints must hold {n - 1} places, one less than n_rods, got shape {inner.shape}")
@@ -232,8 +236,8 @@ class WormParams:
         places = np.linspace(0.0, 1.0, len(half))
         corners = np.union1d(ends, places)  # between two of them the body is a truncated cone
         width = np.interp(corners, places, half)
-        volume = cone_volume(width[:-1], width[1:], body.length * np.diff(corners))
-        side = (width[:-1] + width[1:]) * body.length * np.diff(corners)
+        volume = cone_volume(width[:-1], width[1:], self.length * np.diff(corners))
+        side = (width[:-1] + width[1:]) * self.length * np.diff(corners)
         first = np.searchsorted(corners, ends[:-1])
         mass, area, length = np.add.reduceat(volume, first), np.add.reduceat(side, first), np.diff(ends)
         shares = {
@@ -243,7 +247,7 @@ class WormParams:
         }
         if density is not None:
             shares["mass"] = number("density", density, above=0.0) * float(mass.sum())
-        return replace(body, **shares)
+        return replace(self, **shares)
 
 
 def _plain(values: NDArray[np.float64]) -> Any:
