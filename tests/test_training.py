@@ -30,7 +30,8 @@ from gymnosoma.agents.commands.train import noted_signals
 from gymnosoma.agents.commands.train import train as train_command
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.learning import evolution, imitation
+from gymnosoma.agents.learning import evolution, imitation, supervision
+from gymnosoma.agents.learning.answers import Answers
 from gymnosoma.agents.learning.policy_file import read_card
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
@@ -168,7 +169,7 @@ def test_a_broken_curve_is_mended_from_the_checkpoint(whole, half, capfd, harm, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"algorithm": "a2c"}, "algorithm must be one of ppo, sac, cma, got 'a2c'"),
+        ({"algorithm": "a2c"}, "algorithm must be one of ppo, sac, cma, supervised, got 'a2c'"),
         ({"algorithm": ["ppo"]}, r"algorithm must be a string, got \['ppo'\]"),
         ({"env": {"task": "os:system"}}, "env: argument must be one of .*actions.*, got 'task'"),
         ({"env": {"num_envs": 3}}, "env: argument must be one of .*, got 'num_envs'"),
@@ -181,7 +182,7 @@ def test_a_broken_curve_is_mended_from_the_checkpoint(whole, half, capfd, harm, 
         ({"num_envs": 10**9}, "num_envs must be at most 65536, got 1000000000"),
         ({"seed": 2**32}, "seed must be at most 4294967295, got 4294967296"),
         ({"seed": float("nan")}, "seed must be a whole number, got nan"),
-        ({"settings": {"gamma": {}}}, "settings: 'gamma' must be a number, a word or a list, got {}"),
+        ({"settings": {"gamma": [[]]}}, r"settings: 'gamma' must be a number, a word or some of them, got \[\[\]\]"),
         ({"settings": {"a\nb": None}}, r"settings: 'a\\nb' must be a number"),
         ({"settings": None}, "settings must map names to values, got None"),
         ({"versions": {"numpy": 2}}, "versions: 'numpy' must be a string, got 2"),
@@ -511,6 +512,8 @@ def test_arguments_of_the_environment_are_kept(tmp_path):
         ({"env": {"actions": "flight"}}, "env: actions must be one of .*, got 'flight'"),
         ({"env": {"history": 0}}, "env: history must be an integer from 1 to 1000, got 0"),
         ({"algorithm": "cma", "controller": "nobody"}, "controller must be one of baseline, .*got 'nobody'"),
+        ({"algorithm": "supervised"}, "algorithm must not be supervised for Swim, whose actions hold no answers"),
+        ({"algorithm": "supervised", "controller": "x"}, "controller must be one of baseline, .*got 'x'"),
         ({"controller": "baseline"}, "controller must be left out for ppo, got 'baseline'"),
         ({"algorithm": "cma", "imitate": "baseline"}, "imitate must be left out for cma, got 'baseline'"),
     ],
@@ -519,6 +522,67 @@ def test_what_cannot_be_trained_is_told(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         train(SWIM, tmp_path / "run", **arguments)
     assert not (tmp_path / "run").exists()
+
+
+DETECT = "gymnosoma/WhiskerDetect-v0"
+ANSWERED = {
+    "num_envs": 8,
+    "steps": 3 * 8 * 12,
+    "env": {"history": 3},
+    "settings": {"latest": 0.05, "net_arch": [4], "n_epochs": 1, "parameters": {"amplitude": 0.35}},
+}
+
+
+def test_what_answers_goes_on_to_the_bit_and_plays(tmp_path, monkeypatch):
+    for name, value in (("CHOSEN", 2), ("SCORED", 2), ("DOUBTS", (0.0, 0.5)), ("SHARES", (0.5, 1.0))):
+        monkeypatch.setattr(supervision, name, value)
+    assert train(DETECT, tmp_path / "whole", "supervised", **ANSWERED)
+    stops = iter([False] * 2)
+    assert not train(DETECT, tmp_path / "run", "supervised", **ANSWERED, stop=lambda: next(stops, True))
+    assert len(curve(tmp_path / "run")) == 2
+    assert train(DETECT, tmp_path / "run", resume=True)
+    assert curve(tmp_path / "run") == curve(tmp_path / "whole")
+    for name in ("card.json", "policy.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    card = read_card(tmp_path / "run")
+    assert card["rule"]["doubt"] in (0.0, 0.5) and card["controller"]["parameters"] == {"amplitude": 0.35}
+    played = evaluate(DETECT, find_policy(DETECT, str(tmp_path / "run")), 4)
+    assert np.isfinite(played.info["committed"]).all()  # it commits itself: at the latest after 0.05 s
+    assert (played.lengths <= round((0.05 + 0.02) * 250)).all()
+    damaged = (tmp_path / "run" / "checkpoint.safetensors").read_bytes()[:200]
+    (tmp_path / "run" / "checkpoint.safetensors").write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"checkpoint.safetensors' cannot be loaded: "):
+        train(DETECT, tmp_path / "run", resume=True)
+
+
+@pytest.mark.full
+def test_supervised_answers_pass_the_reference(tmp_path):
+    settings = {"latest": 0.18, "parameters": {"speed": 10.0, "stop": 0.03}, "n_epochs": 6}
+    localize = "gymnosoma/WhiskerLocalize-v0"
+    train(localize, tmp_path / "run", "supervised", num_envs=1024, steps=100_000, settings=settings)
+    names = ("baseline", "quick", str(tmp_path / "run"))
+    scores = [measure(localize, [name], 64, 1000)[0]["score_mean"] for name in names]
+    assert scores[2] > max(scores[:2]) + 0.05
+
+
+@pytest.mark.parametrize("name", ["Localize", "Detect", pytest.param("Texture", marks=pytest.mark.full)])
+def test_right_answers_are_those_that_are_scored(name):
+    """Committed at once, what ``info`` calls true is a success; its opposite is none."""
+    for sign, success in ((1.0, 1.0), (-1.0, 0.0)):
+        envs = gymnasium.make_vec(f"gymnosoma/Whisker{name}-v0", 16, autoreset_mode="SameStep")
+        answers = Answers(envs.unwrapped.task)
+        _, infos = envs.reset(seed=0)
+        actions = np.zeros(envs.action_space.shape, np.float32)
+        right = answers.right(infos)
+        actions[:, answers.columns], actions[:, answers.commit] = np.where(sign > 0, right, -np.sign(right)), 1.0
+        done, told = np.zeros(16, np.bool_), np.full(16, np.nan)
+        while not done.all():
+            _, _, terminated, truncated, infos = envs.step(actions)
+            new = (terminated | truncated) & ~done
+            if new.any():
+                told[new] = infos["final_info"]["is_success"][new]
+            done |= new
+        assert np.mean(told) == success
 
 
 @pytest.mark.parametrize(

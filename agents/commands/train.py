@@ -20,7 +20,7 @@ from .evaluate import measure, show
 def train(
     env_id: Id,
     /,
-    algorithm: Literal["ppo", "sac", "cma"] | None = None,
+    algorithm: Literal["ppo", "sac", "cma", "supervised"] | None = None,
     steps: int | None = None,
     num_envs: int | None = None,
     imitate: str | None = None,
@@ -46,7 +46,8 @@ def train(
         steps: Steps in all, instead of the recipe's.
         num_envs: Animals trained on side by side, instead of the recipe's.
         imitate: Reference that the network imitates before it learns, such as baseline; "" for none. PPO only.
-        controller: Reference whose parameters cma searches, such as baseline; "" for the weights of a network.
+        controller: Reference whose parameters cma searches, such as baseline; "" for the weights of a network. With
+            supervised: reference that moves while a network learns what the action's answers should be.
         env: Argument of the environment, such as actions=residual or history=4, on top of the recipe's; may be
             repeated. A run that is resumed keeps those that it began with.
         recipe: Settings in TOML, such as `tune` writes, instead of the environment's own.

@@ -33,7 +33,7 @@ BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED = 10_000, 20_000, 30_000
 Training draws its first episodes by its own seeds, 0, 1 and so on, one for each row: none of these are the same.
 """
 
-ALGORITHMS = ("ppo", "sac", "cma")
+ALGORITHMS = ("ppo", "sac", "cma", "supervised")
 
 
 def all_ids() -> list[str]:
@@ -224,9 +224,9 @@ def check_config(config: Any) -> None:
         if not isinstance(config[key], dict):
             raise ValueError(f"{key} must map names to values, got {reprlib.repr(config[key])}")
     for name, value in config["settings"].items():
-        items = value if isinstance(value, list) else [value]
+        items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
         if not all(isinstance(item, int | float | str) for item in items):
-            raise ValueError(f"settings: {name!r} must be a number, a word or a list, got {reprlib.repr(value)}")
+            raise ValueError(f"settings: {name!r} must be a number, a word or some of them, got {reprlib.repr(value)}")
     for name, value in config["versions"].items():
         if not isinstance(value, str):
             raise ValueError(f"versions: {name!r} must be a string, got {reprlib.repr(value)}")

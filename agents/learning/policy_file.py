@@ -1,7 +1,8 @@
 """Policies as files: weights in ``policy.safetensors``, all else in ``card.json``. Nothing in them is executed.
 
 What a policy is made of stands in its card: ``network``, whose weights the other file holds; ``controller``, the name
-of a reference of the task and the parameters in which it differs from it.
+of a reference of the task and the parameters in which it differs from it; and where a network answers while a
+controller moves, ``rule``, by which it commits itself.
 
 What a file claims is checked before memory is taken for it: the card against the environment, the header of the
 weights against the card, and both against limits.
@@ -21,11 +22,12 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import choice, shown, within
+from gymnosoma.envs.core.arguments import choice, number, shown, within
 
 from ..agent import Agent
-from ..controllers import references
+from ..controllers import Reference, references
 from ..files import replacing
+from .answers import AnsweringAgent, Answers
 from .network import Network, NetworkAgent
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "ppo": ({"network"},),
     "sac": ({"network"},),
     "cma": ({"network"}, {"controller"}),
+    "supervised": ({"network", "controller", "rule"},),
 }
 """Of what the policies of each algorithm are made."""
 
@@ -240,6 +243,11 @@ def _check(card: Any) -> None:
         _check_network(card)
     if "controller" in parts:
         _check_controller(card["controller"])
+    if "rule" in parts:
+        if card["rule"].keys() != {"doubt", "latest"}:
+            raise ValueError(f"rule must hold doubt and latest, got {_short(sorted(card['rule']))}")
+        for key, value in card["rule"].items():
+            number(f"rule: {key}", value, least=0.0)
 
 
 def _check_controller(controller: Mapping[str, Any]) -> None:
@@ -282,13 +290,16 @@ def _describe(space: Any) -> dict[str, Any]:
     return {"shape": list(space.shape), "low": low.tolist(), "high": high.tolist()}
 
 
-def _shapes(card: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Tensors that a card's network has, by the names that stable-baselines3, or `Network`, gives them."""
+def _shapes(card: Mapping[str, Any], outputs: int | None = None) -> dict[str, tuple[int, ...]]:
+    """Tensors that a card's network has, by the names that stable-baselines3, or `Network`, gives them.
+
+    ``outputs`` of a network that answers.
+    """
     (seen,), (done,) = (card[f"{name}_space"]["shape"] for name in ("observation", "action"))
     arch, shapes = card["network"]["net_arch"], dict[str, tuple[int, ...]]()
     if card["algorithm"] not in SECOND:
-        for k, (inputs, outputs) in enumerate(pairwise([seen, *arch, done])):
-            shapes |= {f"layers.{k}.weight": (outputs, inputs), f"layers.{k}.bias": (outputs,)}
+        for k, (before, after) in enumerate(pairwise([seen, *arch, outputs or done])):
+            shapes |= {f"layers.{k}.weight": (after, before), f"layers.{k}.bias": (after,)}
         return shapes
     own, other = (arch, arch) if isinstance(arch, list) else (arch["pi"], arch[SECOND[card["algorithm"]]])
 
@@ -346,11 +357,15 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
     with _opened(folder / WEIGHTS) as file:
         header = int.from_bytes(file.read(8), "little")
     try:
-        tensors = _read_weights(folder / WEIGHTS, header, _shapes(card))
+        answers = Answers(envs.task) if "rule" in card else None
+        tensors = _read_weights(folder / WEIGHTS, header, _shapes(card, answers.outputs if answers else None))
     except (ValueError, OSError) as error:
         raise ValueError(f"{str(folder / WEIGHTS)!r}: {error}") from None
     if card["algorithm"] not in SECOND:
-        return NetworkAgent(Network.from_tensors(tensors))
+        network = Network.from_tensors(tensors)
+        if answers is None:
+            return NetworkAgent(network)
+        return AnsweringAgent(_controller(folder, card, envs), network, answers, **card["rule"])
     import stable_baselines3
     import torch
 
@@ -365,6 +380,13 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
     return policy
 
 
+def check_parameters(reference: Reference, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError unless all are parameters with bounds, and within them."""
+    for key, value in parameters.items():
+        choice("controller: parameter", key, reference.bounds)
+        within(f"controller: parameter {key}", value, *reference.bounds[key])
+
+
 def _controller(folder: Path, card: Mapping[str, Any], envs: Any) -> Agent:
     """The reference that a card names, with the parameters that it tells."""
     from ..evaluation.policies import reference_policy
@@ -372,10 +394,7 @@ def _controller(folder: Path, card: Mapping[str, Any], envs: Any) -> Agent:
     name, parameters, known = card["controller"]["name"], card["controller"]["parameters"], references(type(envs.task))
     try:
         choice("controller: name", name, known)
-        bounds = known[name].bounds
-        for key, value in parameters.items():
-            choice("controller: parameter", key, bounds)
-            within(f"controller: parameter {key}", value, *bounds[key])
+        check_parameters(known[name], parameters)
     except ValueError as error:
         raise ValueError(f"{str(folder / CARD)!r}: {error}") from None
     return reference_policy(name, known[name], **{key: float(value) for key, value in parameters.items()}).make(envs, 0)

@@ -31,13 +31,18 @@ CURVE = ("steps", "seconds", "episodes", "return", "score")
 
 The seconds are those of all threads of the process, of every run that came to this point, imitation included: unlike
 time by the clock they do not depend on what else the machine does. The means of ``cma`` are over the last 32 episodes
-of those that the favourites of the generations played.
+of those that the favourites of the generations played; of ``supervised``, over 64 in which a round's network answers.
 """
 
 VALIDATION = 3_000_000_000
 """Seed of the first episode by which a run chooses between what it has found; no benchmark begins there."""
 
-CHECKPOINTS = {"ppo": "checkpoint.zip", "sac": "checkpoint.zip", "cma": "checkpoint.json"}
+CHECKPOINTS = {
+    "ppo": "checkpoint.zip",
+    "sac": "checkpoint.zip",
+    "cma": "checkpoint.json",
+    "supervised": "checkpoint.safetensors",
+}
 """Files from which runs are resumed, by algorithm."""
 
 
@@ -47,7 +52,7 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
     Parameters
     ----------
     env_id : str
-    algorithm : {"ppo", "sac", "cma"}, optional
+    algorithm : {"ppo", "sac", "cma", "supervised"}, optional
         Instead of the recipe's.
     file : path, optional
         A recipe in TOML, instead of the id's own.

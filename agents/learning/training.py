@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gymnosoma.envs.core.arguments import choice
+
 from ..controllers import Reference
 from ..evaluation.policies import RANGES, check_config, in_range, read_config, references_of
 from .runs import Run, recipe, versions
@@ -54,7 +56,8 @@ def train(
     stop : function
         Asked after every update; when it gives True the run ends there.
     controller : str, optional
-        Reference whose parameters ``cma`` searches; the weights of a network where it is ``""``.
+        Reference whose parameters ``cma`` searches, a network's weights where it is ``""``; with ``supervised``
+        the one that moves while answers are learned.
     env : mapping, optional
         Arguments of the environment, on top of the recipe's.
     recipe_file : path, optional
@@ -115,6 +118,9 @@ def train(
         base = config["env"]
         if config["algorithm"] == "cma" and config["settings"]["controller"]:
             base = searched(env_id, config["settings"]["controller"]).env  # the recipe's is the network's
+        elif config["algorithm"] == "supervised":
+            choice("controller", config["settings"]["controller"], references_of(env_id))
+            base = {**references_of(env_id)[config["settings"]["controller"]].env, **base}
         config["env"] = {**base, **(env or {})}
         check_config(config)
         goal = config["steps"]
@@ -125,6 +131,8 @@ def train(
     try:
         if config["algorithm"] == "cma":
             from .evolution import learn
+        elif config["algorithm"] == "supervised":
+            from .supervision import learn
         else:
             from .reinforcement import learn
 

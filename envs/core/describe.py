@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .simulation import task_arguments
-from .spec import LIMIT, Ending, Option
+from .spec import LIMIT, ActionField, Ending, Option
 from .task import Task
 
 WRITTEN = ("Description", "Rewards", "Starting State", "Version History")
@@ -113,6 +113,10 @@ def _places(sizes: Iterable[int]) -> list[str]:
     return [f"{a}" if b == a + 1 else f"{a} .. {b - 1}" for a, b in zip(starts, ends, strict=True)]
 
 
+def _meaning(field: ActionField) -> str:
+    return f'{field.meaning}; the truth is ``info["{field.truth}"]``' if field.truth else field.meaning
+
+
 def _actions(task: Task) -> str:
     texts = []
     for mode in task.action_modes:
@@ -120,7 +124,7 @@ def _actions(task: Task) -> str:
         default = " (default)" if mode == task.action_modes[0] and len(task.action_modes) > 1 else ""
         size = sum(field.size for field in fields.values())
         rows = [
-            (place, name, field.meaning, field.unit, f"{field.low:g}", f"{field.high:g}")
+            (place, name, _meaning(field), field.unit, f"{field.low:g}", f"{field.high:g}")
             for place, (name, field) in zip(_places(f.size for f in fields.values()), fields.items(), strict=True)
         ]
         texts.append(

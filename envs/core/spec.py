@@ -90,6 +90,10 @@ class ActionField:
         SI unit of these.
     meaning : str
         For the documentation.
+    truth : str
+        Of an answer: key of the info with the value that would be right, which is there from the reset on.
+    verdict : bool
+        Whether only the side of the middle counts: ``high`` is right where the truth is 1, ``low`` where it is 0.
     """
 
     size: int
@@ -97,6 +101,8 @@ class ActionField:
     high: float
     unit: str
     meaning: str
+    truth: str = ""
+    verdict: bool = False
 
 
 @dataclass(frozen=True)

@@ -426,8 +426,8 @@ class Localize(AnswerTask):
     near = 0.11
     """Largest error of an answer that is called right, lengths."""
     answers: Mapping[str, ActionField] = {
-        "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base"),
-        "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing"),
+        "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
+        "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing", "peg_bearing"),
         **AnswerTask.commit,
     }
 
@@ -473,7 +473,7 @@ class Detect(AnswerTask):
     hidden: Mapping[str, Hidden] = {"peg_place": Hidden(0.8, 1.0), "peg_bearing": Hidden(-0.15, 0.3)}
     absent_share = 0.5
     answers: Mapping[str, ActionField] = {
-        "verdict": ActionField(1, -1.0, 1.0, "1", "above 0: there is a peg"),
+        "verdict": ActionField(1, -1.0, 1.0, "1", "above 0: there is a peg", "peg_present", verdict=True),
         **AnswerTask.commit,
     }
 

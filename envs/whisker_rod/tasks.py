@@ -349,7 +349,9 @@ class Texture(PlateTask):
 
     def action_fields(self, mode=None):
         return super().action_fields(mode) | {
-            "memory_length": ActionField(1, *LENGTHS, "m", "answer: L of the friction, evenly in its logarithm"),
+            "memory_length": ActionField(
+                1, *LENGTHS, "m", "answer: L of the friction, evenly in its logarithm", "memory_length"
+            ),
             "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer is final"),
         }
 

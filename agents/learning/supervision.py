@@ -1,0 +1,230 @@
+"""Supervised answers: a controller moves, a network learns what ``info`` calls true, and when to say it.
+
+For tasks whose actions hold answers (`ActionField.truth`). Reward alone teaches none: PPO guesses, or never commits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..evaluation.policies import reference_policy, references_of
+from ..evaluation.rollout import Episodes, rollout
+from ..files import replacing
+from .answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
+from .network import Network
+from .policy_file import check_parameters, write_found
+from .runs import VALIDATION, Run, drawn_seeds
+
+DOUBTS = (0.0, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
+"""Of the rules that are tried, in units of the action."""
+
+SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
+"""Of the rules that are tried: latest time of a commitment, in units of what is watched."""
+
+CHOSEN, SCORED = 64, 64
+"""Episodes in which the rule is chosen; others, which the learning curve shows with that rule."""
+
+
+def learn(run: Run, threads: int) -> bool:
+    """Learn to answer; False if the run was stopped.
+
+    In each round the controller plays ``num_envs`` episodes without a commitment, and the network is fitted to all that
+    has been seen, in ``n_epochs`` whose rate falls to 0. Then the rule of commitment is chosen. The checkpoint holds
+    the network; what was seen is played again when a run is resumed.
+    """
+    torch.set_num_threads(threads)
+    config, settings = run.config, run.config["settings"]
+    reference = references_of(config["id"])[settings["controller"]]
+    check_parameters(reference, settings["parameters"])
+    mover = reference_policy(settings["controller"], reference, **settings["parameters"])
+
+    def environments(count: int) -> Any:
+        return gymnasium.make_vec(config["id"], count, **config["env"])
+
+    envs = environments(1)
+    answers, rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
+    (inputs,) = envs.single_observation_space.shape
+    envs.close()
+    watched = min(round(settings["latest"] * rate) or limit, limit)
+    torch.manual_seed(config["seed"])
+    sizes = [inputs, *settings["net_arch"], answers.outputs]
+    linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
+    parts: list[torch.nn.Module] = [linear[0]]
+    for layer in linear[1:]:
+        parts += [torch.nn.Tanh(), layer]
+    network = torch.nn.Sequential(*parts)
+    state: dict[str, Any] = {"steps": 0, "rounds": 0, "rule": {"doubt": 0.0, "latest": watched / rate}}
+    if run.resumed:
+        state, record = _load(run, network)
+        run.begin(record)
+    else:
+        _save(run, network, state)
+        run.begin()
+    run.start_clock()
+    seen = _Seen(inputs // envs.task.layout.size)
+
+    def watch(round_: int) -> int:
+        """Let the controller play, and keep what is seen; number of steps."""
+        envs = environments(config["num_envs"])
+        agent = AnsweringAgent(mover.make(envs, 0), None, answers)
+        observations, infos = envs.reset(seed=drawn_seeds(config["seed"], round_, config["num_envs"]))
+        right = answers.right(infos)
+        running, first = np.ones(envs.num_envs, np.bool_), np.ones(envs.num_envs, np.bool_)
+        frames, alive = [], []
+        for _ in range(watched):
+            frames.append(observations[:, -envs.task.layout.size :])
+            alive.append(running.copy())
+            observations, _, terminated, truncated, _ = envs.step(agent.act(observations, first))
+            running &= ~(terminated | truncated)
+            first[:] = False
+        envs.close()
+        seen.add(np.stack(frames, 1), np.stack(alive, 1), right)
+        return int(np.sum(alive))
+
+    def play(rules: list[dict[str, float]], first: int, episodes: int) -> Episodes:
+        """Episodes of all rules side by side."""
+        envs = environments(len(rules) * episodes)
+        doubt, latest = (np.repeat([rule[name] for rule in rules], episodes) for name in ("doubt", "latest"))
+        agent = AnsweringAgent(mover.make(envs, 0), seen.plain(linear), answers, doubt, latest)
+        played = rollout(envs, agent, seed=[*range(first, first + episodes)] * len(rules))
+        envs.close()
+        return played
+
+    for k in range(state["rounds"]):
+        watch(k)
+    rules = [{"doubt": doubt, "latest": share * watched / rate} for doubt in DOUBTS for share in SHARES]
+    finished = True
+    while state["steps"] < run.goal:
+        if run.stop():
+            finished = False
+            break
+        state["steps"] += watch(state["rounds"])
+        generator = torch.Generator().manual_seed(config["seed"] + 2**32 * state["rounds"])
+        _fit(network, seen, answers, settings, generator)
+        state["rounds"] += 1
+        run.record["episodes"] += config["num_envs"]
+        scores = play(rules, VALIDATION, CHOSEN).score(run.score).reshape(len(rules), CHOSEN).mean(1)
+        state["rule"] = rules[int(np.argmax(scores))]
+        played = play([state["rule"]], VALIDATION + CHOSEN, SCORED)
+        run.note(state["steps"], played.returns.tolist(), played.score(run.score).tolist())
+        _save(run, network, state)
+    if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
+        watch(0)
+    found = {
+        "controller": {"name": settings["controller"], "parameters": settings["parameters"]},
+        "network": {"net_arch": settings["net_arch"], "activation": "Tanh"},
+        "rule": state["rule"],
+    }
+    write_found(run.folder, config, found, seen.plain(linear))
+    return finished
+
+
+class _Seen:
+    """Frames of episodes, from which what a network sees is put together.
+
+    Parameters
+    ----------
+    history : int
+        Frames in an observation.
+    """
+
+    def __init__(self, history: int) -> None:
+        self._history = history
+        self._frames = torch.zeros((0, 0, 0))
+        self._places = torch.zeros((0, 2), dtype=torch.int64)
+        self._right = torch.zeros((0, 0))
+
+    def add(self, frames: NDArray[np.float32], alive: NDArray[np.bool_], right: NDArray[np.float32]) -> None:
+        """Add episodes: frames (B, T, d), which of them were seen (B, T), right answers (B, k)."""
+        if not len(self._frames):
+            flat = frames[alive].astype(float)
+            # Touches are rare and strong: the spread is that of most of the time, else small signals would be lost.
+            low, high = np.quantile(flat, (0.16, 0.84), axis=0)
+            spread = np.maximum(0.5 * (high - low), 0.1 * flat.std(0))
+            self._middle = flat.mean(0)
+            self._scale = np.where(spread > 1e-6, 1.0 / np.maximum(spread, 1e-6), 0.0)  # what never changed is not read
+            self._frames, self._right = (
+                self._frames.reshape(0, *frames.shape[1:]),
+                self._right.reshape(0, right.shape[1]),
+            )
+        places = torch.from_numpy(np.argwhere(alive))
+        places[:, 0] += len(self._frames)
+        scaled = ((frames - self._middle) * self._scale).astype(np.float32)
+        self._frames = torch.cat([self._frames, torch.from_numpy(scaled)])
+        self._places = torch.cat([self._places, places])
+        self._right = torch.cat([self._right, torch.from_numpy(right)])
+
+    def batches(self, size: int, generator: torch.Generator) -> Any:
+        """All that was seen in another order: observations, scaled, and right answers."""
+        for chosen in torch.randperm(len(self._places), generator=generator).split(size):
+            episode, time = self._places[chosen].T
+            times = (time[:, None] + torch.arange(1 - self._history, 1)).clamp(min=0)
+            yield self._frames[episode[:, None], times].flatten(1), self._right[episode]
+
+    def count(self, size: int) -> int:
+        """Number of batches."""
+        return -(-len(self._places) // size)
+
+    def plain(self, linear: list[torch.nn.Linear]) -> Network:
+        """The network of layers for observations as they are: the scaling is put into the first layer."""
+        layers = [(part.weight.detach().double().numpy(), part.bias.detach().double().numpy()) for part in linear]
+        weight, bias = layers[0]
+        scale, middle = np.tile(self._scale, self._history), np.tile(self._middle, self._history)
+        layers[0] = (weight * scale, bias - weight @ (scale * middle))
+        return Network([(weight.astype(np.float32), bias.astype(np.float32)) for weight, bias in layers])
+
+
+def _fit(
+    network: torch.nn.Module, seen: _Seen, answers: Answers, settings: Mapping[str, Any], generator: torch.Generator
+) -> None:
+    optimizer = torch.optim.Adam(network.parameters(), settings["learning_rate"])
+    size, epochs = settings["batch_size"], settings["n_epochs"]
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * seen.count(size))
+    verdict = torch.from_numpy(answers.verdict)
+    for _ in range(epochs):
+        for observations, right in seen.batches(size, generator):
+            outputs = network(observations)
+            means = outputs[:, : len(verdict)]
+            spread = outputs[:, len(verdict) :].clamp(QUIETEST, LOUDEST)
+            off = (right - means)[:, ~verdict] * torch.exp(-spread)
+            numbers = spread + 0.5 * off**2
+            said = torch.nn.functional.softplus(-2.0 * right[:, verdict] * means[:, verdict])
+            loss = torch.cat([numbers, said], 1).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+
+
+def _save(run: Run, network: torch.nn.Module, state: Mapping[str, Any]) -> None:
+    """Save checkpoint and curve."""
+    from safetensors.torch import save
+
+    told = {"state": json.dumps({**state, "record": run.record}, allow_nan=False)}
+    with replacing(run.checkpoint) as file:
+        file.write(save(network.state_dict(), told))
+    run.save_curve()
+
+
+def _load(run: Run, network: torch.nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(run.checkpoint, "pt") as file:
+            state = json.loads((file.metadata() or {})["state"])
+            network.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 (no dict)
+        record = state.pop("record")
+        if state.keys() != {"steps", "rounds", "rule"}:
+            raise ValueError("it holds something else than steps, rounds and rule")
+        return state, record
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ValueError(f"checkpoint {str(run.checkpoint)!r} cannot be loaded: {reason}") from error
