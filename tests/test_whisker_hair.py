@@ -13,6 +13,8 @@ from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams, follow, l
 from gymnosoma.envs.whisker_chain.linear import identify_curve, tip_response
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import linear as rod_linear
+from gymnosoma.envs.whisker_rod import params as rod_params
+from gymnosoma.envs.whisker_rod.analysis import slide
 
 MODULUS = 3.3e9
 CURVED = Hair(40e-3, 80e-6, 10e-6, curvature=(-10.0, -20.0, -30.0))
@@ -32,8 +34,9 @@ def test_examples_of_the_documentation_run(module):
 
 
 @pytest.mark.full
-def test_examples_of_the_rod_run():
-    result = doctest.testmod(rod_linear)
+@pytest.mark.parametrize("module", [rod_linear, rod_params])
+def test_examples_of_the_rod_run(module):
+    result = doctest.testmod(module)
     assert result.attempted > 0 and result.failed == 0
 
 
@@ -235,6 +238,7 @@ def test_joint_power_is_the_change_of_kinetic_energy():
     np.testing.assert_allclose(given[late] - given[late][0], change, atol=2e-3 * np.ptp(change))
 
 
+@pytest.mark.full
 def test_force_in_the_first_joint_is_what_the_base_feels():
     """Less what link 1 needs itself, which turns about the follicle; in a whisk that meets a disc with friction."""
     whisker = Whisker(WhiskerParams(friction=0.3))
@@ -261,7 +265,7 @@ def test_force_in_the_first_joint_is_what_the_base_feels():
 # A base that stops
 
 
-@pytest.mark.parametrize("scheme", ["complementarity", "events"])
+@pytest.mark.parametrize("scheme", ["complementarity", pytest.param("events", marks=pytest.mark.full)])
 def test_a_base_stops_at_contact(scheme):
     """Stopped by the parameter, and by hand in the step of the contact: the same from then on; free again at 0."""
     start = {"base_angle": -0.02, "base_rate": 10.0, "peg": [[20e-3, 0.0]], "stop_at_contact": 1.0}
@@ -283,6 +287,7 @@ def test_a_base_stops_at_contact(scheme):
     assert rows["base_rate"][0] == pytest.approx(-0.05)
 
 
+@pytest.mark.full
 def test_fig_8_in_a_line():
     """The energy lost in an inelastic collision of the stopped vibrissa, 0.2163 nJ at 40%; the paper prints 0.216."""
     still = WhiskerParams(stop_at_contact=1.0, restitution=0.0)
@@ -291,7 +296,46 @@ def test_fig_8_in_a_line():
     assert 1e9 * run["collision_energy"].sum() == pytest.approx(0.2163, rel=1e-3)
 
 
-# A plate that is not reached
+# Plates
+
+
+def test_a_plate_that_moves_the_other_way_is_the_mirror_image():
+    """Curved, started in friction equilibrium, bent to where the plate goes; and bent the other way it fails."""
+    ahead, back = (WhiskerRodParams(n_segments=30, curvature_tip=sign * -20.0) for sign in (1.0, -1.0))
+    common = {"plate_distance": 0.97 * ahead.length}
+    one = simulate(WhiskerRod(ahead), [0.2, 0.0, 0.0], 0.01, hold=1e-3, start=common | {"friction_coefficient": 0.1})
+    start = common | {"friction_coefficient": -0.1, "side": -1.0}
+    other = simulate(WhiskerRod(back), [-0.2, 0.0, 0.0], 0.01, hold=1e-3, start=start)
+    assert one.failure is None and np.abs(one["slip_speed"]).max() > 0.05
+    np.testing.assert_allclose(other["centreline"], one["centreline"] * [-1.0, 1.0], atol=1e-9)
+    np.testing.assert_allclose(other["tip_force"], one["tip_force"] * [-1.0, 1.0], atol=1e-11)
+    straight = WhiskerRod(WhiskerRodParams(n_segments=30))
+    dragged = simulate(straight, [-0.2, 0.0, 0.0], 0.01, hold=1e-3)
+    assert dragged.failure is not None and dragged.failure.startswith("the tip lies along the plate")
+    with pytest.raises(ValueError, match=r"start: side must be 1 or -1, got 0.5"):
+        rod_rows(straight, side=0.5)
+
+
+@pytest.mark.full
+def test_the_papers_arena_at_all_its_speeds_and_distances():
+    """420, 840 and 1260 deg/s at l - 1 mm and l - 7 mm, 60 ms each: none fails, none stops vibrating."""
+    whole = WhiskerRodParams(n_segments=30)
+    short = [whole.in_line_contact(whole.length - less) for less in (1e-3, 7e-3) for _ in range(3)]
+    start = {name: [getattr(p, name) for p in short] for name in ("length", "tip_radius")}
+    start["plate_distance"] = [0.98 * p.length for p in short]
+    speed = np.deg2rad([420.0, 840.0, 1260.0] * 2) * start["plate_distance"]
+    for run, v in zip(slide(WhiskerRod(whole), 0.06, 6, start, speed=speed), speed, strict=True):
+        late = run["slip_speed"][120:]
+        assert (late > 0.0).all() and np.ptp(late) > 0.3 * v  # it stays on the plate
+    # The tips that are cut off are those of the same cone.
+    np.testing.assert_allclose([p.tip_radius for p in short], 69e-6 - 66.5e-6 * np.array(start["length"]) / 28.36e-3)
+    # At rest a straight whisker lies along the plate as soon as less than 0.977 of it are left.
+    with pytest.raises(ValueError, match=r"see WhiskerRodParams.in_line_contact"):
+        rod_rows(WhiskerRod(whole), plate_distance=0.97 * whole.length)
+    with pytest.raises(
+        ValueError, match=r"plate_distance must be finite and greater than 0 and at most 0.0277928, got"
+    ):
+        whole.in_line_contact(28e-3)
 
 
 def test_a_curved_rod_that_does_not_reach_its_plate_says_so():

@@ -34,8 +34,9 @@ def slide(
     every: float = FRAME,
     signals: tuple[str, ...] = ("arc", "moment", "acceleration", "velocity", "base_wrench", "slip_speed"),
     progress: Callable[[range], Iterable[int]] = iter,
+    speed: ArrayLike | None = None,
 ) -> list[dict[str, NDArray[np.float64]]]:
-    """Slide the plate at the paper's 0.2 m/s under many whiskers side by side; `simulate` does one.
+    """Slide the plate, by default at the paper's 0.2 m/s, under many whiskers side by side; `simulate` does one.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ def slide(
         What to keep, see `WhiskerRod`.
     progress : callable
         Takes the frames, and shows how far they are.
+    speed : float or (count,) array, m/s, optional
+        Of the plate.
 
     Returns
     -------
@@ -63,7 +66,8 @@ def slide(
     """
     rows, ids = animal.rows(count), np.arange(count)
     animal.reset(rows, ids, start)
-    drive = np.tile([table()["plate_speed"], 0.0, 0.0], (count, 1))
+    drive = np.zeros((count, 3))
+    drive[:, 0] = table()["plate_speed"] if speed is None else speed
     frames, steps = round(duration / every), round(every / animal.dt)
     kept: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ("time", *signals)}
     for frame in progress(range(frames + 1)):

@@ -45,7 +45,11 @@ class WhiskerRod(Animal):
 
     It points along +y from its base at the origin to a plate at y = ``plate_distance``. Its drive is
     the velocity of the plate along x and along y (m/s) and the rotation of the base (rad/s). A plate
-    farther away than the whisker is long leaves it in air. Signals, by name, each with a leading axis of
+    farther away than the whisker is long leaves it in air. The paper's whisker that turns in an arena about its base
+    is, seen from the base, one whose plate moves: 420, 840 and 1260 deg/s at 27.36 mm are 0.2, 0.4 and 0.6 m/s. A
+    straight one that is turned against a flat plate at such speeds from one instant to the next, or that a plate
+    drags back over its base (start it bent to the other ``side``), comes to lie along the plate within milliseconds:
+    it is then no longer the tip alone that touches, and it fails. Signals, by name, each with a leading axis of
     rows:
 
     ========================  ==========  ==========  ================================================
@@ -177,7 +181,7 @@ class WhiskerRod(Animal):
         return rows
 
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew: in equilibrium on the plate, bent towards +x, at rest.
+        """Start ``rows[ids]`` anew: in equilibrium on the plate, bent towards +x unless told otherwise, at rest.
 
         Parameters
         ----------
@@ -187,9 +191,10 @@ class WhiskerRod(Animal):
         start : mapping, optional
             Initial values, each for all rows or with a leading axis of A: ``plate_distance`` m (0.98
             lengths) and ``plate_position`` m; ``base_angle`` rad (pi/2); ``friction_coefficient``, the
-            mu of the equilibrium (0); ``segment_angle`` (n,) rad instead of the equilibrium, and
-            ``segment_rate`` (n,) rad/s; ``friction_state`` (V_*/v at v = 0.2 m/s); and any physical
-            parameter, which otherwise returns to the value in ``params``.
+            mu of the equilibrium (0), positive where the plate pulls along +x; ``side`` to which the equilibrium
+            is bent, 1 for +x (1), or -1 for -x, as for a plate that moves along -x; ``segment_angle`` (n,) rad
+            instead of the equilibrium, and ``segment_rate`` (n,) rad/s; ``friction_state`` (V_*/v at
+            v = 0.2 m/s); and any physical parameter, which otherwise returns to the value in ``params``.
 
         Raises
         ------
@@ -203,6 +208,7 @@ class WhiskerRod(Animal):
             "plate_position": (),
             "base_angle": (),
             "friction_coefficient": (),
+            "side": (),
             "segment_angle": (n,),
             "segment_rate": (n,),
             "friction_state": (),
@@ -211,6 +217,9 @@ class WhiskerRod(Animal):
         for name in ("plate_distance", "friction_state"):
             if name in given and not (given[name] > 0).all():
                 raise ValueError(f"start: {name} must be greater than 0, got {(start or {})[name]!r}")
+        side = given.get("side", np.ones(count))
+        if not (np.abs(side) == 1.0).all():
+            raise ValueError(f"start: side must be 1 or -1, got {(start or {})['side']!r}")
         fresh = self.rows(count)
         t = table()
         for name in self.parameters:
@@ -224,7 +233,7 @@ class WhiskerRod(Animal):
         if "segment_angle" in given:
             fresh["segment_angle"] = given["segment_angle"]
         else:
-            self._settle(fresh, np.broadcast_to(given.get("friction_coefficient", 0.0), (count,)))
+            self._settle(fresh, np.broadcast_to(given.get("friction_coefficient", 0.0), (count,)), side)
         fresh["friction_level"] = given.get("friction_coefficient", 0.0) / fresh["rate_strength"]
         ahead = fresh["segment_angle"] + 0.5 * self.dt * fresh["segment_rate"]
         fresh["cosine"], fresh["sine"] = np.cos(ahead), np.sin(ahead)
@@ -237,16 +246,22 @@ class WhiskerRod(Animal):
         fresh["base_wrench_samples"] = fresh["base_wrench"][:, None]
         rows[ids] = fresh
 
-    def _settle(self, rows: NDArray[Any], mu: NDArray[np.float64]) -> None:
+    def _settle(self, rows: NDArray[Any], mu: NDArray[np.float64], side: NDArray[np.float64]) -> None:
         """Bend rows into their equilibrium on the plate."""
-        for row, rod, coefficient in zip(rows, self.rods(rows), mu, strict=True):
-            force = equilibrium(rod, row["base_angle"], row["plate_distance"], coefficient, row["segment_angle"])
+        for row, own, coefficient, to in zip(rows, self.rods(rows), mu, side, strict=True):
+            # What is bent towards -x is the mirror image of what is bent towards +x.
+            rod, base = own.copy(), row["base_angle"] if to > 0 else np.pi - row["base_angle"]
+            rod[5] *= to
+            force = equilibrium(rod, base, row["plate_distance"], to * coefficient, row["segment_angle"])
             if np.isnan(force):
                 raise ValueError(
-                    "start: plate_distance must be so large that the whisker, bent towards +x, can touch with its tip "
-                    "alone (0.9772 lengths if it is straight and without friction), "
+                    f"start: plate_distance must be so large that the whisker, bent towards {'+' if to > 0 else '-'}x, "
+                    "can touch with its tip alone (0.9772 lengths if it is straight and without friction; what lies "
+                    "along the plate is a shorter whisker to it, see WhiskerRodParams.in_line_contact), "
                     f"got {row['plate_distance']!r} at length {row['length']!r}"
                 )
+            if to < 0:
+                row["segment_angle"] = np.pi - row["segment_angle"]
             row["tip_force"] = coefficient * force, -force
             row["contact"] = force > 0.0
         if ((rows["contact"] == 0.0) & (rows["plate_distance"] < rows["length"])).any():
