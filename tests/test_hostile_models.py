@@ -22,7 +22,7 @@ from gymnosoma.envs.worm import KymogramPlayback, Worm, WormParams, load_kymogra
 from gymnosoma.envs.worm.analysis import play
 from gymnosoma.envs.worm.kymogram import LARGEST_FILE
 
-NAMES = ("arm", "hindlimb", "standing")
+NAMES = ("arm", "hindlimb", "standing", "spindle")
 
 
 def refuse(make, *words):

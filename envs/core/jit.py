@@ -37,7 +37,18 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-__all__ = ["asinh", "callback", "exp", "kernel", "log", "prange", "serial_and_threaded", "sincos", "sincos_small"]
+__all__ = [
+    "asinh",
+    "callback",
+    "exp",
+    "kernel",
+    "log",
+    "prange",
+    "serial_and_threaded",
+    "sincos",
+    "sincos_small",
+    "uncached",
+]
 
 DIGEST = hashlib.sha256().digest_size
 
@@ -172,6 +183,11 @@ def callback(function: Callable[..., None], vectors: int) -> Any:
     """
     signature = numba.types.void(numba.types.float64, *[numba.types.Array(numba.types.float64, 1, "A")] * vectors)
     return numba.cfunc(signature, error_model="numpy")(getattr(function, "py_func", function))
+
+
+def uncached(function: Callable[..., Any]) -> Any:
+    """Compile a function that is made at run time, of which nothing can be kept on disk; a kernel stays what it is."""
+    return numba.njit(error_model="numpy")(function) if not hasattr(function, "py_func") else function
 
 
 def serial_and_threaded(

@@ -1,4 +1,4 @@
-"""Tools on top of the one derivative: equilibration, linearisation, stability, delays, sampling.
+"""Tools on top of the one derivative: equilibration, linearisation, induced accelerations, stability, delays, sampling.
 
 Bunderson et al. (2012), sections 2.2.2, 2.2.3 and 3.2. SciPy is imported where it is used: tasks import this
 module, and most of them need none of it.
@@ -274,16 +274,27 @@ def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: Array
     if wrench is not None:
         start["wrench"] = np.asarray(wrench, float)
 
-    def excess(inputs: Vector) -> Vector:
-        animal.reset(row, np.zeros(1, np.int64), start | {"input": inputs})
-        return row["excitation"][0] - activation
+    # Unknown are the inputs, and the states of leaky neurons, which rest.
+    size, leaky, n = len(animal.model.inputs), animal.model.counts["leaky"], len(start["q"])
+    rest = slice(2 * n + len(animal.model.start) - leaky, 2 * n + len(animal.model.start))
 
-    size = len(animal.model.inputs)
-    found = least_squares(excess, np.full(size, 0.1), xtol=1e-15, ftol=1e-15, gtol=1e-15) if size else None
-    inputs = found.x if found is not None else np.zeros(0)
-    missed = excess(inputs)
-    inputs = inputs if np.abs(missed).max(initial=0.0) < 1e-6 else np.full(size, np.nan)
-    return Balance(force, activation, inputs, start | {"input": np.nan_to_num(inputs)})
+    def started(x: Vector) -> dict[str, Vector]:
+        states = {"n": np.concatenate([animal.model.start[:-leaky], x[size:]])} if leaky else {}
+        return start | {"input": x[:size], **states}
+
+    def excess(x: Vector) -> Vector:
+        animal.reset(row, np.zeros(1, np.int64), started(x))
+        missed = row["excitation"][0] - activation
+        return np.concatenate([missed, animal.rate(row)[rest] * animal.model.arrays["tau"]]) if leaky else missed
+
+    first = np.concatenate([np.full(size, 0.1), animal.model.start[len(animal.model.start) - leaky :]])
+    for _ in range(leaky):  # what leaky neurons hear with these inputs, one after the other
+        animal.reset(row, np.zeros(1, np.int64), started(first))
+        first[size:] += animal.rate(row)[rest] * animal.model.arrays["tau"]
+    found = least_squares(excess, first, xtol=1e-15, ftol=1e-15, gtol=1e-15).x if len(first) else first
+    if np.abs(excess(found)).max(initial=0.0) < 1e-6:
+        return Balance(force, activation, found[:size], started(found))
+    return Balance(force, activation, np.full(size, np.nan), start | {"input": np.zeros(size)})
 
 
 # Linearisation, Eqs 21-23
@@ -319,6 +330,112 @@ def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) 
         side[i] = step
         A[:, i] = (animal.rate(row, z + side) - animal.rate(row, z - side)) / (2 * step)
     return A
+
+
+def input_matrix(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
+    """Input matrix B = df/du by central differences over the drive; with `linearise`, dz/dt = A dz + B du.
+
+    Parameters
+    ----------
+    animal : Neuromechanic
+    start : dict
+        Initial values, with the ``input`` about which the model is linearised.
+    step : float
+        Of the differences.
+
+    Returns
+    -------
+    B : (N, u) float
+        For the inputs in the order of ``model.inputs``.
+
+    Raises
+    ------
+    ValueError
+        For a model with contacts, which switch.
+
+    Examples
+    --------
+    What the arm's muscles are told reaches their activations first:
+
+    >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+    >>> from gymnosoma.envs.neuromechanic.analysis import input_matrix
+    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+    >>> B = input_matrix(Neuromechanic(asset("arm")), {"activation": [0.2, 0.2], "input": [0.2, 0.2]})
+    >>> B.shape, bool((B[:4] == 0).all())
+    ((6, 2), True)
+    """
+    _refuse_contacts(animal)
+    row = animal.rows(1)
+    animal.reset(row, np.zeros(1, np.int64), start)
+    B = np.empty((animal.model.counts["size"], animal.drive_size))
+    for i in range(animal.drive_size):
+        rates = []
+        for side in (step, -step):
+            moved = row.copy()
+            moved["input"][0, i] += side
+            rates.append(animal.rate(moved))
+        B[:, i] = (rates[0] - rates[1]) / (2 * step)
+    return B
+
+
+def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str, Vector]:
+    """Accelerations of the joints that each force of Eqs 4 to 7 induces by itself; they add up to ``qdd``.
+
+    Every force meets the whole body: pins answer to each. What the pins' own motion and their correction of errors ask
+    for stands beside the forces.
+
+    Parameters
+    ----------
+    animal : Neuromechanic
+    row : (1,) record
+
+    Returns
+    -------
+    dict
+        rad/s^2, or m/s^2: ``gravity`` (n,), with the ground's acceleration; ``velocity`` (n,), Coriolis and
+        centrifugal; ``passive`` (n,), damping and springs of joints; ``muscle`` (m, n), ``motor`` (r, n) and ``wrench``
+        (w, n), one by one; ``pin`` (n,).
+
+    Raises
+    ------
+    ValueError
+        For a model with contacts, which act in time steps.
+
+    Examples
+    --------
+    By how much the arm's muscles, each by itself, accelerate its elbow:
+
+    >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+    >>> from gymnosoma.envs.neuromechanic.analysis import induced_accelerations
+    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+    >>> arm = Neuromechanic(asset("arm"))
+    >>> row = arm.rows(1)
+    >>> row["activation"] = 0.2
+    >>> elbow = induced_accelerations(arm, row)["muscle"][:, 1]
+    >>> bool(elbow[0] > 0 > elbow[1])  # the biceps flexes it, the triceps extends it
+    True
+    """
+    _refuse_contacts(animal)
+    arrays, n = animal.model.arrays, len(animal.model.bodies)
+    still = row.copy()
+    still["v"] = 0.0
+    weight = -row["mass"][0] * animal.mechanics(still)["bias"]
+    k = animal.mechanics(row)
+    muscle = k["arm"] * k["force"][:, None]
+    motor = np.zeros((len(arrays["motor"]), n))
+    motor[np.arange(len(motor)), arrays["motor"][:, 0]] = k["motor"]
+    forces = {
+        "gravity": weight,
+        "velocity": -row["mass"][0] * k["bias"] - weight,
+        "passive": k["joint_torque"] - muscle.sum(0) - motor.sum(0),
+        "muscle": muscle,
+        "motor": motor,
+        "wrench": k["wrench_torque"],
+    }
+    ease, J = np.linalg.inv(k["M"]), k["J"]
+    pull = ease @ J.T @ np.linalg.inv(J @ ease @ J.T)  # acceleration per acceleration of the pins
+    free = ease - pull @ J @ ease
+    return {name: force @ free.T for name, force in forces.items()} | {"pin": pull @ k["drift"]}
 
 
 def growth(A: Vector) -> Vector:

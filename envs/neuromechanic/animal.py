@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from .body import (
     rows_threaded,
 )
 from .contact import MODES, STAGGERED, SWEEP
-from .model import SMALLEST, Model, Module, load
+from .model import SMALLEST, Model, load
+from .modules import Module, chain
 from .muscles import rest_fibres
-from .params import PHYSICAL
+from .params import PHYSICAL, WRENCH
 
 _SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
 _WRITTEN = (
@@ -41,6 +43,8 @@ _WRITTEN = (
 )  # in this order, see `pack`
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 _CONTACTS = {"modes": MODES, "staggered": STAGGERED, "sweep": SWEEP}
+
+_chained = cache(chain)  # several modules are compiled once
 
 
 class Neuromechanic(Animal):
@@ -58,10 +62,17 @@ class Neuromechanic(Animal):
     ``joint_rate``       (n,)          rad/s       ``v``
     ``activation``       (a,)          1           of the muscles that are not proportional
     ``excitation``       (m,)          1
-    ``muscle_force``     (m,)          N
+    ``muscle_force``     (m,)          N           of the tendons, along the paths
     ``muscle_length``    (m,)          m           of the paths
+    ``muscle_power``     (m,)          W           positive where a muscle shortens and so works
+    ``joint_torque``     (n,)          N m         of muscles, motors, damping and springs (N where it slides)
+    ``joint_power``      (n,)          W           its power: positive where it speeds the joint up
+    ``joint_force``      (n, 3)        N           that the parent exerts on the body through the joint and whatever
+                                                   crosses it, in the world: the resultant of inverse dynamics
+    ``quaternion``       (b, 4)        1           attitudes w, x, y, z of balls and free bodies, in their parents
     ``neurons``          (k,)                      outputs
     ``module_state``     (s,)                      of control modules
+    ``neuron_state``     (l,)                      of leaky neurons: what is shaped
     ``reaction``         (c,)          N           of the pins, along their directions
     ``contact_force``    (c, 3)        N           of the ground on the contacts, in the world
     ``contact_point``    (c, 3)        m           where the points of the contacts are
@@ -74,8 +85,8 @@ class Neuromechanic(Animal):
     ``energy``           ()            J           kinetic, of gravity and of joint springs
     ===================  ============  ==========  =================================================================
 
-    Excitations, forces, neurons and reactions are those at the beginning of the last step; contact forces and modes, of
-    that step.
+    Excitations, muscle forces, neurons and reactions are those at the beginning of the last step; contact forces and
+    modes, of that step; powers, torques and forces of joints, at the time itself, with the contacts of the last step.
 
     Parameters
     ----------
@@ -141,6 +152,8 @@ class Neuromechanic(Animal):
         has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
         has["damping"] = bool(self.model.arrays["damping"].any())
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
+        if counts["wrenches"]:
+            self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
         self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
         if "delay" in self.parameters:
             delays = self.model.delays[self.model.delays > 0.0]
@@ -153,6 +166,7 @@ class Neuromechanic(Animal):
         first, last = places[_WRITTEN[0]][1], places[_WRITTEN[-1]][1] + 8
         written: Any = {"names": ["written"], "formats": [("f8", ((last - first) // 8,))], "offsets": [first]}
         self._written_state = np.dtype(written | {"itemsize": self.state.itemsize})
+        self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
         self._written: NDArray[np.float64]
@@ -162,13 +176,20 @@ class Neuromechanic(Animal):
             "joint_rate": "v",
             "muscle_force": "force",
             "neurons": "neuron",
-            "module_state": "n",
             "contact_mode": "mode",
         }
+        apart = counts["states"] - counts["leaky"]
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             name: lambda rows, field=field: rows[field] for name, field in fields.items()
         } | {
+            "module_state": lambda rows: rows["n"][:, :apart],
+            "neuron_state": lambda rows: rows["n"][:, apart:],
             "muscle_length": lambda rows: self._each(rows, "length"),
+            "muscle_power": lambda rows: -self._each(rows, "force") * self._each(rows, "rate"),
+            "joint_torque": lambda rows: self._each(rows, "joint_torque"),
+            "joint_power": lambda rows: self._each(rows, "joint_torque") * rows["v"],
+            "joint_force": self.joint_force,
+            "quaternion": self.quaternion,
             "centre": lambda rows: self._each(rows, "centre"),
             "energy": self.energy,
             "contact_force": self.contact_force,
@@ -193,9 +214,9 @@ class Neuromechanic(Animal):
         self.reset(rows, np.arange(count))
         return rows
 
-    @property
+    @cached_property
     def _control(self) -> Any:
-        return self.model.module and callback(self.model.module, 7)
+        return callback(_chained(self.model.modules), 8) if self.model.modules else None
 
     def _settle(self, rows: NDArray[Any]) -> None:
         rate = np.empty(self.model.counts["size"])
@@ -213,11 +234,12 @@ class Neuromechanic(Animal):
             Changed in place.
         ids : (A,) int
         start : mapping, optional
-            Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n``, ``activation``,
-            ``fibre_length`` (by default such that it rests), ``input``, ``wrench``, the platform's ``pulse`` (onset s,
-            duration s, peak m/s^2), and what ``parameters`` names, factors on the model's: ``strength`` of muscles,
-            ``mass``, ``damping`` of joints, ``friction`` and ``delay``; delays can only be shortened, to one time step
-            of the shortest. Delayed signals start as if they had always been what they are.
+            Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n`` (of control modules, then
+            of leaky neurons), ``activation``, ``fibre_length`` (by default such that it rests), ``input``, the
+            platform's ``pulse`` (onset s, duration s, peak m/s^2), and what ``parameters`` names: the ``wrench`` (w, 6)
+            N and N m, and factors on the model's, ``strength`` of muscles, ``mass``, ``damping`` of joints,
+            ``friction`` and ``delay``; delays can only be shortened, to one time step of the shortest. Delayed signals
+            start as if they had always been what they are.
 
         Raises
         ------
@@ -227,7 +249,7 @@ class Neuromechanic(Animal):
         count = len(ids)
         fresh = np.zeros(count, self.state)
         fresh["q"] = [joint.start for joint in self.model.joints]
-        fresh["wrench"], fresh["pulse"] = self.model.wrench, self.model.pulse
+        fresh["n"], fresh["wrench"], fresh["pulse"] = self.model.start, self.model.wrench, self.model.pulse
         names = ["q", "v", "n", "activation", "fibre_length", "input", "wrench"]
         if self.model.arrays["platform"].any():
             names.append("pulse")
@@ -239,6 +261,11 @@ class Neuromechanic(Animal):
             fresh[name] = 1.0
         for name, array in given.items():
             fresh[name] = array
+        for i in self.model.arrays["ball"]:
+            turn = fresh["q"][:, i : i + 3]
+            angle = np.sqrt(np.sum(turn**2, 1, keepdims=True))
+            whole_turns = np.ceil(0.5 * angle / np.pi - 0.5)
+            turn *= np.where(angle > np.pi, 1.0 - 2.0 * np.pi * whole_turns / np.maximum(angle, 1.0), 1.0)
         if self.model.counts["fibres"] and "fibre_length" not in given:
             for i in range(count):
                 length = self.mechanics(fresh[i : i + 1])["length"]
@@ -314,22 +341,46 @@ class Neuromechanic(Animal):
         dict
             ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length`` (m,),
             ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction`` (c,),
-            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``centre`` (3,), ``neuron`` (k,), ``contact_point`` (c, 3),
-            ``delayed`` (d,), the present of delayed signals; SI. Contacts are left out of ``qdd``.
+            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``S`` (n, 6), ``centre`` (3,), ``neuron`` (k,), ``motor`` (r,),
+            ``joint_torque`` (n,), ``wrench`` (w, 6), ``wrench_torque`` (w, n), ``contact_point`` (c, 3), ``delayed``
+            (d,), the present of delayed signals; SI. Contacts are left out of ``qdd``. The spatial vectors (angular,
+            linear) ``S`` of the joints and ``wrench`` refer to the world's origin.
         """
+        now = row.tobytes()
+        if self._seen[0] == now:
+            return {name: value.copy() for name, value in self._seen[1].items()}
+        self._seen = now, self._mechanics(row)
+        return self.mechanics(row)
+
+    def _mechanics(self, row: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         self.rate(row)
         work, counts = self._work[0], self.model.counts
         n, m, c = (counts[name] for name in ("bodies", "muscles", "pins"))
         shapes: dict[str, tuple[int, ...]] = {"M": (n, n), "arm": (m, n), "J": (c, n), "neuron": (counts["neurons"],)}
-        shapes |= dict.fromkeys(("bias", "tau", "qdd", "turn", "origin", "body_inertia"), (n,))
+        shapes |= dict.fromkeys(("bias", "tau", "qdd", "turn", "origin", "body_inertia", "S", "f"), (n,))
+        shapes |= {"motor": (counts["motors"],), "push": (counts["pushes"],)}
         shapes |= dict.fromkeys(("length", "rate", "fibre", "force", "excitation", "slope"), (m,))
         shapes |= dict.fromkeys(("drift", "reaction"), (c,)) | {"delayed": (counts["delays"],)}
         result = {name: work[name][tuple(map(slice, shape))].copy() for name, shape in shapes.items()}
-        moments = result.pop("body_inertia").sum(0)
+        moments = result["body_inertia"].sum(0)
         arrays = self.model.arrays
         body, at = arrays["contact_body"], arrays["contact_at"]
         points = result["origin"][body] + np.einsum("cij,cj->ci", result["turn"][body], at)
-        return result | {"centre": moments[1:4] / moments[0], "contact_point": points}
+        torque = result["arm"].T @ result["force"]
+        np.add.at(torque, arrays["motor"][:, 0], result["motor"])
+        torque -= row["damping"][0] * arrays["damping"] * row["v"][0]
+        torque -= arrays["stiffness"] * (row["q"][0] - arrays["rest"])
+        wrench, wrench_torque = row["wrench"][0].copy(), np.zeros((counts["wrenches"], n))
+        for (w, part, _, _), value in zip(arrays["push"], result.pop("push"), strict=True):
+            wrench[w, part] += value
+        for w, (force, moment) in enumerate(wrench.reshape(-1, 2, 3).copy()):
+            b = arrays["wrench_body"][w]
+            turn = result["turn"][b] if arrays["wrench_local"][w] else np.eye(3)
+            place = result["origin"][b] + result["turn"][b] @ arrays["wrench_at"][w]
+            wrench[w] = np.concatenate([np.cross(place, turn @ force) + turn @ moment, turn @ force])
+            wrench_torque[w] = _at_joints(result["S"], arrays["parent"], b, wrench[w])
+        known = {"centre": moments[1:4] / moments[0], "contact_point": points, "joint_torque": torque}
+        return result | known | {"wrench": wrench, "wrench_torque": wrench_torque}
 
     def integrate(
         self,
@@ -389,6 +440,39 @@ class Neuromechanic(Animal):
         failure = None if solved.success else str(solved.message)
         return Trajectory(solved.t, {name: np.array(values) for name, values in record.items()}, failure)
 
+    def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Force that each body gets through its joint and what crosses it, in the world, (B, n, 3) N."""
+        arrays, contact = self.model.arrays, self.contact_force(rows)
+        parent, result = arrays["parent"], np.zeros((*rows["q"].shape, 3))
+        for r in range(len(rows)):
+            k = self.mechanics(rows[r : r + 1])
+            outside, touch = np.zeros((len(parent), 3)), np.zeros(len(parent))
+            np.add.at(outside, arrays["wrench_body"], k["wrench"][:, 3:])
+            np.add.at(outside, arrays["contact_body"], contact[r])
+            for at, body, force in zip(k["contact_point"], arrays["contact_body"], contact[r], strict=True):
+                touch += _at_joints(k["S"], parent, body, np.concatenate([np.cross(at, force), force]))
+            for bodies, axis, force in zip(arrays["pin_body"], arrays["pin_axis"], k["reaction"], strict=True):
+                for body, sign in zip(bodies, (1.0, -1.0), strict=True):
+                    if body >= 0:
+                        outside[body] += sign * force * axis
+            qdd = k["qdd"] + (np.linalg.solve(k["M"], touch) if len(contact[r]) else 0.0)
+            moved = k["S"] * qdd[:, None]  # accelerations of bodies, of which k["f"] knows nothing
+            for i in np.flatnonzero(parent >= 0):
+                moved[i] += moved[parent[i]]
+            mass, moment = k["body_inertia"][:, :1], k["body_inertia"][:, 1:4]
+            force = rows["mass"][r] * (mass * moved[:, 3:] + np.cross(moved[:, :3], moment)) - outside
+            for child in range(len(parent) - 1, -1, -1):
+                if parent[child] >= 0:
+                    force[parent[child]] += force[child]
+            result[r] = rows["mass"][r] * k["f"][:, 3:] + force
+        return result
+
+    def quaternion(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Attitudes (w, x, y, z) of balls and free bodies in their parents, (B, b, 4)."""
+        turn = rows["q"][:, self.model.arrays["ball"][:, None] + np.arange(3)]
+        half = 0.5 * np.sqrt(np.sum(turn**2, 2, keepdims=True))
+        return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * turn], 2)
+
     def _each(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
         return np.array([self.mechanics(rows[i : i + 1])[name] for i in range(len(rows))])
 
@@ -417,3 +501,14 @@ class Neuromechanic(Animal):
             fall = -row["mass"] * mass * (k["centre"] @ arrays["gravity"])
             result[i] = 0.5 * row["v"] @ k["M"] @ row["v"] + fall + spring
         return result
+
+
+def _at_joints(
+    S: NDArray[np.float64], parent: NDArray[np.int64], body: int, force: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Generalised forces (n,) of a spatial force (6,) on a body."""
+    result = np.zeros(len(parent))
+    while body >= 0:
+        result[body] = S[body] @ force
+        body = int(parent[body])
+    return result

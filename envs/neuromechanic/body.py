@@ -1,8 +1,8 @@
 """One derivative for everything, the constraints, and the fixed-step integrators; Bunderson et al. (2012).
 
-The state vector z = [q, v, n, a, l] of Eq. 3 holds joint positions and velocities, states of control module,
-activations and fibre lengths. ``state_rate`` is used by Runge-Kutta steps, adaptive integration, equilibration,
-linearisation and tests alike; ``semi_implicit`` shares all of it but the solution for the accelerations.
+The state vector z = [q, v, n, a, l] of Eq. 3 holds joint positions and velocities, states of control modules and of
+leaky neurons, activations and fibre lengths. ``state_rate`` is used by Runge-Kutta steps, adaptive integration,
+equilibration, linearisation and tests alike; ``semi_implicit`` shares all of it but the solution for the accelerations.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ..core.jit import kernel, prange, serial_and_threaded
 from .contact import collide
 from .muscles import PROPORTIONAL, activation_rate, contract
-from .nerves import CONSTANT, neurons, remember, signal
+from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
 from .skeleton import (
     bias_force,
@@ -27,8 +27,11 @@ from .skeleton import (
     point_motion,
     push,
     rotate,
+    shorten,
     solve,
     turn_force,
+    turn_on,
+    turn_rate,
 )
 
 SINGULAR, BROKEN, FAST = 1.0, 2.0, 3.0
@@ -83,6 +86,24 @@ def excite_muscles(t, k, x, z, time):
 
 
 @kernel
+def driven_wrenches(t, k, x, z, time):
+    """Add to ``k.tau`` the components of wrenches that follow signals, whose values (N, N m) ``k.push`` keeps."""
+    for i in range(t.pushes):
+        w, part, kind, index = t.push[i]
+        value = signal(t, k, x, z, time, kind, index)
+        b, axis = t.wrench_body[w], part % 3
+        d0, d1, d2 = value if axis == 0 else 0.0, value if axis == 1 else 0.0, value if axis == 2 else 0.0
+        if t.wrench_local[w] and b >= 0:
+            d0, d1, d2 = rotate(k.turn[b], d0, d1, d2)
+        if part < 3:
+            px, py, pz = place(k, b, t.wrench_at[w])
+            push(t, k, b, px, py, pz, d0, d1, d2, k.tau)
+        else:
+            turn_force(t, k, b, d0, d1, d2, k.tau)
+        k.push[i] = value
+
+
+@kernel
 def forces(t, k, x, z, time, fraction, module):
     """Mass matrix, generalised forces, muscles, neurons, and the rates of all states but q and v.
 
@@ -129,55 +150,73 @@ def forces(t, k, x, z, time, fraction, module):
         turn_force(t, k, b, m0, m1, m2, k.tau)
     paths(t, k, q, v)
     contract_muscles(t, k, x, z)
+    leaky_neurons(t, k, z)
     if module is not None:
-        states = slice(2 * n, 2 * n + t.states)
+        states = slice(2 * n, 2 * n + t.states - t.leaky)
         momentum(t, k)
-        module(time, q, v, z[states], k.momentum, x.input, k.dz[states], k.output)
+        for i in range(t.reads):
+            k.heard[i] = signal(t, k, x, z, time, t.read[i, 0], t.read[i, 1])
+        module(time, q, v, z[states], k.momentum, x.input, k.heard, k.dz[states], k.output)
     neurons(t, k, x, z, time, fraction)
     excite_muscles(t, k, x, z, time)
     for i in range(t.motors):
         b, kind, index = t.motor[i]
-        k.tau[b] += t.motor_gain[i] * signal(t, k, x, z, time, kind, index)
+        k.motor[i] = t.motor_gain[i] * signal(t, k, x, z, time, kind, index)
+        k.tau[b] += k.motor[i]
+    driven_wrenches(t, k, x, z, time)
 
 
 @kernel
-def constraints(t, k):
+def constraints(t, k, z, time):
     """Jacobian ``k.J`` and right-hand side ``k.drift`` of the pins: J qdd = drift; Eq. 6.
 
-    A pin keeps the distance of two points along a direction of the world at zero. Drift off it decays at the pin's
-    rate (Baumgarte), critically damped; with rate 0 it is the paper's bare acceleration constraint.
+    A pin keeps the distance of two points along a direction of the world, or a joint's position, at zero, or at what a
+    spline says. Drift off it decays at the pin's rate (Baumgarte), critically damped; with rate 0 it is the paper's
+    bare acceleration constraint.
 
     Parameters
     ----------
     t, k : records of the model and of scratch space
         Read after `forces`; ``k.J`` (c, n) and ``k.drift`` (c,) m/s^2 are written.
+    z : (N,) float
+    time : float, s
     """
     for c in range(t.pins):
-        row = k.J[c]
+        row, joint = k.J[c], t.pin_joint[c]
         for i in range(t.bodies):
             row[i] = 0.0
-        d0, d1, d2 = t.pin_axis[c]
-        body, other = t.pin_body[c]
-        x, y, z = place(k, body, t.pin_at[c, 0])
-        x1, y1, z1 = place(k, other, t.pin_at[c, 1])
-        push(t, k, body, x, y, z, d0, d1, d2, row)
-        push(t, k, other, x1, y1, z1, -d0, -d1, -d2, row)
-        v0, v1, v2, a0, a1, a2 = point_motion(k, body, x, y, z)
-        w0, w1, w2, b0, b1, b2 = point_motion(k, other, x1, y1, z1)
-        gap = d0 * (x - x1) + d1 * (y - y1) + d2 * (z - z1)
-        speed = d0 * (v0 - w0) + d1 * (v1 - w1) + d2 * (v2 - w2)
+        if joint >= 0:
+            row[joint] = 1.0
+            gap, speed, bias = z[joint], z[t.bodies + joint], 0.0
+        else:
+            d0, d1, d2 = t.pin_axis[c]
+            body, other = t.pin_body[c]
+            x0, y0, z0 = place(k, body, t.pin_at[c, 0])
+            x1, y1, z1 = place(k, other, t.pin_at[c, 1])
+            push(t, k, body, x0, y0, z0, d0, d1, d2, row)
+            push(t, k, other, x1, y1, z1, -d0, -d1, -d2, row)
+            v0, v1, v2, a0, a1, a2 = point_motion(k, body, x0, y0, z0)
+            w0, w1, w2, b0, b1, b2 = point_motion(k, other, x1, y1, z1)
+            gap = d0 * (x0 - x1) + d1 * (y0 - y1) + d2 * (z0 - z1)
+            speed = d0 * (v0 - w0) + d1 * (v1 - w1) + d2 * (v2 - w2)
+            bias = d0 * (a0 - b0) + d1 * (a1 - b1) + d2 * (a2 - b2)
+        if t.pin_spline[c] >= 0:
+            value, pace, growth = spline_motion(t, t.pin_spline[c], time)
+            gap, speed, bias = gap - value, speed - pace, bias - growth
         rate = t.pin_rate[c]
-        k.drift[c] = -(d0 * (a0 - b0) + d1 * (a1 - b1) + d2 * (a2 - b2)) - rate * (2.0 * speed + rate * gap)
+        k.drift[c] = -bias - rate * (2.0 * speed + rate * gap)
 
 
 @kernel
-def accelerate(t, k):
+def accelerate(t, k, z, time):
     """Solve M qdd = tau + J' lambda, J qdd = drift; Eq. 7, by the Schur complement of M.
 
     Parameters
     ----------
     t, k : records of the model and of scratch space
         ``k.M`` and ``k.tau`` are read; ``k.qdd`` (n,) rad/s^2 or m/s^2 and ``k.reaction`` (c,) N are written.
+    z : (N,) float
+    time : float, s
 
     Returns
     -------
@@ -192,7 +231,7 @@ def accelerate(t, k):
     solve(k.L, k.qdd, n)
     if pins == 0:
         return True
-    constraints(t, k)
+    constraints(t, k, z, time)
     for c in range(pins):
         for i in range(n):
             k.MJ[c, i] = k.J[c, i]
@@ -237,11 +276,14 @@ def state_rate(t, k, x, z, time, fraction, module):
     """
     n = t.bodies
     forces(t, k, x, z, time, fraction, module)
-    if not accelerate(t, k):
+    if not accelerate(t, k, z, time):
         return False
     for i in range(n):
         k.dz[i] = z[n + i]
         k.dz[n + i] = k.qdd[i]
+    for b in range(t.balls):
+        i = t.ball[b]
+        turn_rate(z[i : i + 3], z[n + i : n + i + 3], k.dz[i : i + 3])
     return True
 
 
@@ -286,6 +328,7 @@ def semi_implicit(t, k, x, dt, module):
     Parameters
     ----------
     t, k, x : records of the model, of scratch space, and of state (changed)
+        ``k.start`` (N,) is the state vector at the beginning.
     dt : float, s
     module : callable kernel or None
 
@@ -299,14 +342,18 @@ def semi_implicit(t, k, x, dt, module):
     remember(t, k, x, z)
     keep_signals(t, k, x)
     make_damping_implicit(t, k, x, dt)
-    if not accelerate(t, k):
+    if not accelerate(t, k, z, x.time):
         return False
     if t.contacts:
         collide(t, k, x, dt)
     make_fibres_implicit(t, k, x, dt)
+    make_neurons_exact(t, k, dt)
     for i in range(n):
         z[n + i] += dt * k.qdd[i]
         z[i] += dt * z[n + i]
+    for b in range(t.balls):
+        i = t.ball[b]
+        turn_on(k.start[i : i + 3], z[n + i : n + i + 3], dt, z[i : i + 3])
     for i in range(2 * n, t.size):
         z[i] += dt * k.dz[i]
     return True
@@ -347,6 +394,8 @@ def runge_kutta(t, k, x, dt, module):
             k.total[i] += weight * k.dz[i]
     for i in range(t.size):
         z[i] = k.start[i] + k.total[i]
+    for b in range(t.balls):
+        shorten(z[t.ball[b] : t.ball[b] + 3])
     return True
 
 

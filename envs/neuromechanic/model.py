@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import shown
 from . import contact, muscles, nerves, skeleton
+from .modules import Module
 from .table import pack
 
 SCHEMA = 1
@@ -63,6 +64,17 @@ _MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
 _CURVES = ("de_groote", "thelen")
 _ACTIVATIONS = ("smooth", "switched", "zajac")
 _SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
+_NEURONS = ("sum", "spindle", "golgi")
+_SPINDLES = {
+    "Ia": {"bias": 50.0, "length_gain": 2000.0, "velocity_gain": 4.3 * 1000.0**0.6, "coactivation": 50.0},
+    "II": {"bias": 80.0, "length_gain": 13500.0, "velocity_gain": 0.0, "coactivation": 20.0},
+}
+"""Rates (1/s) at rest, per m, per (m/s)^0.6 and at full activation, of the cat's afferents: the form is that of
+Prochazka & Gorassini (1998, J Physiol 507:277-291), the constants those of Prochazka (1999, Prog Brain Res 123:133-142)
+as models of spinal reflexes use them."""
+_GOLGI = 333.0  # 1/s at the maximal force, Prochazka (1999)
+_RATE = {"type": "saturate", "low": 0.0, "high": 1000.0}  # 1/s, of afferents
+_SUFFIXES = {"ball": ("rx", "ry"), "free": ("x", "y", "z", "rx", "ry")}
 _MUSCLE_SIGNALS = {
     "length": nerves.LENGTH,
     "velocity": nerves.LENGTH_RATE,
@@ -71,23 +83,6 @@ _MUSCLE_SIGNALS = {
     "force": nerves.FORCE,
     "activation": nerves.ACTIVATION,
 }
-
-
-class Module(NamedTuple):
-    """A control module: a kernel with states of its own, Eq. 10.
-
-    Parameters
-    ----------
-    states, outputs : int
-        Numbers of states and of outputs; output i is the signal ``module.NAME.i``.
-    kernel : kernel, or a function that numba can compile
-        Called as ``kernel(time, q, v, n, momentum, inputs, dn, out)``; writes the rates ``dn`` of its states ``n``, and
-        its outputs ``out``. ``momentum`` (12,): angular about the centre of mass, linear, centre of mass, its velocity.
-    """
-
-    states: int
-    outputs: int
-    kernel: Any
 
 
 class Joint(NamedTuple):
@@ -236,10 +231,11 @@ class Model:
     Parameters
     ----------
     bodies, muscles, neurons, inputs, wrenches, pins, contacts : tuple of str
-        Names, in the order of the state vector and of the signals.
+        Names, in the order of the state vector and of the signals. A body with a ball or free joint has three or six,
+        its own being the last.
     joints : tuple of Joint
         One per body.
-    module : kernel or None
+    modules : tuple of Module
     arrays : dict
         Constants by name, see `table.pack`.
     counts : dict
@@ -247,6 +243,8 @@ class Model:
         Of each synapse.
     wrench : (W, 6) float, N and N m
         Constant part of each wrench.
+    start : (s,) float
+        States n at the beginning: of control modules 0, of leaky neurons what the model says.
     pulse : (3,) float
         Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
     origin : str
@@ -263,9 +261,10 @@ class Model:
     pins: tuple[str, ...]
     contacts: tuple[str, ...]
     joints: tuple[Joint, ...]
-    module: Any
+    modules: tuple[Module, ...]
     delays: NDArray[np.float64]
     wrench: NDArray[np.float64]
+    start: NDArray[np.float64]
     pulse: NDArray[np.float64]
     arrays: dict[str, NDArray[Any]]
     counts: dict[str, int]
@@ -291,22 +290,25 @@ class Model:
                 raise ValueError(f"{key} must be a whole number of time steps of {dt:g} s, got {delay:g} s")
         synapse[:, 3] = np.rint(steps)
         depth = int(synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
-        return pack(self.arrays | {"synapse": synapse}, self.counts | {"depth": depth, "contact_solver": solver})
+        arrays = self.arrays | {"synapse": synapse, "interval": np.array([dt])}
+        return pack(arrays, self.counts | {"depth": depth, "contact_solver": solver})
 
 
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
     """Read and check a model.
 
-    A model states ``schema = 1``, ``gravity`` (3 numbers, m/s^2, none by default) and the tables below, all but the
-    platform with names of their own as in ``[body.forearm]``. Units are SI, positions refer to the joint of the body;
-    what stands in brackets may be left out.
+    A model states ``schema = 1``, ``gravity`` (3 numbers, m/s^2, none by default), where it has several inputs
+    ``inputs``, their names in the order of the drive, and the tables below, all but the platform with names of their
+    own as in ``[body.forearm]``. Units are SI, positions refer to the joint of the body; what stands in brackets may be
+    left out.
 
     ==========  ====================================================================================================
     table       keys
     ==========  ====================================================================================================
     body        ``joint``, [``parent``: a body, else the ground], [``inertial``]
     . joint     ``type``: revolute or prismatic, ``axis``, [``at``: where in the parent, ``start``, ``range``,
-                ``damping``, ``stiffness``, ``rest``]
+                ``damping``, ``stiffness``, ``rest``]; ball, [``at``, ``attitude``: a quaternion w, x, y, z,
+                ``damping``]; free, [``at``, ``start``: x, y, z, ``attitude``]
     . inertial  ``mass``, [``centre``, ``inertia`` about it: xx, yy, zz, perhaps xy, xz, yz]
     muscle      ``model``, ``path`` or ``length``, ``excitation``: a signal or a number from 0 to 1
     . model     ``type``: rigid_tendon or compliant_tendon with ``max_force``, ``optimal_length``, ``slack_length``,
@@ -317,24 +319,38 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     . length    mean - a d - d B d / 2 in d = q - at, so that the moment arms are a + B d: ``mean``, ``a``, [``at``,
                 ``B``: a list of [i, j, value]]
     cylinder    ``body``, ``at``, ``axis``, ``side``: the way round it, ``radius``
-    neuron      ``synapse``: a list of tables, [``shape``: ``type`` linear, sigmoid, tanh, heaviside or saturate, the
-                last two with ``low`` and ``high``]
-    . synapse   ``from``: a signal, [``gain``, ``offset``, ``delay``, ``by``: a signal that multiplies the gain]; adds
-                gain (signal - offset) to what the shape is applied to
-    spline      ``times``, ``values``
+    neuron      ``synapse``: a list of tables, [``bias``, ``shape``: ``type`` linear, sigmoid, tanh, heaviside or
+                saturate, the last two with ``low`` and ``high``; ``tau``: s, time constant of what is shaped, which
+                then is a state, and its ``start``]; or an organ of a muscle, as below
+    . synapse   ``from``: a signal, [``gain``, ``offset``, ``power``, ``delay``, ``by``: a signal that multiplies the
+                gain]; adds gain (signal - offset) to what the shape is applied to, or that difference's power with its
+                sign
+    . spindle   ``type`` spindle, ``muscle``, [``afferent``: Ia or II, ``rest``: m, ``bias``, ``length_gain``,
+                ``velocity_gain``, ``power``, ``coactivation``, ``delay``]; impulses/s: bias + length_gain (length -
+                rest) + velocity_gain velocity^power + coactivation activation, from 0 to 1000
+    . golgi     ``type`` golgi, ``muscle``, [``gain``: impulses/s at the maximal force, ``threshold``: N, ``delay``]
+    spline      ``times``, ``values``, [``ends``: natural, or clamped, which begins and ends at rest]
     motor       ``joint``: a body's, ``from``: a signal, [``gain``]; a torque or force
-    pin         ``point``, ``to``: points as in paths, [``axes``: directions that are held, ``rate``: 1/s at which
+    pin         ``point``, ``to``: points as in paths, [``axes``: directions that are held, ``motion``: for each of them
+                0 or the ``spline.NAME`` of the distance]; or ``joint``: a body's, ``motion``; [``rate``: 1/s at which
                 errors decay]
     contact     ``point``, ``friction``, [``tangent``: for bodies that move in a plane, the direction of friction; for
                 all contacts or none, ``normal`` of the surface: up by default, ``height`` of it along the normal]
-    wrench      ``body``, [``at``, ``force``, ``moment``, ``frame``: world or body]; constant, or set at the start
+    wrench      ``body``, [``at``, ``force``, ``moment``: three each, numbers or signals, ``frame``: world or body]; a
+                row's parameter ``wrench`` replaces the numbers and adds to the signals
     platform    [``axis``, ``onset``, ``duration``, ``peak``] of a half-sine of the ground's acceleration
     ==========  ====================================================================================================
 
     Signals are ``joint.BODY.position``, ``joint.BODY.velocity``, ``muscle.NAME.force`` (``length``, ``velocity``,
-    ``fibre_length``, ``fibre_velocity``, ``activation``), ``neuron.NAME``, ``spline.NAME``, ``module.NAME.OUTPUT``, and
-    ``input.NAME``, which makes an input. A body that is free in space needs three prismatic and three revolute joints,
-    whose equations are singular where the middle one turns the first axis onto the third.
+    ``fibre_length``, ``fibre_velocity``, ``activation``), ``neuron.NAME``, ``spline.NAME``, ``module.NAME.OUTPUT``,
+    ``body.NAME.x`` (``y``, ``z``: where its joint is in the world, ``vx``, ``vy``, ``vz``: how fast it moves),
+    ``contact.NAME.height`` above its surface, ``contact.NAME.force`` along the normal in the last step, and
+    ``input.NAME``, which is an input.
+
+    A ball turns freely about its joint, a free body moves as well. Its joints are named ``BODY.rx``, ``BODY.ry``,
+    ``BODY.rz`` and, of a free one, ``BODY.x`` and so on, before these. Positions of the first three are the rotation
+    vector, whose length is the angle of the turn, at most half a turn; velocities, motors and damping are about the
+    body's own axes. Nothing is singular. The signal ``quaternion`` of the animal says the same of all balls.
 
     No number exceeds `LARGEST`, no delay `LONGEST_DELAY`, and `LIMITS` tells how many bodies, muscles and so on there
     may be. A file has at most `LARGEST_FILE` bytes, in UTF-8.
@@ -350,6 +366,45 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     ------
     ValueError
         If something is wrong; the message names the file, the key, the value and what is allowed.
+
+    Examples
+    --------
+    An arm with a spindle and a tendon organ in its biceps, and a leaky interneuron that both reach:
+
+    >>> from gymnosoma.envs import simulate
+    >>> from gymnosoma.envs.neuromechanic import Neuromechanic, load
+    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+    >>> arm = asset("arm")
+    >>> arm["neuron"]["ia"] = {"type": "spindle", "muscle": "biceps", "delay": 0.01}
+    >>> arm["neuron"]["ib"] = {"type": "golgi", "muscle": "biceps", "delay": 0.01}
+    >>> sources = [{"from": "neuron.ia"}, {"from": "neuron.ib", "gain": -0.5}]
+    >>> arm["neuron"]["inter"] = {"tau": 0.02, "synapse": sources}
+    >>> arm["wrench"] = {"hand": {"body": "fore", "at": [0, -0.26, 0]}}
+    >>> animal = Neuromechanic(load(arm))
+    >>> animal.model.inputs  # as the arm declares them, whatever is edited
+    ('triceps', 'biceps')
+    >>> run = simulate(animal, [0.1, 0.1], 0.2, every=0.1, start={"wrench": [10.0, 0, 0, 0, 0, 0]})
+    >>> run["neurons"].shape, run["joint_torque"].shape  # reflex, ia, ib, inter; two joints
+    ((3, 4), (3, 2))
+
+    A body that falls and tumbles in space:
+
+    >>> block = {
+    ...     "schema": 1,
+    ...     "gravity": [0, -9.81, 0],
+    ...     "body": {
+    ...         "block": {
+    ...             "joint": {"type": "free", "start": [0, 1, 0]},
+    ...             "inertial": {"mass": 1.0, "inertia": [0.01, 0.02, 0.025]},
+    ...         }
+    ...     },
+    ... }
+    >>> animal = Neuromechanic(block)
+    >>> animal.model.bodies
+    ('block.x', 'block.y', 'block.z', 'block.rx', 'block.ry', 'block')
+    >>> run = simulate(animal, [], 0.2, every=0.2, start={"v": [0, 0, 0, 1, 10, 0]})
+    >>> run["quaternion"].shape  # times, balls, (w, x, y, z)
+    (2, 1, 4)
     """
     if isinstance(source, Mapping):
         return _Builder(_plain(source), dict(modules or {})).model()
@@ -484,34 +539,38 @@ class _Builder:
         if version != SCHEMA:
             raise ValueError(f"model.schema must be {SCHEMA}, got {shown(version)}")
         self.put(gravity=top.vector("gravity", (3,), (0.0, 0.0, 0.0)))
+        self.declared = self.read_inputs(top)
         kinds = ("body", "cylinder", "muscle", "neuron", "spline", "motor", "pin", "contact", "wrench")
         tables = {kind: self.tables(kind) for kind in kinds}
         pulse = self.read_platform(top.table("platform", {}))
         top.close()
-        if len(self.modules) > 1:
-            raise ValueError(f"modules must hold at most one control module, got {', '.join(self.modules)}")
-        module = next(iter(self.modules.values()), Module(0, 0, None))
-        if not all(isinstance(n, int) and 0 <= n <= 1024 for n in module[:2]):
-            raise ValueError(f"modules: states and outputs must be at least 0 and at most 1024, got {module[:2]}")
-        if self.modules and not callable(module.kernel):
-            raise ValueError(f"modules: kernel must be a function, got {module.kernel!r}")
-        self.muscles, self.neurons, self.splines = (tuple(tables[k]) for k in ("muscle", "neuron", "spline"))
+        states, outputs = self.read_modules()
+        names = ("muscle", "neuron", "spline", "contact")
+        self.muscles, self.neurons, self.splines, self.contacts = (tuple(tables[k]) for k in names)
         joints = self.read_bodies(tables["body"])
         self.read_cylinders(tables["cylinder"])
         self.read_splines(tables["spline"])
         self.read_muscles(tables["muscle"])
         delays = self.read_neurons(tables["neuron"])
+        self.read_hearing()
         self.read_motors(tables["motor"])
         self.read_pins(tables["pin"])
         self.read_contacts(tables["contact"])
         wrench = self.read_wrenches(tables["wrench"])
+        if not self.declared and len(self.inputs) > 1:
+            order = ", ".join(f'"{name}"' for name in self.inputs[:20])
+            raise ValueError(
+                "model.inputs is missing: it must list the inputs in the order of the drive, which no edit then "
+                f"changes; now it would be [{order}{', ...' * (len(self.inputs) > 20)}]"
+            )
         self.put(delayed=np.array(self.delayed, np.int64).reshape(-1, 2))
         counts = {"bodies": len(self.bodies), "muscles": len(self.muscles), "neurons": len(self.neurons)}
         counts |= {name: int(np.sum(self.t[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
         counts |= {"inputs": len(self.inputs), "wrenches": len(wrench), "pins": len(self.t["pin_rate"])}
         counts |= {"delays": len(self.delayed), "motors": len(self.t["motor"]), "fits": len(self.t["fit_mean"])}
         counts |= {"contacts": len(tables["contact"]), "contact_rows": self.contact_rows}
-        counts |= {"states": module.states, "outputs": module.outputs}
+        counts |= {"states": states + len(self.t["tau"]), "outputs": outputs, "leaky": len(self.t["tau"])}
+        counts |= {"reads": len(self.t["read"]), "pushes": len(self.t["push"]), "balls": len(self.t["ball"])}
         counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
         return Model(
             self.bodies,
@@ -522,14 +581,61 @@ class _Builder:
             tuple(tables["pin"]),
             tuple(tables["contact"]),
             joints,
-            module.kernel,
+            tuple(module._replace(reads=tuple(module.reads)) for module in self.modules.values()),
             delays,
             wrench,
+            np.concatenate([np.zeros(states), self.starts]),
             pulse,
             self.t,
             counts,
             description=None if self.modules else self.top.values,
         )
+
+    def read_inputs(self, top: _Keys) -> bool:
+        """Names of inputs in the order in which they are declared, if they are."""
+        names = top.get("inputs", [])
+        if not (isinstance(names, list | tuple) and all(isinstance(name, str) and name for name in names)):
+            raise ValueError(f"model.inputs must be a list of names, got {shown(names)}")
+        for name in names:
+            if "." in name or list(names).count(name) > 1:
+                raise ValueError(f"model.inputs must hold each name once, and none with a dot, got {shown(name)}")
+        self.limit("inputs", len(names), "model.inputs")
+        self.inputs = list(names)
+        return bool(names)
+
+    def read_modules(self) -> tuple[int, int]:
+        """Numbers of states and outputs of all control modules; where the outputs of each begin is kept."""
+        states = outputs = 0
+        self.output: dict[str, int] = {}
+        for name, module in self.modules.items():
+            if not isinstance(module, Module):
+                raise ValueError(f"modules: {name!r} must be a Module, got {shown(module)}")
+            if not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= 1024 for n in module[:2]):
+                raise ValueError(f"modules: states and outputs must be at least 0 and at most 1024, got {module[:2]}")
+            if not callable(module.kernel):
+                raise ValueError(f"modules: kernel must be a function, got {module.kernel!r}")
+            if isinstance(module.reads, str) or not all(isinstance(source, str) for source in module.reads):
+                raise ValueError(f"modules: reads of {name!r} must be names of signals, got {shown(module.reads)}")
+            self.output[name] = outputs
+            states, outputs = states + module.states, outputs + module.outputs
+        if max(states, outputs) > 1024:
+            raise ValueError(f"modules: states and outputs must add up to at most 1024, got {states} and {outputs}")
+        return states, outputs
+
+    def read_hearing(self) -> None:
+        """Signals that control modules read, which must be known before they run."""
+        found = []
+        for name, module in self.modules.items():
+            for i, source in enumerate(module.reads):
+                path = f"modules: {name}.reads[{i}]"
+                kind, index = self.signal(source, path)
+                if kind == nerves.MODULE:
+                    raise ValueError(f"{path} must not be what a module tells, which is known later, got {source!r}")
+                if kind == nerves.NEURON and self.neurons[index] not in self.leaky:
+                    raise ValueError(f"{path}: neuron {self.neurons[index]!r} must have a tau; others come later")
+                self.refuse_instant(path, kind, index)
+                found.append((kind, index))
+        self.put(read=np.array(found, np.int64).reshape(-1, 2))
 
     def read_bodies(self, tables: dict[str, _Keys]) -> tuple[Joint, ...]:
         if not tables:
@@ -538,7 +644,9 @@ class _Builder:
         for name, parent in parents.items():
             self.name(parent, f"body.{name}.parent", "body", list(tables), ["ground"])
         needed = {name: [] if parent == "ground" else [parent] for name, parent in parents.items()}
-        self.bodies = tuple(_sorted("body", needed, "parent"))
+        self.own = tuple(_sorted("body", needed, "parent"))
+        self.bodies: tuple[str, ...] = ()
+        self.balls: list[int] = []
         rows: dict[str, list[Any]] = {
             k: []
             for k in [
@@ -557,24 +665,30 @@ class _Builder:
                 "high",
             ]
         }
-        for name in self.bodies:
+        for name in self.own:
             keys = tables[name]
             joint = keys.table("joint")
-            kind = joint.choice("type", ("revolute", "prismatic"))
-            rows["parent"].append(-1 if parents[name] == "ground" else self.bodies.index(parents[name]))
-            rows["joint"].append(skeleton.REVOLUTE if kind == "revolute" else skeleton.PRISMATIC)
-            rows["axis"].append(joint.direction("axis"))
-            rows["at"].append(joint.vector("at", (3,), (0.0, 0.0, 0.0)))
-            for key in ("damping", "stiffness"):
-                rows[key].append(joint.number(key, 0.0, low=0.0))
-            rows["start"].append(joint.number("start", 0.0))
-            rows["rest"].append(joint.number("rest", 0.0))
-            wide = np.pi if kind == "revolute" else 10.0
-            low, high = joint.vector("range", (2,), (-wide, wide))
-            if not low < high:
-                raise ValueError(f"{joint.path}.range must be [low, high], got {[low, high]}")
-            rows["low"].append(low)
-            rows["high"].append(high)
+            kind = joint.choice("type", ("revolute", "prismatic", "ball", "free"))
+            parent = -1 if parents[name] == "ground" else self.bodies.index(parents[name])
+            if kind in _SUFFIXES:
+                self.read_ball(name, joint, kind, parent, rows)
+            else:
+                self.bodies += (name,)
+                rows["parent"].append(parent)
+                rows["joint"].append(skeleton.REVOLUTE if kind == "revolute" else skeleton.PRISMATIC)
+                rows["axis"].append(joint.direction("axis"))
+                rows["at"].append(joint.vector("at", (3,), (0.0, 0.0, 0.0)))
+                for key in ("damping", "stiffness"):
+                    rows[key].append(joint.number(key, 0.0, low=0.0))
+                rows["start"].append(joint.number("start", 0.0))
+                rows["rest"].append(joint.number("rest", 0.0))
+                wide = np.pi if kind == "revolute" else 10.0
+                low, high = joint.vector("range", (2,), (-wide, wide))
+                if not low < high:
+                    raise ValueError(f"{joint.path}.range must be [low, high], got {[low, high]}")
+                rows["low"].append(low)
+                rows["high"].append(high)
+            self.limit("body", len(self.bodies), f"{joint.path}.type")
             joint.close()
             inertial = keys.table("inertial", {"mass": 0.0})
             mass = inertial.number("mass", low=0.0)
@@ -592,6 +706,7 @@ class _Builder:
             rows["inertia"].append(inertia)
             inertial.close()
             keys.close()
+        self.put(ball=np.array(self.balls, np.int64))
         moved = np.array(rows["mass"])
         for i in range(len(moved) - 1, -1, -1):
             if moved[i] == 0.0:
@@ -601,7 +716,38 @@ class _Builder:
         spans = zip(*(rows.pop(k) for k in ("start", "low", "high")), rows["joint"], strict=True)
         whole = {"parent", "joint"}
         self.put(**{k: np.array(v, np.int64 if k in whole else np.float64) for k, v in rows.items()})
-        return tuple(Joint(start, low, high, kind == skeleton.REVOLUTE) for start, low, high, kind in spans)
+        return tuple(Joint(start, low, high, kind != skeleton.PRISMATIC) for start, low, high, kind in spans)
+
+    def read_ball(self, name: str, joint: _Keys, kind: str, parent: int, rows: dict[str, list[Any]]) -> None:
+        """Append to ``rows`` the joints of a ball, or of a free body; all but the last have no mass."""
+        names = [f"{name}.{suffix}" for suffix in _SUFFIXES[kind]] + [name]
+        at = joint.vector("at", (3,), (0.0, 0.0, 0.0))
+        place = joint.vector("start", (3,), (0.0, 0.0, 0.0)).tolist() if kind == "free" else []
+        damping = joint.number("damping", 0.0, low=0.0) if kind == "ball" else 0.0
+        attitude = joint.vector("attitude", (4,), (1.0, 0.0, 0.0, 0.0))
+        size = float(np.linalg.norm(attitude))
+        if not size > SMALLEST:
+            raise ValueError(f"{joint.path}.attitude must not be zero, got {shown(joint.values['attitude'])}")
+        w, *side = attitude / size * (1.0 if attitude[0] >= 0.0 else -1.0)
+        long = float(np.linalg.norm(side))
+        turn = [s * (2.0 * math.atan2(long, w) / long if long > 1e-9 else 2.0) for s in side]
+        self.balls.append(len(self.bodies) + len(place))
+        for i, start in enumerate(place + turn):
+            turns = i >= len(place)
+            rows["parent"].append(parent if i == 0 else len(self.bodies) + i - 1)
+            rows["joint"].append(skeleton.BALL + i - len(place) if turns else skeleton.PRISMATIC)
+            rows["axis"].append(np.eye(3)[i % 3])
+            rows["at"].append(at if i == 0 else np.zeros(3))
+            rows["damping"].append(damping)
+            rows["stiffness"].append(0.0)
+            rows["rest"].append(0.0)
+            rows["start"].append(start)
+            wide = 3.2 if turns else 1e3
+            rows["low"].append(-wide)
+            rows["high"].append(wide)
+        for key, nothing in (("mass", 0.0), ("centre", np.zeros(3)), ("inertia", np.zeros(6))):
+            rows[key] += [nothing] * (len(names) - 1)
+        self.bodies += tuple(names)
 
     def read_cylinders(self, tables: dict[str, _Keys]) -> None:
         self.cylinders = tuple(tables)
@@ -637,11 +783,12 @@ class _Builder:
                 lists.append(np.asarray(value, float))
             if len(lists[0]) != len(lists[1]) or not (np.diff(lists[0]) > 1e-9).all():
                 raise ValueError(f"{keys.path}.times must ascend, one for each of the values, got {shown(lists[0])}")
+            ends = keys.choice("ends", ("natural", "clamped"), "natural")
             keys.close()
             self.limit("times of splines", len(times) + len(lists[0]), f"{keys.path}.times")
             from scipy.interpolate import CubicSpline  # slow to import, and few models have splines
 
-            cubic = CubicSpline(*lists, bc_type="natural")
+            cubic = CubicSpline(*lists, bc_type=ends)
             times += lists[0].tolist()
             cubics += [*cubic.c.T, np.array([0.0, 0.0, 0.0, lists[1][-1]])]
             start.append(len(times))
@@ -655,12 +802,18 @@ class _Builder:
         """Kind and index of a signal by its name."""
         forms = (
             "joint.BODY.position, joint.BODY.velocity, muscle.NAME.QUANTITY, neuron.NAME, spline.NAME, input.NAME, "
-            "module.NAME.OUTPUT"
+            "body.NAME.x (y, z, vx, vy, vz), contact.NAME.height, contact.NAME.force, module.NAME.OUTPUT"
         )
         kind, *rest = str(value).split(".")
-        if kind == "joint" and len(rest) == 2 and rest[1] in ("position", "velocity"):
-            index = self.name(rest[0], path, "body", self.bodies)
-            return (nerves.POSITION if rest[1] == "position" else nerves.VELOCITY), index
+        if kind == "joint" and len(rest) in (2, 3) and rest[-1] in ("position", "velocity"):
+            index = self.joint(".".join(rest[:-1]), path)
+            return (nerves.POSITION if rest[-1] == "position" else nerves.VELOCITY), index
+        if kind == "body" and len(rest) == 2 and rest[1] in ("x", "y", "z", "vx", "vy", "vz"):
+            index = 3 * self.name(rest[0], path, "body", self.bodies) + "xyz".index(rest[1][-1])
+            return (nerves.PLACE if len(rest[1]) == 1 else nerves.SPEED), index
+        if kind == "contact" and len(rest) == 2 and rest[1] in ("height", "force"):
+            index = self.name(rest[0], path, "contact", self.contacts)
+            return (nerves.HEIGHT if rest[1] == "height" else nerves.PRESSURE), index
         if kind == "muscle" and len(rest) == 2 and rest[1] in _MUSCLE_SIGNALS:
             index = self.name(rest[0], path, "muscle", self.muscles)
             if rest[1] == "activation" and self.t["activation"][index] < 0:
@@ -674,6 +827,10 @@ class _Builder:
             return nerves.SPLINE, self.name(rest[0], path, "spline", self.splines)
         if kind == "input" and len(rest) == 1 and rest[0]:
             if rest[0] not in self.inputs:
+                if self.declared:
+                    raise ValueError(
+                        f"{path}: input {shown(rest[0])} is not declared; model.inputs has {_listed(self.inputs)}"
+                    )
                 self.inputs.append(rest[0])
                 self.limit("inputs", len(self.inputs), path)
             return nerves.INPUT, self.inputs.index(rest[0])
@@ -681,9 +838,14 @@ class _Builder:
             self.name(rest[0], path, "module", list(self.modules))
             outputs = self.modules[rest[0]].outputs
             if rest[1].isdecimal() and int(rest[1]) < outputs:
-                return nerves.MODULE, int(rest[1])
+                return nerves.MODULE, self.output[rest[0]] + int(rest[1])
             raise ValueError(f"{path}: module {rest[0]!r} has {outputs} outputs, counted from 0, got {shown(value)}")
         raise ValueError(f"{path} must be one of {forms}, got {shown(value)}")
+
+    def joint(self, value: Any, path: str) -> int:
+        """Index of a joint by the name of its body, or of one of a ball's or a free body's."""
+        ball = isinstance(value, str) and value.endswith(".rz") and f"{value[:-3]}.ry" in self.bodies
+        return self.name(value[:-3] if ball else value, path, "body", self.bodies)
 
     def point(self, value: Any, path: str) -> tuple[int, NDArray[np.float64]]:
         """Body and position of a point [body, x, y, z]."""
@@ -832,12 +994,17 @@ class _Builder:
         return mean, at, a, B
 
     def read_neurons(self, tables: dict[str, _Keys]) -> NDArray[np.float64]:
-        shape, low, high, start = [], [], [], [0]
+        shape, low, high, start, biases = [], [], [], [0], []
         synapses: list[tuple[int, ...]] = []
-        gains, offsets, delays = [], [], []
+        gains, offsets, powers, delays = [], [], [], []
         heard: dict[str, list[str]] = {}
+        self.leaky = [name for name, keys in tables.items() if "tau" in keys]
+        taus = [tables[name].positive("tau") for name in self.leaky]
+        self.starts = np.array([tables[name].number("start", 0.0) for name in self.leaky])
         for name, keys in tables.items():
-            form = keys.table("shape", {"type": "linear"})
+            bias, organ = self.read_organ(keys)
+            biases.append(bias)
+            form = keys.table("shape", _RATE if organ else {"type": "linear"})
             shape.append(_SHAPES.index(form.choice("type", _SHAPES)))
             bounded = _SHAPES[shape[-1]] in ("heaviside", "saturate")
             low.append(form.number("low", 0.0) if bounded else 0.0)
@@ -849,23 +1016,25 @@ class _Builder:
             entries = keys.get("synapse", [])
             if not isinstance(entries, list | tuple):
                 raise ValueError(f"{keys.path}.synapse must be a list of tables, got {shown(entries)}")
-            for i, values in enumerate(entries):
-                synapse = _Keys(f"{keys.path}.synapse[{i}]", values)
+            paths = [f"{keys.path}.synapse[{i}]" for i in range(len(entries))] + [keys.path] * len(organ)
+            for path, values in zip(paths, [*entries, *organ], strict=True):
+                synapse = _Keys(path, values)
                 kind, index = self.signal(synapse.get("from"), f"{synapse.path}.from")
                 by = self.signal(synapse.get("by"), f"{synapse.path}.by") if "by" in synapse else (nerves.CONSTANT, 0)
                 gains.append(synapse.number("gain", 1.0))
                 offsets.append(synapse.number("offset", 0.0))
+                powers.append(synapse.number("power", 1.0, 0.01, 10.0))
                 delays.append(synapse.number("delay", 0.0, 0.0, LONGEST_DELAY))
                 column = -1
                 self.refuse_instant(f"{synapse.path}.by", *by)
                 if by[0] == nerves.NEURON:
-                    heard[name].append(self.neurons[by[1]])
+                    self.hear(heard[name], by[1])
                 if delays[-1] > 0.0:
                     if (kind, index) not in self.delayed:
                         self.delayed.append((kind, index))
                     column = self.delayed.index((kind, index))
                 elif kind == nerves.NEURON:
-                    heard[name].append(self.neurons[index])
+                    self.hear(heard[name], index)
                 else:
                     self.refuse_instant(f"{synapse.path}.delay must be greater than 0", kind, index)
                 synapses.append((kind, index, column, 0, *by))
@@ -873,9 +1042,14 @@ class _Builder:
                 synapse.close()
             keys.close()
             start.append(len(synapses))
-        order = _sorted("neuron", heard, "synapse without delay")
+        # What a leaky neuron tells is a state, and needs nothing that is heard now: it is summed up last.
+        heard |= {name: [] for name in self.leaky}
+        order = [name for name in _sorted("neuron", heard, "synapse without delay") if name not in self.leaky]
         self.put(
-            order=np.array([self.neurons.index(name) for name in order], np.int64),
+            tau=np.array(taus, float),
+            bias=np.array(biases, float),
+            power=np.array(powers, float),
+            order=np.array([self.neurons.index(name) for name in [*order, *self.leaky]], np.int64),
             shape=np.array(shape, np.int64),
             low=np.array(low, float),
             high=np.array(high, float),
@@ -886,6 +1060,42 @@ class _Builder:
         )
         return np.array(delays, float)
 
+    def hear(self, heard: list[str], index: int) -> None:
+        """Note that a neuron must be known first, unless it is leaky."""
+        if self.neurons[index] not in self.leaky:
+            heard.append(self.neurons[index])
+
+    def read_organ(self, keys: _Keys) -> tuple[float, list[dict[str, Any]]]:
+        """Bias and own synapses of a neuron: none, or those of a muscle's organ."""
+        kind = keys.choice("type", _NEURONS, "sum")
+        if kind == "sum":
+            return keys.number("bias", 0.0), []
+        name = keys.get("muscle")
+        m = self.name(name, f"{keys.path}.muscle", "muscle", self.muscles)
+        delay, t = keys.number("delay", 0.0, 0.0, LONGEST_DELAY), self.t
+        if kind == "golgi":
+            gain = keys.number("gain", _GOLGI, low=0.0) / t["max_force"][m]
+            threshold = keys.number("threshold", 0.0, low=0.0)
+            source = f"muscle.{name}.force"
+            return keys.number("bias", 0.0), [{"from": source, "gain": gain, "offset": threshold, "delay": delay}]
+        usual = _SPINDLES[keys.choice("afferent", _SPINDLES, "Ia")]
+        proportional = t["muscle"][m] == muscles.PROPORTIONAL
+        rest = t["reference_length"][m]
+        if t["muscle"][m] in (muscles.RIGID_TENDON, muscles.COMPLIANT_TENDON):
+            rest = t["slack_length"][m] + t["optimal_length"][m] * t["cos_pennation"][m]
+        length = {"gain": keys.number("length_gain", usual["length_gain"])}
+        length["offset"] = keys.number("rest", None if proportional else float(rest))
+        speed = {"gain": keys.number("velocity_gain", usual["velocity_gain"])}
+        speed["power"] = keys.number("power", 0.6, 0.01, 10.0)
+        alpha = {"gain": keys.number("coactivation", 0.0 if proportional else usual["coactivation"])}
+        parts = {"length": length, "velocity": speed, "activation": alpha}
+        own = [
+            {"from": f"muscle.{name}.{part}", "delay": delay, **values}
+            for part, values in parts.items()
+            if values["gain"] != 0.0
+        ]
+        return keys.number("bias", usual["bias"]), own
+
     def refuse_instant(self, path: str, kind: int, index: int) -> None:
         """Refuse the force of a proportional muscle where it would be needed before it is known."""
         if kind == nerves.FORCE and self.t["muscle"][index] == muscles.PROPORTIONAL:
@@ -894,18 +1104,32 @@ class _Builder:
     def read_motors(self, tables: dict[str, _Keys]) -> None:
         motor, gain = [], []
         for keys in tables.values():
-            body = self.name(keys.get("joint"), f"{keys.path}.joint", "body", self.bodies)
+            body = self.joint(keys.get("joint"), f"{keys.path}.joint")
             motor.append((body, *self.signal(keys.get("from"), f"{keys.path}.from")))
             gain.append(keys.number("gain", 1.0))
             keys.close()
         self.put(motor=np.array(motor, np.int64).reshape(-1, 3), motor_gain=np.array(gain, float))
 
     def read_pins(self, tables: dict[str, _Keys]) -> None:
-        body, at, axes, rate = [], [], [], []
+        body, at, axes, rate, joints, motions = [], [], [], [], [], []
+        nowhere = np.zeros(3)
         for keys in tables.values():
+            decay = keys.number("rate", 20.0, low=0.0)
+            if "joint" in keys:
+                given = keys.get("joint")
+                joint = self.joint(given, f"{keys.path}.joint")
+                if self.t["joint"][joint] >= skeleton.BALL:
+                    raise ValueError(f"{keys.path}.joint must turn about one axis or slide, got {shown(given)}")
+                motions += self.read_motion(keys, 1)
+                axes.append(nowhere)
+                body.append((-1, -1))
+                at.append((nowhere, nowhere))
+                rate.append(decay)
+                joints.append(joint)
+                keys.close()
+                continue
             moving, there = self.point(keys.get("point"), f"{keys.path}.point")
             other, here = self.point(keys.get("to"), f"{keys.path}.to")
-            decay = keys.number("rate", 20.0, low=0.0)
             directions = keys.get("axes", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
             if not isinstance(directions, list | tuple) or not directions:
                 raise ValueError(f"{keys.path}.axes must be a list of directions, got {shown(directions)}")
@@ -914,13 +1138,36 @@ class _Builder:
                 body.append((moving, other))
                 at.append((there, here))
                 rate.append(decay)
+                joints.append(-1)
+            motions += self.read_motion(keys, len(directions))
             keys.close()
         self.put(
+            pin_joint=np.array(joints, np.int64),
+            pin_spline=np.array(motions, np.int64),
             pin_body=np.array(body, np.int64).reshape(-1, 2),
             pin_at=np.array(at, float).reshape(-1, 2, 3),
             pin_axis=np.array(axes, float).reshape(-1, 3),
             pin_rate=np.array(rate, float),
         )
+
+    def read_motion(self, keys: _Keys, count: int) -> list[int]:
+        """Splines that a pin follows, -1 where it stays."""
+        given = keys.get("motion", 0)
+        values = [given] * count if count == 1 and not isinstance(given, list | tuple) else given
+        if values == 0:
+            values = [0] * count
+        if not (isinstance(values, list | tuple) and len(values) == count):
+            raise ValueError(f"{keys.path}.motion must be a list of {count}, 0 or spline.NAME each, got {shown(given)}")
+        found = []
+        for i, value in enumerate(values):
+            kind, name, *rest = [*str(value).split(".", 1), ""]
+            if value == 0 and not isinstance(value, bool):
+                found.append(-1)
+            elif kind == "spline" and rest == [""]:
+                found.append(self.name(name, f"{keys.path}.motion[{i}]", "spline", self.splines))
+            else:
+                raise ValueError(f"{keys.path}.motion[{i}] must be 0 or spline.NAME, got {shown(value)}")
+        return found
 
     def read_contacts(self, tables: dict[str, _Keys]) -> None:
         body, at, frames, height, friction = [], [], [], [], []
@@ -968,14 +1215,26 @@ class _Builder:
         return np.array(pulse)
 
     def read_wrenches(self, tables: dict[str, _Keys]) -> NDArray[np.float64]:
-        body, at, local, values = [], [], [], []
-        for keys in tables.values():
+        body, at, local, values, driven = [], [], [], [], []
+        for w, keys in enumerate(tables.values()):
             body.append(self.name(keys.get("body"), f"{keys.path}.body", "body", self.bodies))
             at.append(keys.vector("at", (3,), (0.0, 0.0, 0.0)))
             local.append(keys.choice("frame", ("world", "body"), "world") == "body")
-            values.append(np.concatenate([keys.vector(key, (3,), (0.0, 0.0, 0.0)) for key in ("force", "moment")]))
+            constant = np.zeros(6)
+            for part, key in enumerate(("force", "moment")):
+                given = keys.get(key, [0.0, 0.0, 0.0])
+                if not (isinstance(given, list | tuple) and len(given) == 3):
+                    raise ValueError(f"{keys.path}.{key} must be a list of 3 numbers or signals, got {shown(given)}")
+                for i, value in enumerate(given):
+                    if _is_number(value):
+                        constant[3 * part + i] = value
+                    else:
+                        driven.append((w, 3 * part + i, *self.signal(value, f"{keys.path}.{key}[{i}]")))
+            values.append(constant)
+            self.limit("wrench", len(driven), f"{keys.path}: signals")
             keys.close()
         self.put(
+            push=np.array(driven, np.int64).reshape(-1, 4),
             wrench_body=np.array(body, np.int64),
             wrench_at=np.array(at, float).reshape(-1, 3),
             wrench_local=np.array(local, np.int64),

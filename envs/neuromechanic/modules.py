@@ -1,12 +1,72 @@
-"""Control modules that come with the package."""
+"""Control modules: what they are, several as one, and those that come with the package."""
 
 from __future__ import annotations
 
-from ..core.jit import kernel
+from typing import Any, NamedTuple
+
+from ..core.jit import kernel, uncached
+
+
+class Module(NamedTuple):
+    """A control module: a kernel with states of its own, Eq. 10.
+
+    Parameters
+    ----------
+    states, outputs : int
+        Numbers of states and of outputs; output i is the signal ``module.NAME.i``.
+    kernel : kernel, or a function that numba can compile
+        Called as ``kernel(time, q, v, n, momentum, inputs, heard, dn, out)``; writes the rates ``dn`` of its states
+        ``n``, and its outputs ``out``. ``momentum`` (12,): angular about the centre of mass, linear, centre of mass,
+        its velocity; ``heard``: the values of ``reads``.
+    reads : sequence of str
+        Signals by name: lengths, velocities, forces and activations of muscles, leaky neurons, splines and so on.
+
+    Examples
+    --------
+    A module that sums up how much a muscle is stretched beyond 0.35 m, and another that tells its power:
+
+    >>> from gymnosoma.envs.neuromechanic import Module, Neuromechanic, load
+    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+    >>> def stretch(time, q, v, n, momentum, inputs, heard, dn, out):
+    ...     dn[0] = heard[0] - 0.35
+    ...     out[0] = n[0]
+    >>> def power(time, q, v, n, momentum, inputs, heard, dn, out):
+    ...     out[0] = -heard[0] * heard[1]
+    >>> modules = {
+    ...     "stretch": Module(1, 1, stretch, ["muscle.biceps.length"]),
+    ...     "power": Module(0, 1, power, ["muscle.biceps.force", "muscle.biceps.velocity"]),
+    ... }
+    >>> arm = asset("arm")
+    >>> arm["neuron"]["reflex"]["synapse"].append({"from": "module.stretch.0", "gain": 5.0})
+    >>> animal = Neuromechanic(load(arm, modules))
+    >>> rows = animal.rows(1)
+    >>> rows["n"].shape  # one state for each row
+    (1, 1)
+    """
+
+    states: int
+    outputs: int
+    kernel: Any
+    reads: tuple[str, ...] | list[str] = ()
+
+
+def chain(modules: tuple[Module, ...]) -> Any:
+    """One kernel that calls those of several modules, each with its part of states, readings and outputs."""
+    first, *others = modules
+    if not others:
+        return first.kernel
+    one, rest = (uncached(function) for function in (first.kernel, chain(tuple(others))))
+    states, outputs, reads = first.states, first.outputs, len(first.reads)
+
+    def both(time, q, v, n, momentum, inputs, heard, dn, out):
+        one(time, q, v, n[:states], momentum, inputs, heard[:reads], dn[:states], out[:outputs])
+        rest(time, q, v, n[states:], momentum, inputs, heard[reads:], dn[states:], out[outputs:])
+
+    return both
 
 
 @kernel
-def centre_of_mass(time, q, v, n, momentum, inputs, dn, out):
+def centre_of_mass(time, q, v, n, momentum, inputs, heard, dn, out):
     """Integrate the momentum of the animal, Bunderson et al. (2012), Eq. 11, and tell the integrals and the momentum.
 
     Parameters
@@ -19,6 +79,8 @@ def centre_of_mass(time, q, v, n, momentum, inputs, dn, out):
     momentum : (12,) float
         Angular (kg m^2/s) and linear momentum (kg m/s), centre of mass (m), its velocity (m/s).
     inputs : (u,) float
+    heard : (0,) float
+        Nothing.
     dn : (6,) float
         Rates of ``n``, written.
     out : (12,) float

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import exp, kernel
+from ..core.jit import exp, kernel, log
+from .skeleton import place, point_motion
 
 LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
 (
@@ -21,21 +22,42 @@ LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
     SPLINE,
     INPUT,
     MODULE,
-) = range(13)
+    PLACE,
+    SPEED,
+    HEIGHT,
+    PRESSURE,
+) = range(17)
 """Kinds of signals: what synapses, excitations and motors read."""
 
 
 @kernel
-def spline(t, s, time):
-    """Value of cubic spline ``s`` at ``time`` (s), constant beyond its ends."""
+def piece(t, s, time):
+    """Piece of cubic spline ``s`` in which ``time`` (s) is, the first or last one beyond its ends, and how far in."""
     first, last = t.spline_start[s], t.spline_start[s + 1] - 1
     x = min(max(time, t.spline_time[first]), t.spline_time[last])
     i = first
     while i < last - 1 and x >= t.spline_time[i + 1]:
         i += 1
-    d = x - t.spline_time[i]
+    return i, x - t.spline_time[i]
+
+
+@kernel
+def spline(t, s, time):
+    """Value of cubic spline ``s`` at ``time`` (s), constant beyond its ends."""
+    i, d = piece(t, s, time)
     c = t.spline_cubic[i]
     return c[3] + d * (c[2] + d * (c[1] + d * c[0]))
+
+
+@kernel
+def spline_motion(t, s, time):
+    """Value, rate and acceleration of cubic spline ``s`` at ``time`` (s), at rest beyond its ends."""
+    i, d = piece(t, s, time)
+    c = t.spline_cubic[i]
+    value = c[3] + d * (c[2] + d * (c[1] + d * c[0]))
+    if not t.spline_time[t.spline_start[s]] <= time < t.spline_time[t.spline_start[s + 1] - 1]:
+        return value, 0.0, 0.0
+    return value, c[2] + d * (2.0 * c[1] + 3.0 * d * c[0]), 2.0 * c[1] + 6.0 * d * c[0]
 
 
 @kernel
@@ -79,6 +101,18 @@ def signal(t, k, x, z, time, kind, index):
         return x.input[index]
     if kind == MODULE:
         return k.output[index]
+    if kind == PLACE:
+        return k.origin[index // 3, index % 3]
+    if kind == SPEED:
+        o = k.origin[index // 3]
+        v0, v1, v2, _, _, _ = point_motion(k, index // 3, o[0], o[1], o[2])
+        return v0 if index % 3 == 0 else v1 if index % 3 == 1 else v2
+    if kind == HEIGHT:
+        px, py, pz = place(k, t.contact_body[index], t.contact_at[index])
+        normal = t.contact_frame[index, 0]
+        return normal[0] * px + normal[1] * py + normal[2] * pz - t.contact_height[index]
+    if kind == PRESSURE:
+        return x.impulse[index * t.contact_rows] / t.interval[0]
     return 0.0
 
 
@@ -133,10 +167,41 @@ def shaped(shape, low, high, s):
 
 
 @kernel
+def bent(value, power):
+    """Power of a magnitude, with its sign."""
+    if value == 0.0:
+        return 0.0
+    return math.copysign(exp(power * log(abs(value))), value)
+
+
+@kernel
+def leaky_neurons(t, k, z):
+    """Outputs ``k.neuron`` of the neurons that have a state, which are the last in order, from the states in ``z``."""
+    instant, state = t.neurons - t.leaky, 2 * t.bodies + t.states - t.leaky
+    for i in range(t.leaky):
+        j = t.order[instant + i]
+        k.neuron[j] = shaped(t.shape[j], t.low[j], t.high[j], z[state + i])
+
+
+@kernel
+def make_neurons_exact(t, k, dt):
+    """Turn the rates ``k.dz`` of leaky neurons into those that, over a step of ``dt`` s, bring them where they go.
+
+    What they hear is held; then the way to it is exponential, however short the time constant.
+    """
+    state = 2 * t.bodies + t.states - t.leaky
+    for i in range(t.leaky):
+        h = dt / t.tau[i]
+        k.dz[state + i] *= (1.0 - exp(-h)) / h
+
+
+@kernel
 def neurons(t, k, x, z, time, fraction):
     """Outputs ``k.neuron`` of all neurons, each after those that it listens to without delay; Eq. 8.
 
-    The gain of a synapse may be multiplied by a further signal, as by presynaptic modulation, which is ours.
+    The gain of a synapse may be multiplied by a further signal, as by presynaptic modulation, which is ours, as are
+    powers and leaky neurons: with a time constant tau, what is shaped is a state s, a part of n in Eq. 3, and
+    tau ds/dt = -s + the sum.
 
     Parameters
     ----------
@@ -149,12 +214,19 @@ def neurons(t, k, x, z, time, fraction):
     fraction : float
         Part of the step that has passed, at which delayed values are read.
     """
+    instant, state = t.neurons - t.leaky, 2 * t.bodies + t.states - t.leaky
     for i in range(t.neurons):
         j = t.order[i]
-        total = 0.0
+        total = t.bias[j]
         for s in range(t.synapse_start[j], t.synapse_start[j + 1]):
             kind, index, column, delay, by, which = t.synapse[s]
             value = past(t, x, column, delay, fraction) if column >= 0 else signal(t, k, x, z, time, kind, index)
-            value = t.gain[s] * (value - t.offset[s])
+            value = value - t.offset[s]
+            if t.power[s] != 1.0:
+                value = bent(value, t.power[s])
+            value = t.gain[s] * value
             total += value if by == CONSTANT else value * signal(t, k, x, z, time, by, which)
-        k.neuron[j] = total if t.shape[j] == LINEAR else shaped(t.shape[j], t.low[j], t.high[j], total)
+        if i < instant:
+            k.neuron[j] = total if t.shape[j] == LINEAR else shaped(t.shape[j], t.low[j], t.high[j], total)
+        else:
+            k.dz[state + i - instant] = (total - z[state + i - instant]) / t.tau[i - instant]

@@ -12,3 +12,6 @@ PHYSICAL = {
     "delay": Option(0.0, 1.0, "1", "factor on the delays of synapses, each of which stays a time step at least"),
 }
 """One number per row each. An animal has those that its model has a use for; its least delay depends on its steps."""
+
+WRENCH = Option(-1e6, 1e6, "N, N m", "force and moment of each wrench of the model")
+"""The external forces on a row, in the order of ``model.wrenches``."""

@@ -10,10 +10,89 @@ import math
 
 from ..core.jit import kernel, sincos
 
-REVOLUTE, PRISMATIC = 0, 1
+REVOLUTE, PRISMATIC, BALL = 0, 1, 2
+"""Kinds of joints; the three of a ball are BALL, BALL + 1 and BALL + 2."""
 
 MASS, MX, MY, MZ, XX, YY, ZZ, XY, XZ, YZ = range(10)
 """Of an inertia about the world's origin: mass (kg), its first moment (kg m), second moments (kg m^2)."""
+
+
+@kernel
+def half_turn(x, y, z):
+    """Quaternion (w, x, y, z) of a rotation vector, rad."""
+    angle = math.sqrt(x * x + y * y + z * z)
+    s, c = sincos(0.5 * angle)
+    f = s / angle if angle > 1e-9 else 0.5
+    return c, f * x, f * y, f * z
+
+
+@kernel
+def turned(x, y, z, R):
+    """Rotation ``R`` (3, 3), written, of a rotation vector, rad."""
+    w, x, y, z = half_turn(x, y, z)
+    R[0, 0], R[0, 1], R[0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
+    R[1, 0], R[1, 1], R[1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
+    R[2, 0], R[2, 1], R[2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+
+
+@kernel
+def turn_on(q, v, dt, new):
+    """Rotation vector ``new`` (3,) rad, written, of one ``q`` (3,) that turns with ``v`` (3,) rad/s for ``dt`` s.
+
+    The velocity is that about the body's own axes and is held, so quaternions are multiplied; no step is too long for
+    it, and no attitude singular. Of the two vectors of an attitude the shorter is taken.
+    """
+    w, x, y, z = half_turn(q[0], q[1], q[2])
+    d, a, b, c = half_turn(dt * v[0], dt * v[1], dt * v[2])
+    w, x, y, z = (
+        w * d - x * a - y * b - z * c,
+        w * a + x * d + y * c - z * b,
+        w * b - x * c + y * d + z * a,
+        w * c + x * b - y * a + z * d,
+    )
+    if w < 0.0:
+        w, x, y, z = -w, -x, -y, -z
+    s = math.sqrt(x * x + y * y + z * z)
+    f = 2.0 * math.atan2(s, w) / s if s > 1e-9 else 2.0
+    new[0], new[1], new[2] = f * x, f * y, f * z
+
+
+@kernel
+def turn_rate(q, v, rate):
+    """Rate (3,) rad/s, written, of a rotation vector ``q`` (3,) at the velocity ``v`` (3,) about the body's axes.
+
+    Singular at whole turns, which `shorten` keeps away from.
+    """
+    x, y, z = q[0], q[1], q[2]
+    a, b, c = y * v[2] - z * v[1], z * v[0] - x * v[2], x * v[1] - y * v[0]
+    angle = math.sqrt(x * x + y * y + z * z)
+    f = 1.0 / 12.0 + angle * angle / 720.0
+    if angle > 1e-2:
+        sine, cosine = sincos(0.5 * angle)
+        f = (1.0 - 0.5 * angle * cosine / sine) / (angle * angle)
+    rate[0] = v[0] + 0.5 * a + f * (y * c - z * b)
+    rate[1] = v[1] + 0.5 * b + f * (z * a - x * c)
+    rate[2] = v[2] + 0.5 * c + f * (x * b - y * a)
+
+
+@kernel
+def shorten(q):
+    """Replace a rotation vector (3,) of more than half a turn by the other one of the same attitude."""
+    angle = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
+    if angle > math.pi:
+        f = 1.0 - 2.0 * math.pi * math.ceil(0.5 * angle / math.pi - 0.5) / angle
+        q[0], q[1], q[2] = f * q[0], f * q[1], f * q[2]
+
+
+@kernel
+def add_turning(A, V, S, speed):
+    """Add the acceleration of a joint with axis ``S`` (6,) that moves with ``speed``, the axis moving with ``V``."""
+    A[0] += (V[1] * S[2] - V[2] * S[1]) * speed
+    A[1] += (V[2] * S[0] - V[0] * S[2]) * speed
+    A[2] += (V[0] * S[1] - V[1] * S[0]) * speed
+    A[3] += (V[1] * S[5] - V[2] * S[4] + V[4] * S[2] - V[5] * S[1]) * speed
+    A[4] += (V[2] * S[3] - V[0] * S[5] + V[5] * S[0] - V[3] * S[2]) * speed
+    A[5] += (V[0] * S[4] - V[1] * S[3] + V[3] * S[1] - V[4] * S[0]) * speed
 
 
 @kernel
@@ -26,7 +105,8 @@ def kinematics(t, k, q):
     k : record of scratch space
         Written.
     q : (n,) float, rad or m
-        Joint positions; body i turns about, or moves along, its axis through its origin.
+        Joint positions; body i turns about, or moves along, its axis through its origin. Those of a ball are its
+        rotation vector, and its three axes are those of the body that turns.
     """
     for i in range(t.bodies):
         p = t.parent[i]
@@ -62,6 +142,24 @@ def kinematics(t, k, q):
                 R[0, 0], R[0, 1], R[0, 2] = e00, e01, e02
                 R[1, 0], R[1, 1], R[1, 2] = e10, e11, e12
                 R[2, 0], R[2, 1], R[2, 2] = e20, e21, e22
+            S[0], S[1], S[2] = b0, b1, b2
+            S[3], S[4], S[5] = o1 * b2 - o2 * b1, o2 * b0 - o0 * b2, o0 * b1 - o1 * b0
+        elif t.joint[i] >= BALL:
+            axis = t.joint[i] - BALL
+            if axis == 0:
+                turned(q[i], q[i + 1], q[i + 2], k.ball)
+                for r in range(3):
+                    for c_ in range(3):
+                        if p >= 0:
+                            P = k.turn[p]
+                            R[r, c_] = P[r, 0] * k.ball[0, c_] + P[r, 1] * k.ball[1, c_] + P[r, 2] * k.ball[2, c_]
+                        else:
+                            R[r, c_] = k.ball[r, c_]
+            else:
+                for r in range(3):
+                    for c_ in range(3):
+                        R[r, c_] = k.turn[p, r, c_]
+            b0, b1, b2 = R[0, axis], R[1, axis], R[2, axis]
             S[0], S[1], S[2] = b0, b1, b2
             S[3], S[4], S[5] = o1 * b2 - o2 * b1, o2 * b0 - o0 * b2, o0 * b1 - o1 * b0
         else:
@@ -180,12 +278,13 @@ def bias_force(t, k, v):
         for j in range(6):
             V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * v[i]
             A[j] = k.A[p, j] if p >= 0 else 0.0
-        A[0] += (V[1] * S[2] - V[2] * S[1]) * v[i]
-        A[1] += (V[2] * S[0] - V[0] * S[2]) * v[i]
-        A[2] += (V[0] * S[1] - V[1] * S[0]) * v[i]
-        A[3] += (V[1] * S[5] - V[2] * S[4] + V[4] * S[2] - V[5] * S[1]) * v[i]
-        A[4] += (V[2] * S[3] - V[0] * S[5] + V[5] * S[0] - V[3] * S[2]) * v[i]
-        A[5] += (V[0] * S[4] - V[1] * S[3] + V[3] * S[1] - V[4] * S[0]) * v[i]
+        if t.joint[i] < BALL:
+            add_turning(A, V, S, v[i])
+        else:
+            # The axes turn with the whole ball, whose own velocity gives no acceleration.
+            before = t.parent[i - (t.joint[i] - BALL)]
+            if before >= 0:
+                add_turning(A, k.V[before], S, v[i])
         B, f = k.body_inertia[i], k.f[i]
         if B[MASS] == 0.0:
             f[0] = f[1] = f[2] = f[3] = f[4] = f[5] = 0.0

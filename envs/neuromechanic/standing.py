@@ -107,6 +107,7 @@ def standing(
             for part in ("error", "reflex"):
                 del model["neuron"][f"{side}_{part}"]
             model["motor"][f"{side}_hip"]["from"] = f"input.{side}_torque"
+        model["inputs"] = ["left_torque", "right_torque"]
     elif largest_torque is not None:
         for side in ("left", "right"):
             shape = {"type": "saturate", "low": -largest_torque, "high": largest_torque}

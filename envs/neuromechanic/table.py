@@ -33,6 +33,10 @@ _COUNTS = [
     "states",
     "outputs",
     "size",
+    "leaky",
+    "reads",
+    "pushes",
+    "balls",
 ]
 
 
@@ -65,17 +69,18 @@ def pack(
     Notes
     -----
     A row: ``time`` s; ``step`` since reset; ``status``; the state vector of Eq. 3, z, which is ``q`` (rad or m) and
-    ``v`` of the joints, ``n`` of the control module, ``activation``, ``fibre_length`` (m) of compliant tendons;
+    ``v`` of the joints, ``n`` of control modules and leaky neurons, ``activation``, ``fibre_length`` (m) of compliant
+    tendons;
     ``input``, the drive; external ``wrench`` (force, moment); ``ring``, the past of delayed signals; as of the last
     evaluation ``excitation``, ``force`` (N), ``neuron`` outputs and ``reaction`` (N) of the pins; of the contacts in
     the last step ``impulse`` (m, rows) N s, ``mode``, ``contact_error`` (m/s) and ``alternations``, see `contact`;
     ``pulse`` of the ground, which begins (s), lasts (s) and has a peak (m/s^2); the parameters.
     """
     b = _power(8, counts["bodies"])
-    lengths = [len(a) for k, a in arrays.items() if k not in ("point_body", "point_at", "point_cylinder")]
-    most = max(n for n in lengths)
+    points = ("point_body", "point_at", "point_cylinder")
+    most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if name not in points)
     solved = counts["contacts"] * counts["contact_rows"]
-    c = _power(8, most - 1, -(-len(arrays["point_body"]) // 4), solved, counts["states"], counts["outputs"])
+    c = _power(8, most, -(-len(arrays["point_body"]) // 4), solved, counts["states"], counts["outputs"])
     past = counts["depth"] * counts["delays"]
     ring = _power(256, past) if past else 1
     fields: list[tuple[Any, ...]] = [(name, "i8") for name in _COUNTS]
@@ -131,6 +136,7 @@ def pack(
             ("qdd", "f8", (b,)),
             ("momentum", "f8", (12,)),
             ("meet", "f8", (4, 3)),
+            ("ball", "f8", (3, 3)),
             ("arm", "f8", (c, b)),
             ("length", "f8", (c,)),
             ("rate", "f8", (c,)),
@@ -140,6 +146,9 @@ def pack(
             ("force", "f8", (c,)),
             ("neuron", "f8", (c,)),
             ("output", "f8", (c,)),
+            ("heard", "f8", (c,)),
+            ("motor", "f8", (c,)),
+            ("push", "f8", (c,)),
             ("excitation", "f8", (c,)),
             ("J", "f8", (c, b)),
             ("drift", "f8", (c,)),

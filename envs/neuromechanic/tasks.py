@@ -90,6 +90,14 @@ def _mean_square(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.add.reduce(values**2, 1) / values.shape[1]
 
 
+class _PushedLimb(Neuromechanic):
+    """An animal whose wrench is none of its parameters: the task's pushes write it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.parameters = {name: option for name, option in self.parameters.items() if name != "wrench"}
+
+
 class HindlimbHold(NeuromechanicTask):
     """Hold posture and paw force of a cat's hindlimb against pushes.
 
@@ -196,7 +204,7 @@ class HindlimbHold(NeuromechanicTask):
         model["wrench"] = {"push": {"body": "ankle_extension"}}
         choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         default = 1e-3 if scheme == "semi_implicit" else 2e-5
-        self.animal = Neuromechanic(model, default if dt is None else dt, scheme)
+        self.animal = _PushedLimb(model, default if dt is None else dt, scheme)
         self.pattern = central_pattern(self.animal, POSTURE, reaction=PAW_FORCE)
         rows = self.animal.rows(1)
         rows["q"] = POSTURE
