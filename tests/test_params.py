@@ -3,15 +3,18 @@
 import dataclasses
 import doctest
 import pickle
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
 from fixtures.pendulum.animal import Pendulum, PendulumParams
+from gymnasium.spaces import Box
 from ids import ALL, IDS
 from test_properties import contents
 
 from gymnosoma.agents.commands.arguments import read_event, read_options
+from gymnosoma.agents.learning.policy_file import write_policy
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core import environment
 from gymnosoma.envs.core import events as core_events
@@ -353,6 +356,27 @@ def test_fingerprints_tell_values_apart():
     assert (
         len({fingerprint(value) for value in (one, PendulumParams(2.0), [1], [[1]], {"a": 1}, "1", 1, None, max)}) == 9
     )
+
+
+def test_a_specification_and_a_copy_hold_the_params():
+    env = gymnasium.make("gymnosoma/PendulumUp-v0", params={"length": 1.5})
+    for other in (
+        gymnasium.make(env.spec),
+        pickle.loads(pickle.dumps(env)),
+        gymnasium.make(env.spec.from_json(env.spec.to_json())),
+    ):
+        assert other.unwrapped.task.animal.params == PendulumParams(1.5)
+        other.reset(seed=0)
+        assert other.unwrapped.simulation.rows["length"] == 1.5
+
+
+def test_a_card_holds_no_object(tmp_path):
+    space = Box(-1.0, 1.0, (2,), np.float32)
+    tanh = SimpleNamespace(__name__="Tanh")
+    policy = SimpleNamespace(net_arch=[8], activation_fn=tanh, observation_space=space, action_space=space)
+    with pytest.raises(ValueError, match=r"env: params must be numbers, .* as a card is JSON, got WormParams"):
+        write_policy(tmp_path, policy, "gymnosoma/WormSwim-v0", "ppo", {"params": WormParams()}, {})
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("module", [environment, core_events])
