@@ -216,7 +216,10 @@ HOSTILE = {
         "at most 2048 synapses, got",
     ),
     "inputs": (
-        ARM + "[neuron.n]\nsynapse = [" + "".join(f'{{ from = "input.i{i}" }},' for i in range(1100)) + "]\n",
+        ARM.replace("inputs =", "#")
+        + "[neuron.n]\nsynapse = ["
+        + "".join(f'{{ from = "input.i{i}" }},' for i in range(1100))
+        + "]\n",
         "inputs, got",
     ),
     "circle": (
@@ -251,8 +254,8 @@ HOSTILE = {
         ARM.replace("max_force = 600.0", "max_force = 1e-300"),
         "muscle.biceps.model.max_force must be at least 1e-12",
     ),
-    "header": (ARM + "[" + ".".join("a" * 100_000) + "]\n", "line 27: a key has more than 16 parts"),
-    "quoted header": (ARM + "[" + " . ".join(['"a"'] * 100_000) + "]\n", "line 27: a key has more than 16 parts"),
+    "header": (ARM + "[" + ".".join("a" * 100_000) + "]\n", "line 28: a key has more than 16 parts"),
+    "quoted header": (ARM + "[" + " . ".join(['"a"'] * 100_000) + "]\n", "line 28: a key has more than 16 parts"),
     "brackets": (ARM + "x = " + "[" * 100_000, "its values are nested too deeply"),
     "braces": (ARM + "x = " + "{ a = " * 100_000, "its values are nested too deeply"),
     "pairs of brackets": (ARM + "x = " + "[" * 90 + "]" * 90, "is nested too deeply: 8 levels of tables and lists are"),

@@ -81,6 +81,7 @@ def lever(**muscle):
     model = {
         "schema": 1,
         "gravity": [0, -9.81, 0],
+        "inputs": ["flexor", "extensor"],
         "body": {
             "rod": {
                 "joint": {"type": "revolute", "axis": [0, 0, 1], "damping": 0.1, "start": 0.3},
