@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller
-from gymnosoma.envs.core.lanes import Stepper
-from gymnosoma.envs.lamprey.nerves import ISOLATED, cord_work, isolated_fields
-from gymnosoma.envs.lamprey.params import Cord, LampreyParams, motoneuron, table
+from gymnosoma.envs.lamprey import Cord, IsolatedCord
+from gymnosoma.envs.lamprey.params import motoneuron, table
 from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Sprint, Waypoints
 
 from . import Reference, References
@@ -89,30 +88,21 @@ class LampreyCPG:
         self._steps = round(1.0 / (control_rate * self.dt))
         if abs(self._steps * control_rate * self.dt - 1.0) > 1e-6:
             raise ValueError(f"control_rate must divide {1 / self.dt:g} Hz, got {control_rate!r}")
-        cord = Cord() if cord is None else cord
-        links = len(LampreyParams().length)
-        self._state = np.dtype(isolated_fields(links, cord.segments))
-        work = np.dtype(cord_work(links, cord.segments, len(cord.windows), max(max(w) for w in cord.windows)))
-        self._cord = cord.record()
-        self._stepper = Stepper(self._state, work, ISOLATED)
-        self.rows = np.zeros(0, self._state)
+        self._cord = IsolatedCord(cord)
+        self.rows = self._cord.rows(0)
 
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Commands of the motoneurons or their outputs (B, 2 n - 2), left and right, from ``edge_cell`` 1/m."""
         if len(self.rows) != len(first):
-            self.rows = np.zeros(len(first), self._state)
+            self.rows = self._cord.rows(len(first))
             first = np.ones(len(first), np.bool_)
-        fresh = np.zeros(1, self._state)
-        fresh["feedback"] = table()["feedback"]
-        fresh["segment_gain"] = fresh["cell_gain"] = 1.0
-        fresh["excitation"][:, 0, 0], fresh["excitation"][:, 1, 0] = max(self.kick, 0.0), max(-self.kick, 0.0)
-        self.rows[first] = fresh
-        for name, value in zip(("tonic", "asymmetry", "head_extra"), self.brainstem(t, signals, first).T, strict=True):
-            self.rows[name] = value
-        self.rows["edge"] = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
-        self._stepper.advance(self.rows, np.arange(len(self.rows)), self._cord, self._steps, self.dt)
+        if first.any():
+            self._cord.reset(self.rows, np.flatnonzero(first), {"kick": self.kick})
+        edge_cell = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
+        brainstem = self.brainstem(t, signals, first)
+        self._cord.sense(self.rows, np.arange(len(self.rows)), brainstem, edge_cell, self._steps)
         given = command(self.rows["excite"], self.rows["inhibit"]) if self._commands else self.rows["output"].copy()
         return given.reshape(len(self.rows), -1)
 

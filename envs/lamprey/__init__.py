@@ -1,6 +1,7 @@
 """The lamprey, after Ekeberg (1993)."""
 
 from .animal import Lamprey
-from .params import Cord, LampreyParams, Synapse
+from .isolated import IsolatedCord
+from .params import Cord, EdgeSynapse, LampreyParams, Neuron, Synapse
 
-__all__ = ["Cord", "Lamprey", "LampreyParams", "Synapse"]
+__all__ = ["Cord", "EdgeSynapse", "IsolatedCord", "Lamprey", "LampreyParams", "Neuron", "Synapse"]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import number, numbers, shown, whole
 from ..core.trajectory import Trajectory
 from .animal import Lamprey
+from .isolated import IsolatedCord
 from .nerves import CELLS, MN
 
 Array = NDArray[np.float64]
 
 
 def swim(
-    lamprey: Lamprey,
-    drive: ArrayLike,
+    lamprey: Lamprey | IsolatedCord,
+    drive: ArrayLike | Callable[[float], ArrayLike],
     duration: float = 20.0,
     start: Mapping[str, ArrayLike] | None = None,
     after: tuple[float, ArrayLike] | None = None,
@@ -27,14 +30,14 @@ def swim(
 
     Parameters
     ----------
-    lamprey : Lamprey
-    drive : (B, drive_size) float
-        Held.
+    lamprey : Lamprey or IsolatedCord
+    drive : (B, drive_size) float, or function of time (s)
+        Held; a function gives it, (B, drive_size), at the middle of each 10 ms.
     duration : float, s
     start : mapping, optional
         Initial values and parameters, each with or without a leading axis of B; see `Lamprey.reset`.
     after : (float, (B, drive_size) float), optional
-        Time (s) from which on another drive is held.
+        Time (s) from which on another drive is held, where ``drive`` is no function.
     signals : sequence of str
         What to record, see `Lamprey`.
 
@@ -45,14 +48,20 @@ def swim(
     """
     every = 10e-3
     steps = round(every / lamprey.dt)
-    drives = np.array(drive, float)
-    later, second = (np.inf, drives) if after is None else (after[0], np.array(after[1], float))
-    rows, ids = lamprey.rows(len(drives)), np.arange(len(drives))
+    drives, (later, second) = None if callable(drive) else np.array(drive, float), after or (np.inf, None)
+
+    def asked(t: float) -> Array:
+        if callable(drive):
+            return np.asarray(drive(t), float)
+        return np.asarray(drives if t < later else second, float)
+
+    count = len(asked(0.5 * every))
+    rows, ids = lamprey.rows(count), np.arange(count)
     lamprey.reset(rows, ids, start)
     records: dict[str, list[Array]] = {name: [np.copy(lamprey.signals[name](rows))] for name in signals}
-    moments = np.ones(len(drives), int)
+    moments = np.ones(count, int)
     for k in range(round(duration / every)):
-        lamprey.advance(rows, ids, drives if (k + 0.5) * every < later else second, steps)
+        lamprey.advance(rows, ids, asked((k + 0.5) * every), steps)
         for name in signals:
             records[name].append(np.copy(lamprey.signals[name](rows)))
         moments += rows["status"] == 0.0
@@ -67,6 +76,122 @@ def swim(
     ]
 
 
+@dataclass(frozen=True)
+class Entrainment:
+    """Which imposed frequencies the rhythm of a cord follows, cycle by cycle, joint by joint; see `entrain`.
+
+    Parameters
+    ----------
+    frequency : (F,) array, Hz
+        Imposed.
+    rhythm : (F, n - 1) array, Hz
+        Of the motoneurons of each joint, not a number where there is none.
+    wander : (F, n - 1) array
+        Range over which the phase of the rhythm in the imposed cycle moves, in cycles.
+    free : (n - 1,) array, Hz
+        Rhythm of the same cord without bending.
+    """
+
+    frequency: Array
+    rhythm: Array
+    wander: Array
+    free: Array
+
+    @property
+    def drift(self) -> Array:
+        """By how many cycles a second the rhythm falls behind the imposed one, (F, n - 1) Hz."""
+        return self.frequency[:, None] - self.rhythm
+
+    @property
+    def entrained(self) -> NDArray[np.bool_]:
+        """Where the phase stays within a quarter of a cycle, (F, n - 1)."""
+        return self.wander < 0.25
+
+    def range(self, joint: int) -> tuple[float, float] | None:
+        """Lowest and highest of the imposed frequencies next to each other, about the free one, that entrain, Hz.
+
+        None where there are none. ``joint`` is 0 at the head.
+        """
+        held = np.flatnonzero(self.entrained[:, joint])
+        if not held.size:
+            return None
+        runs = np.split(held, np.flatnonzero(np.diff(held) > 1) + 1)
+        run = min(runs, key=lambda r: np.min(np.abs(self.frequency[r] - self.free[joint])))
+        return float(self.frequency[run[0]]), float(self.frequency[run[-1]])
+
+
+def entrain(
+    cord: IsolatedCord,
+    frequencies: ArrayLike,
+    amplitude: float = 0.5,
+    bent: Sequence[int] = (0, 1, 2),
+    drive: ArrayLike = (0.4, 0.0, 0.7),
+    duration: float = 40.0,
+    start: Mapping[str, ArrayLike] | None = None,
+) -> Entrainment:
+    """Bend a part of a cord by a sine of each frequency, and find those that its rhythm follows one to one.
+
+    All are simulated side by side; the rhythm is that of the motoneurons, left less right, of each joint over the last
+    half. With the paper's synapses the head leads: bent there the whole cord follows, while the tail bent alone is
+    overruled from in front, or at most follows alone.
+
+    Parameters
+    ----------
+    cord : IsolatedCord
+    frequencies : (F,) float, Hz
+        In ascending order.
+    amplitude : float, rad
+        Of each bent joint.
+    bent : sequence of int
+        Joints, 0 at the head; the first three by default.
+    drive : (3,) float
+        Tonic level, asymmetry and head extra.
+    duration : float, s
+    start : mapping, optional
+        Of the cord, such as ``transection``.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not positive and finite, or joints that are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gymnosoma.envs.lamprey import IsolatedCord
+    >>> from gymnosoma.envs.lamprey.analysis import entrain
+    >>> found = entrain(IsolatedCord(), np.arange(3.4, 4.6, 0.1))
+    >>> [low, high], free = found.range(joint=8), found.free[8]
+    >>> print(f"free {free:.2f} Hz, entrained {low:.1f} to {high:.1f} Hz")
+    free 3.81 Hz, entrained 3.8 to 4.2 Hz
+    """
+    sought = np.atleast_1d(numbers("frequencies", frequencies, above=0, most=50))
+    joints = cord.links - 1
+    for joint in bent:
+        whole("bent", joint, 0, joints - 1)
+    number("amplitude", amplitude, least=0, most=2)
+    if not (np.diff(sought) > 0).all():
+        raise ValueError(f"frequencies must be in ascending order, got {shown(frequencies)}")
+    all_of = np.append(sought, 0.0)  # the last is not bent
+    drives = np.zeros((len(all_of), cord.drive_size))
+    drives[:, :3] = drive
+
+    def bending(t: float) -> Array:
+        drives[:, [3 + j for j in bent]] = (amplitude * np.sin(2.0 * np.pi * all_of * t))[:, None]
+        return drives
+
+    rhythm, wander = np.full((2, len(all_of), joints), np.nan)
+    wander[:] = np.inf
+    for k, run in enumerate(swim(cord, bending, duration, start, signals=("motoneuron",))):
+        late = run.time >= 0.5 * duration
+        for j, wave in enumerate((run["motoneuron"][late, 0] - run["motoneuron"][late, 1]).T):
+            begins = _crossings(run.time[late], wave)
+            if len(begins) > 3:
+                rhythm[k, j] = 1.0 / _slope(begins)
+                wander[k, j] = np.ptp(np.arange(len(begins)) - all_of[k] * begins)
+    return Entrainment(sought, rhythm[:-1], wander[:-1], rhythm[-1])
+
+
 class Swimming:
     """Statistics of steady swimming, over the last half of a run.
 
@@ -75,7 +200,7 @@ class Swimming:
 
     Parameters
     ----------
-    lamprey : Lamprey
+    lamprey : Lamprey or IsolatedCord
     run : Trajectory
         Of `swim`, or of `simulate` with a cord; recorded every 10 ms.
     begin : float, s, optional
@@ -87,27 +212,23 @@ class Swimming:
         Where the animal failed, or there is no rhythm.
     """
 
-    def __init__(self, lamprey: Lamprey, run: Trajectory, begin: float | None = None) -> None:
+    def __init__(self, lamprey: Lamprey | IsolatedCord, run: Trajectory, begin: float | None = None) -> None:
         if run.failure is not None:
             raise ValueError(f"run must not fail, got {run.failure!r}")
         late = slice(len(run.time) // 2 if begin is None else int(np.searchsorted(run.time, begin - 1e-9)), None)
         self.time = run.time[late]
         self.signal = {name: run[name][late] for name in run}
-        self.interval = self.time[1] - self.time[0]
         self._length, self._mass = np.asarray(lamprey.params.length), np.asarray(lamprey.params.mass)
-        segments = self.neurons.shape[3]
+        if lamprey.cord is None:
+            raise ValueError(f"lamprey must have a cord, got drive {lamprey.drive!r}")
         self.joints = self.signal["joint_angle"].shape[1]
-        link = segments // (self.joints + 1)
-        self.joint = np.clip((np.arange(segments) - link // 2) // link, 0, self.joints - 1)
+        self.joint = lamprey.cord.joint(self.joints)
         """Nearest joint of each segment, whose edge cells it has, (S,)."""
         middle = np.flatnonzero(self.joint == self.joints // 2)
         drive = self.neurons[:, :, MN, middle].mean(2)
-        wave = drive[:, 0] - drive[:, 1]
-        wave = wave - wave.mean()
-        up = np.flatnonzero((wave[:-1] < 0) & (wave[1:] >= 0))
-        if len(up) < 3:
-            raise ValueError(f"run must have a rhythm, got {len(up)} cycles in {np.ptp(self.time):g} s")
-        self.cycles = self.time[up] - self.interval * wave[up] / (wave[up + 1] - wave[up])
+        self.cycles = _crossings(self.time, drive[:, 0] - drive[:, 1])
+        if len(self.cycles) < 3:
+            raise ValueError(f"run must have a rhythm, got {len(self.cycles)} cycles in {np.ptp(self.time):g} s")
         """When they begin, s."""
         self.frequency = (len(self.cycles) - 1) / (self.cycles[-1] - self.cycles[0])
         """Hz."""
@@ -214,6 +335,13 @@ class Swimming:
     def silent_left_lin(self) -> float:
         """Share of the left LIN that never fire."""
         return float(np.mean(self.cell("LIN")[:, 0].max(0) == 0.0))
+
+
+def _crossings(time: Array, values: Array) -> Array:
+    """When values (T,) pass their mean upwards, s; ``time`` (T,) is even."""
+    wave = values - values.mean()
+    up = np.flatnonzero((wave[:-1] < 0) & (wave[1:] >= 0))
+    return time[up] - (time[1] - time[0]) * wave[up] / (wave[up + 1] - wave[up])
 
 
 def _upward(excess: Array) -> float:

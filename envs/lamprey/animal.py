@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import headings
-from ..core.lanes import Stepper
+from ..core.lanes import Stepper, aligned, in_lanes, matrix
+from ..core.spec import Option
 from .body import (
     BENT,
     BODY,
@@ -19,22 +20,23 @@ from .body import (
     EULER,
     IMPLICIT,
     LARGEST_JOINT_ANGLE,
+    LEFT,
     PARAMETERS,
+    RIGHT,
     RUNGE_KUTTA,
     body_fields,
     body_work,
+    inner_forces,
 )
 from .nerves import (
     CORD,
     DRIVEN,
     REFERENCE,
-    cord_fields,
-    cord_work,
     motoneuron_fields,
     neuron_outputs,
     reference_work,
 )
-from .params import PHYSICAL, Cord, LampreyParams, motoneuron, table
+from .params import PHYSICAL, Cord, LampreyParams, motoneuron, nervous, physical, table
 
 _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
 """Code of each scheme for the kernels, time step (s) and substeps by default."""
@@ -71,6 +73,10 @@ class Lamprey(Animal):
     ``head``, ``tail``    (2,)             m          ends of the body
     ``motoneuron``        (2, n - 1)       1          left and right, in force during the last step
     ``edge_cell``         (2, n - 1)       1/m        left and right: curvature where it stretches the side
+    ``joint_torque``      (n - 1,)         N m        of muscles and tissue, Eq. 7; it acts on ``joint_angle``
+    ``muscle_torque``     (2, n - 1)       N m        of the active left (negative) and right muscle in it
+    ``joint_power``       (n - 1,)         W          that the joint's torque does on the links
+    ``joint_force``       (n - 1, 2)       N          inner force of link i+1 on link i, Eq. 12
     ``energy``            ()               J          kinetic, and elastic of the joints
     ``work``              ()               J          positive work of active muscles in the last ``advance``
     ``spent``             ()               J          that and the heat of their activity
@@ -105,9 +111,32 @@ class Lamprey(Animal):
     ------
     ValueError
         For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of the links.
+
+    Examples
+    --------
+    The cord cut in half: behind the cut no axon of the brainstem arrives, and the rhythm is that of a bath.
+
+    >>> import numpy as np
+    >>> from gymnosoma.envs import Event, simulate
+    >>> from gymnosoma.envs.lamprey import Lamprey
+    >>> bath = np.zeros(100)
+    >>> bath[50:] = 0.2
+    >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start={"transection": 50, "bath": bath})
+
+    The same half-way, and the bath a second later:
+
+    >>> events = [Event(1.0, {"transection": 50}), Event(2.0, {"bath": bath})]
+    >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 3.0, every=0.01, events=events)
+
+    LIN of the tail lesioned on the left, and weak muscles there:
+
+    >>> gain = np.ones((2, 5))
+    >>> gain[0, 2] = 0.0
+    >>> start = {"cell_gain": gain, "cell_segments": [70, 100], "muscle_gain": np.linspace(3e-3, 1e-3, 9)}
+    >>> run = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start=start)
     """
 
-    parameters = PHYSICAL
+    parameters: Mapping[str, Option] = PHYSICAL
     shared = ("params", "cord")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
@@ -152,20 +181,22 @@ class Lamprey(Animal):
             else:
                 self.state, kernels = np.dtype(body_fields(n)), BODY
         else:
-            size, windows = self.cord.segments, self.cord.windows
+            size = self.cord.segments
             if size % (2 * n):
                 raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
-            self.state = np.dtype(body_fields(n) + cord_fields(n, size))
-            work = body_work(n) + cord_work(n, size, len(windows), max(max(w) for w in windows))
+            self.state = np.dtype(body_fields(n) + self.cord.fields(n))
+            work = body_work(n) + self.cord.work(n)
             if together:
-                work += reference_work(size)
+                work += reference_work(size, self.cord.adapting)
             kernels = REFERENCE if together else CORD
-            self._cord_record = self.cord.record()
+            self._cord_record = self.cord.record(n - 1)
             self._constants = (self.params.links(), self._cord_record)
+        self.parameters = physical(n - 1) | ({} if self.cord is None else nervous(self.cord.segments))
         # The kernel that takes cord and body together has one scheme, and no substeps.
         self._before: tuple[int, ...] = () if together else (code,)
         self._after: tuple[int, ...] = () if together else (self.substeps,)
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads)
+        self._bodies: Any = None
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
             "centre": lambda rows: rows["centre"],
@@ -181,6 +212,10 @@ class Lamprey(Animal):
             "tail": lambda rows: self.points(rows)[:, -1],
             "motoneuron": lambda rows: rows["motoneuron"],
             "edge_cell": self.edge_cells,
+            "joint_torque": self.joint_torque,
+            "muscle_torque": self.muscle_torque,
+            "joint_power": lambda rows: self.joint_torque(rows) * np.diff(rows["link_rate"]),
+            "joint_force": self.joint_forces,
             "energy": self.energy,
             "work": lambda rows: rows["work"],
             "spent": lambda rows: rows["spent"],
@@ -196,6 +231,7 @@ class Lamprey(Animal):
             rows[name] = getattr(self.params, name)
         if self.cord is not None:
             rows["segment_gain"] = rows["cell_gain"] = 1.0
+            rows["cell_segments"][:, 1] = self.cord.segments
             rows["head_extra"] = table()["head_extra"]
         self._place(rows)
         return rows
@@ -211,13 +247,11 @@ class Lamprey(Animal):
         start : mapping, optional
             Initial values, each for all rows or with a leading axis of A: ``link_angle`` (n,) rad, or
             ``joint_angle`` (n - 1,) rad about ``heading`` rad (the mean link angle, 0: the head points to -x);
-            ``centre`` (2,) m; ``link_rate`` (n,) rad/s; ``centre_velocity`` (2,) m/s; ``current`` (2,) m/s of the
-            water; and any physical parameter, which otherwise returns to the value in ``params``. With a cord also
+            ``centre`` (2,) m; ``link_rate`` (n,) rad/s; ``centre_velocity`` (2,) m/s; and any of ``parameters``, which
+            otherwise return to the values in ``params``: one number of muscles serves all joints. With a cord also
             ``kick``, the excitation xi+ of all EIN on the left, or if negative on the right, 0.1 by default, as a
-            symmetric start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S),
-            the state of the neurons; and gains from 0 (lesioned) to 1 (intact): ``segment_gain`` (2, S), and
-            ``cell_gain`` (2, 5) of EIN, CCIN, LIN, MN and edge cells, left and right. With motoneurons alone
-            ``excitation`` and ``inhibition`` (2, n - 1).
+            symmetric start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S), the
+            state of the neurons. With motoneurons alone ``excitation`` and ``inhibition`` (2, n - 1).
 
         Raises
         ------
@@ -232,16 +266,12 @@ class Lamprey(Animal):
             "centre": (2,),
             "link_rate": (n,),
             "centre_velocity": (2,),
-            "current": (2,),
         }
         if self.cord is not None:
             shapes["kick"] = ()
-        nerves = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain")
+        nerves = ("excitation", "inhibition", "adaptation")
         shapes |= {name: self.state[name].shape for name in nerves if name in (self.state.names or ())}
         given = read_start(start, shapes, count, self.parameters)
-        for name in ("segment_gain", "cell_gain"):
-            if name in given and not ((given[name] >= 0) & (given[name] <= 1)).all():
-                raise ValueError(f"start: {name} must be within [0, 1], got {(start or {})[name]!r}")
         fresh = self.rows(count)
         if "link_angle" in given:
             fresh["link_angle"] = given["link_angle"]
@@ -249,9 +279,7 @@ class Lamprey(Animal):
             joint_angle = given.get("joint_angle", np.zeros((count, n - 1)))
             fresh["link_angle"] = headings(joint_angle, given.get("heading", np.zeros(count)))
         if self.cord is not None:
-            kick = given.get("kick", np.full(count, 0.1))
-            fresh["excitation"][:, 0, 0] = np.maximum(kick, 0.0)[:, None]
-            fresh["excitation"][:, 1, 0] = np.maximum(-kick, 0.0)[:, None]
+            excite(fresh, given.get("kick", np.full(count, 0.1)))
         for name in given.keys() - {"link_angle", "joint_angle", "heading", "kick"}:
             fresh[name] = given[name]
         self._place(fresh)
@@ -301,21 +329,59 @@ class Lamprey(Animal):
 
     def edge_cells(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Edge cells (B, 2, n - 1) 1/m of each side and joint, the curvature where it is stretched; Eq. 8."""
-        length = np.asarray(self.params.length)
-        curvature = -np.diff(rows["link_angle"]) * 2.0 / (length[1:] + length[:-1])
-        return np.maximum(np.stack([-curvature, curvature], 1), 0.0)
+        return edges_of(np.diff(rows["link_angle"]), self.params.length)
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, 2, 4, S) of left and right EIN, CCIN, LIN and MN."""
-        outputs = np.empty(rows["excitation"].shape)
-        state = (rows[name] for name in ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain"))
-        neuron_outputs(*state, self._cord_record, outputs)
-        return outputs
+        return outputs_of(rows, self._cord_record)
+
+    def muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torques (B, 2, n - 1) N m that the active left and right muscles add to each joint's; Eq. 7."""
+        return rows["motoneuron"] * np.stack([-rows["muscle_gain"], rows["muscle_gain"]], 1)
+
+    def joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torque (B, n - 1) N m of each joint, positive where it increases ``joint_angle``: -T of Eq. 7."""
+        motoneuron, phi, omega = rows["motoneuron"], rows["link_angle"], rows["link_rate"]
+        left, right = motoneuron[:, LEFT], motoneuron[:, RIGHT]
+        stiffness = rows["muscle_stiffness"] * (left + right + rows["tonic_stiffness"])
+        passive = stiffness * (phi[:, 1:] - phi[:, :-1]) + rows["damping"] * (omega[:, 1:] - omega[:, :-1])
+        return -(rows["muscle_gain"] * (left - right) + passive)
+
+    def joint_forces(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Inner forces (B, n - 1, 2) N of the links, of i+1 on i, in the paper's maximal coordinates; Eq. 12."""
+        if self._bodies is None:
+            records = (in_lanes(np.dtype(fields(self.links)), 1) for fields in (body_fields, body_work))
+            self._bodies = tuple(aligned(1, record) for record in records)
+        forces = np.empty((len(rows), self.links - 1, 2))
+        xs, ks = self._bodies
+        inner_forces(matrix(np.ascontiguousarray(rows)), matrix(xs)[0], xs, ks, self._constants[0], forces)
+        return forces
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Kinetic energy, and elastic energy of the joints at the present stiffness, (B,) J."""
         speed = np.sum(np.asarray(self.params.mass) * np.sum(rows["link_velocity"] ** 2, 1), 1)
         spin = np.sum(np.asarray(self.params.inertia) * rows["link_rate"] ** 2, 1)
-        level = rows["motoneuron"].sum(1) + rows["tonic_stiffness"][:, None]
-        elastic = rows["muscle_stiffness"][:, None] * level * np.diff(rows["link_angle"]) ** 2
+        level = rows["motoneuron"].sum(1) + rows["tonic_stiffness"]
+        elastic = rows["muscle_stiffness"] * level * np.diff(rows["link_angle"]) ** 2
         return 0.5 * (speed + spin + np.sum(elastic, 1))
+
+
+def excite(rows: NDArray[Any], kick: NDArray[np.float64]) -> None:
+    """Excite the EIN of rows on the left by ``kick`` (B,), or where it is negative on the right."""
+    rows["excitation"][:, LEFT, 0] = np.maximum(kick, 0.0)[:, None]
+    rows["excitation"][:, RIGHT, 0] = np.maximum(-kick, 0.0)[:, None]
+
+
+def outputs_of(rows: NDArray[Any], cord: NDArray[Any]) -> NDArray[np.float64]:
+    """Outputs (B, 2, 4, S) of the neurons of rows, with the constants of their cord."""
+    outputs = np.empty(rows["excitation"].shape)
+    names = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain", "cell_segments")
+    neuron_outputs(*(rows[name] for name in names), cord, outputs)
+    return outputs
+
+
+def edges_of(bending: NDArray[np.float64], length: ArrayLike) -> NDArray[np.float64]:
+    """Edge cells (B, 2, n - 1) 1/m of joint angles (B, n - 1), the curvature where it stretches a side; Eq. 8."""
+    column = np.asarray(length, float)
+    curvature = -bending * 2.0 / (column[1:] + column[:-1])
+    return np.maximum(np.stack([-curvature, curvature], 1), 0.0)

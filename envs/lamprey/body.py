@@ -42,7 +42,10 @@ we assume 30 rad/s: 10 muscle lengths a second, usual for vertebrates, for fibre
 Ekeberg gives none, and for the lamprey we know of no value.
 """
 
-PARAMETERS = ("muscle_gain", "muscle_stiffness", "tonic_stiffness", "damping", "water", "feedback")
+MUSCLES = ("muscle_gain", "muscle_stiffness", "tonic_stiffness", "damping")
+"""Parameters that each joint has for itself."""
+
+PARAMETERS = (*MUSCLES, "water", "feedback")
 
 
 def body_fields(n: int) -> list[tuple]:
@@ -54,8 +57,8 @@ def body_fields(n: int) -> list[tuple]:
     work of the active muscles, and ``spent`` J, that and their heat, since the last ``advance`` began; then the
     physical parameters:
     ``muscle_gain`` alpha and ``muscle_stiffness`` beta N m, ``tonic_stiffness`` gamma, ``damping``
-    delta N m s (Eq. 7), ``water``, the factor on both drag coefficients, ``feedback`` m, the strength of the
-    edge cells' synapse (Table 2), and ``current`` (x; y) m/s, the velocity of the water.
+    delta N m s (Eq. 7), each by joint, ``water``, the factor on both drag coefficients, ``feedback`` m, the strength of
+    the edge cells' synapse (Table 2), and ``current`` (x; y) m/s, the velocity of the water.
     """
     return [
         ("time", "f8"),
@@ -69,7 +72,7 @@ def body_fields(n: int) -> list[tuple]:
         ("motoneuron", "f8", (2, n - 1)),
         ("work", "f8"),
         ("spent", "f8"),
-        *[(name, "f8") for name in PARAMETERS],
+        *[(name, "f8", (n - 1,) if name in MUSCLES else ()) for name in PARAMETERS],
         ("current", "f8", (2,)),
     ]
 
@@ -243,9 +246,9 @@ def accelerate(xs, ks, links):
         i, h0, h1 = j + 1, p.half[j], p.half[j + 1]
         for e in range(lanes):
             w0, w1 = omega[j, e], omega[i, e]
-            stiffness = x.muscle_stiffness[e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[e])
-            active = x.muscle_gain[e] * (m[LEFT, j, e] - m[RIGHT, j, e])
-            torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e]) + x.damping[e] * (w1 - w0)
+            stiffness = x.muscle_stiffness[j, e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[j, e])
+            active = x.muscle_gain[j, e] * (m[LEFT, j, e] - m[RIGHT, j, e])
+            torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e]) + x.damping[j, e] * (w1 - w0)
             k.gap[j, X, e] = h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e]
             k.gap[j, Y, e] = h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e]
     for i in range(n):
@@ -266,6 +269,31 @@ def accelerate(xs, ks, links):
             aw[i, e] = turn * (torque[i + 1, e] - torque[i, e])
     factorise(ks, links)
     join(ks, links)
+
+
+@kernel
+def inner_forces(rows, number, xs, ks, links, forces):
+    """Inner forces of rows as they are, Ekeberg (1993), Eq. 12.
+
+    Parameters
+    ----------
+    rows : (B, K) float64
+        Records that begin with ``body_fields``.
+    number : (L,) float64
+        Memory of ``xs``.
+    xs, ks : (1,) records of ``body_fields`` and ``body_work`` in one lane
+        Lost.
+    links : (1,) record of ``links_dtype(n)``
+    forces : (B, n - 1, 2) float64, N
+        Written: of link i+1 on link i, along the axes of the world.
+    """
+    for b in range(len(rows)):
+        for i in range(len(number)):
+            number[i] = rows[b, i]
+        orient(xs, ks)
+        accelerate(xs, ks, links)
+        for j in range(forces.shape[1]):
+            forces[b, j, X], forces[b, j, Y] = ks[0].force[j + 1, X, 0], ks[0].force[j + 1, Y, 0]
 
 
 @kernel
@@ -394,10 +422,10 @@ def load(xs, ks, links, dt):
         i, h0, h1 = j + 1, p.half[j], p.half[j + 1]
         for e in range(lanes):
             w0, w1 = omega[j, e], omega[i, e]
-            stiffness = x.muscle_stiffness[e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[e])
-            active = x.muscle_gain[e] * (m[LEFT, j, e] - m[RIGHT, j, e])
+            stiffness = x.muscle_stiffness[j, e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[j, e])
+            active = x.muscle_gain[j, e] * (m[LEFT, j, e] - m[RIGHT, j, e])
             torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e])
-            viscous[i, e] = dt * (x.damping[e] + dt * stiffness)
+            viscous[i, e] = dt * (x.damping[j, e] + dt * stiffness)
             gap[j, X, e] = dt * (h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e])
             gap[j, Y, e] = dt * (h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e])
     for i in range(n):
@@ -673,8 +701,8 @@ def add_work(xs, dt):
     for j in range(n - 1):
         for e in range(lanes):
             bending = omega[j, e] - omega[j + 1, e]
-            power = x.muscle_gain[e] * (m[LEFT, j, e] * bending if bending > 0.0 else -m[RIGHT, j, e] * bending)
-            heat = x.muscle_gain[e] * MAINTENANCE * (m[LEFT, j, e] + m[RIGHT, j, e])
+            power = x.muscle_gain[j, e] * (m[LEFT, j, e] * bending if bending > 0.0 else -m[RIGHT, j, e] * bending)
+            heat = x.muscle_gain[j, e] * MAINTENANCE * (m[LEFT, j, e] + m[RIGHT, j, e])
             x.work[e] += dt * power
             x.spent[e] += dt * (power + heat)
 

@@ -38,7 +38,7 @@ from .body import runge_kutta as runge_kutta_of_body
 CELLS = ("EIN", "CCIN", "LIN", "MN")
 """Types of neurons, in the order in which they are counted."""
 
-CCIN, MN, EDGE = 1, 3, 4
+MN, EDGE = 3, 4
 """Places of those that are named below; in ``cell_gain`` the edge cells come after all others."""
 
 EXCITATORY, INHIBITORY = 0, 1
@@ -48,25 +48,30 @@ ADAPTING = 2
 """The first so many cells adapt; Table 1 gives the others no adaptation."""
 
 
-def cord_fields(n: int, segments: int) -> list[tuple]:
+def cord_fields(n: int, segments: int, adapting: int = ADAPTING) -> list[tuple]:
     """Fields that a cord of ``segments`` adds to the record of a body of ``n`` links.
 
     ``excitation`` and ``inhibition``, the delayed inputs xi+ and xi- of Eq. 1, by side, cell and segment;
     ``adaptation``, its theta, of the cells that adapt; the drive in force: ``tonic`` level, ``asymmetry``
     (added on the right, taken away on the left), ``head_extra`` (relative increase in the first segments) and
-    ``residual`` (left; right), added to the motoneurons of every joint; and gains between 0 (lesioned) and 1
-    (intact): ``segment_gain`` by side and segment, ``cell_gain`` by side and cell, edge cells last.
+    ``residual`` (left; right), added to the motoneurons of every joint; gains between 0 (lesioned) and 1
+    (intact): ``segment_gain`` by side and segment, ``cell_gain`` by side and cell, edge cells last, which but for edge
+    cells holds from the first to before the second of ``cell_segments``; ``bath``, tonic drive beside the brainstem's,
+    by segment; and ``transection``, how many segments lie in front of a cut, 0 where there is none.
     """
     return [
         ("excitation", "f8", (2, 4, segments)),
         ("inhibition", "f8", (2, 4, segments)),
-        ("adaptation", "f8", (2, ADAPTING, segments)),
+        ("adaptation", "f8", (2, adapting, segments)),
         ("tonic", "f8"),
         ("asymmetry", "f8"),
         ("head_extra", "f8"),
         ("residual", "f8", (2, n - 1)),
         ("segment_gain", "f8", (2, segments)),
         ("cell_gain", "f8", (2, 5)),
+        ("cell_segments", "f8", (2,)),
+        ("bath", "f8", (segments,)),
+        ("transection", "f8"),
     ]
 
 
@@ -101,36 +106,40 @@ def cord_work(n: int, segments: int, windows: int, pad: int) -> list[tuple]:
     ]
 
 
-def isolated_fields(n: int, segments: int) -> list[tuple]:
-    """Record of a cord without a body: ``status``, what its ``edge`` cells sense, and its output.
+def isolated_fields(n: int) -> list[tuple]:
+    """Fields of a cord without a body that come before its own: ``time`` s, ``status``, what it senses, its output.
 
-    ``edge`` (left; right, by joint) 1/m is given; ``output`` is the mean of ``motoneuron`` during ``advance``,
-    ``excite`` and ``inhibit`` are those of what its motoneurons receive.
+    ``joint_angle`` rad, for the record, and ``edge`` (left; right, by joint) 1/m are given; ``output`` is the mean of
+    ``motoneuron`` during ``advance``, ``excite`` and ``inhibit`` are those of what its motoneurons receive.
     """
     joints = [(name, "f8", (2, n - 1)) for name in ("edge", "motoneuron", "output", "excite", "inhibit")]
-    return [("status", "f8"), *joints, ("feedback", "f8"), *cord_fields(n, segments)]
+    return [("time", "f8"), ("status", "f8"), ("joint_angle", "f8", (n - 1,)), *joints, ("feedback", "f8")]
 
 
-def reference_work(segments: int) -> list[tuple]:
+def reference_work(segments: int, adapting: int = ADAPTING) -> list[tuple]:
     """Further scratch fields for Runge-Kutta steps: where one begins, and the weighted mean of the derivatives."""
     return [
         ("start_excitation", "f8", (2, 4, segments)),
         ("start_inhibition", "f8", (2, 4, segments)),
-        ("start_adaptation", "f8", (2, ADAPTING, segments)),
+        ("start_adaptation", "f8", (2, adapting, segments)),
         ("slope_excitation", "f8", (2, 4, segments)),
         ("slope_inhibition", "f8", (2, 4, segments)),
-        ("slope_adaptation", "f8", (2, ADAPTING, segments)),
+        ("slope_adaptation", "f8", (2, adapting, segments)),
     ]
 
 
-def cord_dtype(segments: int, synapses: int, windows: int) -> np.dtype:
+def cord_dtype(segments: int, joints: int, synapses: int, windows: int, edges: int) -> np.dtype:
     """Record of the constants of Tables 1 and 2.
 
     By cell: ``threshold`` Theta, ``gain`` Gamma, ``adaptation`` mu, ``rate`` 1/tau_D and ``adaptation_rate``
     1/tau_A 1/s, ``brainstem`` strength. By projection: ``source``, ``target``, ``inhibitory`` and ``crossed``
     (1 or 0), ``strength``, and ``window``, its place among the different extents. By extent: ``rostral`` and
-    ``caudal`` segments, and ``share``, one over the number of sources, of each receiving segment. ``head``
-    segments; ``clamp``: 1 where the end segments stand in for missing ones.
+    ``caudal`` segments, and ``share``, one over the number of sources, of each receiving segment. ``joint`` of each
+    segment, whose edge cells it has. By projection of edge cells: ``edge_target``, ``edge_inhibitory`` (1 from the
+    other side, 0 from their own and excitatory), extents, ``edge_strength``, and, for
+    each receiving segment, ``edge_weight`` of every joint, zero but from ``edge_first`` to before ``edge_last``.
+    There may be room for more than there are: a ``target`` is then -1, and ``windows`` counts the extents. ``reach``:
+    the longest extent of all; ``head`` segments; ``clamp``: 1 where the end segments stand in for missing ones.
     """
     cells = ("threshold", "gain", "adaptation", "rate", "adaptation_rate", "brainstem")
     return np.dtype(
@@ -141,6 +150,14 @@ def cord_dtype(segments: int, synapses: int, windows: int) -> np.dtype:
             ("rostral", "i8", (windows,)),
             ("caudal", "i8", (windows,)),
             ("share", "f8", (windows, segments)),
+            ("joint", "i8", (segments,)),
+            *[(f"edge_{name}", "i8", (edges,)) for name in ("target", "inhibitory", "rostral", "caudal")],
+            ("edge_strength", "f8", (edges,)),
+            ("edge_weight", "f8", (edges, segments, joints)),
+            ("edge_first", "i8", (edges, segments)),
+            ("edge_last", "i8", (edges, segments)),
+            ("windows", "i8"),
+            ("reach", "i8"),
             ("head", "i8"),
             ("clamp", "f8"),
         ]
@@ -165,9 +182,10 @@ def sense_curvature(xs, ks, links):
 
 @kernel
 def prepare(xs, ks, cord):
-    """Spread what stays the same during ``advance`` over segments and lanes: brainstem drive, gains, shares.
+    """Spread what stays the same during ``advance`` over segments and lanes: tonic drive, gains, shares.
 
-    The brainstem only excites: where the asymmetry exceeds the tonic level, the drive is zero.
+    The drive is the brainstem's, in front of a transection, and the bath's. It only excites: where the asymmetry
+    exceeds the tonic level, the drive is zero.
 
     Parameters
     ----------
@@ -184,12 +202,23 @@ def prepare(xs, ks, cord):
             head = 1.0 if q < p.head else 0.0
             for e in range(lanes):
                 level = x.tonic[e] * (1.0 + head * x.head_extra[e]) + sign * x.asymmetry[e]
+                level += x.bath[q, e]
                 k.level[side, q, e] = level if level > 0.0 else 0.0
         for cell in range(4):
             for q in range(segments):
                 for e in range(lanes):
                     k.intact[side, cell, q, e] = x.segment_gain[side, q, e] * x.cell_gain[side, cell, e]
-    for w in range(p.share.shape[0]):
+    for e in range(lanes):  # the few animals that are otherwise
+        first, last, cut = x.cell_segments[0, e], x.cell_segments[1, e], x.transection[e]
+        if first > 0.0 or last < segments or cut > 0.0:
+            for side in range(2):
+                for q in range(segments):
+                    if 0.0 < cut <= q:
+                        k.level[side, q, e] = max(x.bath[q, e], 0.0)
+                    if not first <= q < last:
+                        for cell in range(4):
+                            k.intact[side, cell, q, e] = x.segment_gain[side, q, e]
+    for w in range(p.windows):
         for q in range(segments):
             for e in range(lanes):
                 k.share[w, q, e] = p.share[w, q]
@@ -210,7 +239,8 @@ def fire_type(xs, ks, cord, side, cell):
     span = segments * lanes
     threshold, gain, fatigue = p.threshold[cell], p.gain[cell], p.adaptation[cell]
     excited, inhibited = x.excitation[side, cell].reshape(span), x.inhibition[side, cell].reshape(span)
-    tired, intact = x.adaptation[side, min(cell, ADAPTING - 1)].reshape(span), k.intact[side, cell].reshape(span)
+    tired = x.adaptation[side, min(cell, x.adaptation.shape[1] - 1)].reshape(span)
+    intact = k.intact[side, cell].reshape(span)
     u = k.output[side, cell].reshape(span)
     for f in range(span):
         u[f] = intact[f] * activity(excited[f], inhibited[f], fatigue * tired[f], threshold, gain)
@@ -236,6 +266,31 @@ def add_up(ks, cord, side, cell):
         total[pad + f + lanes] = total[pad + f] + u[f]
     for f in range(pad):
         total[pad + span + f + lanes] = total[pad + span + f] + p.clamp * u[span - lanes + f % lanes]
+
+
+@kernel
+def add_up_behind(xs, ks, cord, side, cell):
+    """Begin the running sums of :func:`add_up` anew behind a transection, in animals that have one.
+
+    So nothing of what happens in front of the cut comes through it, not even by rounding. Sums over extents that
+    reach the cut are then wrong, and :func:`receive_near_cut` makes them by hand.
+    """
+    x, k, p = xs[0], ks[0], cord[0]
+    segments, lanes = k.output.shape[2:]
+    pad = (k.total.shape[2] - 1 - segments) // 2
+    u, total = k.output[side, cell], k.total[side, cell]
+    for e in range(lanes):
+        cut = x.transection[e]
+        if cut > 0.0:
+            sum_behind = 0.0
+            for q in range(segments):
+                if q >= cut:
+                    sum_behind += u[q, e]
+                    total[pad + q + 1, e] = sum_behind
+            if cut < segments:
+                for q in range(pad):
+                    sum_behind += p.clamp * u[segments - 1, e]
+                    total[pad + segments + q + 1, e] = sum_behind
 
 
 @kernel
@@ -276,16 +331,17 @@ def fire(xs, ks, cord):
             fire_type(xs, ks, cord, side, cell)
             if cell != MN:
                 add_up(ks, cord, side, cell)
+                add_up_behind(xs, ks, cord, side, cell)
         drive_muscles(xs, ks, side)
 
 
 @kernel
-def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, cord, outputs):
+def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, cell_segments, cord, outputs):
     """Outputs of all neurons of rows, as :func:`fire` gives them to the network.
 
     Parameters
     ----------
-    excitation, inhibition, adaptation, segment_gain, cell_gain : (B, ...) float
+    excitation, inhibition, adaptation, segment_gain, cell_gain, cell_segments : (B, ...) float
         Fields of the state.
     cord : (1,) record of ``cord_dtype``
     outputs : (B, 2, 4, S) float
@@ -296,7 +352,7 @@ def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, 
         for side in range(2):
             for cell in range(4):
                 for q in range(outputs.shape[3]):
-                    fatigue = p.adaptation[cell] * adaptation[b, side, min(cell, ADAPTING - 1), q]
+                    fatigue = p.adaptation[cell] * adaptation[b, side, min(cell, adaptation.shape[2] - 1), q]
                     u = activity(
                         excitation[b, side, cell, q],
                         inhibition[b, side, cell, q],
@@ -304,7 +360,47 @@ def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, 
                         p.threshold[cell],
                         p.gain[cell],
                     )
-                    outputs[b, side, cell, q] = segment_gain[b, side, q] * cell_gain[b, side, cell] * u
+                    inside = cell_segments[b, 0] <= q < cell_segments[b, 1]
+                    gain = cell_gain[b, side, cell] if inside else 1.0
+                    outputs[b, side, cell, q] = segment_gain[b, side, q] * gain * u
+
+
+@kernel
+def receive_near_cut(xs, ks, cord, side, cell):
+    """Sum anew what :func:`receive` sums, near a transection, in animals that have one.
+
+    Each half has an end here as the cord has at its own. Projections are summed source by source.
+    """
+    x, k, p = xs[0], ks[0], cord[0]
+    segments, lanes = x.excitation.shape[2:]
+    for e in range(lanes):
+        if 0.0 < x.transection[e] < segments:
+            cut = int(np.ceil(x.transection[e]))
+            for q in range(max(cut - p.reach, 0), min(cut + p.reach + 1, segments)):
+                low, high = (0, cut) if q < cut else (cut, segments)
+                k.input[EXCITATORY, q, e] = p.brainstem[cell] * k.level[side, q, e]
+                k.input[INHIBITORY, q, e] = 0.0
+                for s in range(len(p.source)):
+                    if p.target[s] == cell:
+                        w, other = p.window[s], 1 - side if p.crossed[s] else side
+                        total, count = 0.0, 0
+                        for place in range(q - p.caudal[w], q + p.rostral[w] + 1):
+                            source = min(max(place, low), high - 1)
+                            if source == place or p.clamp > 0.0:
+                                total += k.output[other, p.source[s], source, e]
+                                count += 1
+                        k.input[p.inhibitory[s], q, e] += p.strength[s] * (total / count)
+                for s in range(len(p.edge_target)):
+                    if p.edge_target[s] == cell:
+                        kind = p.edge_inhibitory[s]
+                        other = 1 - side if kind == INHIBITORY else side
+                        total, count = 0.0, 0
+                        for place in range(q - p.edge_caudal[s], q + p.edge_rostral[s] + 1):
+                            source = min(max(place, low), high - 1)
+                            if source == place or p.clamp > 0.0:
+                                total += k.edge[other, p.joint[source], e]
+                                count += 1
+                        k.input[kind, q, e] += x.feedback[e] * (p.edge_strength[s] * (total / count))
 
 
 @kernel
@@ -322,8 +418,6 @@ def receive(xs, ks, cord, side, cell):
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
-    joints = x.motoneuron.shape[1]
-    link = segments // (joints + 1)
     span = segments * lanes
     pad = (k.total.shape[2] - 1 - segments) // 2
     weight = p.brainstem[cell]
@@ -341,13 +435,16 @@ def receive(xs, ks, cord, side, cell):
             target = k.input[p.inhibitory[s]].reshape(span)
             for f in range(span):
                 target[f] += strength * (share[f] * (upto[f] - before[f]))
-    if cell == CCIN:
-        for j in range(joints):
-            first = j * link + link // 2 if j > 0 else 0
-            last = (j + 1) * link + link // 2 if j < joints - 1 else segments
-            for q in range(first, last):
-                for e in range(lanes):
-                    k.input[INHIBITORY, q, e] += x.feedback[e] * k.edge[1 - side, j, e]
+    for s in range(len(p.edge_target)):
+        if p.edge_target[s] == cell:
+            kind = p.edge_inhibitory[s]
+            other = 1 - side if kind == INHIBITORY else side
+            for q in range(segments):
+                for j in range(p.edge_first[s, q], p.edge_last[s, q]):
+                    weight = p.edge_weight[s, q, j]
+                    for e in range(lanes):
+                        k.input[kind, q, e] += x.feedback[e] * (weight * k.edge[other, j, e])
+    receive_near_cut(xs, ks, cord, side, cell)
 
 
 @kernel
@@ -375,7 +472,7 @@ def integrate(xs, ks, cord, dt):
             for f in range(span):
                 excited[f] += part * (excite[f] - excited[f])
                 inhibited[f] += part * (inhibit[f] - inhibited[f])
-        for cell in range(ADAPTING):
+        for cell in range(x.adaptation.shape[1]):
             part = dt * p.adaptation_rate[cell]
             u, tired = k.output[side, cell].reshape(span), x.adaptation[side, cell].reshape(span)
             for f in range(span):
@@ -394,7 +491,7 @@ def start_neurons(xs, ks):
                     k.start_excitation[side, cell, q, e] = x.excitation[side, cell, q, e]
                     k.start_inhibition[side, cell, q, e] = x.inhibition[side, cell, q, e]
                     k.slope_excitation[side, cell, q, e] = k.slope_inhibition[side, cell, q, e] = 0.0
-        for cell in range(ADAPTING):
+        for cell in range(x.adaptation.shape[1]):
             for q in range(segments):
                 for e in range(lanes):
                     k.start_adaptation[side, cell, q, e] = x.adaptation[side, cell, q, e]
@@ -422,7 +519,7 @@ def neurons_stage(xs, ks, cord, part, ahead):
                     k.slope_inhibition[side, cell, q, e] += part * b
                     x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + ahead * a
                     x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + ahead * b
-        for cell in range(ADAPTING):
+        for cell in range(x.adaptation.shape[1]):
             rate = p.adaptation_rate[cell]
             for q in range(segments):
                 for e in range(lanes):
@@ -443,7 +540,7 @@ def finish_neurons(xs, ks, dt):
                     excitation, inhibition = k.slope_excitation[side, cell, q, e], k.slope_inhibition[side, cell, q, e]
                     x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + dt * excitation
                     x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + dt * inhibition
-        for cell in range(ADAPTING):
+        for cell in range(x.adaptation.shape[1]):
             for q in range(segments):
                 for e in range(lanes):
                     adaptation = k.slope_adaptation[side, cell, q, e]
@@ -593,7 +690,7 @@ def fictive(xs, ks, cord, steps, dt):
 
     Parameters
     ----------
-    xs : (1,) record of ``isolated_fields`` in lanes
+    xs : (1,) record of ``isolated_fields`` and ``cord_fields`` in lanes
         Changed in place.
     ks : (1,) record of ``cord_work`` in lanes
     cord : (1,) record of ``cord_dtype``
@@ -609,6 +706,8 @@ def fictive(xs, ks, cord, steps, dt):
                 k.edge[side, j, e] = x.cell_gain[side, EDGE, e] * x.edge[side, j, e]
                 x.output[side, j, e] = x.excite[side, j, e] = x.inhibit[side, j, e] = 0.0
     link = x.excitation.shape[2] // (joints + 1)
+    for e in range(lanes):
+        x.time[e] += steps * dt
     for _ in range(steps):
         fire(xs, ks, cord)
         for side in range(sides):

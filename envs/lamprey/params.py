@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import choice, number, shown, whole
+from ..core.arguments import choice, number, numbers, shown, whole
 from ..core.spec import Option
 from ..core.table import read_table
-from .body import links_dtype
-from .nerves import ADAPTING, CELLS, MN, cord_dtype, motoneuron_dtype
+from .body import MUSCLES, links_dtype
+from .nerves import ADAPTING, CELLS, cord_dtype, cord_fields, cord_work, motoneuron_dtype
 
 MOST_LINKS, MOST_SEGMENTS = 100, 10_000
 
@@ -29,14 +30,44 @@ def _column(name: str) -> tuple[float, ...]:
 
 
 PHYSICAL = {
-    "muscle_gain": Option(0.0, 3.0, "N m", "torque that a fully active motoneuron adds, alpha"),
-    "muscle_stiffness": Option(0.0, 0.3, "N m", "stiffness that a fully active motoneuron adds, beta"),
-    "tonic_stiffness": Option(0.0, 1e4, "1", "stiffness at rest in units of ``muscle_stiffness``, gamma"),
-    "damping": Option(0.0, 0.03, "N m s", "damping of a joint, delta"),
+    "muscle_gain": Option(0.0, 3.0, "N m", "torque that a fully active motoneuron adds, alpha, by joint"),
+    "muscle_stiffness": Option(0.0, 0.3, "N m", "stiffness that a fully active motoneuron adds, beta, by joint"),
+    "tonic_stiffness": Option(0.0, 1e4, "1", "stiffness at rest in units of ``muscle_stiffness``, gamma, by joint"),
+    "damping": Option(0.0, 0.03, "N m s", "damping of a joint, delta, by joint"),
     "water": Option(0.0, 1e3, "1", "factor on the drag coefficients"),
-    "feedback": Option(0.0, 100.0, "m", "strength of the edge cells' synapse in the cord; 0 opens the loop"),
+    "feedback": Option(0.0, 100.0, "m", "strength of the edge cells' synapses in the cord; 0 opens the loop"),
 }
 """Parameters that a row may change."""
+
+
+def physical(joints: int) -> dict[str, Option]:
+    """Parameters that a row of a body with so many joints may change; of muscles one number serves all joints."""
+    own = {name: replace(option, shape=(joints,)) if name in MUSCLES else option for name, option in PHYSICAL.items()}
+    return {**own, "current": Option(-10.0, 10.0, "m/s", "velocity of the water, x and y", (2,))}
+
+
+def nervous(segments: int) -> dict[str, Option]:
+    """Parameters of a cord of so many segments that a row may change."""
+    return {
+        "segment_gain": Option(
+            0.0, 1.0, "1", "output left to left and right segments, 0 (lesioned) .. 1 (intact)", (2, segments)
+        ),
+        "cell_gain": Option(
+            0.0, 1.0, "1", "output left to left and right EIN, CCIN, LIN, motoneurons and edge cells", (2, 5)
+        ),
+        "cell_segments": Option(
+            0.0,
+            float(segments),
+            "1",
+            "segments, from the first to before the second, to which ``cell_gain`` is kept",
+            (2,),
+        ),
+        "bath": Option(-10.0, 10.0, "1", "tonic level of each segment beside the brainstem's", (segments,)),
+        "transection": Option(
+            0.0, float(segments), "1", "segments in front of a cut that no axon crosses, which makes two cords; 0: none"
+        ),
+    }
+
 
 LINKS = {
     "length": Option(3e-4, 3.0, "m", "length of a link"),
@@ -61,23 +92,35 @@ class LampreyParams:
         Moment of inertia of each link about its midpoint.
     drag_perpendicular, drag_parallel : tuple of float, 0 to 500 N s^2/m^2
         Drag coefficients of each link, the paper's lambda.
-    muscle_gain : float, 0 to 3 N m
-        Torque that a fully active motoneuron adds, the paper's alpha.
-    muscle_stiffness : float, 0 to 0.3 N m
+    muscle_gain : float or tuple of float, 0 to 3 N m
+        Torque that a fully active motoneuron adds, the paper's alpha. It and the next three may differ from joint to
+        joint, head to tail: "measured values for muscle parameters would be desirable", section 5.
+    muscle_stiffness : float or tuple of float, 0 to 0.3 N m
         Stiffness that a fully active motoneuron adds, the paper's beta.
-    tonic_stiffness : float, 0 to 10000
+    tonic_stiffness : float or tuple of float, 0 to 10000
         Stiffness at rest in units of ``muscle_stiffness``, the paper's gamma.
-    damping : float, 0 to 0.03 N m s
+    damping : float or tuple of float, 0 to 0.03 N m s
         The paper's delta.
     water : float, 0 to 1000
         Factor on the drag coefficients.
     feedback : float, 0 to 100 m
-        Strength of the edge cells' synapse; 0 opens the loop.
+        Strength of the edge cells' synapses, see `Cord`; 0 opens the loop.
 
     Raises
     ------
     ValueError
         For a value out of these ranges, some orders of magnitude around the paper's.
+
+    Examples
+    --------
+    Muscles that fade towards the tail, and a body of another shape:
+
+    >>> import numpy as np
+    >>> from gymnosoma.envs.lamprey import LampreyParams
+    >>> weak = LampreyParams(muscle_gain=np.linspace(3e-3, 1e-3, 9))
+    >>> eel = LampreyParams.from_outline(width=[0.02, 0.02, 0.02, 0.01, 0.0], height=0.03, length=0.4)
+    >>> [round(1e3 * float(m), 2) for m in eel.mass]
+    [6.0, 6.0, 6.0, 6.0, 6.0, 5.4, 4.2, 3.0, 1.8, 0.6]
     """
 
     length: tuple[float, ...] = _column("length")
@@ -85,16 +128,14 @@ class LampreyParams:
     inertia: tuple[float, ...] = _column("inertia")
     drag_perpendicular: tuple[float, ...] = _column("drag_perpendicular")
     drag_parallel: tuple[float, ...] = _column("drag_parallel")
-    muscle_gain: float = table()["muscle_gain"]
-    muscle_stiffness: float = table()["muscle_stiffness"]
-    tonic_stiffness: float = table()["tonic_stiffness"]
-    damping: float = table()["damping"]
+    muscle_gain: float | tuple[float, ...] = table()["muscle_gain"]
+    muscle_stiffness: float | tuple[float, ...] = table()["muscle_stiffness"]
+    tonic_stiffness: float | tuple[float, ...] = table()["tonic_stiffness"]
+    damping: float | tuple[float, ...] = table()["damping"]
     water: float = 1.0
     feedback: float = table()["feedback"]
 
     def __post_init__(self) -> None:
-        for name, option in PHYSICAL.items():
-            option.check(name, number(name, getattr(self, name)))
         for name, option in LINKS.items():
             value = getattr(self, name)
             column = option.check(name, value)
@@ -103,6 +144,88 @@ class LampreyParams:
                     f"{name} must hold a number for each of 3 to {MOST_LINKS} links, as many as length, "
                     f"got {shown(value)}"
                 )
+        joints = len(self.length) - 1
+        for name, option in PHYSICAL.items():
+            value = getattr(self, name)
+            if name not in MUSCLES:
+                number(name, value)
+            if option.check(name, value).shape not in ((), (joints,)):
+                raise ValueError(f"{name} must be a number, or one for each of {joints} joints, got {shown(value)}")
+        for name in (*LINKS, *MUSCLES):  # arrays and lists are as welcome, but a frozen value is hashed and compared
+            value = getattr(self, name)
+            if np.ndim(value):
+                object.__setattr__(self, name, tuple(np.asarray(value, float).tolist()))
+
+    @classmethod
+    def from_outline(
+        cls,
+        width: ArrayLike = 0.02,
+        height: ArrayLike = 0.03,
+        length: float = 0.3,
+        links: int = 10,
+        density: float = 1000.0,
+        fill: float = 0.25,
+        drag: float = 1.0,
+        nose_drag: float = 0.8,
+        **others: Any,
+    ) -> Self:
+        """Make a body from its shape, as Ekeberg (1993) does in sections 3.1 and 3.2.
+
+        Mass is density times volume; the moment of inertia is that of an elliptical cylinder, m (w^2 / 16 + l^2 / 12);
+        drag across a link is density * drag / 2 times its side, l h.
+
+        Parameters
+        ----------
+        width, height : float or array, m
+            Axes of the elliptical cross section; arrays at evenly spaced places from the tip of the head to that of
+            the tail, linear in between. The paper's is 0.02 wide for about a third of the body, then tapers to the
+            tail, and 0.03 high.
+        length : float, m
+        links : int
+            Of equal length.
+        density : float, kg/m^3
+            Of water, and so of the animal.
+        fill : float
+            Area of a cross section by w h: pi / 4 is an ellipse, and 1 / 4 what Table 3 was computed with.
+        drag : float
+            Coefficient C of Eq. 5 across the body.
+        nose_drag : float
+            The same along the body, for its largest cross section, ``fill`` w h. Like the values of Table 3, which the
+            paper calls estimates, its drag is spread over the first third, 3 : 2 : 1 over three of ten links; 0.8 gives
+            their size.
+        **others
+            Muscles, ``water`` and ``feedback``, see above.
+
+        Raises
+        ------
+        ValueError
+            For a number that is negative or not finite, or links beyond their ranges.
+        """
+        whole("links", links, 3, MOST_LINKS)
+        total = number("length", length, above=0, most=MOST_LINKS * LINKS["length"].high)
+        for name, factor in {"density": density, "fill": fill, "drag": drag, "nose_drag": nose_drag}.items():
+            number(name, factor, least=0, most=1e5)
+        fine = 60  # places in a link
+        middle = (np.arange(links * fine) + 0.5) / (links * fine)
+        axes = {}
+        for name, value in (("width", width), ("height", height)):
+            outline = np.atleast_1d(numbers(name, value, least=0, most=10))
+            if outline.ndim > 1 or not outline.size:
+                raise ValueError(f"{name} must be a number or a list of them, got {shown(value)}")
+            axes[name] = np.interp(middle, np.linspace(0.0, 1.0, len(outline)), outline).reshape(links, fine)
+        link = total / links
+        area = fill * axes["width"] * axes["height"]
+        mass = density * link * area.mean(1)
+        inertia = mass * (axes["width"].mean(1) ** 2 / 16.0 + link**2 / 12.0)
+        ahead = np.maximum(3.5 - 10.0 * (np.arange(links) + 0.5) / links, 0.0)
+        return cls(
+            length=(link,) * links,
+            mass=tuple(mass.tolist()),
+            inertia=tuple(inertia.tolist()),
+            drag_perpendicular=tuple((0.5 * density * drag * link * axes["height"].mean(1)).tolist()),
+            drag_parallel=tuple((0.5 * density * nose_drag * area.max() * ahead / ahead.sum()).tolist()),
+            **others,
+        )
 
     def links(self) -> NDArray[Any]:
         """Constants of the links for the kernels, (1,) record."""
@@ -114,6 +237,69 @@ class LampreyParams:
         record["drag_perpendicular"] = self.drag_perpendicular
         record["drag_parallel"] = self.drag_parallel
         return record
+
+
+@dataclass(frozen=True)
+class Neuron:
+    """A type of neuron: a row of the paper's Table 1, and what the brainstem does to it, of Table 2.
+
+    Parameters
+    ----------
+    threshold : float
+        Theta, -100 to 100.
+    gain : float
+        Gamma, 0 to 100.
+    delay : float, s
+        Dendritic time constant tau_D, 0.001 to 10.
+    adaptation : float
+        mu, 0 to 100.
+    adaptation_delay : float, s
+        Time constant tau_A of the adaptation, 0.001 to 100.
+    brainstem : float
+        Strength of the brainstem's synapse, 0 to 1000.
+    """
+
+    threshold: float
+    gain: float
+    delay: float
+    adaptation: float = 0.0
+    adaptation_delay: float = 1.0
+    brainstem: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _NEURON_RANGES.items():
+            number(f"neurons: {name}", getattr(self, name), least=low, most=high)
+
+
+_NEURON_RANGES = {
+    "threshold": (-100.0, 100.0),
+    "gain": (0.0, 100.0),
+    "delay": (1e-3, 10.0),
+    "adaptation": (0.0, 100.0),
+    "adaptation_delay": (1e-3, 100.0),
+    "brainstem": (0.0, 1000.0),
+}
+
+
+class Neurons(NamedTuple):
+    """Types of neurons that a segment has on each side: Table 1."""
+
+    EIN: Neuron
+    CCIN: Neuron
+    LIN: Neuron
+    MN: Neuron
+
+
+@cache
+def neurons() -> Neurons:
+    """Table 1."""
+    t = table()
+    given = {name: t[name].tolist() for name in _NEURON_RANGES}
+    given["adaptation_delay"] += [1.0] * (len(CELLS) - ADAPTING)  # of cells that do not adapt
+    return Neurons(*(Neuron(**{name: column[i] for name, column in given.items()}) for i in range(len(CELLS))))
+
+
+_TABLE_1 = neurons()
 
 
 class Synapse(NamedTuple):
@@ -136,6 +322,27 @@ def synapses() -> tuple[Synapse, ...]:
     return tuple(result)
 
 
+class EdgeSynapse(NamedTuple):
+    """A projection of edge cells, of which Fig. 1 B has more than the paper uses.
+
+    Parameters
+    ----------
+    target : {"EIN", "CCIN", "LIN", "MN"}
+    strength : float
+        In units of the parameter ``feedback``, whose 0.01 m is Table 2's.
+    excites : bool
+        Excitatory edge cells project to their own side, inhibitory ones to the other.
+    rostral, caudal : int
+        How far it reaches, in segments; the weight is shared as a `Synapse`'s is.
+    """
+
+    target: str
+    strength: float = 1.0
+    excites: bool = False
+    rostral: int = 0
+    caudal: int = 0
+
+
 LARGEST_TONIC = 0.7
 """Level of the brainstem beyond which the cord's rhythm breaks."""
 
@@ -146,10 +353,10 @@ def motoneuron() -> NDArray[Any]:
     A command of 1 is all that excites a motoneuron of the paper: the brainstem at ``LARGEST_TONIC`` and its EIN, fully
     active; -1 is its CCIN, fully active.
     """
-    t, strength = table(), {(s.source, s.target): s.strength for s in synapses()}
+    cell, strength = neurons().MN, {(s.source, s.target): s.strength for s in synapses()}
     record = np.zeros(1, motoneuron_dtype())
-    record["threshold"], record["gain"], record["rate"] = t["threshold"][MN], t["gain"][MN], 1.0 / t["delay"][MN]
-    record["excite"] = LARGEST_TONIC * t["brainstem"][MN] + strength["EIN", "MN"]
+    record["threshold"], record["gain"], record["rate"] = cell.threshold, cell.gain, 1.0 / cell.delay
+    record["excite"] = LARGEST_TONIC * cell.brainstem + strength["EIN", "MN"]
     record["inhibit"] = strength["CCIN", "MN"]
     return record
 
@@ -158,23 +365,54 @@ def motoneuron() -> NDArray[Any]:
 class Cord:
     """Structure of the spinal cord; the defaults are the paper's.
 
+    What a row may change of it, in the middle too, are parameters of the animal: lesions (``segment_gain``,
+    ``cell_gain`` within ``cell_segments``), a tonic drive beside the brainstem's (``bath``), ``transection`` and
+    ``feedback``.
+
     Parameters
     ----------
     segments : int
         A multiple of the number of links.
     ends : {"exist", "clamp"}
-        Where a projection would reach beyond the cord: the weight is shared among the segments that exist, or
-        the end segment stands in for those that do not.
-    synapses : tuple of Synapse, optional
-        Table 2 by default. EIN excite; CCIN and LIN inhibit, CCIN on the other side.
+        Where a projection would reach beyond the cord, or a transection: the weight is shared among the segments that
+        exist, or the end segment stands in for those that do not.
+    synapses : tuple of Synapse, or mapping, optional
+        Table 2 by default. A mapping changes it: ``{"EIN_MN": {"strength": 2.0}}``, where a projection that Table 2
+        has not needs all three of ``strength``, ``rostral`` and ``caudal``. EIN excite; CCIN and LIN inhibit, CCIN on
+        the other side.
     head_segments : int
         Rostral segments that get ``head_extra`` more tonic drive.
+    neurons : Neurons, or mapping, optional
+        Table 1 and the brainstem's strengths by default. A mapping changes them: ``{"EIN": {"threshold": -0.1}}``.
+    edge_synapses : tuple of EdgeSynapse
+        The paper's one, to CCIN of the same segment on the other side, by default.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not known, a value out of its range, or none of the required.
+
+    Examples
+    --------
+    Duller EIN, twice the synapse on motoneurons, and edge cells that excite their own side as well:
+
+    >>> from gymnosoma.envs.lamprey import Cord, EdgeSynapse, Lamprey
+    >>> cord = Cord(
+    ...     neurons={"EIN": {"threshold": -0.1}},
+    ...     synapses={"EIN_MN": {"strength": 2.0}},
+    ...     edge_synapses=(EdgeSynapse("CCIN"), EdgeSynapse("EIN", 0.5, excites=True, rostral=2, caudal=2)),
+    ... )
+    >>> cord.neurons.EIN.threshold, cord.neurons.EIN.gain
+    (-0.1, 1.8)
+    >>> lamprey = Lamprey(cord=cord)
     """
 
     segments: int = int(table()["segments"])
     ends: str = "exist"
     synapses: tuple[Synapse, ...] = synapses()
     head_segments: int = int(table()["head_segments"])
+    neurons: Neurons = _TABLE_1
+    edge_synapses: tuple[EdgeSynapse, ...] = (EdgeSynapse("CCIN"),)
 
     def __post_init__(self) -> None:
         choice("ends", self.ends, ("exist", "clamp"))
@@ -183,39 +421,151 @@ class Cord:
             raise ValueError(
                 f"head_segments must be an integer within [0, {self.segments}], got {self.head_segments!r}"
             )
+        object.__setattr__(self, "neurons", _neurons(self.neurons))
+        object.__setattr__(self, "synapses", _synapses(self.synapses))
+        object.__setattr__(
+            self, "edge_synapses", tuple(_entry("edge_synapses", EdgeSynapse, s) for s in _many(self.edge_synapses))
+        )
         if not self.synapses:
             raise ValueError(f"synapses must hold at least one, got {self.synapses!r}")
         for synapse in self.synapses:
-            reach = (synapse.rostral, synapse.caudal)
             number("synapses: strength", synapse.strength, least=0, most=1000)
-            known = synapse.source in CELLS[:3] and synapse.target in CELLS
-            if not (known and all(isinstance(r, int | np.integer) and 0 <= r < self.segments for r in reach)):
+            if not (synapse.source in CELLS[:3] and synapse.target in CELLS and self._reaches(synapse)):
                 raise ValueError(
                     f"synapses must go from {', '.join(CELLS[:3])} to {', '.join(CELLS)} with extents "
-                    f"within [0, {self.segments - 1}], got {synapse!r}"
+                    f"within [0, {self.segments - 1}], got {shown(tuple(synapse))}"
                 )
+        for edge in self.edge_synapses:
+            number("edge_synapses: strength", edge.strength, least=0, most=1000)
+            if not (edge.target in CELLS and isinstance(edge.excites, bool) and self._reaches(edge)):
+                raise ValueError(
+                    f"edge_synapses must go to {', '.join(CELLS)}, with excites true or false and extents "
+                    f"within [0, {self.segments - 1}], got {shown(tuple(edge))}"
+                )
+
+    def _reaches(self, synapse: Synapse | EdgeSynapse) -> bool:
+        """Whether its extents are integers, and shorter than the cord."""
+        reach = (synapse.rostral, synapse.caudal)
+        return all(
+            isinstance(r, int | np.integer) and not isinstance(r, bool) and 0 <= r < self.segments for r in reach
+        )
 
     @property
     def windows(self) -> tuple[tuple[int, int], ...]:
         """The different (rostral, caudal) extents."""
         return tuple(dict.fromkeys((s.rostral, s.caudal) for s in self.synapses))
 
-    def record(self) -> NDArray[Any]:
-        """Constants of the cord for the kernels, (1,) record."""
-        windows, t, q = self.windows, table(), np.arange(self.segments)
-        record = np.zeros(1, cord_dtype(self.segments, len(self.synapses), len(windows)))
+    @property
+    def adapting(self) -> int:
+        """The first so many types of neurons may adapt: two by Table 1, as many as need it beyond."""
+        return max([ADAPTING, *(i + 1 for i, cell in enumerate(self.neurons) if cell.adaptation > 0.0)])
+
+    def fields(self, n: int) -> list[tuple]:
+        """Fields that it adds to the record of a body of ``n`` links."""
+        return cord_fields(n, self.segments, self.adapting)
+
+    def work(self, n: int) -> list[tuple]:
+        """Scratch fields of it and a body of ``n`` links."""
+        windows = self.windows
+        return cord_work(n, self.segments, _room(len(windows), 4), _room(max(max(w) for w in windows), 10))
+
+    def joint(self, joints: int) -> NDArray[np.int64]:
+        """Nearest joint of each segment, whose edge cells it has, (S,)."""
+        link = self.segments // (joints + 1)
+        return np.clip((np.arange(self.segments) - link // 2) // link, 0, joints - 1)
+
+    def record(self, joints: int) -> NDArray[Any]:
+        """Constants of the cord of a body with so many joints for the kernels, (1,) record."""
+        windows, q = self.windows, np.arange(self.segments)
+        counts = (_room(len(self.synapses), 12), _room(len(windows), 4), _room(len(self.edge_synapses), 4))
+        record = np.zeros(1, cord_dtype(self.segments, joints, *counts))
+        record["target"] = record["edge_target"] = -1  # of projections that are none
+        record["windows"] = len(windows)
         for name in ("threshold", "gain", "adaptation", "brainstem"):
-            record[name] = t[name]
-        record["rate"] = 1.0 / t["delay"]
-        record["adaptation_rate"][0, :ADAPTING] = 1.0 / t["adaptation_delay"]
+            record[name] = [getattr(cell, name) for cell in self.neurons]
+        record["rate"] = [1.0 / cell.delay for cell in self.neurons]
+        record["adaptation_rate"] = [1.0 / cell.adaptation_delay for cell in self.neurons]
         for i, s in enumerate(self.synapses):
             record["source"][0, i], record["target"][0, i] = CELLS.index(s.source), CELLS.index(s.target)
             record["inhibitory"][0, i], record["crossed"][0, i] = s.source != "EIN", s.source == "CCIN"
             record["strength"][0, i], record["window"][0, i] = s.strength, windows.index((s.rostral, s.caudal))
         for i, (rostral, caudal) in enumerate(windows):
             record["rostral"][0, i], record["caudal"][0, i] = rostral, caudal
-            existing = np.minimum(q + rostral, self.segments - 1) - np.maximum(q - caudal, 0) + 1
-            record["share"][0, i] = 1.0 / (existing if self.ends == "exist" else rostral + caudal + 1)
+            record["share"][0, i] = 1.0 / self._sources(q, rostral, caudal)
+        record["joint"] = self.joint(joints)
+        for i, edge in enumerate(self.edge_synapses):
+            record["edge_target"][0, i], record["edge_inhibitory"][0, i] = CELLS.index(edge.target), not edge.excites
+            record["edge_rostral"][0, i], record["edge_caudal"][0, i] = edge.rostral, edge.caudal
+            record["edge_strength"][0, i] = edge.strength
+            share = edge.strength / self._sources(q, edge.rostral, edge.caudal)
+            for p in range(-edge.caudal, edge.rostral + 1):
+                inside = (q + p >= 0) & (q + p < self.segments) | (self.ends == "clamp")
+                near = record["joint"][0, np.clip(q + p, 0, self.segments - 1)]
+                record["edge_weight"][0, i, q[inside], near[inside]] += share[inside]
+            reached = record["edge_weight"][0, i] != 0.0
+            record["edge_first"][0, i] = np.argmax(reached, 1)
+            record["edge_last"][0, i] = joints - np.argmax(reached[:, ::-1], 1)
+        extents = [*windows, *((edge.rostral, edge.caudal) for edge in self.edge_synapses)]
+        record["reach"] = max(max(reach) for reach in extents)
         record["head"] = self.head_segments
         record["clamp"] = float(self.ends == "clamp")
         return record
+
+    def _sources(self, q: NDArray[np.int64], rostral: int, caudal: int) -> NDArray[np.int64]:
+        """How many segments share the weight of a projection onto segments ``q``."""
+        existing = np.minimum(q + rostral, self.segments - 1) - np.maximum(q - caudal, 0) + 1
+        return existing if self.ends == "exist" else np.full_like(q, rostral + caudal + 1)
+
+
+def _room(count: int, step: int) -> int:
+    """Room for so many, in steps, so that most cords share compiled kernels."""
+    return max(-(-count // step), 1) * step
+
+
+def _known(name: str, given: Any, known: Iterable[str]) -> None:
+    """Raise ValueError unless a mapping has no other keys than these."""
+    if not isinstance(given, Mapping) or (unknown := [key for key in given if key not in tuple(known)]):
+        what = f"the key {unknown[0]!r}" if isinstance(given, Mapping) else shown(given)
+        raise ValueError(f"{name} must be a mapping with keys of {', '.join(known)}, got {what}")
+
+
+def _neurons(given: Any) -> Neurons:
+    """Table 1 with what is given of it."""
+    if isinstance(given, Neurons):
+        return given
+    _known("neurons", given, CELLS)
+    changed = {}
+    for name, value in given.items():
+        if isinstance(value, Neuron):
+            changed[name] = value
+            continue
+        _known(f"neurons: {name}", value, [field.name for field in fields(Neuron)])
+        changed[name] = replace(getattr(neurons(), name), **value)
+    return neurons()._replace(**changed)
+
+
+def _synapses(given: Any) -> tuple[Synapse, ...]:
+    """Table 2 with what is given of it, or another table."""
+    if not isinstance(given, Mapping):
+        return tuple(_entry("synapses", Synapse, s) for s in _many(given))
+    table_2 = {f"{s.source}_{s.target}": s for s in synapses()}
+    _known("synapses", given, [f"{source}_{target}" for source in CELLS[:3] for target in CELLS])
+    for name, value in given.items():
+        old = table_2[name]._asdict() if name in table_2 else {}
+        _known(f"synapses: {name}", value, Synapse._fields[2:])
+        source, target = name.split("_")
+        table_2[name] = _entry("synapses", Synapse, old | {"source": source, "target": target} | dict(value))
+    return tuple(table_2.values())
+
+
+def _many(given: Any) -> tuple[Any, ...]:
+    """Entries of a list; nothing of what is none."""
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
+
+
+def _entry(name: str, kind: Any, given: Any) -> Any:
+    """Make a tuple with names of what a file or a user gives for it: a mapping, a list, or such a tuple."""
+    try:
+        return kind(**given) if isinstance(given, Mapping) else kind(*given)
+    except TypeError:
+        raise ValueError(f"{name} must have {', '.join(kind._fields)}, got {shown(given)}") from None

@@ -14,7 +14,7 @@ from ..core.chain import to_body_frame
 from ..core.spec import ActionField, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Lamprey
-from .params import LARGEST_TONIC, Cord, LampreyParams, table
+from .params import LARGEST_TONIC, Cord, LampreyParams, nervous, table
 
 BRAINSTEM = {
     "tonic": ActionField(
@@ -46,8 +46,7 @@ class LampreyTask(Task):
 
     At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere. Where there is a spinal
     cord, that is with ``actions="brainstem"`` and ``"residual"``, the excitatory neurons of one of its sides are a
-    little excited, and two more options lesion it: ``segment_gain`` (2, 100) of left and right segments, ``cell_gain``
-    (2, 5) of left and right EIN, CCIN, LIN, motoneurons and edge cells, each from 0 (lesioned) to 1 (intact).
+    little excited, and more options lesion it, cut it and bathe it.
 
     ## Version History
 
@@ -131,17 +130,7 @@ class LampreyTask(Task):
         # Of the brainstem each entry has its own; all motoneurons, and all residuals, share theirs.
         self._low, self._high = np.array([(field.low, field.high) for field in self.action_fields().values()]).T
         if self.animal.cord is None:
-            self.absent = dict.fromkeys(("segment_gain", "cell_gain", "lesion"), WITH_CORD)
-        else:
-            gains = {
-                "segment_gain": "output left to the segments of the left and right side, 0 (lesioned) .. 1 (intact)",
-                "cell_gain": "output left to left and right EIN, CCIN, LIN, motoneurons and edge cells",
-            }
-            shapes = {name: self.animal.state[name].shape for name in gains}
-            self.options = {
-                **self.options,
-                **{name: Option(0.0, 1.0, "1", meaning, shapes[name]) for name, meaning in gains.items()},
-            }
+            self.absent = dict.fromkeys((*nervous(1), "lesion"), WITH_CORD)
 
     def fields(self) -> dict[str, Field]:
         """Posture, edge cells, previous action, velocity."""
@@ -184,8 +173,7 @@ class LampreyTask(Task):
         if self.animal.cord is not None:
             side = draws[:, MODES + 1]
             values["kick"] = np.where(side < 0.0, -0.1, 0.1) + 0.05 * side
-        given = ("current", "segment_gain", "cell_gain")
-        return values | {name: episodes.options[name] for name in given if name in episodes.options}
+        return values
 
     def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
         """Remember where the centre is."""

@@ -1,0 +1,156 @@
+"""The spinal cord without its body, as in fictive swimming: drive it, bend it, watch its rhythm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.arguments import whole
+from ..core.lanes import Stepper
+from ..core.spec import Option
+from .animal import edges_of, excite, outputs_of
+from .body import BROKEN
+from .nerves import ISOLATED, isolated_fields
+from .params import PHYSICAL, Cord, LampreyParams, nervous, table
+
+
+class IsolatedCord(Animal):
+    """The spinal cord of Ekeberg (1993) in a dish: its edge cells sense the bending that somebody imposes.
+
+    Its drive is the brainstem's tonic level, asymmetry and head extra, as `Lamprey`'s, and then the angle (rad) of
+    every joint, head to tail, in all 3 + n - 1 numbers. Neurons take the paper's Euler steps.
+
+    Signals, by name, each with a leading axis of rows:
+
+    ====================  ===============  =========  ===================================================
+    name                  shape            unit       meaning
+    ====================  ===============  =========  ===================================================
+    ``time``              ()               s
+    ``joint_angle``       (n - 1,)         rad        imposed in the last ``advance``
+    ``edge_cell``         (2, n - 1)       1/m        left and right: curvature where it stretches the side
+    ``motoneuron``        (2, n - 1)       1          left and right, in force during the last step
+    ``neurons``           (2, 4, S)        1          left and right EIN, CCIN, LIN, MN
+    ====================  ===============  =========  ===================================================
+
+    Parameters
+    ----------
+    cord : Cord, optional
+    params : LampreyParams, optional
+        The body that it was taken from: lengths of links, and ``feedback``.
+    dt : float, s, optional
+        Step of the neurons, 10 ms by default.
+    threads : int
+        Threads that advance many rows. Results do not depend on it.
+
+    Raises
+    ------
+    ValueError
+        For segments that are no multiple of twice the links.
+
+    Examples
+    --------
+    The tail moved by hand, here by a sine, to which the rhythm keeps time:
+
+    >>> import numpy as np
+    >>> from gymnosoma.envs import simulate
+    >>> from gymnosoma.envs.lamprey import IsolatedCord
+    >>> def by_hand(t):
+    ...     bending = np.zeros(9)
+    ...     bending[-3:] = 0.3 * np.sin(2 * np.pi * 3.8 * t)
+    ...     return [0.4, 0.0, 0.7, *bending]
+    >>> run = simulate(IsolatedCord(), by_hand, 2.0)
+
+    Phase lag along the cord against the extra drive of its head, many cords side by side:
+
+    >>> from gymnosoma.envs.lamprey.analysis import Swimming, swim
+    >>> drives = [[0.4, 0.0, extra, *np.zeros(9)] for extra in (0.0, 0.7, 1.4)]
+    >>> runs = swim(IsolatedCord(), drives, 10.0, signals=("joint_angle", "neurons"))
+    >>> lags = [Swimming(IsolatedCord(), run).phase[-1] for run in runs]
+    >>> bool(np.all(np.diff(lags) > 0))
+    True
+    """
+
+    failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
+    shared = ("params", "cord")
+    solvers: Mapping[str, tuple[str, ...]] = {}
+
+    def __init__(
+        self,
+        cord: Cord | None = None,
+        params: LampreyParams | None = None,
+        dt: float | None = None,
+        threads: int = 1,
+    ) -> None:
+        whole("threads", threads, most=MOST_THREADS)
+        self.cord = Cord() if cord is None else cord
+        self.params = LampreyParams() if params is None else params
+        self.dt = time_step(dt, 10e-3)
+        n = self.links = len(self.params.length)
+        size = self.cord.segments
+        if size % (2 * n):
+            raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
+        self.drive_size = 3 + n - 1
+        self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **nervous(size)}
+        self.state = np.dtype(isolated_fields(n) + self.cord.fields(n))
+        self._record = self.cord.record(n - 1)
+        self._stepper = Stepper(self.state, np.dtype(self.cord.work(n)), ISOLATED, threads)
+        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+            "time": lambda rows: rows["time"],
+            "joint_angle": lambda rows: rows["joint_angle"],
+            "edge_cell": lambda rows: rows["edge"],
+            "motoneuron": lambda rows: rows["motoneuron"],
+            "neurons": lambda rows: outputs_of(rows, self._record),
+        }
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Make ``count`` rows of state: straight, silent and intact."""
+        rows = np.zeros(count, self.state)
+        rows["feedback"] = self.params.feedback
+        rows["segment_gain"] = rows["cell_gain"] = 1.0
+        rows["cell_segments"][:, 1] = self.cord.segments
+        rows["head_extra"] = table()["head_extra"]
+        return rows
+
+    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
+        """Start ``rows[ids]`` anew: ``kick``, the state of the neurons, and ``parameters``, as `Lamprey.reset` says.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a wrong shape, or a value that is not possible.
+        """
+        nerves = ("excitation", "inhibition", "adaptation")
+        shapes: dict[str, tuple[int, ...]] = {"kick": (), **{name: self.state[name].shape for name in nerves}}
+        given = read_start(start, shapes, len(ids), self.parameters)
+        fresh = self.rows(len(ids))
+        excite(fresh, given.pop("kick", np.full(len(ids), 0.1)))
+        for name, value in given.items():
+            fresh[name] = value
+        rows[ids] = fresh
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
+        """Advance ``rows[ids]`` by ``steps`` steps of ``dt`` with the drive (A, drive_size) held."""
+        rows["joint_angle"][ids] = drive[:, 3:]
+        self.sense(rows, ids, drive[:, :3], edges_of(drive[:, 3:], self.params.length), steps)
+
+    def sense(
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        brainstem: NDArray[np.float64],
+        edge_cell: NDArray[np.float64],
+        steps: int,
+    ) -> None:
+        """Advance ``rows[ids]`` with the brainstem's drive (A, 3) and the edge cells (A, 2, n - 1) 1/m held.
+
+        Then ``output`` of the rows is the mean of their motoneurons during these steps, ``excite`` and ``inhibit`` of
+        what those receive, (A, 2, n - 1) each.
+        """
+        for name, value in zip(("tonic", "asymmetry", "head_extra"), brainstem.T, strict=True):
+            rows[name][ids] = value
+        rows["edge"][ids] = edge_cell
+        self._stepper.advance(rows, ids, self._record, steps, self.dt)

@@ -1,0 +1,146 @@
+"""Forces, torques and power of the lamprey's joints, muscles by joint, and bodies made from a shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.lamprey import Lamprey, LampreyParams
+
+P = LampreyParams()
+MASS, INERTIA, HALF = np.asarray(P.mass), np.asarray(P.inertia), 0.5 * np.asarray(P.length)
+FADING = LampreyParams(
+    muscle_gain=np.linspace(3e-3, 1e-3, 9),
+    muscle_stiffness=np.linspace(3e-4, 1e-4, 9),
+    tonic_stiffness=np.linspace(10.0, 14.0, 9),
+    damping=np.linspace(30e-6, 10e-6, 9),
+)
+HELD = np.r_[np.linspace(0.5, 0.1, 9), np.linspace(0.0, 0.3, 9)]
+
+
+def drag(run):
+    """Force (T, n, 2) of the water on each link, Eq. 6."""
+    phi = run["link_angle"]
+    along, across = np.stack([np.cos(phi), np.sin(phi)], -1), np.stack([-np.sin(phi), np.cos(phi)], -1)
+    par, perp = np.sum(run["link_velocity"] * along, -1), np.sum(run["link_velocity"] * across, -1)
+    force = -(np.asarray(P.drag_parallel) * par * abs(par))[..., None] * along
+    return force - (np.asarray(P.drag_perpendicular) * perp * abs(perp))[..., None] * across
+
+
+@pytest.fixture(scope="module")
+def run():
+    """0.1 s of a body in motion, every 0.1 ms, with muscles that fade towards the tail."""
+    rng = np.random.default_rng(0)
+    start = {"joint_angle": rng.uniform(-0.5, 0.5, 9), "link_rate": rng.normal(0.0, 3.0, 10), "heading": 0.7}
+    return simulate(Lamprey(FADING, "muscle", dt=1e-4, scheme="reference"), HELD, 0.1, start=start)
+
+
+@pytest.mark.full
+def test_newton_and_euler(run):
+    """Eq. 4, link by link, with accelerations from differences of velocities, whose error is that of dt squared."""
+    dt, late = run.time[1], slice(20, -1)  # fast modes of 1 ms die out at first
+    linear, angular = (np.gradient(run[name], dt, axis=0)[late] for name in ("link_velocity", "link_rate"))
+    force = np.pad(run["joint_force"][late], ((0, 0), (1, 1), (0, 0)))
+    torque = np.pad(-run["joint_torque"][late], ((0, 0), (1, 1)))
+    net = drag(run)[late] + force[:, 1:] - force[:, :-1]
+    assert net == pytest.approx(MASS[:, None] * linear, abs=1e-4 * abs(force).max())
+    both, phi = force[:, 1:] + force[:, :-1], run["link_angle"][late]
+    moment = HALF * (both[..., 1] * np.cos(phi) - both[..., 0] * np.sin(phi))
+    assert torque[:, 1:] - torque[:, :-1] + moment == pytest.approx(INERTIA * angular, abs=1e-4 * abs(torque).max())
+
+
+@pytest.mark.full
+def test_power_is_balanced(run):
+    """What joints and water do is the gain in kinetic energy, from the first step on, whose muscles are in force."""
+    kinetic = 0.5 * np.sum(MASS * np.sum(run["link_velocity"] ** 2, -1) + INERTIA * run["link_rate"] ** 2, 1)
+    power = run["joint_power"].sum(1) + np.sum(drag(run) * run["link_velocity"], (1, 2))
+    gained = np.cumsum(0.5 * (power[2:] + power[1:-1])) * run.time[1]
+    assert kinetic[2:] - kinetic[1] == pytest.approx(gained, abs=1e-4 * abs(gained).max())
+    active = run["muscle_torque"].sum(1) * run["joint_rate"]
+    assert (np.maximum(active, 0.0) <= np.abs(run["muscle_torque"]).sum(1) * np.abs(run["joint_rate"])).all()
+
+
+def test_muscles_by_joint():
+    """One number for all joints is that number for each; torques are those of Eq. 7 with each joint's own."""
+    lamprey, fading = Lamprey(), np.linspace(3e-3, 1e-3, 9)
+    ends = []
+    for gain in (2e-3, np.full(9, 2e-3), fading):
+        rows = lamprey.rows(1)
+        lamprey.reset(rows, np.zeros(1, int), {"joint_angle": np.linspace(-0.3, 0.3, 9), "muscle_gain": gain})
+        lamprey.advance(rows, np.zeros(1, int), np.array([[0.4, 0.2, 0.7]]), 20)
+        ends.append(rows)
+    assert ends[0].tobytes() == ends[1].tobytes()
+    assert not np.array_equal(ends[1]["link_angle"], ends[2]["link_angle"])
+    (left, right), angle, rate, torque, power, muscles = (
+        lamprey.signal(ends[2], name)[0]
+        for name in ("motoneuron", "joint_angle", "joint_rate", "joint_torque", "joint_power", "muscle_torque")
+    )
+    expected = fading * (right - left) - 0.3e-3 * (left + right + 10) * angle - 30e-6 * rate
+    assert max(left.max(), right.max()) > 0.1
+    assert torque == pytest.approx(expected, rel=1e-12)
+    assert power == pytest.approx(expected * rate, rel=1e-12)
+    assert muscles == pytest.approx(fading * np.array([-left, right]), rel=1e-12)
+
+
+def test_params_by_joint_are_the_rows():
+    rows = Lamprey(FADING, "muscle").rows(2)
+    for name in ("muscle_gain", "muscle_stiffness", "tonic_stiffness", "damping"):
+        assert np.array_equal(rows[name], np.tile(getattr(FADING, name), (2, 1)))
+    assert hash(FADING) == hash(LampreyParams(**{name: getattr(FADING, name) for name in FADING.__dataclass_fields__}))
+
+
+def test_a_body_from_its_shape():
+    """The paper's outline gives Table 3: its even part exactly, the taper to 2.5 %, but for the tip (a sixth more).
+
+    Widths of the taper are not printed: 2 cm for a third, then to a point 5 mm behind the tail is ours.
+    """
+    even = LampreyParams.from_outline()
+    for name in ("length", "mass", "inertia", "drag_perpendicular"):
+        assert getattr(even, name)[:4] == pytest.approx(getattr(P, name)[:4], rel=1e-12)
+    assert even.drag_perpendicular == pytest.approx(P.drag_perpendicular, rel=1e-12)
+    assert even.drag_parallel == pytest.approx(P.drag_parallel, abs=1e-15)
+    place = np.linspace(0.0, 0.3, 301)
+    outline = np.minimum(0.02, 0.1 * (0.305 - place))
+    fish = LampreyParams.from_outline(outline, 0.03)
+    assert fish.mass[:9] == pytest.approx(P.mass[:9], rel=0.025)
+    assert fish.inertia[:9] == pytest.approx(P.inertia[:9], rel=0.03)
+    round_fish = LampreyParams.from_outline(outline, 0.03, fill=np.pi / 4)
+    assert np.sum(round_fish.mass) == pytest.approx(np.pi * np.sum(fish.mass), rel=1e-12)
+    halves = LampreyParams.from_outline(outline, 0.03, links=20)
+    assert np.reshape(halves.mass, (10, 2)).sum(1) == pytest.approx(fish.mass, rel=1e-12)
+    assert sum(halves.drag_parallel) == pytest.approx(sum(fish.drag_parallel), rel=1e-12)
+
+
+@pytest.mark.full
+def test_a_body_from_its_shape_swims():
+    """As the paper's does, to 2 % in speed."""
+    place = np.linspace(0.0, 0.3, 301)
+    fish = LampreyParams.from_outline(np.minimum(0.02, 0.1 * (0.305 - place)), 0.03)
+    far = [
+        np.linalg.norm(simulate(Lamprey(params), [0.4, 0.0, 0.7], 5.0, every=0.1)["centre"][-1]) for params in (fish, P)
+    ]
+    assert far[0] == pytest.approx(far[1], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LampreyParams(muscle_gain=(1e-3,) * 8), "muscle_gain must be a number, or one for each of 9 joints"),
+        (lambda: LampreyParams(damping=(-1.0,) * 9), r"damping must be within \[0, 0.03\] N m s, got \(-1.0"),
+        (
+            lambda: LampreyParams.from_outline(width=-0.1),
+            "width must be finite and at least 0 and at most 10, got -0.1",
+        ),
+        (
+            lambda: LampreyParams.from_outline(width=[[0.1]]),
+            r"width must be a number or a list of them, got \[\[0.1\]\]",
+        ),
+        (lambda: LampreyParams.from_outline(links=2), "links must be an integer from 3 to 100, got 2"),
+        (lambda: LampreyParams.from_outline(width=0.0), "mass must be within"),
+        (lambda: LampreyParams.from_outline(length="1"), "length must be finite .*only int and float are numbers"),
+    ],
+)
+def test_bad_values(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
