@@ -30,9 +30,10 @@ from gymnosoma.agents.commands.train import noted_signals
 from gymnosoma.agents.commands.train import train as train_command
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.learning import evolution, imitation, supervision
+from gymnosoma.agents.learning import evolution, imitation, supervision, tuning
 from gymnosoma.agents.learning.answers import Answers
 from gymnosoma.agents.learning.policy_file import read_card
+from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
 
@@ -563,6 +564,28 @@ def test_supervised_answers_pass_the_reference(tmp_path):
     names = ("baseline", "quick", str(tmp_path / "run"))
     scores = [measure(localize, [name], 64, 1000)[0]["score_mean"] for name in names]
     assert scores[2] > max(scores[:2]) + 0.05
+
+
+def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "EPISODES", 2)
+    (tmp_path / "x.toml").write_text(
+        "[ppo]\nn_steps = 64\nbatch_size = 128\nn_epochs = 1\nlog_std_init = -1.0\nnet_arch = [4]\n"
+        "[tune.ppo]\nnum_envs = [8, 16]\nlearning_rate = [1e-4, 1e-3]\nnet_arch = [[4], [8]]\n"
+    )
+    asked = {"recipe_file": tmp_path / "x.toml", "steps": 2 * 16 * 64, "trials": 3, "env": {"actions": "modes"}}
+    best = tuning.tune(SWIM, tmp_path / "whole", **asked)
+    stops = iter([False] * 3)
+    tuning.tune(SWIM, tmp_path / "half", **asked, stop=lambda: next(stops, True))
+    assert tuning.tune(SWIM, tmp_path / "half", **asked, resume=True) == best
+    one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("whole", "half"))
+    assert one.read_bytes() == two.read_bytes()
+    found = recipe(SWIM, file=one)
+    assert found["env"] == {"actions": "modes"} and found["settings"]["n_epochs"] == 1
+    assert {**found["settings"], "num_envs": found["num_envs"]}.items() >= best[0].items()
+    with pytest.raises(ValueError, match="already holds a study"):
+        tuning.tune(SWIM, tmp_path / "half", **asked)
+    with pytest.raises(ValueError, match=r"steps must be as the study in '.*' began"):
+        tuning.tune(SWIM, tmp_path / "half", **asked | {"steps": 1}, resume=True)
 
 
 @pytest.mark.parametrize("name", ["Localize", "Detect", pytest.param("Texture", marks=pytest.mark.full)])

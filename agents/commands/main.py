@@ -33,10 +33,12 @@ from .render import render
 from .soak import soak
 from .speed import speed
 from .train import train
+from .tune import tune
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "list": list_,
     "train": train,
+    "tune": tune,
     "evaluate": evaluate,
     "benchmark": benchmark,
     "physiology": physiology,

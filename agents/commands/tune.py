@@ -1,0 +1,66 @@
+"""Command ``tune``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from ..evaluation.policies import RANGES, full_id, in_range
+from .arguments import Arguments, Id, read_arguments
+from .train import noted_signals
+
+
+def tune(
+    env_id: Id,
+    /,
+    algorithm: Literal["ppo", "sac", "cma"] | None = None,
+    trials: int = 20,
+    steps: int = 200_000,
+    seconds: float | None = None,
+    seed: int = 0,
+    env: Arguments = (),
+    recipe: Path | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> None:
+    """Search good settings by short trainings, and write the best as a recipe for `train --recipe`.
+
+    What is tried are the lists in the recipe's table tune; a trial is judged by 64 episodes of its own, and ended early
+    where its learning curve is below the median of the others. Ctrl-C and SIGTERM keep all trials that have ended;
+    --resume goes on.
+
+    Args:
+        env_id: An environment, such as WormSwim-v0; see `list`.
+        algorithm: Instead of the recipe's.
+        trials: Trainings in all.
+        steps: Of each training.
+        seconds: CPU seconds after which a training ends, too.
+        seed: Of the search, and of every training.
+        env: Argument of the environment, such as actions=residual, on top of the recipe's; may be repeated.
+        recipe: Settings in TOML, instead of the environment's own.
+        folder: Of the study; tuning/ID-ALGORITHM by default.
+        resume: Go on with the study in the folder.
+    """
+    from ..learning.runs import recipe as read_recipe
+    from ..learning.tuning import tune as search
+
+    for name, value in (("steps", steps), ("seed", seed)):
+        in_range(name, value, *RANGES[name])
+    in_range("trials", trials, 1, 10**6)
+    if seconds is not None and not 0.0 < seconds < float("inf"):
+        raise ValueError(f"seconds must be finite and greater than 0, got {seconds!r}")
+    env_id = full_id(env_id)
+    short, chosen = env_id.split("/")[1], read_recipe(env_id, algorithm, recipe)["algorithm"]
+    place = folder or Path("tuning") / f"{short}-{chosen}"
+    with noted_signals() as caught:
+        found = search(
+            env_id, place, algorithm, trials, steps, seconds, seed, read_arguments(env), recipe, resume, lambda: caught
+        )
+    if found is not None:
+        settings, score = found
+        print(f"Best score {score:.4g}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
+        print(f"As a recipe it is in {place / f'{short}.toml'}; use it by train {short} --recipe FILE.")
+    if caught:
+        print(f"Interrupted. All trials that have ended are in {place}; go on with --resume.")
+        sys.exit(128 + caught[0])

@@ -1,0 +1,228 @@
+"""Tunes recipes: short trainings with settings that Optuna proposes; those that fall behind are ended early."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import sqlalchemy.exc
+
+from ..evaluation.policies import evaluate, find_policy, task_of
+from ..evaluation.progress import progress_bar
+from ..files import replacing
+from .runs import VALIDATION, recipe
+from .training import train
+
+STUDY = "study.db"
+"""File of the study, SQLite: what has been tried is in it when a trial ends."""
+
+REPORTS = 10
+"""Of a trial's learning curve, at which it may be ended."""
+
+EPISODES = 64
+"""By whose mean score a trial is judged; neither training nor a benchmark plays them."""
+
+
+def tune(
+    env_id: str,
+    folder: Path,
+    algorithm: str | None = None,
+    trials: int = 20,
+    steps: int = 200_000,
+    seconds: float | None = None,
+    seed: int = 0,
+    env: Mapping[str, Any] | None = None,
+    recipe_file: Path | None = None,
+    resume: bool = False,
+    stop: Callable[[], object] = lambda: False,
+) -> tuple[dict[str, Any], float] | None:
+    """Search the settings that a recipe's table ``tune`` lists, by their score after a short training.
+
+    The folder gets the study, and the best as a recipe, ``ID.toml``. The proposals are those of a tree-structured
+    Parzen estimator, seeded by the number of trials that have ended; so a study that was stopped goes on with the
+    trial that was under way as if nothing had happened, from its beginning.
+
+    Parameters
+    ----------
+    env_id : str
+    folder : path
+    algorithm : optional
+        Instead of the recipe's.
+    trials : int
+        In all.
+    steps : int
+        Of each trial.
+    seconds : float, optional
+        CPU seconds after which a trial ends, too.
+    seed : int
+    env, recipe_file : optional
+        As of `train`.
+    resume : bool
+        Go on with the study in ``folder``.
+    stop : function
+        Asked after every update.
+
+    Returns
+    -------
+    settings, score
+        The best, None if no trial has ended.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds a study (without ``resume``), none, or one of something else.
+    """
+    base = recipe(env_id, algorithm, recipe_file)
+    space = base["tune"]
+    if not space:
+        raise ValueError(f"algorithm must have a table tune.{base['algorithm']} in the recipe, which has none")
+    for name, values in space.items():
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"tune.{base['algorithm']}: {name} must be a list of values, got {values!r}")
+    asked = {"id": env_id, "seed": seed, "steps": steps, "seconds": seconds, "env": {**base["env"], **(env or {})}}
+    asked |= {"recipe": base}
+    path = folder / STUDY
+    if path.exists() != resume:
+        hint = "holds no study to go on with" if resume else "already holds a study: give --resume to go on with it"
+        raise ValueError(f"folder {str(folder)!r} {hint}")
+    folder.mkdir(parents=True, exist_ok=True)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        study = optuna.create_study(
+            storage=f"sqlite:///{path.absolute()}",
+            study_name=env_id,
+            direction="maximize",
+            load_if_exists=True,
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
+        )
+        known = study.user_attrs.get("asked")
+        if known is not None and json.loads(known) != json.loads(json.dumps(asked)):
+            before = json.loads(known)
+            names = [name for name in asked if json.loads(json.dumps(asked[name])) != before.get(name)]
+            raise ValueError(f"{', '.join(names)} must be as the study in {str(folder)!r} began")
+        study.set_user_attr("asked", json.dumps(asked))
+        for trial in study.get_trials(states=[optuna.trial.TrialState.RUNNING]):  # of a run that was stopped
+            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        with progress_bar(total=trials, initial=len(_ended(study)), unit="trial") as bar:
+            while len(_ended(study)) < trials and not stop():
+                if not _try(study, folder, asked, space, stop):
+                    break
+                _write(study, folder, asked, space)
+                bar.set_postfix_str(f"best score {study.best_value:.4g}" if _done(study) else "", refresh=False)
+                bar.update()
+        if not _done(study):
+            return None
+        _write(study, folder, asked, space)
+        return _settings(study.best_trial.params, space), study.best_value
+    except sqlalchemy.exc.SQLAlchemyError as error:
+        raise OSError(f"{str(path)!r}: {' '.join(str(error).split())[:300]}") from error
+
+
+def _ended(study: optuna.Study) -> list[Any]:
+    states = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+    return study.get_trials(deepcopy=False, states=states)
+
+
+def _done(study: optuna.Study) -> list[Any]:
+    return study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+
+
+def _settings(places: Mapping[str, int], space: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Values from their places in the lists: what is in order there is in order for the search."""
+    return {name: values[places[name]] for name, values in space.items()}
+
+
+def _try(
+    study: optuna.Study,
+    folder: Path,
+    asked: Mapping[str, Any],
+    space: Mapping[str, list[Any]],
+    stop: Callable[[], object],
+) -> bool:
+    """One trial; False if it was stopped, and is to be tried again."""
+    study.sampler = optuna.samplers.TPESampler(seed=asked["seed"] + len(_ended(study)), n_startup_trials=8)
+    trial = study.ask()
+    chosen = _settings(
+        {name: trial.suggest_int(name, 0, len(values) - 1) for name, values in space.items()},
+        space,
+    )
+    shared = {name: chosen.pop(name) for name in ("num_envs", "imitate") if name in chosen}
+    place, base = folder / "trial", asked["recipe"]
+    shutil.rmtree(place, ignore_errors=True)
+    spent = [0.0]
+
+    def watch(row: Mapping[str, float]) -> None:
+        spent[0] = row["seconds"]
+        part = row["steps"] / asked["steps"]
+        if asked["seconds"] is not None:
+            part = max(part, row["seconds"] / asked["seconds"])
+        step = min(int(REPORTS * part), REPORTS)
+        if step not in trial.storage.get_trial(trial._trial_id).intermediate_values:
+            trial.report(row["score"], step)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+
+    def over() -> object:
+        return stop() or (asked["seconds"] is not None and spent[0] > asked["seconds"])
+
+    try:
+        train(
+            asked["id"],
+            place,
+            base["algorithm"],
+            asked["steps"],
+            seed=asked["seed"],
+            checkpoint=10**12,
+            stop=over,
+            env=asked["env"],
+            settings={**base["settings"], **chosen},
+            watch=watch,
+            **shared,
+        )
+        if stop():
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            return False
+        played = evaluate(asked["id"], find_policy(asked["id"], str(place)), EPISODES, VALIDATION)
+        score = task_of(asked["id"], **asked["env"]).score
+        study.tell(trial, float(np.mean(played.score(score) * score.factor)))
+    except optuna.TrialPruned:
+        study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return True
+
+
+def _write(study: optuna.Study, folder: Path, asked: Mapping[str, Any], space: Mapping[str, list[Any]]) -> None:
+    """Write the best as a recipe."""
+    if not _done(study):
+        return
+    base, best = asked["recipe"], _settings(study.best_trial.params, space)
+    top = {"algorithm": base["algorithm"], "steps": base["steps"], "num_envs": base["num_envs"], "env": asked["env"]}
+    if base["algorithm"] == "ppo":
+        top["imitate"] = base["imitate"]
+    top |= {name: best.pop(name) for name in ("num_envs", "imitate") if name in best}
+    budget = f"{asked['steps']} steps" + ("" if asked["seconds"] is None else f" or {asked['seconds']:g} CPU s")
+    pruned = len(_ended(study)) - len(_done(study))
+    text = (
+        f"# Chosen among {len(_ended(study))} trials of {budget} with seed {asked['seed']}, {pruned} of them ended "
+        f"early:\n# score {study.best_value:.4g} in {EPISODES} episodes that neither training nor a benchmark plays.\n"
+    )
+    text += "".join(f"{name} = {_toml(value)}\n" for name, value in top.items())
+    text += f"\n[{base['algorithm']}]\n"
+    text += "".join(f"{name} = {_toml(value)}\n" for name, value in {**base["settings"], **best}.items())
+    with replacing(folder / f"{asked['id'].split('/')[1]}.toml") as file:
+        file.write(text.encode())
+
+
+def _toml(value: Any) -> str:
+    """A value of a recipe: JSON is TOML but for tables."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
