@@ -2,29 +2,40 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 import scipy.stats
 from ids import ALL
 
+import gymnosoma
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.speed import ANIMALS
-from gymnosoma.agents.evaluation import benchmark
-from gymnosoma.agents.evaluation.benchmark import normalised
-from gymnosoma.agents.evaluation.jobs import MOST_EPISODES, VALIDATION_EPISODES, do
+from gymnosoma.agents.evaluation import benchmark, publish
+from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
+from gymnosoma.agents.evaluation.jobs import MOST_EPISODES, VALIDATION_EPISODES, do, jobs_of
 from gymnosoma.agents.evaluation.policies import (
     BENCHMARK_SEED,
     SEARCH_SEED,
     VALIDATION_SEED,
     evaluate,
     find_policy,
+    reference_policy,
+    references_of,
+    shipped,
+    task_of,
 )
-from gymnosoma.agents.evaluation.search import search
+from gymnosoma.agents.evaluation.rollout import Episodes
+from gymnosoma.agents.evaluation.search import CONSTANT, search
 from gymnosoma.agents.evaluation.statistics import (
     aggregate,
     estimate,
@@ -256,6 +267,100 @@ def test_scores_are_normalised_by_what_is_frozen():
         assert normalised(f"gymnosoma/{entry.name}", np.array([scale["chance"], scale["best"]])).tolist() == [0.0, 1.0]
     assert len(normalisers()) == len(CATALOGUE)
     assert normaliser("gymnosoma/WormTurn-v0") is None and normalised("gymnosoma/WormTurn-v0", np.ones(2)) is None
+
+
+# What is written: assets/benchmark.json, and README's table, documentation and thresholds made from it.
+
+ROOT = Path(gymnosoma.__file__).resolve().parents[1]
+FIGURES = json.loads((ROOT / "assets" / "benchmark.json").read_text())
+
+
+def test_readme_holds_the_figures():
+    assert publish.in_readme((ROOT / "README.md").read_text("utf-8")) == publish.readme_table(FIGURES)
+    assert list(FIGURES["results"]) == [f"gymnosoma/{entry.name}" for entry in CATALOGUE]
+
+
+def test_documentation_holds_the_figures():
+    entry = FIGURES["results"][SWIM]["policies"]["baseline"]
+    line = next(line for line in gymnasium.make(SWIM).unwrapped.__doc__.splitlines() if line.startswith("| baseline"))
+    assert [cell.strip() for cell in line.strip("|").split("|")][1] == f"{entry['mean']:.3g}"
+
+
+@pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
+def test_thresholds_lie_between_the_best_constant_and_the_best_known(entry):
+    between = publish.thresholds(FIGURES)[f"gymnosoma/{entry.name}"]
+    if between is None:  # nothing that is known is better
+        assert entry.reward_threshold is None
+    else:
+        assert between[0] < entry.reward_threshold <= between[1]
+
+
+QUICK = {"WormSwim-v0": "trained", "LampreySprint-v0": "trained", "WhiskerWhisk-v0": "trained",
+         "WhiskerSweep-v0": "baseline", "StandPulse-v0": "smith"}  # fmt: skip
+"""What is measured by default, of one id for each animal."""
+
+
+def sampled():
+    """Each policy of each id."""
+    for env_id, result in FIGURES["results"].items():
+        for name in result["policies"]:
+            few = QUICK.get(env_id.split("/")[1]) == name
+            yield pytest.param(env_id, name, marks=[] if few else pytest.mark.full)
+
+
+@pytest.mark.parametrize(("env_id", "name"), list(sampled()))
+def test_the_figures_can_be_measured_again(env_id, name):
+    """The first episodes; a network of a few rows is multiplied in another order than one of many, and rounds so."""
+    entry = FIGURES["results"][env_id]["policies"][name]
+    if entry["trainings"]:
+        pytest.skip("of trainings, of which only the best comes with the package")
+    if name == CONSTANT:
+        reference = next(reference for reference in references_of(env_id).values() if reference.bounds)
+        policy = reference_policy(name, reference, **entry["parameters"])
+    else:
+        policy = find_policy(env_id, name)
+    score = task_of(env_id).score
+    again = evaluate(env_id, policy, KEPT, BENCHMARK_SEED)
+    tolerance = 1e-4 if name == "trained" else 1e-8
+    np.testing.assert_allclose(again.score(score) * score.factor, entry["first"], rtol=tolerance, atol=1e-9)
+
+
+def test_the_best_training_is_shipped_if_it_may_be(tmp_path, monkeypatch):
+    """By its score in the episodes for that; a run is here the policy that comes with the package."""
+    jobs = jobs_of(SWIM, ["trained"], trainings=2)[-2:]
+    runs, assets = tmp_path / "runs", tmp_path / "assets" / "policies" / "WormSwim-v0"
+    for job, validation in zip(jobs, (0.1, 0.2), strict=True):
+        shutil.copytree(shipped(SWIM), job.run(tmp_path))
+        (job.run(tmp_path) / "card.json").write_text((shipped(SWIM) / "card.json").read_text() + " " * job.training)
+        job.file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
+        job.file(tmp_path).write_text(json.dumps({"job": asdict(job), "scores": [0.0], "validation": validation}))
+
+    def said():
+        return publish.ship(jobs, benchmark.gather(jobs, tmp_path), tmp_path, tmp_path)
+
+    limits = {"muscle power": {"unit": "nW", "policies": {"WormSwim-v0-1": 9.0}, "limit": 7.0}}
+    monkeypatch.setattr(publish, "physiology", lambda *_, **__: limits)
+    monkeypatch.setattr(publish, "evaluate", lambda *_, **__: Episodes(*[np.full(1, 3e-4)] * 2, [None], known))
+    known = {"priced_speed": np.full(1, 3e-4)}
+    assert said() == ["WormSwim-v0: training 1 of 2, validation score 0.2; not shipped: what is there has 0.3"]
+    known["priced_speed"] = np.full(1, 1e-4)
+    limits["muscle power"]["beyond"] = ["WormSwim-v0-1"]
+    assert said()[0].endswith("not shipped, beyond the task's limits: muscle power 9 nW, at most 7")
+    assert not assets.exists()
+    limits["muscle power"]["beyond"] = []
+    assert said()[0].endswith("shipped")
+    assert (assets / "card.json").read_text() == (runs / "WormSwim-v0-1" / "card.json").read_text()
+    assert (assets / "policy.safetensors").exists()
+    jobs[0].file(tmp_path).unlink()
+    assert said()[0].endswith("not shipped: 1 trainings are not done")
+
+
+def test_chance_is_frozen_anew(tmp_path, monkeypatch):
+    (tmp_path / "assets").mkdir()
+    publish.freeze_chance({SWIM: {"random": [{"scores": [0.1, 0.2]}]}, "gymnosoma/Own-v0": {}}, tmp_path)
+    found = tomllib.loads((tmp_path / "assets" / "normalisers.toml").read_text())
+    assert found.pop("WormSwim-v0") == {**normalisers()["WormSwim-v0"], "chance": 0.15}
+    assert found == {name: entry for name, entry in normalisers().items() if name != "WormSwim-v0"}
 
 
 @pytest.mark.full

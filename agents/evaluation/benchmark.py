@@ -132,7 +132,7 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
                 scores = normalised(env_id, scores_of(policies[policy]))
                 if scores is not None:
                     by_id[env_id] = scores
-        if by_id:
+        if len(by_id) > 1 or (by_id and len(found) == 1):  # of one id among many there is nothing to sum up
             total[policy] = _rounded(aggregate(by_id))
     done = [result for policies in found.values() for results in policies.values() for result in results]
     return {

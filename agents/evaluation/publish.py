@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-
 import gymnosoma
 from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
 
@@ -19,7 +17,7 @@ from ..learning.policy_file import CARD, WEIGHTS
 from .benchmark import Found
 from .jobs import VALIDATION_EPISODES, Job
 from .physiology import physiology
-from .policies import VALIDATION_SEED, find_policy, shipped, task_class
+from .policies import VALIDATION_SEED, evaluate, find_policy, shipped, task_class, task_of
 from .search import CONSTANT
 
 BEGIN, END = "<!-- benchmark -->", "<!-- end of benchmark -->"
@@ -105,7 +103,7 @@ def _sentences(results: Mapping[str, Any]) -> str:
             for name in ("baseline", CONSTANT, "trained")
             if name in results["aggregate"]
         ]
-        text.append(f"Interquartile means of normalised scores: {', '.join(means)}.")
+        text.append(f"Interquartile means of normalised scores, each over the ids that have one: {', '.join(means)}.")
     if results["missing"]:
         ids = dict.fromkeys(name.partition("/")[0] for name in results["missing"])
         text.append(f"**Partial**: {len(results['missing'])} results are missing, of {', '.join(ids)}.")
@@ -185,8 +183,6 @@ def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[st
             said.append(f"{about}; not shipped: {len(done) - len(scores)} trainings are not done")
             continue
         if shipped(env_id).is_dir():
-            from .policies import evaluate, task_of
-
             score = task_of(env_id).score
             env = {"split": None} if task_class(env_id).hidden else {}
             now = evaluate(env_id, find_policy(env_id, "trained"), VALIDATION_EPISODES, VALIDATION_SEED, **env)
@@ -231,8 +227,3 @@ def thresholds(results: Mapping[str, Any]) -> dict[str, tuple[float, float] | No
             known.append(constant["return"] + slope * (scale["best"] - constant["mean"]))
         found[env_id] = (constant["return"], max(known)) if known else None
     return found
-
-
-def threshold_of(env_id: str) -> float | None:
-    """The ``reward_threshold`` of an id."""
-    return gymnasium.spec(env_id).reward_threshold

@@ -57,14 +57,16 @@ def work(
             while left or running:
                 while left and len(running) < processes:  # no more: when a process dies, these are what it may have had
                     name = next(iter(left))
-                    running[pool.submit(_called, function, left.pop(name))] = name
+                    running[pool.submit(_called, function, left[name])] = name
+                    del left[name]
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield running.pop(future), future.result()
+                    error = future.result()
+                    yield running.pop(future), error
         except BrokenProcessPool:
-            for future in list(running):
-                error = None if future.done() and future.exception() is None else "a process died"
-                yield running.pop(future), error
+            wait(running)
+            for future, name in running.items():
+                yield name, "a process died" if future.exception() else future.result()
         except BaseException:
             for process in multiprocessing.active_children():
                 process.terminate()
