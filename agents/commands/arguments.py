@@ -54,7 +54,7 @@ def read_options(given: Sequence[str], events: Sequence[str] = ()) -> dict[str, 
 
     A value is a number, or ``@FILE``, a table of numbers with commas.
     """
-    options: dict[str, Any] = dict(_assignment("option", text, "distance=0.98") for text in given)
+    options: dict[str, Any] = dict(assignment("option", text, "distance=0.98") for text in given)
     if events:
         options["events"] = [read_event(text) for text in events]
     return options
@@ -88,10 +88,10 @@ def read_event(text: str) -> Event:
         at = -1.0
     if not 0.0 <= at < math.inf:
         raise ValueError(f"event must be TIME:NAME=VALUE with a time of at least 0 s, such as {example}, got {text!r}")
-    return Event(at, dict([_assignment("event", rest, example.partition(":")[2])]))
+    return Event(at, dict([assignment("event", rest, example.partition(":")[2])]))
 
 
-def _assignment(what: str, text: str, example: str) -> tuple[str, Any]:
+def assignment(what: str, text: str, example: str) -> tuple[str, Any]:
     """Name and value from ``NAME=VALUE``."""
     name, _, value = text.partition("=")
     if name and value.startswith("@"):

@@ -30,6 +30,7 @@ from .list import list_
 from .physiology import physiology
 from .play import play
 from .render import render
+from .simulate import simulate
 from .soak import soak
 from .speed import speed
 from .train import train
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "speed": speed,
     "soak": soak,
     "render": render,
+    "simulate": simulate,
     "play": play,
 }
 

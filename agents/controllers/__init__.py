@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gymnosoma.envs.core.animal import Animal
 from gymnosoma.envs.core.control import Controller, TaskController
 from gymnosoma.envs.core.task import Task
 
@@ -40,8 +41,8 @@ References = dict[type[Task], dict[str, Reference]]
 """Of an animal's tasks: references by name, the animal's own first, as ``baseline``."""
 
 
-def _module(task: type[Task]) -> Any:
-    """Module with the controllers of the animal in whose package a task stands, None where there is none."""
+def _module(task: type) -> Any:
+    """Module with the controllers of the animal in whose package a task, or it itself, stands; None without one."""
     package = task.__module__.rpartition(".")[0]
     ours, _, animal = package.rpartition(".")
     name = f"{__name__}.{animal}" if ours == "gymnosoma.envs" else f"{package}.controllers"
@@ -53,6 +54,11 @@ def _module(task: type[Task]) -> Any:
 def references(task: type[Task]) -> dict[str, Reference]:
     """References of a task by name; empty where it has none."""
     return getattr(_module(task), "REFERENCES", {}).get(task, {})
+
+
+def drives(animal: Animal) -> Mapping[str, Callable[[Any], Controller]]:
+    """Controllers that need no task, by name, each to be made of the animal: the table ``DRIVES`` of its module."""
+    return getattr(_module(type(animal)), "DRIVES", {})
 
 
 def steering(task: type[Task]) -> Any:

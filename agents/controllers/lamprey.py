@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ class LampreyCPG:
         self._commands = drive == "motoneuron"
         extra = table()["head_extra"] if head_extra is None else head_extra
         self._brainstem = np.array([tonic, asymmetry, extra])
-        self.kick = kick
+        self.kick, self.control_rate = kick, control_rate
         self._steps = round(1.0 / (control_rate * self.dt))
         if abs(self._steps * control_rate * self.dt - 1.0) > 1e-6:
             raise ValueError(f"control_rate must divide {1 / self.dt:g} Hz, got {control_rate!r}")
@@ -414,3 +414,23 @@ REFERENCES: References = {
     },
     Speed: {"baseline": Reference(_speed, bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)})},
 }
+
+
+def _joints(animal: Any) -> int:
+    if animal.cord is not None:
+        raise ValueError("drive must be 'brainstem' or numbers for a lamprey with a cord: others have drive=motoneuron")
+    return animal.links - 1
+
+
+def _own_cord(animal: Any) -> Controller:
+    if animal.cord is not None and animal.drive_size == 3:
+        return _Brainstem()
+    _joints(animal)
+    return LampreyCPG(drive=animal.drive)
+
+
+DRIVES: Mapping[str, Callable[[Any], Controller]] = {
+    "brainstem": _own_cord,
+    "sine": lambda animal: TravellingWave(joints=_joints(animal), drive=animal.drive),
+}
+"""Controllers that need no task."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core.control import Controller
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.linear import modes
 from gymnosoma.envs.whisker_chain.params import table
@@ -491,3 +492,9 @@ REFERENCES: References = {
         "whisk": Reference(_through_muscle(SineWhisk)),
     },
 }
+
+DRIVES: Mapping[str, Callable[[Any], Controller]] = {
+    "whisk": lambda animal: SineWhisk(),
+    "tap": lambda animal: HalfSineTap(),
+}
+"""Controllers that need no task."""

@@ -5,13 +5,13 @@ All play tasks: actions say where the plate shall be, and not, as the whisker's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.control import TaskController
+from gymnosoma.envs.core.control import Controller, Schedule, TaskController
 from gymnosoma.envs.core.table import read_table
 from gymnosoma.envs.whisker_rod.tasks import (
     CENTRE,
@@ -350,3 +350,8 @@ REFERENCES: References = {
         "paper": Reference(lambda task: ConstantSweep(0.2, 0.98)),
     },
 }
+
+DRIVES: Mapping[str, Callable[[Any], Controller]] = {
+    "sweep": lambda animal: Schedule([0.0], [[0.2, 0.0, 0.0]]),
+}
+"""Controllers that need no task: the plate moves as in the paper."""

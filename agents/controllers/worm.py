@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -181,3 +181,11 @@ REFERENCES: References = {
     Escape: {"baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.5, 3.0)})},
     Follow: {"baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.8, 1.2)})},
 }
+
+DRIVES: Mapping[str, Callable[[Any], Controller]] = {
+    "sine": lambda animal: SineKymogram.for_medium(1.0, n_joints=animal.drive_size),
+    "water_sine": lambda animal: SineKymogram.for_medium(0.0, n_joints=animal.drive_size),
+    "omega_turn": lambda animal: KymogramPlayback("omega_turn"),
+    "delta_turn": lambda animal: KymogramPlayback("delta_turn"),
+}
+"""Controllers that need no task."""

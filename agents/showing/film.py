@@ -210,13 +210,19 @@ def save_film(
 ) -> int:
     """As `gymnosoma.agents.film`; Ctrl-C ends it and keeps what was drawn. Returns the number of moments."""
     path = Path(path)
-    _check_size("path", path, width, height)
+    check_film("path", path, width, height)
     replay = Replay(run, width, height, fps, slow, start, end)
     with result("path", path) as file:
         return _play(replay, path.name, file)
 
 
-def _check_size(name: str, save: Path, width: int, height: int) -> None:
+def show(run: Trajectory, title: str, width: int, height: int, fps: float, slow: float) -> None:
+    """Show a trajectory in a window."""
+    _play(Replay(run, width, height, fps, slow), title, None)
+
+
+def check_film(name: str, save: Path, width: int, height: int) -> None:
+    """Refuse a file that is no film, or a size that it cannot have."""
     if save.suffix not in FORMATS:
         raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
     if save.suffix == ".mp4" and (width % 2 or height % 2):
@@ -269,7 +275,7 @@ def show_episode(
         For an impossible argument, or if there is no display for the window.
     """
     if save is not None:
-        _check_size("save", save, width, height)
+        check_film("save", save, width, height)
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost), trust=trust)
     actor = find_policy(env_id, policy, seed, trust)
     with nullcontext() if save is None else result("save", save) as file:

@@ -1,0 +1,207 @@
+"""Command ``simulate``."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+
+from gymnosoma.envs import Schedule
+from gymnosoma.envs import simulate as simulate_animal
+from gymnosoma.envs.core.animal import ANIMALS, Animal, find_animal
+from gymnosoma.envs.core.arguments import read_params, shown
+from gymnosoma.envs.core.control import Controller
+
+from .arguments import Events, assignment, read_arguments, read_event, read_size
+
+Named = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
+
+
+def simulate(
+    animal: Annotated[str, tyro.conf.arg(metavar="ANIMAL"), tyro.conf.Positional],
+    /,
+    drive: tuple[str, ...] = (),
+    duration: float = 1.0,
+    every: float | None = None,
+    hold: float | None = None,
+    param: Named = (),
+    start: Named = (),
+    event: Events = (),
+    scheme: str | None = None,
+    dt: float | None = None,
+    save: Path | None = None,
+    csv: Path | None = None,
+    film: Path | None = None,
+    slow: float = 1.0,
+    fps: float = 50.0,
+    size: str = "960x540",
+) -> None:
+    """Simulate an animal without an environment; save what it does, or show it in a window.
+
+    Ctrl-C ends it and keeps what there is.
+
+    Args:
+        animal: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
+        drive: A CSV file (time in s, then the drive in SI), numbers that are held, or a controller of the animal, such
+            as sine (worm), brainstem (lamprey), whisk (whisker_chain), sweep (whisker_rod); 0 by default.
+        duration: In s.
+        every: Interval between recordings in s; that of the drive by default.
+        hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
+        param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
+            cord.segments=50, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; may be repeated.
+        start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
+        event: Physical parameter that changes at a time, as in 2.0:stiffness=1e-10; may be repeated.
+        scheme: How it is solved in time.
+        dt: Time step in s.
+        save: What was recorded, .npz, for Trajectory.load.
+        csv: The same as a table.
+        film: A film, .mp4 or .gif, or the last moment, .png.
+        slow: How many times slower than life the film is.
+        fps: Most frames a second of the film.
+        size: Of a frame, in pixels.
+    """
+    from ..files import check_writable, result
+    from ..showing.film import check_film, save_film, show
+
+    width, height = read_size(size)
+    for name, path in (("save", save), ("csv", csv), ("film", film)):
+        if path is not None:
+            check_writable(name, path)
+    if save is not None and save.suffix != ".npz":
+        raise ValueError(f"save must end in .npz, got {str(save)!r}")
+    if film is not None:
+        check_film("film", film, width, height)
+    body = make_animal(animal, read_params_of(param), {"scheme": scheme, "dt": dt})
+    controller = read_drive(body, drive)
+    if hold is None:
+        rate = getattr(controller, "control_rate", None)
+        hold = body.dt if rate is None else 1.0 / rate
+    events = [read_event(text) for text in event]
+    given = dict(assignment("start", text, "heading=0.5") for text in start)
+    with _Watched(controller, duration) as watched:
+        run = simulate_animal(body, watched, duration, every, given, hold, events)
+    ended = f", then {run.failure}" if run.failure else ""
+    print(f"{run.time[-1]:g} s in {len(run.time)} moments{ended}.")
+    if save is not None:
+        with result("save", save) as file:
+            run.save(file)
+    if csv is not None:
+        with result("csv", csv) as file:
+            run.to_csv(file)
+    if film is not None:
+        save_film(run, film, width, height, fps, slow)
+    if save is None and csv is None and film is None:
+        show(run, animal, width, height, fps, slow)
+    for path in (save, csv, film):
+        if path is not None:
+            print(f"Wrote {path}.")
+
+
+def read_params_of(given: Sequence[str]) -> dict[str, Any]:
+    """Parameters from ``NAME=VALUE`` each, in tables where names have dots; values as JSON, text, or ``@FILE``."""
+    result: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise ValueError(f"param must be NAME=VALUE, such as stiffness=1e-10, got {text!r}")
+        *tables, last = name.split(".")
+        place = result
+        for table in tables:
+            place = place.setdefault(table, {})
+            if not isinstance(place, dict):
+                raise ValueError(f"param must not give a value and its parts, got {text!r}")
+        place[last] = assignment("param", text, "")[1] if value.startswith("@") else read_arguments([text])[name]
+    return result
+
+
+def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:
+    """Animal of a name, or of a TOML file, with other parameters; ``None`` in ``solver`` is its default."""
+    chosen = {key: value for key, value in solver.items() if value is not None}
+    if name.endswith(".toml"):
+        from gymnosoma.envs.neuromechanic.model import changed
+
+        return find_animal("neuromechanic")(changed(name, dict(params)), **chosen)
+    known = [animal for animal in ANIMALS if animal != "neuromechanic"]
+    if name not in known:
+        raise ValueError(f"animal must be one of {', '.join(known)}, or a model that ends in .toml, got {name!r}")
+    kind = find_animal(name)
+    hints = get_type_hints(kind.__init__)
+    own = {key: value for key, value in params.items() if key in hints and key not in ("params", "threads", *solver)}
+    for key, value in own.items():
+        if isinstance(value, dict):
+            made = _class_of(hints[key])
+            if made is None:
+                raise ValueError(f"param: {key} must be a value, got {shown(value)}")
+            own[key] = read_params(f"param: {key}", value, made())
+    usual = _class_of(hints["params"])
+    assert usual is not None
+    rest = {key: value for key, value in params.items() if key not in own}
+    return kind(**own, params=read_params("param", rest, usual()), **chosen)
+
+
+def _class_of(hint: Any) -> Any:
+    """Class with fields that an argument takes, None where it takes none."""
+    return next((kind for kind in get_args(hint) if hasattr(kind, "__dataclass_fields__")), None)
+
+
+def read_drive(animal: Animal, given: Sequence[str]) -> Controller:
+    """Controller of a name, of a CSV file, or one that holds numbers."""
+    from ..controllers import drives
+
+    known = drives(animal)
+    if len(given) == 1 and given[0] in known:
+        return known[given[0]](animal)
+    if len(given) == 1 and given[0].endswith(".csv"):
+        schedule = Schedule.read(given[0])
+        if schedule.values.shape[1] != animal.drive_size:
+            raise ValueError(
+                f"drive {given[0]!r} must have {animal.drive_size} columns after time, got {schedule.values.shape[1]}"
+            )
+        return schedule
+    try:
+        values: NDArray[np.float64] = np.array([float(text) for text in given] or [0.0])
+    except ValueError:
+        names = ", ".join((*known, "a .csv file"))
+        raise ValueError(f"drive must be numbers or one of {names}, got {' '.join(given)!r}") from None
+    if len(values) not in (1, animal.drive_size):
+        raise ValueError(f"drive must be 1 or {animal.drive_size} numbers, got {len(values)}")
+    return Schedule([0.0], np.broadcast_to(values, (1, animal.drive_size)))
+
+
+class _Watched:
+    """A controller with a progress bar, which Ctrl-C ends."""
+
+    def __init__(self, controller: Controller, duration: float) -> None:
+        from ..evaluation.progress import progress_bar
+
+        self._controller, self.reads = controller, controller.reads
+        self._bar = progress_bar(
+            total=duration, leave=False, bar_format="{l_bar}{bar}| {n:.3g} of {total:.3g} s [{elapsed}<{remaining}]"
+        )
+        self._stopped = False
+
+    def __enter__(self) -> _Watched:
+        self._before = signal.signal(signal.SIGINT, self._stop)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+        self._bar.close()
+
+    def _stop(self, number: int, frame: Any) -> None:
+        self._stopped = True
+        signal.signal(signal.SIGINT, self._before)  # a second Ctrl-C is not so patient
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Drive of the controller."""
+        if self._stopped:
+            raise StopIteration
+        self._bar.update(float(t[0]) - self._bar.n)
+        return self._controller.drive(t, signals, first)

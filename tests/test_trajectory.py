@@ -1,0 +1,347 @@
+"""Trajectories: what they hold, as files, tables and plots; films of them; the command that makes them."""
+
+import sys
+import zipfile
+from importlib import resources
+
+import numpy as np
+import pytest
+from fixtures.pendulum.animal import Pendulum
+
+from gymnosoma.agents import film
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.showing.film import Replay
+from gymnosoma.envs import Schedule, Trajectory, simulate
+from gymnosoma.envs.core.trajectory import units
+from gymnosoma.envs.core.view import View
+from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
+from gymnosoma.envs.neuromechanic import COM, Neuromechanic
+from gymnosoma.envs.whisker_chain import Whisker
+from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
+from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
+
+ARM = resources.files("gymnosoma.assets") / "neuromechanic" / "arm.toml"
+
+
+def worm():
+    return simulate(Worm(WormParams(n_rods=13)), SineKymogram(n_joints=12), 0.5, every=0.05)
+
+
+def lamprey():
+    animal = Lamprey(LampreyParams(water=2.0), cord=Cord(segments=50, head_segments=3))
+    return simulate(animal, [0.4, 0.0, 1.0], 0.5, every=0.05)
+
+
+def whisker_chain():
+    return simulate(Whisker(pegs=2), [100.0, 0.0, 0.0], 0.02, every=1e-3, start={"peg": [[0.03, 0.003], [1.0, 1.0]]})
+
+
+def whisker_rod():
+    length = WhiskerRodParams().length
+    return simulate(WhiskerRod(), [0.1, 0.0, 0.0], 4e-3, every=5e-4, start={"plate_distance": 0.98 * length})
+
+
+def neuromechanic():
+    animal = Neuromechanic(ARM)
+    return simulate(animal, np.full(animal.drive_size, 0.2), 0.1, every=0.01)
+
+
+RUNS = [
+    worm,
+    *(pytest.param(run, marks=pytest.mark.full) for run in (lamprey, whisker_chain, whisker_rod, neuromechanic)),
+]
+
+
+def same(a, b):
+    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+@pytest.mark.parametrize("make", RUNS)
+def test_rows_hold_what_was_sensed_on_the_way(make):
+    run = make()
+    for name in run:
+        alone = np.array([run.animal.signal(run.rows[i : i + 1], name)[0] for i in range(len(run.rows))])
+        assert same(run[name], alone), name
+    assert len(run) == len(run.animal.signals) - 1 and np.allclose(run.rows["time"], run.time)
+
+
+@pytest.mark.parametrize("make", RUNS)
+def test_a_file_gives_it_back_to_the_bit(make, tmp_path):
+    run = make()
+    run.save(tmp_path / "run.npz")
+    back = Trajectory.load(tmp_path / "run.npz")
+    assert same(back.time, run.time) and list(back) == list(run) and back.failure == run.failure
+    for name in run:
+        assert same(back[name], run[name]), name
+    for name in run.animal.state.names:
+        assert same(back.rows[name], run.rows[name]), name
+    assert type(back.animal) is type(run.animal) and back.animal.dt == run.animal.dt
+    drawn = [next(iter_drawn(each)) for each in (run, back)]
+    assert np.array_equal(*drawn)
+    # The animal is the same: it goes on in the same way.
+    after = []
+    for each in (run, back):
+        rows = each.rows[-1:].copy()
+        each.animal.advance(rows, np.zeros(1, np.int64), np.zeros((1, each.animal.drive_size)), 5)
+        after.append(rows)
+    for name in run.animal.state.names:
+        assert same(after[0][name], after[1][name]), name
+
+
+def iter_drawn(run, **arguments):
+    replay = Replay(run, 320, 180, **arguments)
+    for _ in replay:
+        yield replay.draw().array()
+
+
+class Goalless:
+    """A task of which the picture knows nothing but what it asks of all."""
+
+    def __init__(self, animal, control_rate, duration):
+        self.animal, self.control_rate, self.duration, self.memory = animal, control_rate, duration, np.dtype([])
+
+
+@pytest.mark.parametrize("make", RUNS)
+def test_films_show_the_environments_picture(make):
+    run = make()
+    rate = 1.0 / run.time[1]
+    view = View(Goalless(run.animal, rate, run.time[-1]), 1, 320, 180, rate, False)
+    frames = list(iter_drawn(run, fps=rate))
+    assert len(frames) == len(run.rows)
+    for row, frame in zip(run.rows, frames, strict=True):
+        view.trails[0].record(row, np.zeros((), view.task.memory))
+        assert np.array_equal(frame, view.draw().array())
+    assert not np.array_equal(frames[0], frames[-1])
+
+
+def test_a_part_of_a_film_knows_what_was_before():
+    run = worm()
+    whole = list(iter_drawn(run, fps=20.0))
+    part = list(iter_drawn(run, fps=20.0, start=0.2, end=0.3))
+    assert len(part) == 3
+    assert all(np.array_equal(a, b) for a, b in zip(part, whole[4:7], strict=True))
+    assert len(list(iter_drawn(run, fps=10.0))) == 6
+    assert len(list(iter_drawn(run, fps=10.0, slow=2.0))) == 11
+
+
+@pytest.mark.parametrize("name", ["run.png", "run.gif", pytest.param("run.mp4", marks=pytest.mark.full)])
+def test_films_are_written(name, tmp_path):
+    assert film(worm(), tmp_path / name, 320, 180) == 11
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"path": "run.avi"}, r"path must end in one of \.mp4, \.gif, \.png"),
+        ({"path": "nowhere/run.png"}, "path must be a file in a folder that exists"),
+        ({"fps": 0}, "fps must be"),
+        ({"slow": np.nan}, "slow must be"),
+        ({"start": 9.0}, "start must be"),
+        ({"width": 10}, "width must be an integer from 64"),
+    ],
+)
+def test_films_name_what_is_wrong(arguments, message, tmp_path):
+    arguments = {"path": "run.png", **arguments}
+    with pytest.raises(ValueError, match=message):
+        film(worm(), tmp_path / arguments.pop("path"), **arguments)
+
+
+def test_a_trajectory_of_signals_alone_has_no_film(tmp_path):
+    run = Trajectory(np.arange(3.0), {"angle": np.zeros((3, 2))})
+    run.save(tmp_path / "run.npz")
+    back = Trajectory.load(tmp_path / "run.npz")
+    assert back["angle"].shape == (3, 2) and back.animal is None
+    with pytest.raises(ValueError, match="run must hold its animal"):
+        film(back, tmp_path / "run.png")
+
+
+def test_other_animals_are_given_by_their_class(tmp_path):
+    file = tmp_path / "run.npz"
+    run = simulate(Pendulum(dt=0.01), [1.0], 0.1)
+    run.save(file)
+    assert Trajectory.load(file).animal is None  # the file names no code
+    back = Trajectory.load(file, Pendulum)
+    assert back.animal.dt == 0.01 and same(back.rows["angle"], run.rows["angle"])
+    assert Trajectory.load(file, run.animal).animal is run.animal
+    for wrong in (Worm, Worm()):
+        with pytest.raises(ValueError, match=r"run\.npz' cannot be read: (it is of 'Pendulum'|rows must be)"):
+            Trajectory.load(file, wrong)
+
+
+def test_what_no_file_holds_is_given():
+    module = {"schema": 1, "body": {"a": {"joint": {"type": "revolute", "axis": [0.0, 0.0, 1.0]}}}}
+    module["body"]["a"]["inertial"] = {"mass": 1.0, "inertia": [1.0, 1.0, 1.0]}
+    module["motor"] = {"m": {"joint": "a", "from": "module.com.0"}}
+    assert Neuromechanic(module, modules={"com": COM}).model.description is None
+
+
+@pytest.mark.parametrize(
+    "kind", ["empty", "text", "half", "flipped", "npy", "foreign", "pickle", "format", "rows", "arguments"]
+)
+def test_damaged_and_foreign_files_are_refused(kind, tmp_path):
+    file, whole = tmp_path / "run.npz", tmp_path / "whole.npz"
+    worm().save(whole)
+    data = whole.read_bytes()
+    with np.load(whole) as archive:
+        arrays = dict(archive)
+    about = str(arrays["about"])
+    if kind == "npy":
+        with file.open("wb") as out:
+            np.save(out, np.zeros(3))
+    elif kind in ("foreign", "pickle", "format", "rows", "arguments"):
+        changed = {
+            "foreign": {"a": np.zeros(3)},
+            "pickle": arrays | {"power": np.array([print], object)},
+            "format": arrays | {"about": np.array(about.replace('"format": 1', '"format": 9'))},
+            "rows": arrays | {"rows": arrays["rows"][1:]},
+            "arguments": arrays | {"about": np.array(about.replace("n_rods", "n_rats"))},
+        }[kind]
+        np.savez(file, **changed)
+    else:
+        middle = len(data) // 2
+        turned = bytes(255 - byte for byte in data[middle : middle + 64])
+        flipped = data[:middle] + turned + data[middle + 64 :]
+        file.write_bytes({"empty": b"", "text": b"time,angle\n", "half": data[:middle], "flipped": flipped}[kind])
+    with pytest.raises(ValueError, match=r"^trajectory '.*run\.npz' cannot be read: ") as error:
+        Trajectory.load(file)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_files_and_other_names_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"none\.npz' cannot be read: No such file"):
+        Trajectory.load(tmp_path / "none.npz")
+    with pytest.raises(ValueError, match=r"path must end in \.npz"):
+        worm().save(tmp_path / "run.mat")
+
+
+def test_what_was_there_stays_where_writing_fails(tmp_path, monkeypatch):
+    file, run = tmp_path / "run.npz", worm()
+    file.write_bytes(b"before")
+    monkeypatch.setattr(np, "savez_compressed", lambda *args, **arrays: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(OSError, match="full"):
+        run.save(file)
+    assert file.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_files_are_zip_archives_that_numpy_reads(tmp_path):
+    run = worm()
+    run.save(tmp_path / "run.npz")
+    assert zipfile.is_zipfile(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as arrays:
+        assert same(arrays["joint_angle"], run["joint_angle"])
+
+
+def test_tables(tmp_path):
+    run = worm()
+    table = run.to_pandas()
+    assert table.index.name == "time" and np.array_equal(table.index, run.time)
+    assert np.array_equal(table["joint_angle_3"], run["joint_angle"][:, 3])
+    assert np.array_equal(table["rod_velocity_2_1"], run["rod_velocity"][:, 2, 1])
+    assert table.attrs["units"]["joint_rate_0"] == "rad/s" and table.attrs["units"]["power"] == "W"
+    assert run.to_pandas("centre").columns.tolist() == ["centre_0", "centre_1"]
+    run.to_csv(tmp_path / "run.csv")
+    back = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True)
+    assert back.dtype.names == ("time", *table.columns)
+    assert all(np.array_equal(back[name], table[name]) for name in table.columns)
+    with pytest.raises(ValueError, match="signal must be one of"):
+        run.to_csv(tmp_path / "run.csv", "speed")
+
+
+@pytest.mark.parametrize("kind", [Worm, Lamprey, Whisker, WhiskerRod, lambda: Neuromechanic(ARM)])
+def test_every_signal_is_documented_with_its_unit(kind):
+    animal = kind()
+    found = units(type(animal))
+    missing = [name for name in animal.signals if name not in found]
+    assert not missing
+
+
+def test_plots():
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    axes = worm().plot("joint_angle", "power", "centre", "rod_velocity")
+    assert len(axes) == 5  # rod_velocity has two
+    assert axes[1].get_ylabel() == "power [W]" and len(axes[2].lines) == 2
+    assert axes[-1].get_xlabel() == "time [s]"
+    axes[0].figure.canvas.draw()
+    pyplot.close(axes[0].figure)
+    with pytest.raises(ValueError, match="signal must be one of"):
+        worm().plot("speed")
+
+
+def test_schedules(tmp_path):
+    (tmp_path / "drive.csv").write_text("time,a,b\n0,1,2\n0.5,3,4\n")
+    schedule = Schedule.read(tmp_path / "drive.csv")
+    drive = schedule.drive(np.array([-1.0, 0.0, 0.49, 0.5, 9.0]), {}, np.zeros(5, bool))
+    assert drive.tolist() == [[1, 2], [1, 2], [1, 2], [3, 4], [3, 4]]
+    assert Schedule(0.1, [[0.0], [1.0]]).times.tolist() == [0.0, 0.1]
+    for text in ("", "time,a\n", "0,1\n0,2\n", "0,1\n1\n", "0,x\n1,2\n0,nan\n", "0\n1\n"):
+        (tmp_path / "drive.csv").write_text(text)
+        with pytest.raises(ValueError, match=r"^drive '.*drive\.csv' cannot be read: ") as error:
+            Schedule.read(tmp_path / "drive.csv")
+        assert "\n" not in str(error.value)
+
+
+def test_a_controller_may_end_a_simulation():
+    def until(t):
+        if t > 0.1:
+            raise StopIteration
+        return np.zeros(24)
+
+    run = simulate(Worm(), until, 1.0, every=0.05)
+    assert run.failure is None and run.time.tolist() == pytest.approx([0.0, 0.05, 0.1])
+
+
+COMMANDS = {
+    "worm": "--drive sine --duration 0.5 --every 0.05 --param n_rods=25 --event 0.2:damping=1e-11 --start heading=0.5",
+    "lamprey": "--drive 0.4 0 1 --duration 0.5 --every 0.05 --param cord.segments=50 --scheme implicit",
+    "whisker_chain": "--drive whisk --duration 0.04 --param pegs=2 --slow 10",
+    "whisker_rod": "--drive sweep --duration 4e-3 --every 5e-4 --start plate_distance=0.0327 --slow 50",
+    "arm.toml": "--drive drive.csv --duration 0.1 --every 0.01 --param body.fore.joint.damping=0.3",
+}
+
+
+@pytest.mark.parametrize("animal", ["worm", *(pytest.param(a, marks=pytest.mark.full) for a in list(COMMANDS)[1:])])
+def test_the_command(animal, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.toml").write_text(ARM.read_text())
+    size = Neuromechanic(ARM).drive_size
+    (tmp_path / "drive.csv").write_text(f"0{',0.1' * size}\n0.05{',0.2' * size}\n")
+    outputs = "--save run.npz --csv run.csv --film run.png --size 320x180"
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", "simulate", animal, *COMMANDS[animal].split(), *outputs.split()])
+    cli.main()
+    assert "moments" in capsys.readouterr().out
+    run = Trajectory.load("run.npz")
+    assert run.failure is None and run.animal is not None
+    assert len((tmp_path / "run.csv").read_text().splitlines()) == len(run.time) + 1
+    assert (tmp_path / "run.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("wurm", "animal must be one of worm, lamprey, whisker_chain, whisker_rod"),
+        ("none.toml", "none.toml"),
+        ("worm --drive sinus", "drive must be numbers or one of sine"),
+        ("worm --drive 1 2", "drive must be 1 or 24 numbers"),
+        ("worm --param stifness=1", "param: 'stifness' is not known"),
+        ("worm --param stiffness", "param must be NAME=VALUE"),
+        ("worm --start heading", "start must be NAME=VALUE"),
+        ("worm --event 1", "event must be TIME:NAME=VALUE"),
+        ("worm --scheme euler", "scheme must be one of"),
+        ("worm --duration 0", "duration must be a positive multiple"),
+        ("worm --save run.mat", "save must end in .npz"),
+        ("worm --film run.avi", "film must end in one of"),
+        ("worm --csv nowhere/run.csv", "csv must be a file in a folder that exists"),
+        ("lamprey --drive sine", "drive must be 'brainstem' or numbers"),
+    ],
+)
+def test_the_command_names_what_is_wrong(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", "simulate", *arguments.split()])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert message in str(end.value) and "\n" not in str(end.value)
