@@ -558,9 +558,8 @@ def test_what_answers_goes_on_to_the_bit_and_plays(tmp_path, monkeypatch):
 
 @pytest.mark.full
 def test_supervised_answers_pass_the_reference(tmp_path):
-    settings = {"latest": 0.18, "parameters": {"speed": 10.0, "stop": 0.03}, "n_epochs": 6}
     localize = "gymnosoma/WhiskerLocalize-v0"
-    train(localize, tmp_path / "run", "supervised", num_envs=1024, steps=100_000, settings=settings)
+    train(localize, tmp_path / "run", "supervised")
     names = ("baseline", "quick", str(tmp_path / "run"))
     scores = [measure(localize, [name], 64, 1000)[0]["score_mean"] for name in names]
     assert scores[2] > max(scores[:2]) + 0.05

@@ -145,7 +145,9 @@ class _Seen:
     def add(self, frames: NDArray[np.float32], alive: NDArray[np.bool_], right: NDArray[np.float32]) -> None:
         """Add episodes: frames (B, T, d), which of them were seen (B, T), right answers (B, k)."""
         if not len(self._frames):
-            flat = frames[alive].astype(float)
+            # Without the first frame, before which nothing was done: what is as constant as the commit is not read,
+            # else a network that commits would see what it has never seen.
+            flat = frames[:, 1:][alive[:, 1:]].astype(float)
             # Touches are rare and strong: the spread is that of most of the time, else small signals would be lost.
             low, high = np.quantile(flat, (0.16, 0.84), axis=0)
             spread = np.maximum(0.5 * (high - low), 0.1 * flat.std(0))
