@@ -105,8 +105,8 @@ class Goalless:
 def test_films_show_the_environments_picture(make):
     run = make()
     rate = 1.0 / run.time[1]
-    view = View(Goalless(run.animal, rate, run.time[-1]), 1, 320, 180, rate, False)
-    frames = list(iter_drawn(run, fps=rate))
+    view = View(Goalless(run.animal, rate, run.time[-1]), 1, 320, 180, 50.0, False)
+    frames = list(iter_drawn(run, fps=50.0, slow=rate / 50.0))
     assert len(frames) == len(run.rows)
     for row, frame in zip(run.rows, frames, strict=True):
         view.trails[0].record(row, np.zeros((), view.task.memory))
