@@ -53,7 +53,7 @@ def simulate(
         every: Interval between recordings in s; that of the drive by default.
         hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
         param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
-            cord.segments=50, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; may be repeated.
+            cord.segments=200, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; may be repeated.
         start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
         event: Physical parameter that changes at a time, as in 2.0:stiffness=1e-10; may be repeated.
         scheme: How it is solved in time.
