@@ -56,8 +56,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     >>> run["joint_angle"].shape
     (11, 24)
     >>> run.to_csv("run.csv", "centre", "joint_angle")
-    >>> run.to_pandas()["joint_angle_3"].attrs
-    {'unit': 'rad'}
+    >>> run.to_pandas().attrs["units"]["joint_angle_3"]
+    'rad'
     >>> axes = run.plot("joint_angle", "power")
     """
 
@@ -195,7 +195,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def to_pandas(self, *names: str) -> DataFrame:
         """Table by time (s), all signals by default; a column for each number, named as in ``joint_angle_0``.
 
-        Units are in ``attrs["units"]`` of the table, and in ``attrs["unit"]`` of each column.
+        Units are in ``attrs["units"]`` of the table, by column.
 
         Raises
         ------
