@@ -1,7 +1,5 @@
 """The vector environment is bit for bit as many scalar ones."""
 
-from importlib import import_module
-
 import gymnasium
 import numpy as np
 import pytest
@@ -30,7 +28,7 @@ def hard(envs, seed=0):
 def test_vector_equals_scalar(env_id, mode):
     animal = gymnasium.make(env_id).unwrapped.task.animal
     name = next(iter(animal.parameters))
-    usual = float(animal.rows(1)[name][0])
+    usual = float(animal.rows(1)[name].flat[0])
     extra = {"max_episode_steps": 35, "randomize": {name: (0.8 * usual, 1.25 * usual)}, "history": 2}
     envs = gymnasium.make_vec(env_id, num_envs=19, autoreset_mode=mode, **extra)
     ended = check_vector_env(envs, lambda: gymnasium.make(env_id, **extra), steps=120, policy=hard(envs))
@@ -75,7 +73,7 @@ def test_vector_equals_scalar_over_failures(mode):
 def schemes(env_id):
     """All schemes of an id's animal but the default."""
     animal = gymnasium.make(env_id).unwrapped.task.animal
-    return [name for name in import_module(type(animal).__module__)._SCHEMES if name != animal.scheme]
+    return [name for name in animal.solvers["scheme"] if name != animal.scheme]
 
 
 @pytest.mark.full

@@ -22,7 +22,6 @@ import stable_baselines3
 import torch
 from safetensors.numpy import load_file
 
-from gymnosoma.agents import files
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.arguments import read_arguments
 from gymnosoma.agents.commands.evaluate import measure
@@ -36,6 +35,7 @@ from gymnosoma.agents.learning.policy_file import read_card
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
+from gymnosoma.envs.core import files
 
 SWIM = "gymnosoma/WormSwim-v0"
 ROLLOUT = 8 * 128

@@ -9,7 +9,8 @@ from typing import Any
 from gymnosoma.envs.core.arguments import choice
 
 from ..controllers import Reference
-from ..evaluation.policies import RANGES, check_config, in_range, read_config, references_of
+from ..evaluation.policies import RANGES, check_config, in_range, read_config, references_of, task_of
+from .answers import Answers
 from .runs import Run, recipe, versions
 
 
@@ -123,6 +124,8 @@ def train(
             base = {**references_of(env_id)[config["settings"]["controller"]].env, **base}
         config["env"] = {**base, **(env or {})}
         check_config(config)
+        if config["algorithm"] == "supervised":
+            Answers(task_of(env_id, **config["env"]))
         goal = config["steps"]
     run = Run(folder, config, goal, checkpoint, stop, watch, resume)
     if resume and not run.checkpoint.is_file():
