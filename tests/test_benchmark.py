@@ -108,6 +108,7 @@ def slowly(folder, name):
     """A piece of work that notes who does it; one ends its process, one has no end."""
     (folder / name).write_text(str(os.getpid()))
     if name == "dies":
+        time.sleep(1.0)  # the others that began with it are done
         os._exit(1)
     if name == "fails":
         raise ValueError("two\nlines")

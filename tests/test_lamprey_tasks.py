@@ -260,7 +260,7 @@ def test_a_current_and_lesions_can_be_set():
     assert np.array_equal(envs.simulation.rows["segment_gain"][1], gains)
     with pytest.raises(ValueError, match="segment_gain must be within"):
         envs.reset(options={"segment_gain": -gains})
-    with pytest.raises(ValueError, match="segment_gain is not known"):
+    with pytest.raises(ValueError, match="segment_gain needs actions='brainstem' or 'residual', which have a cord"):
         gymnasium.make("gymnosoma/LampreySprint-v0").reset(options={"segment_gain": gains})
 
 

@@ -471,7 +471,7 @@ def test_a_signal_can_modulate_a_gain():
 
 
 def test_parameters_are_those_that_the_model_has_a_use_for():
-    assert tuple(Neuromechanic(puck()).parameters) == ("mass", "friction")
+    assert tuple(Neuromechanic(puck()).parameters) == ("mass", "friction", "wrench")
     assert tuple(Neuromechanic(standing(feet="pinned")).parameters) == ("mass", "delay")
     assert tuple(Neuromechanic(asset("arm")).parameters) == ("strength", "mass", "damping", "delay")
 

@@ -426,7 +426,7 @@ LOOP = {
         (edit("body", "fore", "joint", "axis", value=[0, 0, 0]), "body.fore.joint.axis must not be zero"),
         (edit("body", "fore", "joint", "axis", value=[0, 1]), "body.fore.joint.axis must be a list of 3 numbers"),
         (
-            edit("body", "fore", "joint", "type", value="ball"),
+            edit("body", "fore", "joint", "type", value="weld"),
             "body.fore.joint.type must be one of revolute, prismatic, ball, free",
         ),
         (edit("body", "fore", "joint", "damping", value=float("nan")), "body.fore.joint.damping must be a number"),

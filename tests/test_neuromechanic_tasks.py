@@ -264,7 +264,7 @@ def test_wrong_arguments_are_named(arguments, message):
 
 def test_a_model_without_inputs_cannot_be_driven():
     model = asset("arm")
-    for name in ("muscle", "neuron"):
+    for name in ("muscle", "neuron", "inputs"):
         del model[name]
     with pytest.raises(ValueError, match=r"model must have at least one input.NAME, got none"):
         gymnasium.make(ARM, model=model)

@@ -169,8 +169,12 @@ def test_any_bounds_of_randomize(env_id, tier):
             refusal(error, "randomize", name)
         else:
             assert option.shape == () or name in env.task.animal.parameters
-            env.reset(seed=0)
-            works(env)
+            try:
+                env.reset(seed=0)
+            except ValueError as error:
+                refusal(error, "start: plate_distance must")  # a rod so thick cannot be bent where the task puts it
+            else:
+                works(env)
 
     holds(check, tier, 40, data=st.data())
 

@@ -13,7 +13,7 @@ from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, standing
 def standing_on_springs() -> dict[str, Any]:
     """Model of the standing figure whose hips are springs, as stiff as the reflexes but at once: MuJoCo has these."""
     model = standing()
-    for name in ("neuron", "motor", "platform"):
+    for name in ("neuron", "motor", "platform", "inputs"):
         del model[name]
     for side in ("left_leg", "right_leg"):
         joint = model["body"][side]["joint"]

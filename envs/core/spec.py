@@ -136,7 +136,7 @@ class Option:
         return within(name, value, self.low, self.high, self.unit)
 
     def spread(self, name: str, value: ArrayLike, count: int) -> NDArray[np.float64]:
-        """Check a value and spread it over rows, (count, *shape).
+        """Check a value and spread it over rows, ``(count, *shape)``.
 
         Parameters
         ----------

@@ -403,14 +403,14 @@ def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str,
 
     Examples
     --------
-    By how much the arm's muscles, each by itself, accelerate its elbow:
+    By how much the arm's muscles, each by itself, accelerate its bent elbow:
 
     >>> from gymnosoma.envs.neuromechanic import Neuromechanic
     >>> from gymnosoma.envs.neuromechanic.analysis import induced_accelerations
     >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
     >>> arm = Neuromechanic(asset("arm"))
     >>> row = arm.rows(1)
-    >>> row["activation"] = 0.2
+    >>> row["q"], row["activation"] = [0.0, 1.0], 0.2
     >>> elbow = induced_accelerations(arm, row)["muscle"][:, 1]
     >>> bool(elbow[0] > 0 > elbow[1])  # the biceps flexes it, the triceps extends it
     True

@@ -312,7 +312,7 @@ def bounce(
     stopped : bool
         Whether the base stops; else it turns on.
     """
-    whisker = Whisker(WhiskerParams(restitution=restitution, stop_at_contact=float(stopped)), dt=dt, scheme="events")
+    whisker = Whisker(WhiskerParams(restitution=restitution), dt=dt, scheme="events")
     start: dict[str, ArrayLike] = {
         "base_angle": -1e-9,
         "base_rate": rate,
@@ -323,6 +323,8 @@ def bounce(
     rows["base_rate"] = 0.0 if stopped else rate
     speed, lost = whisker.impact(rows)
     before = whisker.energy(rows)[0]
+    del start["base_rate"]
+    start |= {"link_rate": whisker.speeds(rows)}
     run = ensemble(whisker, lambda t: np.zeros(3), 1, duration, None, start, ("energy", "gap"))
     gap = run["gap"][1:, 0, 0]
     down = np.flatnonzero((gap[1:-1] < gap[:-2]) & (gap[1:-1] <= gap[2:]))  # it is back at the peg
