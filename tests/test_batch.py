@@ -79,9 +79,9 @@ def schemes(env_id):
 @pytest.mark.full
 @pytest.mark.parametrize("env_id, scheme", [(env_id, name) for env_id in FIRST[:5] for name in schemes(env_id)])
 def test_vector_equals_scalar_under_every_scheme(env_id, scheme):
-    extra = {"max_episode_steps": 12, "scheme": scheme}
+    extra = {"max_episode_steps": 6, "scheme": scheme}
     envs = gymnasium.make_vec(env_id, num_envs=19, autoreset_mode="NextStep", **extra)
-    ended = check_vector_env(envs, lambda: gymnasium.make(env_id, **extra), steps=30, policy=hard(envs))
+    ended = check_vector_env(envs, lambda: gymnasium.make(env_id, **extra), steps=15, policy=hard(envs))
     assert ended >= 19
 
 
