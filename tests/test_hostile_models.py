@@ -307,6 +307,7 @@ def test_largest_models():
         assert max(table.dtype.itemsize, *(record.itemsize for record in records.values())) < 1 << 29
 
 
+@pytest.mark.full
 def test_rows_whose_neurons_overflow_break_down():
     """A neuron that hears itself louder and louder is a failure, not an infinite observation."""
     model = tomllib.loads(ARM)
