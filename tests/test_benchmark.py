@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from ids import ALL
+from pieces import slowly
 
 import gymnosoma
 from gymnosoma.agents.commands import main as cli
@@ -102,18 +103,6 @@ def test_what_fails_is_told_and_the_rest_is_done(tmp_path, monkeypatch, capsys):
     assert "WormSwim-v0/baseline: OSError: [Errno 28] No space left on device" in said
     assert "1 results are missing" in said and jobs_in(tmp_path) == {"WormSwim-v0/random.json"}
     assert json.loads((tmp_path / "benchmark.json").read_text())["missing"] == ["WormSwim-v0/baseline"]
-
-
-def slowly(folder, name):
-    """A piece of work that notes who does it; one ends its process, one has no end."""
-    (folder / name).write_text(str(os.getpid()))
-    if name == "dies":
-        time.sleep(1.0)  # the others that began with it are done
-        os._exit(1)
-    if name == "fails":
-        raise ValueError("two\nlines")
-    if name == "hangs":
-        time.sleep(600.0)
 
 
 @pytest.mark.full
