@@ -231,12 +231,18 @@ def test_the_state_of_another_env_is_refused(env_id):
         ({"randomize": 5}, "randomize must map names to .low, high."),
         ({"randomize": {"colour": 5}}, "randomize: colour must be .low, high."),
         ({"render_mode": "ansi"}, "render_mode"),
-        ({"colour": 1}, "argument 'colour' is not known; allowed are actions, .*dt, .*history, randomize, split"),
     ],
 )
 def test_wrong_arguments_are_named(env_id, arguments, message):
     with pytest.raises((ValueError, gymnasium.error.Error), match=message):
         gymnasium.make(env_id, **arguments)
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+def test_unknown_arguments_are_refused_as_python_does(env_id, make):
+    words = "got an unexpected keyword argument 'colour'; allowed are actions, .*dt, .*history, randomize, split"
+    with pytest.raises(TypeError, match=words):
+        make(env_id, colour=1)
 
 
 def test_swapped_bounds_are_named(env_id):

@@ -126,8 +126,10 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     Raises
     ------
+    TypeError
+        For an unknown argument, in Python's own words.
     ValueError
-        For an unknown or impossible argument, naming it.
+        For an impossible one, naming it.
 
     Examples
     --------

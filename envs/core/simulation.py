@@ -83,8 +83,12 @@ class Simulation:
             whole(name, value, SMALLEST, LARGEST)
         kind = load_task(task)
         known = task_arguments(kind)
-        for key in arguments.keys() - known.keys():
-            raise ValueError(f"argument {key!r} is not known; allowed are {', '.join((*known, *SHARED))}")
+        for key in arguments:
+            if key not in known:  # in Python's words, by which libraries tell that they may leave it out
+                raise TypeError(
+                    f"{kind.__name__} got an unexpected keyword argument {key!r}; allowed are "
+                    f"{', '.join((*known, *SHARED))}"
+                )
         self.task: Task = kind(**arguments)
         if split is not None:
             choice("split", split, SPLITS)
