@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from ids import ALL
-from pieces import slowly
+from pieces import marked
 
 import gymnosoma
 from gymnosoma.agents.commands import main as cli
@@ -47,7 +48,7 @@ from gymnosoma.agents.evaluation.statistics import (
     resampled,
     seconds_to,
 )
-from gymnosoma.agents.evaluation.work import work
+from gymnosoma.agents.evaluation.work import RETRIES, crew
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.speed import environments, lamprey, neuromechanic
 from gymnosoma.envs import CATALOGUE, tolerance
@@ -105,14 +106,46 @@ def test_what_fails_is_told_and_the_rest_is_done(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "benchmark.json").read_text())["missing"] == ["WormSwim-v0/baseline"]
 
 
+PIECES = ("a", "fails", "dies", "b", "dies once", "c")
+
+
+def begun(folder):
+    return {path.name: path.read_text().count("begun") for path in folder.iterdir()}
+
+
 @pytest.mark.full
-def test_a_process_that_dies_does_not_stop_the_rest(tmp_path):
-    pieces = {name: (tmp_path, name) for name in ("a", "fails", "dies", "b", "c")}
-    found = dict(work(slowly, pieces, processes=2))
-    assert found.pop("dies") == "a process died" and found["fails"] == "ValueError: two lines"
-    assert set(found) == {"a", "fails", "b", "c"}  # one of them may have been under way in the other process
-    assert sum(error is None for error in found.values()) >= 2
-    assert {path.name for path in tmp_path.iterdir()} >= {"a", "fails", "dies", "c"}
+def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
+    with crew(processes=2) as engine:
+        found = {name: rest for name, *rest in engine.work(marked, {name: (tmp_path, name) for name in PIECES})}
+        assert found.pop("dies") == [None, f"a process died, and again in each of {RETRIES} tries"]
+        assert found.pop("fails") == [None, "ValueError: two lines"]
+        assert found == {name: [name.upper(), None] for name in ("a", "b", "c", "dies once")}
+        once = dict.fromkeys(("a", "b", "c", "fails"), 1)
+        assert begun(tmp_path) == {**once, "dies": 1 + RETRIES, "dies once": 2}
+        assert [outcome.value for outcome in engine.work(marked, {"d": (tmp_path, "d")})] == ["D"]  # it goes on
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--processes", "0"), "processes must be at least 1, got 0"),
+        (("--processes", "two"), "processes must be a whole number, got 'two'"),
+        (("--processes", "2", "--ray"), "processes must be left out where ray is given, got 2"),
+    ],
+)
+def test_who_works_is_checked(tmp_path, monkeypatch, capsys, given, message):
+    with pytest.raises(SystemExit) as raised:
+        call(monkeypatch, "benchmark", "WormSwim-v0", "--folder", tmp_path, *given)
+    assert message in f"{raised.value} {' '.join(capsys.readouterr().err.replace('│', '').split())}"
+
+
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with (
+        pytest.raises(ImportError, match=re.escape("ray is not installed: pip install 'gymnosoma[ray]'")),
+        crew(ray=""),
+    ):
+        pass
 
 
 RUN = """

@@ -29,6 +29,7 @@ from gymnosoma.agents.commands.train import noted_signals
 from gymnosoma.agents.commands.train import train as train_command
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
+from gymnosoma.agents.evaluation.work import crew
 from gymnosoma.agents.learning import evolution, imitation, supervision, tuning
 from gymnosoma.agents.learning.answers import Answers
 from gymnosoma.agents.learning.policy_file import read_card
@@ -471,6 +472,24 @@ def test_what_evolves_goes_on_to_the_bit_and_plays(tmp_path, monkeypatch, kind):
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("kind", EVOLVED)
+def test_generations_are_shared_out_to_the_bit(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(evolution, "COMPARED", 2)
+    train(SWIM, tmp_path / "one", "cma", steps=2 * 9 * 400, **EVOLVED[kind])
+    with crew(processes=2) as engine:
+        train(SWIM, tmp_path / "two", "cma", steps=2 * 9 * 400, crew=engine, **EVOLVED[kind])
+    assert curve(tmp_path / "one") == curve(tmp_path / "two")
+    for name in ("checkpoint.json", "card.json", "policy.safetensors"):
+        one, two = ((tmp_path / folder / name) for folder in ("one", "two"))
+        assert one.exists() == two.exists()
+        if name == "checkpoint.json":
+            told = [json.loads(file.read_text())["fitness"] for file in (one, two)]
+            assert told[0] == told[1] and len(told[0]) > 1
+        elif one.exists():
+            assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.full
 def test_a_wave_that_evolves_passes_the_sine(tmp_path):
     train(SWIM, tmp_path / "run", "cma", controller="baseline", num_envs=36, steps=700_000)
     score = {name: measure(SWIM, [name], 32, 1000)[0]["score_mean"] for name in ("baseline", str(tmp_path / "run"))}
@@ -573,8 +592,18 @@ def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     )
     asked = {"recipe_file": tmp_path / "x.toml", "steps": 2 * 16 * 64, "trials": 3, "env": {"actions": "modes"}}
     best = tuning.tune(SWIM, tmp_path / "whole", **asked)
-    stops = iter([False] * 3)
-    tuning.tune(SWIM, tmp_path / "half", **asked, stop=lambda: next(stops, True))
+    trial, done = tuning._trial, []
+
+    def stopped(*given):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(trial(*given))
+        return done[-1]
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(tuning, "_trial", stopped)
+        tuning.tune(SWIM, tmp_path / "half", **asked)
+    assert len(done) == 2
     assert tuning.tune(SWIM, tmp_path / "half", **asked, resume=True) == best
     one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("whole", "half"))
     assert one.read_bytes() == two.read_bytes()
@@ -585,6 +614,22 @@ def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         tuning.tune(SWIM, tmp_path / "half", **asked)
     with pytest.raises(ValueError, match=r"steps must be as the study in '.*' began"):
         tuning.tune(SWIM, tmp_path / "half", **asked | {"steps": 1}, resume=True)
+
+
+@pytest.mark.full
+def test_trials_that_are_proposed_together_are_the_same_whoever_does_them(tmp_path):
+    (tmp_path / "x.toml").write_text(
+        "[ppo]\nn_steps = 64\nbatch_size = 128\nn_epochs = 1\nlog_std_init = -1.0\nnet_arch = [4]\n"
+        "[tune.ppo]\nnum_envs = [8, 16]\nlearning_rate = [1e-4, 1e-3]\nnet_arch = [[4], [8]]\n"
+    )
+    asked = {"recipe_file": tmp_path / "x.toml", "steps": 2 * 16 * 64, "trials": 4, "env": {"actions": "modes"}}
+    best = tuning.tune(SWIM, tmp_path / "one", **asked, together=2)
+    with crew(processes=2) as engine:
+        assert tuning.tune(SWIM, tmp_path / "two", **asked, together=2, crew=engine) == best
+    one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    with pytest.raises(ValueError, match=r"together must be as the study in '.*' began"):
+        tuning.tune(SWIM, tmp_path / "two", **asked | {"trials": 5}, together=3, resume=True)
 
 
 @pytest.mark.parametrize("name", ["Localize", "Detect", pytest.param("Texture", marks=pytest.mark.full)])

@@ -11,8 +11,11 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 from numpy.typing import NDArray
+from tyro.constructors import PrimitiveConstructorSpec
 
 from gymnosoma.envs import Event
+
+from ..evaluation.policies import in_range
 
 Id = Annotated[
     str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional
@@ -38,6 +41,29 @@ Arguments = Annotated[
     tuple[str, ...],
     tyro.conf.arg(metavar="NAME=VALUE", help="Argument of the environment; may be repeated."),
     tyro.conf.UseAppendAction,
+]
+
+
+def _read_processes(given: list[str]) -> int:
+    in_range("processes", int(given[0]) if given[0].lstrip("-").isdecimal() else given[0], 1, 1024)
+    return int(given[0])
+
+
+Processes = Annotated[
+    int,
+    PrimitiveConstructorSpec(1, "N", _read_processes, lambda value: isinstance(value, int), lambda value: [str(value)]),
+    tyro.conf.arg(help="Pieces of the work that are done at the same time, each in a process of its own."),
+]
+Ray = Annotated[
+    str | None,
+    PrimitiveConstructorSpec(
+        (0, 1),
+        "[ADDRESS]",
+        lambda given: given[0] if given else "",
+        lambda value: value is None or isinstance(value, str),
+        lambda value: [] if value is None else [value],
+    ),
+    tyro.conf.arg(help="Instead, on a Ray cluster: its address, or the one that runs here, or this machine's cores."),
 ]
 
 

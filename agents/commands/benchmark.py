@@ -10,9 +10,10 @@ import tyro
 
 from ..evaluation import jobs as listed
 from ..evaluation.policies import all_ids, find_policy, full_id, in_range, references_of
-from ..evaluation.progress import progress_bar
 from ..evaluation.search import CONSTANT
+from ..evaluation.work import crew
 from ..files import replacing
+from .arguments import Processes, Ray
 
 
 def benchmark(
@@ -22,7 +23,8 @@ def benchmark(
     train_seeds: int = 0,
     steps: int | None = None,
     episodes: int | None = None,
-    processes: int = 1,
+    processes: Processes = 1,
+    ray: Ray = None,
     folder: Path = Path("benchmark"),
     write: bool = False,
     chance: bool = False,
@@ -44,7 +46,6 @@ def benchmark(
         train_seeds: Trainings of "trained" by the recipe, from seed 0 on; with 0 it is what comes with the package.
         steps: Of a training, instead of the recipe's.
         episodes: Of each policy, instead of 256, or 1024 where an answer is right or wrong.
-        processes: Jobs that are done at the same time.
         folder: Where the results go; with results of the same settings what is missing is added.
         write: Write the figures into this checkout: assets/benchmark.json, README's table, pictures in docs.
         chance: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
@@ -58,7 +59,6 @@ def benchmark(
     if episodes is not None:
         in_range("episodes", episodes, 2, listed.MOST_EPISODES)
     in_range("train_seeds", train_seeds, 0, 1000)
-    in_range("processes", processes, 1, 1024)
     names = [full_id(name) for name in ids] or all_ids()
     for env_id in names:
         for name in policy or ():
@@ -71,16 +71,8 @@ def benchmark(
 
         root = publish.checkout()
     folder.mkdir(parents=True, exist_ok=True)
-    done = sum(job.result(folder) is not None for job in jobs)
-    with progress_bar(total=len(jobs), initial=done, unit="job") as bar:
-
-        def watch(job: listed.Job, error: str | None) -> None:
-            bar.update()
-            bar.set_postfix_str(job.name)
-            if error is not None:
-                bar.write(f"{job.name} failed: {error}")
-
-        results = measured.benchmark(jobs, folder, processes, watch)
+    with crew(processes, ray) as engine:
+        results = measured.benchmark(jobs, folder, engine)
     found = measured.gather(jobs, folder)
     with replacing(folder / "benchmark.json") as file:
         file.write((json.dumps(results, indent=1) + "\n").encode())

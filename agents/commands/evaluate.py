@@ -11,8 +11,9 @@ from typing import Any
 from ..evaluation import policies
 from ..evaluation.policies import find_policy, full_id, summary, task_of
 from ..evaluation.progress import progress_bar
+from ..evaluation.work import crew, watched
 from ..files import result
-from .arguments import Events, Id, Options, read_options
+from .arguments import Events, Id, Options, Processes, Ray, read_options
 
 
 def evaluate(
@@ -26,6 +27,8 @@ def evaluate(
     event: Events = (),
     json_file: Path | None = None,
     trust: bool = False,
+    processes: Processes = 1,
+    ray: Ray = None,
 ) -> None:
     """Measure policies on the same episodes.
 
@@ -43,7 +46,18 @@ def evaluate(
     env_id = full_id(env_id)
     env = {} if scheme is None else {"scheme": scheme}
     with nullcontext() if json_file is None else result("json_file", json_file) as file:
-        rows = measure(env_id, policy, episodes, seed, read_options(option, event), trust, **env)
+        options = read_options(option, event)
+        if processes == 1 and ray is None:  # with a bar for each policy's episodes
+            rows = measure(env_id, policy, episodes, seed, options, trust, **env)
+        else:
+            _check(policy, episodes, seed)
+            pieces = {name: (env_id, (name,), episodes, seed, options, trust, env) for name in policy}
+            with crew(processes, ray) as engine:
+                done = {outcome.name: outcome for outcome in watched(engine, _measured, pieces, "policy", leave=False)}
+            for name, _, error in done.values():
+                if error is not None:
+                    raise ValueError(f"policy {name!r} could not be measured: {error}")
+            rows = [row for name in policy for row in done[name].value]
         show(rows)
         if file is not None:
             file.write_text(json.dumps(rows, indent=2) + "\n")
@@ -59,12 +73,7 @@ def measure(
     **env: Any,
 ) -> list[dict[str, Any]]:
     """Summaries of policies that play the same episodes, with a progress bar."""
-    if episodes < 1:
-        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
-    if not names:
-        raise ValueError("policy must name at least one, such as baseline or random")
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed!r}")
+    _check(names, episodes, seed)
     found = [find_policy(env_id, name, trust=trust) for name in names]
     rows: list[dict[str, Any]] = []
     with progress_bar(total=len(found) * episodes, unit="episode", leave=False) as bar:
@@ -78,6 +87,21 @@ def measure(
             played = policies.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
             rows.append(summary(env_id, policy, played) | asked)
     return rows
+
+
+def _check(names: Sequence[str], episodes: int, seed: int) -> None:
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
+    if not names:
+        raise ValueError("policy must name at least one, such as baseline or random")
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed!r}")
+
+
+def _measured(*given: Any) -> list[dict[str, Any]]:
+    """`measure` as a piece of work."""
+    *rest, env = given
+    return measure(*rest, **env)
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+from tqdm import tqdm
+
+from ..evaluation.work import crew, watched
+from .arguments import Processes, Ray
+
+if TYPE_CHECKING:
+    from ..figures.paper import Comparison
 
 Animal = Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic"]
 
@@ -16,6 +23,8 @@ def figures(
     figure: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     folder: Path = Path("figures"),
     page: Path | None = None,
+    processes: Processes = 1,
+    ray: Ray = None,
 ) -> None:
     """Draw the papers' figures from simulations, each with its numbers as CSV, and with the paper's beside ours.
 
@@ -25,7 +34,6 @@ def figures(
         folder: Where pictures and numbers go.
         page: Also bring up to date this page (Markdown, such as docs/papers.md) and the CSV beside it.
     """
-    from ..evaluation.progress import progress_bar
     from ..figures import paper as drawn
 
     papers = [drawn.load(name) for name in animal or drawn.PAPERS]
@@ -33,17 +41,36 @@ def figures(
     for name in figure:
         if name not in known:
             raise ValueError(f"figure must be one of {', '.join(dict.fromkeys(known))}, got {name!r}")
-    chosen = [(paper, entry) for paper in papers for entry in paper.figures if not figure or entry.name in figure]
-    bar = progress_bar(chosen, unit="figure")
-    for paper, entry in bar:
-        bar.set_description(f"{paper.animal} {entry.name}")
-        place = folder / paper.animal
-        place.mkdir(parents=True, exist_ok=True)
-        begin = time.perf_counter()
-        rows = drawn.draw(entry, place)
-        agreed = sum(row.agrees for row in rows)
-        numbers = f"{agreed} of {len(rows)} numbers agree, " if rows else ""
-        bar.write(f"{place / entry.name}.png: {numbers}{time.perf_counter() - begin:.1f} s")
-        if page is not None:
-            drawn.update(page.with_suffix(".csv"), paper.animal, entry.name, rows)
-            page.write_text(drawn.page(drawn.read(page.with_suffix(".csv"))))
+    pieces = {
+        f"{paper.animal} {entry.name}": (paper.animal, entry.name, folder)
+        for paper in papers
+        for entry in paper.figures
+        if not figure or entry.name in figure
+    }
+    failed = {}
+    with crew(processes, ray) as engine:
+        for name, found, error in watched(engine, _drawn, pieces, "figure"):
+            if error is not None:
+                failed[name] = error
+                continue
+            rows, seconds = found
+            own, entry_name, _ = pieces[name]
+            agreed = sum(row.agrees for row in rows)
+            numbers = f"{agreed} of {len(rows)} numbers agree, " if rows else ""
+            tqdm.write(f"{folder / own / entry_name}.png: {numbers}{seconds:.1f} s")
+            if page is not None:
+                drawn.update(page.with_suffix(".csv"), own, entry_name, rows)
+                page.write_text(drawn.page(drawn.read(page.with_suffix(".csv"))))
+    if failed:
+        raise ValueError("; ".join(f"{name} failed: {error}" for name, error in failed.items()))
+
+
+def _drawn(animal: str, name: str, folder: Path) -> tuple[list[Comparison], float]:
+    """How a figure, drawn into the folder of its animal, compares; and the seconds it took."""
+    from ..figures import paper as drawn
+
+    entry = next(entry for entry in drawn.load(animal).figures if entry.name == name)
+    place = folder / animal
+    place.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    return drawn.draw(entry, place), time.perf_counter() - begin

@@ -6,14 +6,15 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from ..evaluation.policies import full_id, references_of
+from ..evaluation.work import crew, watched
 from ..files import replacing
-from .arguments import Arguments, Id, read_arguments
+from .arguments import Arguments, Id, Processes, Ray, read_arguments
 from .evaluate import measure, show
 
 
@@ -34,6 +35,8 @@ def train(
     checkpoint: int = 100_000,
     threads: int = 1,
     episodes: int = 64,
+    processes: Processes = 1,
+    ray: Ray = None,
 ) -> None:
     """Train a policy, then compare it with the animal's own controllers.
 
@@ -52,7 +55,8 @@ def train(
             repeated. A run that is resumed keeps those that it began with.
         recipe: Settings in TOML, such as `tune` writes, instead of the environment's own.
         seed: Of the network and the animals.
-        seeds: Runs, one after another, with the seeds from there on; each has a folder of its own, ...-SEED.
+        seeds: Runs with the seeds from there on, one after another or on --processes; each has a folder of its own,
+            ...-SEED.
         folder: Run folder; runs/ID-ALGORITHM-SEED by default.
         resume: Continue the run in the folder from its last checkpoint; of several seeds, those that have begun, and
             begin the others. Not somebody else's: it could run their code.
@@ -61,7 +65,6 @@ def train(
         episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
     """
     from ..learning import runs, training
-    from ..learning.policy_file import add_scores
 
     for name, value in (("episodes", episodes), ("seeds", seeds)):
         if value < 1:
@@ -72,11 +75,19 @@ def train(
     folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
     if folder is not None and seeds == 1:
         folders = {seed: folder}
+    several = processes > 1 or ray is not None
+    if several and seeds == 1 and chosen != "cma":
+        asked = "ray must be left out" if ray is not None else f"processes must be 1, got {processes}"
+        raise ValueError(f"{asked}: one training with {chosen} is one piece of work; --seeds or cma have more")
+    if several and seeds > 1:
+        settings = (algorithm, steps, num_envs, imitate, controller, given, recipe, checkpoint, threads, episodes)
+        _side_by_side(env_id, folders, resume, settings, processes, ray)
+        return
     own: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for k, place in folders.items():
         begun = resume and (seeds == 1 or (place / "config.json").exists())
-        with noted_signals() as caught:
+        with crew(processes, ray) as engine, noted_signals() as caught:
             training.train(
                 env_id,
                 place,
@@ -92,17 +103,94 @@ def train(
                 controller=controller,
                 env=given,
                 recipe_file=recipe,
+                crew=engine,
             )
         if caught:
             print(f"Interrupted. Everything is in {place}; continue with --resume.")
             sys.exit(128 + caught[0])
-        others = others or measure(env_id, [*references_of(env_id), "random"], episodes, 1000)
+        others = others or _references(env_id, episodes)
         own += measure(env_id, [str(place)], episodes, 1000)
-        with replacing(place / "evaluation.json") as file:
-            file.write((json.dumps([own[-1], *others], indent=2) + "\n").encode())
-        add_scores(place, own[-1])
+        _note_scores(place, own[-1], others)
     show([*own, *others])
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
+
+
+def _side_by_side(
+    env_id: str,
+    folders: Mapping[int, Path],
+    resume: bool,
+    settings: Sequence[Any],
+    processes: int,
+    ray: str | None,
+) -> None:
+    """Train and measure seeds at the same time; what is stopped goes on from its last checkpoint."""
+    for place in folders.values():
+        if not resume and (place / "config.json").exists():
+            raise ValueError(f"folder {str(place)!r} already holds a run: give --resume to continue it, or --folder")
+    names = {str(place): (env_id, seed, place, *settings) for seed, place in folders.items()}
+    with crew(processes, ray) as engine:
+        done = {outcome.name: outcome for outcome in watched(engine, _seed, names, "run")}
+        failed = {name: outcome.error for name, outcome in done.items() if outcome.error is not None}
+        whole = [done[name].value for name in names if name not in failed]
+        if whole:
+            [(_, others, error)] = engine.work(_references, {"references": (env_id, settings[-1])})
+            if error is not None:
+                raise ValueError(f"references could not be measured: {error}")
+            for row in whole:
+                _note_scores(Path(row["policy"]), row, others)
+            show([*whole, *others])
+    if failed:
+        raise ValueError("; ".join(f"{name}: {error}" for name, error in failed.items()) + "; go on with --resume")
+    print(f"Policy, learning curve and evaluation are in {', '.join(names)}.")
+
+
+def _seed(
+    env_id: str,
+    seed: int,
+    place: Path,
+    algorithm: str | None,
+    steps: int | None,
+    num_envs: int | None,
+    imitate: str | None,
+    controller: str | None,
+    env: Mapping[str, Any],
+    recipe: Path | None,
+    checkpoint: int,
+    threads: int,
+    episodes: int,
+) -> dict[str, Any]:
+    """One training, begun or gone on with, and its scores."""
+    from ..learning import training
+
+    begun = (place / "config.json").exists()
+    training.train(
+        env_id,
+        place,
+        algorithm,
+        steps,
+        num_envs,
+        imitate,
+        seed,
+        checkpoint,
+        threads,
+        begun,
+        controller=controller,
+        env=env,
+        recipe_file=recipe,
+    )
+    return measure(env_id, [str(place)], episodes, 1000)[0]
+
+
+def _references(env_id: str, episodes: int) -> list[dict[str, Any]]:
+    return measure(env_id, [*references_of(env_id), "random"], episodes, 1000)
+
+
+def _note_scores(place: Path, own: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
+    from ..learning.policy_file import add_scores
+
+    with replacing(place / "evaluation.json") as file:
+        file.write((json.dumps([own, *others], indent=2) + "\n").encode())
+    add_scores(place, own)
 
 
 @contextmanager

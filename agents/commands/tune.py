@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Literal
 
 from ..evaluation.policies import RANGES, full_id, in_range
-from .arguments import Arguments, Id, read_arguments
-from .train import noted_signals
+from ..evaluation.work import crew
+from .arguments import Arguments, Id, Processes, Ray, read_arguments
 
 
 def tune(
@@ -23,11 +22,14 @@ def tune(
     recipe: Path | None = None,
     folder: Path | None = None,
     resume: bool = False,
+    together: int | None = None,
+    processes: Processes = 1,
+    ray: Ray = None,
 ) -> None:
     """Search good settings by short trainings, and write the best as a recipe for `train --recipe`.
 
     What is tried are the lists in the recipe's table tune; a trial is judged by 64 episodes of its own, and ended early
-    where its learning curve is below the median of the others. Ctrl-C and SIGTERM keep all trials that have ended;
+    where its learning curve is below the median of those before. Whatever ends it keeps all trials that have ended;
     --resume goes on.
 
     Args:
@@ -41,6 +43,8 @@ def tune(
         recipe: Settings in TOML, instead of the environment's own.
         folder: Of the study; tuning/ID-ALGORITHM by default.
         resume: Go on with the study in the folder.
+        together: Trials that are proposed together, and can be done at the same time; the number of processes, or of
+            a cluster's cores, by default. Another number is another study.
     """
     from ..learning.runs import recipe as read_recipe
     from ..learning.tuning import tune as search
@@ -53,14 +57,16 @@ def tune(
     env_id = full_id(env_id)
     short, chosen = env_id.split("/")[1], read_recipe(env_id, algorithm, recipe)["algorithm"]
     place = folder or Path("tuning") / f"{short}-{chosen}"
-    with noted_signals() as caught:
-        found = search(
-            env_id, place, algorithm, trials, steps, seconds, seed, read_arguments(env), recipe, resume, lambda: caught
-        )
+    if together is not None:
+        in_range("together", together, 1, 1024)
+    given = (env_id, place, algorithm, trials, steps, seconds, seed, read_arguments(env), recipe, resume)
+    try:
+        with crew(processes, ray) as engine:
+            found = search(*given, together or engine.count, engine)
+    except KeyboardInterrupt:
+        print(f"Interrupted. All trials that have ended are in {place}; go on with --resume.")
+        raise
     if found is not None:
         settings, score = found
         print(f"Best score {score:.4g}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
         print(f"As a recipe it is in {place / f'{short}.toml'}; use it by train {short} --recipe FILE.")
-    if caught:
-        print(f"Interrupted. All trials that have ended are in {place}; go on with --resume.")
-        sys.exit(128 + caught[0])

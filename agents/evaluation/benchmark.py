@@ -1,11 +1,12 @@
 """Compares chance, the animals' own controllers, the best constant parameters and trained policies.
 
-The work is a list of jobs (`jobs`), done by one process or several (`work`); what their files say is put together here.
+The work is a list of jobs (`jobs`), done by one process, several, or a cluster (`work`); what their files say is put
+together here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from .statistics import (
     interquartile_mean,
     seconds_to,
 )
-from .work import work
+from .work import Crew, watched
 
 KEPT = 4
 """Episodes of which the written figures keep the scores, so that these can be measured again."""
@@ -35,8 +36,7 @@ Found = dict[str, dict[str, list[dict[str, Any]]]]
 def benchmark(
     jobs: Sequence[Job],
     folder: Path,
-    processes: int = 1,
-    watch: Callable[[Job, str | None], None] = lambda job, error: None,
+    engine: Crew,
 ) -> dict[str, Any]:
     """Do those jobs that are not done, and put together what all have found.
 
@@ -45,9 +45,8 @@ def benchmark(
     jobs : list of Job
     folder : path
         Gets a file for each job, and the run folders of trainings.
-    processes : int
-    watch : callable
-        Told each job when it has ended, with what went wrong.
+    engine : Crew
+        Who does the jobs.
 
     Returns
     -------
@@ -61,8 +60,8 @@ def benchmark(
     """
     left = {job.name: job for job in jobs if job.result(folder) is None}
     failed = {}
-    for name, error in work(do, {name: (job, folder) for name, job in left.items()}, processes):
-        watch(left[name], error)
+    pieces = {name: (job, folder) for name, job in left.items()}
+    for name, _, error in watched(engine, do, pieces, "job", len(jobs) - len(left)):
         if error is not None:
             failed[name] = error
     missing = [job.name for job in jobs if job.result(folder) is None]

@@ -1,20 +1,131 @@
-"""Does a list of independent pieces of work, in this process or in several; what fails does not stop the rest."""
+"""Does a list of independent pieces of work: in this process, in several, or on a cluster by Ray.
+
+A piece is whole: a training, an evaluation, a point of a sweep; never a step. What fails does not stop the rest, and a
+piece whose process or node dies is begun again elsewhere.
+"""
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
+import platform
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from . import progress
+from .progress import progress_bar
+
+RETRIES = 2
+"""How often a piece is begun again whose process, or node, has died."""
+
+DIED = "a process died, and again in each of %d tries" % RETRIES  # noqa: UP031 (a constant)
+
+
+class Outcome(NamedTuple):
+    """Of a piece: its name, what its function returned, and None or in one line what went wrong."""
+
+    name: str
+    value: Any
+    error: str | None
+
+
+Pieces = Mapping[str, Sequence[Any]]
+"""Arguments of each piece by its name: plain values."""
+
+
+class Crew(Protocol):
+    """Who does the work."""
+
+    count: int
+    """Pieces that are done at the same time, as far as that is known."""
+
+    def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
+        """Call a function with the arguments of each piece; outcomes come in the order in which pieces end.
+
+        The function is one of a module, so that other processes find it; what it returns travels back.
+        """
+
+    def close(self) -> None:
+        """End what was begun for it."""
+
+
+@contextmanager
+def crew(processes: int = 1, ray: str | None = None) -> Iterator[Crew]:
+    """Somebody to do the work.
+
+    Parameters
+    ----------
+    processes : int
+        Pieces at the same time; with 1 all is done in this process.
+    ray : str, optional
+        Address of a Ray cluster instead, such as ``10.0.0.1:6379``; with ``""`` the one that ``RAY_ADDRESS`` names,
+        or that runs on this machine, or else one of this machine's cores for as long as the work takes.
+
+    Raises
+    ------
+    ValueError
+        If both are given, or there is no such cluster.
+    ImportError
+        If Ray is not installed.
+    """
+    if ray is not None and processes != 1:
+        raise ValueError(f"processes must be left out where ray is given, got {processes!r}")
+    found: Crew = HERE if ray is None and processes == 1 else _Processes(processes) if ray is None else _Ray(ray)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def watched(
+    crew: Crew, function: Callable[..., Any], pieces: Pieces, unit: str, done: int = 0, leave: bool = True
+) -> Iterator[Outcome]:
+    """Do the work of `Crew.work`; show what is done, what failed, what is left; ``done`` pieces were done before."""
+    failed = 0
+    with progress_bar(total=done + len(pieces), initial=done, unit=unit, leave=leave) as bar:
+        for outcome in crew.work(function, pieces):
+            if outcome.error is not None:
+                failed += 1
+                bar.write(f"{outcome.name} failed: {outcome.error}")
+            bar.set_postfix_str(f"{outcome.name}, {failed} failed, {bar.total - bar.n - 1} left", refresh=False)
+            bar.update()
+            yield outcome
+
+
+def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
+    try:
+        return Outcome(name, function(*arguments), None)
+    except Exception as error:  # whatever it is, the rest of the work has nothing to do with it
+        return Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())}")
+
+
+class _Here:
+    """The process that asks."""
+
+    count = 1
+
+    def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
+        for name, arguments in pieces.items():
+            yield _called(name, function, arguments)
+
+    def close(self) -> None:
+        pass
+
+
+HERE: Crew = _Here()
+"""All in this process, one after another."""
 
 
 def _begin_worker() -> None:
     """End with the process that gave the work, also if it is killed; leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    progress.shown = False
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -25,60 +136,99 @@ def _begin_worker() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def work(
-    function: Callable[..., object], pieces: Mapping[str, Sequence[Any]], processes: int = 1
-) -> Iterator[tuple[str, str | None]]:
-    """Call a function with each of many arguments.
+class _Processes:
+    """Some processes of this machine, a pool for each: of one that dies the others know nothing."""
 
-    Parameters
-    ----------
-    function : callable
-        Of a module, so that other processes find it; leaves its results in files.
-    pieces : mapping of name to arguments
-        Plain values.
-    processes : int
-        With 1 all is done in this one.
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._free: list[ProcessPoolExecutor] = []
+        self._running: dict[Future[Outcome], tuple[Any, ProcessPoolExecutor]] = {}
 
-    Yields
-    ------
-    name, error
-        Of each piece when it is done, in the order in which they end; None, or in one line what went wrong.
-    """
-    if processes == 1:
-        for name, arguments in pieces.items():
-            yield name, _called(function, arguments)
-        return
-    left = dict(pieces)
-    context = multiprocessing.get_context("spawn")  # forked, threads and compiled kernels would be in any state
-    while left:
-        pool = ProcessPoolExecutor(processes, context, _begin_worker)
-        running: dict[Future[str | None], str] = {}
-        try:
-            while left or running:
-                while left and len(running) < processes:  # no more: when a process dies, these are what it may have had
-                    name = next(iter(left))
-                    running[pool.submit(_called, function, left[name])] = name
-                    del left[name]
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    error = future.result()
-                    yield running.pop(future), error
-        except BrokenProcessPool:
-            wait(running)
-            for future, name in running.items():
-                yield name, "a process died" if future.exception() else future.result()
-        except BaseException:
+    def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
+        left = [(name, arguments, RETRIES) for name, arguments in pieces.items()][::-1]
+        running = self._running
+        while left or running:
+            while left and len(running) < self.count:
+                piece = left.pop()
+                pool = self._free.pop() if self._free else self._pool()
+                running[pool.submit(_called, piece[0], function, piece[1])] = piece, pool
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                (name, arguments, tries), pool = running.pop(future)
+                try:
+                    outcome = future.result()
+                except BrokenProcessPool:
+                    pool.shutdown(wait=False)
+                    if tries:
+                        left.append((name, arguments, tries - 1))
+                        continue
+                    outcome = Outcome(name, None, DIED)
+                else:
+                    self._free.append(pool)
+                yield outcome
+
+    def close(self) -> None:
+        if self._running:  # interrupted
             for process in multiprocessing.active_children():
                 process.terminate()
-            raise
-        finally:
+        for pool in (*self._free, *(pool for _, pool in self._running.values())):
             pool.shutdown(wait=False, cancel_futures=True)
 
+    @staticmethod
+    def _pool() -> ProcessPoolExecutor:
+        # Forked, threads and compiled kernels would be in any state.
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin_worker)
 
-def _called(function: Callable[..., object], arguments: Sequence[Any]) -> str | None:
-    """What went wrong in a call, in one line."""
+
+class _Ray:
+    """Cores of a cluster, one for each piece."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise ImportError("ray is not installed: pip install 'gymnosoma[ray]'") from None
+        self._ray: Any = ray
+        self._own = not ray.is_initialized()
+        if self._own:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # tells nobody
+            try:
+                ray.init(address or None, log_to_driver=False, logging_level=logging.ERROR)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                said = " ".join(str(error).split())[:200]
+                raise ValueError(
+                    f"ray must be the address of a Ray cluster that runs, got {address!r}: {said}"
+                ) from None
+        self.count = max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        self._task = ray.remote(max_retries=RETRIES, num_cpus=1)(_called_in)
+
+    def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
+        ray, folder = self._ray, os.getcwd()
+        running = {self._task.remote(folder, name, function, arguments): name for name, arguments in pieces.items()}
+        try:
+            while running:
+                (ref, *_), _ = ray.wait(list(running), num_returns=1)
+                name = running.pop(ref)
+                try:
+                    outcome = ray.get(ref)
+                except ray.exceptions.RayError as error:  # what the function raises has been caught
+                    outcome = Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+                yield outcome
+        finally:
+            for ref in running:
+                ray.cancel(ref, force=True)
+
+    def close(self) -> None:
+        if self._own:
+            self._ray.shutdown()
+
+
+def _called_in(folder: str, name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
+    """Call where the command was given, so that its paths mean the same: a cluster shares that folder."""
     try:
-        function(*arguments)
-    except Exception as error:  # whatever it is, the rest of the work has nothing to do with it
-        return f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return None
+        os.chdir(folder)
+    except OSError as error:
+        said = f"folder {folder!r} must be one that all nodes share, {platform.node()!r} has none: {error.strerror}"
+        return Outcome(name, None, said)
+    progress.shown = False
+    return _called(name, function, arguments)

@@ -6,7 +6,9 @@ Hansen & Ostermeier (2001), Completely derandomized self-adaptation in evolution
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import cma
@@ -15,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agent import Agent
-from ..evaluation.policies import reference_policy
-from ..evaluation.rollout import Episodes, SideBySide, rollout
+from ..evaluation.policies import reference_policy, task_of
+from ..evaluation.rollout import SideBySide, rollout
 from ..files import replacing
 from .network import Network, NetworkAgent
 from .policy_file import write_found
@@ -31,9 +33,9 @@ controller as it is. These episodes are others than those of the search: the bes
 class _Controllers:
     """Parameters of a controller, each in units of its bounds."""
 
-    def __init__(self, run: Run) -> None:
-        self.name = run.config["settings"]["controller"]
-        self.reference = searched(run.config["id"], self.name)
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.name = config["settings"]["controller"]
+        self.reference = searched(config["id"], self.name)
         self.bounds = self.reference.bounds
         self.size = len(self.bounds)
         self.options: dict[str, Any] = {"bounds": [0.0, 1.0]}
@@ -62,9 +64,9 @@ class _Controllers:
 class _Networks:
     """Weights of a network."""
 
-    def __init__(self, run: Run) -> None:
-        self.arch = [int(width) for width in run.config["settings"]["net_arch"]]
-        envs: Any = gymnasium.make_vec(run.config["id"], 1, **run.config["env"])
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.arch = [int(width) for width in config["settings"]["net_arch"]]
+        envs: Any = gymnasium.make_vec(config["id"], 1, **config["env"])
         (seen,), (done,) = envs.single_observation_space.shape, envs.single_action_space.shape
         envs.close()
         self.sizes = [seen, *self.arch, done]
@@ -83,15 +85,19 @@ class _Networks:
         write_found(run.folder, run.config, {"network": {"net_arch": self.arch, "activation": "Tanh"}}, network)
 
 
+def _kind(config: Mapping[str, Any]) -> Any:
+    return (_Controllers if config["settings"]["controller"] else _Networks)(config)
+
+
 def learn(run: Run, threads: int) -> bool:
-    """Evolve; False if the run was stopped.
+    """Evolve; False if the run was stopped. Of a generation, everybody who works (`Run.crew`) plays a share.
 
     Every generation plays episodes of its own, the same for all of its candidates; as many each as fit into
     ``num_envs`` rows. What is found is what scores best on average; beside the candidates plays their mean, the
     favourite, and the learning curve is the favourite's.
     """
     settings = run.config["settings"]
-    kind: Any = (_Controllers if settings["controller"] else _Networks)(run)
+    kind = _kind(run.config)
     rng = np.random.default_rng(run.config["seed"])
     size = settings["population"]
     options = {"popsize": size} if size else {}
@@ -126,31 +132,63 @@ def learn(run: Run, threads: int) -> bool:
         players = [strategy.result.xfavorite, *vectors]
         episodes = max(run.config["num_envs"] // len(players), 1)
         seeds = drawn_seeds(run.config["seed"], len(state["fitness"]), episodes)
-        played = _play(run, kind, players, seeds)
-        scores = played.score(run.score).reshape(len(players), episodes)
+        returns, scores, steps = _play(run, players, seeds)
         fitness = -scores.mean(1)[1:]
         strategy.tell(vectors, fitness)
-        recent.add(played.returns[:episodes], scores[0])
+        recent.add(returns[0], scores[0])
         run.record["episodes"] += len(players) * episodes
-        state["steps"] += int(played.lengths.sum())
+        state["steps"] += steps
         state["fitness"].append(fitness.tolist())
         state["recent"] = recent.kept()
         run.note(state["steps"], recent.returns, recent.scores)
         _save(run, state)
     order = np.argsort(fitness, kind="stable")[: FINALISTS - 1]
     finalists = [*kind.own, strategy.result.xfavorite, *(vectors[k] for k in order)]
-    played = _play(run, kind, finalists, range(VALIDATION, VALIDATION + COMPARED))
-    kind.write(run, finalists[int(np.argmax(played.score(run.score).reshape(len(finalists), -1).mean(1)))])
+    _, scores, _ = _play(run, finalists, range(VALIDATION, VALIDATION + COMPARED))
+    kind.write(run, finalists[int(np.argmax(scores.mean(1)))])
     return finished
 
 
-def _play(run: Run, kind: Any, players: Sequence[Any], seeds: Sequence[int]) -> Episodes:
-    """Episodes of the seeds by each player, all side by side."""
-    envs: Any = gymnasium.make_vec(run.config["id"], len(players) * len(seeds), **run.config["env"])
+Played = tuple[NDArray[np.float64], NDArray[np.float64], int]
+"""Returns and scores (players, episodes), and steps in all."""
+
+
+def _play(run: Run, players: Sequence[Any], seeds: Sequence[int]) -> Played:
+    """Episodes of the seeds by each player, shared out; how does not change the results."""
+    count = min(run.crew.count, len(players))
+    bounds = [len(players) * k // count for k in range(count + 1)]
+    pieces = {str(k): (run.config, players[a:b], list(seeds)) for k, (a, b) in enumerate(pairwise(bounds))}
+    if count == 1:
+        returns, scores, steps, _ = _share(*pieces["0"])
+        return returns, scores, steps
+    done = {}
+    for name, value, error in run.crew.work(_share, pieces):
+        if error is not None:
+            raise ValueError(f"a generation could not be played: {error}")
+        done[name] = value
+    shares = [done[name] for name in pieces]
+    run.spend(sum(share[3] for share in shares))
+    return (
+        np.concatenate([share[0] for share in shares]),
+        np.concatenate([share[1] for share in shares]),
+        sum(share[2] for share in shares),
+    )
+
+
+def _share(
+    config: Mapping[str, Any], players: Sequence[Any], seeds: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, float]:
+    """Episodes of some players, all side by side: returns, scores, steps, CPU seconds."""
+    started = time.process_time()
+    envs: Any = gymnasium.make_vec(config["id"], len(players) * len(seeds), **config["env"])
     try:
-        return rollout(envs, kind.agent(players, envs), seed=[*seeds] * len(players))
+        played = rollout(envs, _kind(config).agent(players, envs), seed=[*seeds] * len(players))
     finally:
         envs.close()
+    shape = (len(players), len(seeds))
+    scores = played.score(task_of(config["id"], **config["env"]).score)
+    seconds = time.process_time() - started
+    return played.returns.reshape(shape), scores.reshape(shape), int(played.lengths.sum()), seconds
 
 
 def _save(run: Run, state: Mapping[str, Any]) -> None:

@@ -24,14 +24,16 @@ from gymnosoma.envs.core.arguments import choice
 
 from ..evaluation.policies import ALGORITHMS, task_of
 from ..evaluation.progress import progress_bar
+from ..evaluation.work import HERE, Crew
 from ..files import replacing
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
 """Columns of the learning curve: steps in all; CPU seconds of training in all; episodes in all; means of the last 100.
 
-The seconds are those of all threads of the process, of every run that came to this point, imitation included: unlike
-time by the clock they do not depend on what else the machine does. The means of ``cma`` are over the last 32 episodes
-of those that the favourites of the generations played; of ``supervised``, over 64 in which a round's network answers.
+The seconds are those of all threads of the process, and of the processes that play its generations, of every run that
+came to this point, imitation included: unlike time by the clock they do not depend on what else the machine does. The
+means of ``cma`` are over the last 32 episodes of those that the favourites of the generations played; of
+``supervised``, over 64 in which a round's network answers.
 """
 
 VALIDATION = 3_000_000_000
@@ -109,6 +111,8 @@ class Run:
         Told each row of the learning curve, as a mapping.
     resumed : bool
         Whether it goes on from a checkpoint.
+    crew : Crew
+        Who plays generations of ``cma``.
 
     Attributes
     ----------
@@ -127,9 +131,10 @@ class Run:
         stop: Callable[[], object],
         watch: Callable[[Mapping[str, float]], None],
         resumed: bool,
+        crew: Crew = HERE,
     ) -> None:
         self.folder, self.config, self.goal, self.every = folder, config, goal, every
-        self.stop, self._watch, self.resumed = stop, watch, resumed
+        self.stop, self._watch, self.resumed, self.crew = stop, watch, resumed, crew
         self.score = task_of(config["id"], **config["env"]).score
         self.record: dict[str, Any] = {"curve": [], "episodes": 0, "seconds": 0.0}
         self._bar: Any = None
@@ -143,6 +148,10 @@ class Run:
     def start_clock(self) -> None:
         """Count CPU seconds from now on."""
         self._before, self._started = self.record["seconds"], time.process_time()
+
+    def spend(self, seconds: float) -> None:
+        """Count CPU seconds of other processes, too."""
+        self._before += seconds
 
     def begin(self, record: Mapping[str, Any] | None = None) -> None:
         """Write ``config.json``: now that there is a checkpoint, there is a run that can be resumed.

@@ -10,6 +10,7 @@ from gymnosoma.envs.core.arguments import choice
 
 from ..controllers import Reference
 from ..evaluation.policies import RANGES, check_config, in_range, read_config, references_of, task_of
+from ..evaluation.work import HERE, Crew
 from .answers import Answers
 from .runs import Run, recipe, versions
 
@@ -32,6 +33,7 @@ def train(
     recipe_file: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     watch: Callable[[Mapping[str, float]], None] = lambda row: None,
+    crew: Crew = HERE,
 ) -> bool:
     """Train a policy into a run folder.
 
@@ -67,6 +69,8 @@ def train(
         Of the algorithm, on top of the recipe's.
     watch : function
         Told each row of the learning curve, as a mapping.
+    crew : Crew
+        Who plays the generations of ``cma``; the result is the same, to the bit.
 
     Returns
     -------
@@ -127,7 +131,7 @@ def train(
         if config["algorithm"] == "supervised":
             Answers(task_of(env_id, **config["env"]))
         goal = config["steps"]
-    run = Run(folder, config, goal, checkpoint, stop, watch, resume)
+    run = Run(folder, config, goal, checkpoint, stop, watch, resume, crew)
     if resume and not run.checkpoint.is_file():
         raise ValueError(f"folder {str(folder)!r} has no {run.checkpoint.name} to resume from")
     folder.mkdir(parents=True, exist_ok=True)

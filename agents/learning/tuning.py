@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import optuna
 import sqlalchemy.exc
 
 from ..evaluation.policies import evaluate, find_policy, task_of
-from ..evaluation.progress import progress_bar
+from ..evaluation.work import HERE, Crew, watched
 from ..files import replacing
 from .runs import VALIDATION, recipe
 from .training import train
@@ -28,6 +28,9 @@ EPISODES = 64
 """By whose mean score a trial is judged; neither training nor a benchmark plays them."""
 
 
+PRUNER = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2)
+
+
 def tune(
     env_id: str,
     folder: Path,
@@ -39,13 +42,14 @@ def tune(
     env: Mapping[str, Any] | None = None,
     recipe_file: Path | None = None,
     resume: bool = False,
-    stop: Callable[[], object] = lambda: False,
+    together: int = 1,
+    crew: Crew = HERE,
 ) -> tuple[dict[str, Any], float] | None:
     """Search the settings that a recipe's table ``tune`` lists, by their score after a short training.
 
     The folder gets the study, and the best as a recipe, ``ID.toml``. The proposals are those of a tree-structured
     Parzen estimator, seeded by the number of trials that have ended; so a study that was stopped goes on with the
-    trial that was under way as if nothing had happened, from its beginning.
+    trials that were under way as if nothing had happened, from their beginning.
 
     Parameters
     ----------
@@ -64,8 +68,10 @@ def tune(
         As of `train`.
     resume : bool
         Go on with the study in ``folder``.
-    stop : function
-        Asked after every update.
+    together : int
+        Trials that are proposed together, from what those before have found; so many can be done at the same time.
+    crew : Crew
+        Who does the trials; the result is the same, to the bit.
 
     Returns
     -------
@@ -85,7 +91,7 @@ def tune(
         if not isinstance(values, list) or not values:
             raise ValueError(f"tune.{base['algorithm']}: {name} must be a list of values, got {values!r}")
     asked = {"id": env_id, "seed": seed, "steps": steps, "seconds": seconds, "env": {**base["env"], **(env or {})}}
-    asked |= {"recipe": base}
+    asked |= {"recipe": base, "together": together}
     path = folder / STUDY
     if path.exists() != resume:
         hint = "holds no study to go on with" if resume else "already holds a study: give --resume to go on with it"
@@ -98,7 +104,7 @@ def tune(
             study_name=env_id,
             direction="maximize",
             load_if_exists=True,
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
+            pruner=PRUNER,
         )
         known = study.user_attrs.get("asked")
         if known is not None and json.loads(known) != json.loads(json.dumps(asked)):
@@ -106,15 +112,8 @@ def tune(
             names = [name for name in asked if json.loads(json.dumps(asked[name])) != before.get(name)]
             raise ValueError(f"{', '.join(names)} must be as the study in {str(folder)!r} began")
         study.set_user_attr("asked", json.dumps(asked))
-        for trial in study.get_trials(states=[optuna.trial.TrialState.RUNNING]):  # of a run that was stopped
-            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-        with progress_bar(total=trials, initial=len(_ended(study)), unit="trial") as bar:
-            while len(_ended(study)) < trials and not stop():
-                if not _try(study, folder, asked, space, stop):
-                    break
-                _write(study, folder, asked, space)
-                bar.set_postfix_str(f"best score {study.best_value:.4g}" if _done(study) else "", refresh=False)
-                bar.update()
+        while len(_trials(study)) < trials or _trials(study, optuna.trial.TrialState.RUNNING):
+            _round(study, folder, asked, space, trials, crew)
         if not _done(study):
             return None
         _write(study, folder, asked, space)
@@ -123,13 +122,20 @@ def tune(
         raise OSError(f"{str(path)!r}: {' '.join(str(error).split())[:300]}") from error
 
 
+ENDED = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+
+
+def _trials(study: optuna.Study, *states: optuna.trial.TrialState) -> list[Any]:
+    """Trials in some states; by default all but those that failed, which count as if they had not been."""
+    return study.get_trials(deepcopy=False, states=states or (*ENDED, optuna.trial.TrialState.RUNNING))
+
+
 def _ended(study: optuna.Study) -> list[Any]:
-    states = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
-    return study.get_trials(deepcopy=False, states=states)
+    return _trials(study, *ENDED)
 
 
 def _done(study: optuna.Study) -> list[Any]:
-    return study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    return _trials(study, optuna.trial.TrialState.COMPLETE)
 
 
 def _settings(places: Mapping[str, int], space: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -137,24 +143,70 @@ def _settings(places: Mapping[str, int], space: Mapping[str, list[Any]]) -> dict
     return {name: values[places[name]] for name, values in space.items()}
 
 
-def _try(
+def _round(
     study: optuna.Study,
     folder: Path,
     asked: Mapping[str, Any],
     space: Mapping[str, list[Any]],
-    stop: Callable[[], object],
-) -> bool:
-    """One trial; False if it was stopped, and is to be tried again."""
-    study.sampler = optuna.samplers.TPESampler(seed=asked["seed"] + len(_ended(study)), n_startup_trials=8)
+    trials: int,
+    crew: Crew,
+) -> None:
+    """Propose some trials from what rounds before have found, and do them, in whatever order.
+
+    A round that was stopped is the last one of the study: it goes on with those that have not ended.
+    """
+    size = asked["together"]
+    for trial in _trials(study, optuna.trial.TrialState.RUNNING):
+        if trial.params.keys() != space.keys():  # killed while it was proposed
+            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+    count = len(_trials(study))
+    running = _trials(study, optuna.trial.TrialState.RUNNING)
+    first = (count - 1 if running else count) // size * size
+    known = [trial for trial in _trials(study)[:first] if trial.state == optuna.trial.TrialState.COMPLETE]
+    while count < min(first + size, trials):
+        study.sampler = optuna.samplers.TPESampler(seed=asked["seed"] + count, n_startup_trials=8)
+        trial = study.ask()
+        for name, values in space.items():
+            trial.suggest_int(name, 0, len(values) - 1)
+        count += 1
+    running = _trials(study, optuna.trial.TrialState.RUNNING)
+    pieces = {
+        f"trial {trial.number}": (folder / f"trial-{trial.number}", asked, _settings(trial.params, space), known)
+        for trial in running
+    }
+    failed = {}
+    for name, found, error in watched(crew, _trial, pieces, "trial", len(_ended(study))):
+        number = int(name.split()[1])
+        if error is not None:
+            failed[name] = error
+            study.tell(number, state=optuna.trial.TrialState.FAIL)
+            continue
+        reports, score = found
+        trial = optuna.trial.Trial(study, next(each._trial_id for each in running if each.number == number))
+        for step, value in reports.items():
+            trial.report(value, step)
+        if score is None:
+            study.tell(number, state=optuna.trial.TrialState.PRUNED)
+        else:
+            study.tell(number, score)
+        _write(study, folder, asked, space)
+    if failed:
+        raise ValueError("; ".join(f"{name} failed: {error}" for name, error in failed.items()))
+
+
+def _trial(
+    place: Path, asked: Mapping[str, Any], chosen: Mapping[str, Any], known: Sequence[optuna.trial.FrozenTrial]
+) -> tuple[dict[int, float], float | None]:
+    """A short training: its learning curve at some steps, and its score, None where it fell behind the ``known``."""
+    study = optuna.create_study(direction="maximize", pruner=PRUNER)
+    study.add_trials(known)
     trial = study.ask()
-    chosen = _settings(
-        {name: trial.suggest_int(name, 0, len(values) - 1) for name, values in space.items()},
-        space,
-    )
-    shared = {name: chosen.pop(name) for name in ("num_envs", "imitate") if name in chosen}
-    place, base = folder / "trial", asked["recipe"]
+    settings = dict(chosen)
+    shared = {name: settings.pop(name) for name in ("num_envs", "imitate") if name in settings}
+    base = asked["recipe"]
     shutil.rmtree(place, ignore_errors=True)
     spent = [0.0]
+    reports: dict[int, float] = {}
 
     def watch(row: Mapping[str, float]) -> None:
         spent[0] = row["seconds"]
@@ -162,13 +214,11 @@ def _try(
         if asked["seconds"] is not None:
             part = max(part, row["seconds"] / asked["seconds"])
         step = min(int(REPORTS * part), REPORTS)
-        if step not in trial.storage.get_trial(trial._trial_id).intermediate_values:
+        if step not in reports:
+            reports[step] = row["score"]
             trial.report(row["score"], step)
         if trial.should_prune():
             raise optuna.TrialPruned
-
-    def over() -> object:
-        return stop() or (asked["seconds"] is not None and spent[0] > asked["seconds"])
 
     try:
         train(
@@ -178,23 +228,19 @@ def _try(
             asked["steps"],
             seed=asked["seed"],
             checkpoint=10**12,
-            stop=over,
+            stop=lambda: asked["seconds"] is not None and spent[0] > asked["seconds"],
             env=asked["env"],
-            settings={**base["settings"], **chosen},
+            settings={**base["settings"], **settings},
             watch=watch,
             **shared,
         )
-        if stop():
-            study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            return False
         played = evaluate(asked["id"], find_policy(asked["id"], str(place)), EPISODES, VALIDATION)
         score = task_of(asked["id"], **asked["env"]).score
-        study.tell(trial, float(np.mean(played.score(score) * score.factor)))
+        return reports, float(np.mean(played.score(score) * score.factor))
     except optuna.TrialPruned:
-        study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+        return reports, None
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    return True
 
 
 def _write(study: optuna.Study, folder: Path, asked: Mapping[str, Any], space: Mapping[str, list[Any]]) -> None:

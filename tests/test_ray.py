@@ -1,0 +1,129 @@
+"""A benchmark on two Ray nodes of one machine, of which a worker, a node, or the driver is killed in its midst."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pieces import marked
+
+import gymnosoma
+from gymnosoma.agents.evaluation.work import crew
+
+pytest.importorskip("ray")
+psutil = pytest.importorskip("psutil")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="there are no such signals")]
+
+ROOT = Path(gymnosoma.__file__).resolve().parents[1]
+STEPS = 130_000
+"""Of a training: it has a checkpoint at 100,000."""
+SMALL = ("benchmark", "WormSwim-v0", "--policy", "random", "trained", "--train-seeds", "2", "--steps", str(STEPS),
+         "--episodes", "16")  # fmt: skip
+
+
+def begin(folder, *engine):
+    """The command, in a process of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "said").open("a") as said:
+        return subprocess.Popen(
+            [sys.executable, ROOT / "train.py", *SMALL, "--folder", folder, *engine], stdout=said, stderr=said
+        )
+
+
+def end(process, folder):
+    assert process.wait(1800) == 0, (folder / "said").read_text()[-3000:]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    end(begin(folder), folder)
+    return folder
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Two nodes of one core each, and an address."""
+    from ray.cluster_utils import Cluster
+
+    paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+def in_the_midst(folder, deadline=900.0):
+    """Wait until a training has come to a checkpoint, and is not at its end."""
+    curve = folder / "runs" / "WormSwim-v0-0" / "curve.csv"
+    until = time.monotonic() + deadline
+    while time.monotonic() < until:
+        rows = curve.read_text().splitlines()[1:] if curve.exists() else []
+        if rows:
+            assert int(rows[-1].split(",")[0]) < STEPS
+            return
+        time.sleep(0.05)
+    raise AssertionError((folder / "said").read_text()[-3000:])
+
+
+def workers():
+    """Processes that do pieces of work."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if (process.info["cmdline"] or [""])[0].startswith("ray::_called_in")
+    ]
+
+
+def results(folder):
+    """What jobs have found, without what differs between two undisturbed runs: CPU seconds."""
+    found = {}
+    for file in (folder / "jobs").rglob("*.json"):
+        job = json.loads(file.read_text())
+        job.pop("seconds")
+        job.get("curve", {}).pop("seconds", None)
+        found[file.relative_to(folder).as_posix()] = job
+    return found
+
+
+@pytest.mark.parametrize("killed", ["worker", "node", "driver"])
+def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
+    process = begin(tmp_path, "--ray", cluster.address)
+    in_the_midst(tmp_path)
+    begun = {path: path.stat().st_mtime_ns for path in (tmp_path / "jobs").rglob("*.json")}
+    if killed == "worker":
+        found = workers()
+        assert found
+        for worker in found:
+            worker.kill()
+    elif killed == "node":
+        other = next(node for node in cluster.list_all_nodes() if node is not cluster.head_node)
+        cluster.remove_node(other, allow_graceful=False)
+    elif killed == "driver":
+        process.kill()
+        process.wait()
+        process = begin(tmp_path, "--ray", cluster.address)
+    end(process, tmp_path)
+    assert results(tmp_path) == results(undisturbed) and len(results(tmp_path)) == 4
+    assert all(path.stat().st_mtime_ns == when for path, when in begun.items())
+    logs = [len(list((run / "tensorboard").rglob("events*"))) for run in (tmp_path / "runs").iterdir()]
+    assert sum(logs) > 2  # what was resumed has one more
+
+
+def test_pieces_that_fail_or_die(tmp_path, cluster):
+    names = ("a", "fails", "dies", "dies once")
+    with crew(ray=cluster.address) as engine:
+        found = {name: rest for name, *rest in engine.work(marked, {name: (tmp_path, name) for name in names})}
+    assert found["a"] == ["A", None] and found["dies once"] == ["DIES ONCE", None]
+    assert found["fails"] == [None, "ValueError: two lines"] and "WorkerCrashedError" in found["dies"][1]
+
+
+def test_an_address_without_a_cluster_is_told():
+    told = r"ray must be the address of a Ray cluster that runs, got '127.0.0.1:1'"
+    with pytest.raises(ValueError, match=told), crew(ray="127.0.0.1:1"):
+        pass
