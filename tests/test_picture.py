@@ -293,7 +293,7 @@ def test_bad_arguments_are_named():
 
 def test_human_mode_needs_a_display():
     env = gymnasium.make(SWIM, render_mode="human")
-    with pytest.raises(ValueError, match="a window needs a display"):
+    with pytest.raises(ValueError, match=r"a window needs a display .*: without one use render_mode='rgb_array'$"):
         env.reset(seed=0)
 
 
@@ -394,6 +394,13 @@ def test_commands_take_reset_options(tmp_path, monkeypatch, capsys):
     assert imageio.imread(still).shape == (540, 960, 3) and "25 moments" in capsys.readouterr().out
 
 
+def test_what_is_simulated_is_shown(dummy, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["gymnosoma", "simulate", "worm", "--duration", "0.02", "--size", "320x180"])
+    cli.main()
+    assert "0.02 s in 5 moments." in capsys.readouterr().out
+    assert pygame.display.get_init() is False, "the window is closed when the film is over"
+
+
 def test_ghost_starts_where_the_policy_does():
     film = Film(SWIM, find_policy(SWIM, "best_sine"), find_policy(SWIM, "baseline"), seed=3, seconds=0.5, **SMALL)
     alone = Film(SWIM, find_policy(SWIM, "best_sine"), seed=3, seconds=0.5, **SMALL)
@@ -419,8 +426,9 @@ def test_film_is_an_episode_long():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["render", "WormSwim-v0"], "a window needs a display"),
-        (["play", "WormSwim-v0"], "a window needs a display"),
+        (["render", "WormSwim-v0"], "DISPLAY is not set): without one save a film or a still by --save"),
+        (["play", "WormSwim-v0"], "DISPLAY is not set): play where there is a screen, or through ssh -X"),
+        (["simulate", "worm"], "DISPLAY is not set): without one save a film by --film, or numbers by --csv"),
         (["render", "WormSwim-v0", "--save", "film.avi"], "save must end in one of"),
         (["render", "WormSwim-v0", "--save", "nowhere/film.mp4"], "save must be a file in a folder that exists"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "321x180"], "size must be even"),

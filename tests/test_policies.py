@@ -458,6 +458,28 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     assert found and Path(found[1]).stat().st_size > 100, line
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("render", "WormSwin-v0"), "WormSwim-v0"),
+        (("play", "gymnosoma:gymnosoma/wormswim-v0"), "WormSwim-v0"),
+        (("evaluate", "whisker_sweep"), "WhiskerSweep-v0"),
+        (("simulate", "wrom"), "worm"),
+        (("speed", "--animal", "Lamprey"), "lamprey"),
+        (("evaluate", "Banana-v0"), None),
+    ],
+)
+def test_a_mistyped_name_is_told_what_was_meant(monkeypatch, arguments, meant):
+    line = call(monkeypatch, *arguments)
+    assert line.endswith(f"; did you mean {meant}?") if meant else "did you mean" not in line
+
+
+def test_gymnasium_tells_what_was_meant_of_our_ids():
+    for make in (gymnasium.make, lambda name: gymnasium.make_vec(name, num_envs=1)):
+        with pytest.raises(gymnasium.error.NameNotFound, match="Did you mean: `WormSwim`"):
+            make("gymnosoma/WormSwin-v0")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux")
 def test_a_device_that_fails_in_the_end(monkeypatch, capsys):
     line = call(monkeypatch, "evaluate", "WormSwim-v0", "--episodes", 2, "--json-file", "/dev/full")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gymnosoma.envs import Schedule
 from gymnosoma.envs import simulate as simulate_animal
 from gymnosoma.envs.core.animal import ANIMALS, Animal, find_animal
-from gymnosoma.envs.core.arguments import read_params, shown
+from gymnosoma.envs.core.arguments import read_params, shown, suggestion
 from gymnosoma.envs.core.control import Controller
 
 from .arguments import Events, assignment, read_arguments, read_event, read_size
@@ -128,7 +128,10 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
         return find_animal("neuromechanic")(changed(name, dict(params)), **chosen)
     known = [animal for animal in ANIMALS if animal != "neuromechanic"]
     if name not in known:
-        raise ValueError(f"animal must be one of {', '.join(known)}, or a model that ends in .toml, got {name!r}")
+        raise ValueError(
+            f"animal must be one of {', '.join(known)}, or a model that ends in .toml, "
+            f"got {name!r}{suggestion(name, known)}"
+        )
     kind = find_animal(name)
     hints = get_type_hints(kind.__init__)
     own = {key: value for key, value in params.items() if key in hints and key not in ("params", "threads", *solver)}

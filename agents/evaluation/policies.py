@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gymnosoma.envs.core.arguments import choice, whole
+from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
@@ -51,7 +51,10 @@ def full_id(name: str) -> str:
     """
     full = name if "/" in name else f"gymnosoma/{name}"
     if full not in all_ids():
-        raise ValueError(f"id must be one of {', '.join(sorted(all_ids()))}, got {name!r}")
+        # Compared without what all ids have in common, which would make all of them alike.
+        ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
+        meant = suggestion(name.removeprefix("gymnosoma:").removeprefix("gymnosoma/"), ids)
+        raise ValueError(f"id must be one of {', '.join(ids.values())}, got {shown(name)}{meant}")
     return full
 
 

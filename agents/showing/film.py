@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from ..evaluation.policies import Policy, find_policy
 from ..evaluation.progress import progress_bar
 from ..files import result
 
-FORMATS = (".mp4", ".gif", ".png")
-"""Of files: films, and the last moment as a still."""
+FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
+"""Of files: films, and the last moment as a still; with the module that writes each."""
 
 GIF_RATE = 25.0
 """Most frames a second of a GIF, whose frames last whole hundredths of a second."""
@@ -98,6 +99,7 @@ class Film:
         steps = np.inf if seconds is None else max(1, round(seconds * self._actor.view.task.control_rate))
         self.count = int(min(steps, np.inf if limit is None else limit))
         self.fps = self._actor.view.fps
+        self.size = width, height
 
     def __len__(self) -> int:
         """Most moments that there can be."""
@@ -174,6 +176,7 @@ class Replay:
         self._first = int(np.searchsorted(shown, start - 0.5 / rate))
         self._count = max(1, int(np.searchsorted(shown, end + 0.5 / rate)) - self._first)
         self.fps = rate / stride / slow
+        self.size = width, height
         scene = Scene(run.animal, rate / stride, float(run.time[-1]))
         self.view = View(scene, 1, width, height, self.fps, False)
 
@@ -218,13 +221,18 @@ def save_film(
 
 def show(run: Trajectory, title: str, width: int, height: int, fps: float, slow: float) -> None:
     """Show a trajectory in a window."""
-    _play(Replay(run, width, height, fps, slow), title, None)
+    _play(Replay(run, width, height, fps, slow), title, None, "without one save a film by --film, or numbers by --csv")
 
 
 def check_film(name: str, save: Path, width: int, height: int) -> None:
-    """Refuse a file that is no film, or a size that it cannot have."""
+    """Refuse a file that is no film, or that nothing here can write, or a size that it cannot have."""
     if save.suffix not in FORMATS:
         raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
+    if find_spec(FORMATS[save.suffix]) is None:
+        raise ValueError(
+            f"{name} must end in .png where {FORMATS[save.suffix]} is not installed (pip install 'gymnosoma[film]'), "
+            f"got {str(save)!r}"
+        )
     if save.suffix == ".mp4" and (width % 2 or height % 2):
         raise ValueError(f"size must be even for .mp4, got {width}x{height}")
 
@@ -280,11 +288,11 @@ def show_episode(
     actor = find_policy(env_id, policy, seed, trust)
     with nullcontext() if save is None else result("save", save) as file:
         film = Film(env_id, actor, shadow, seed, seconds, width, height, options, control_rate)
-        return _play(film, env_id, file)
+        return _play(film, env_id, file, "without one save a film or a still by --save")
 
 
-def _play(film: Film | Replay, env_id: str, save: Path | None) -> int:
-    """Show a film in a window, or save it; the moments played."""
+def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "") -> int:
+    """Show a film in a window, or save it; the moments played. What to do ``instead`` is told where there is none."""
     stopped: list[int] = []
 
     def stop(number: int, frame: Any) -> None:
@@ -305,7 +313,7 @@ def _play(film: Film | Replay, env_id: str, save: Path | None) -> int:
                         return
 
             if save is None:
-                _show(film, moments(), env_id)
+                _show(film, moments(), title, instead)
             else:
                 {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[save.suffix](film, moments(), save)
     finally:
@@ -314,8 +322,8 @@ def _play(film: Film | Replay, env_id: str, save: Path | None) -> int:
     return played
 
 
-def _show(film: Film | Replay, moments: Iterator[None], title: str) -> None:
-    window = Window(film.draw().size, title)
+def _show(film: Film | Replay, moments: Iterator[None], title: str, instead: str) -> None:
+    window = Window(film.size, title, instead)
     try:
         for _ in moments:
             window.show(film.draw(), film.fps)

@@ -72,7 +72,8 @@ class Game:
         self.task = self._env.task
         self._view: View = self._env.view
         self.steering: Steering = make(self.task)
-        self._window = Window((width, height), f"{env_id}: steer with the arrow keys")
+        title = f"{env_id}: steer with the arrow keys"
+        self._window = Window((width, height), title, "play where there is a screen, or through ssh -X")
         self._agent = ControllerAgent(self.steering, self.task)
         self._held: set[str] = set()
         self._slow = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
 import reprlib
 import textwrap
@@ -18,12 +19,23 @@ _short.maxstring = _short.maxother = 100
 LONGEST = 300
 """Characters of a value in an error."""
 
+ALIKE = 0.7
+"""Share of two names that is the same where one may be the other, mistyped."""
+
 
 def choice(name: str, value: Any, known: Iterable[str]) -> None:
     """Raise ValueError unless ``value`` is one of the ``known`` names."""
     names = tuple(known)
     if not (isinstance(value, str) and value in names):
-        raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}")
+        raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}{suggestion(value, names)}")
+
+
+def suggestion(value: Any, known: Iterable[str]) -> str:
+    """End of an error about a name that is not known: the one that was meant, if it was mistyped."""
+    names = {name.lower(): name for name in known}
+    short = isinstance(value, str) and len(value) <= LONGEST
+    close = difflib.get_close_matches(value.lower(), names, 1, ALIKE) if short else []
+    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 def shown(value: Any) -> str:

@@ -147,7 +147,8 @@ class View:
             return
         if self.window is None:
             animals = f", animal 1 of {len(self.trails)}" if len(self.trails) > 1 else ""
-            self.window = Window(self.canvas.size, f"{type(self.task).__name__}{animals}")
+            title = f"{type(self.task).__name__}{animals}"
+            self.window = Window(self.canvas.size, title, "without one use render_mode='rgb_array'")
         if not self.window.closed:
             self.window.show(self.draw(), self.fps)
 
@@ -164,6 +165,8 @@ class Window:
     ----------
     size : (width, height), pixels
     title : str
+    instead : str
+        What can be done where there is no display.
 
     Raises
     ------
@@ -171,10 +174,10 @@ class Window:
         If there is no display.
     """
 
-    def __init__(self, size: tuple[int, int], title: str) -> None:
+    def __init__(self, size: tuple[int, int], title: str, instead: str) -> None:
         try:
             if sys.platform == "linux" and not _DISPLAYS & os.environ.keys():
-                raise pygame.error("none was found")  # SDL would say so too, after complaints of its own
+                raise pygame.error("DISPLAY is not set")  # SDL would say so too, after complaints of its own
             pygame.display.init()
             # Where a display cannot be opened SDL draws to nowhere, unasked.
             if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
@@ -182,9 +185,7 @@ class Window:
             self._screen = pygame.display.set_mode(size)
         except pygame.error as error:
             pygame.display.quit()
-            raise ValueError(
-                f"a window needs a display ({error}); without one use render_mode='rgb_array', in the commands --save"
-            ) from None
+            raise ValueError(f"a window needs a display ({error}): {instead}") from None
         pygame.display.set_caption(title)
         self._clock = pygame.time.Clock()
         self.closed = False
