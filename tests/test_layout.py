@@ -1,12 +1,14 @@
 """Packaging and architecture: what is installed, and who may import whom."""
 
 import ast
+import email
+import json
 import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
-import venv
 import zipfile
 from pathlib import Path
 
@@ -27,6 +29,18 @@ def run(*command, cwd, env=None):
     return done.stdout
 
 
+EXTRA = (
+    "stable_baselines3",
+    "tensorboard",
+    "safetensors",
+    "cma",
+    "optuna",
+    "matplotlib",
+    "imageio",
+    "moviepy",
+)
+"""Modules that come with extras only; without torch, which tyro imports where it finds a trace of it."""
+
 LINKED = all((ROOT / "gymnosoma" / name).is_symlink() for name in MAPPED)
 """False in a checkout without symbolic links, where an installed package works all the same."""
 
@@ -37,50 +51,101 @@ def test_links_are_relative():
         assert os.readlink(ROOT / "gymnosoma" / name) == f"../{name}"
 
 
-def test_version_is_stated_once():
-    stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert gymnosoma.__version__ == stated
-    assert f"version: {stated}" in (ROOT / "CITATION.cff").read_text()
-    assert f"## {stated}" in (ROOT / "CHANGELOG.md").read_text()
+def test_version_is_what_the_package_says():
+    assert "version" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dynamic"]
+    assert f"version: {gymnosoma.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {gymnosoma.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def files():
+    """Names of what belongs to this checkout, as git tells, or to this sdist; without the links."""
+    if (ROOT / ".git").exists():
+        names = run("git", "ls-files", "-c", "-o", "--exclude-standard", cwd=ROOT).splitlines()
+    else:
+        names = (ROOT / "gymnosoma.egg-info" / "SOURCES.txt").read_text().splitlines()
+    links = {f"gymnosoma/{name}" for name in MAPPED}
+    return [name for name in dict.fromkeys(names) if name not in links and (ROOT / name).is_file()]
+
+
+def build(what, folder):
+    """Path of the wheel or the sdist, made of a copy: a build leaves folders beside its sources."""
+    source = folder / "source"
+    for name in files():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    made = run(
+        sys.executable, "-c", f"from setuptools import build_meta; print(build_meta.build_{what}('..'))", cwd=source
+    )
+    return folder / made.split()[-1]
 
 
 @pytest.mark.full
-def test_the_wheel_works_beside_a_foreign_envs_folder(tmp_path):
-    """Build, install into an empty environment, and make every id from a folder with its own envs/."""
-    source = tmp_path / "source"
-    run("git", "-C", ROOT, "worktree", "prune", cwd=ROOT)
-    run("git", "clone", "-q", ROOT, source, cwd=tmp_path)
-    for name in run("git", "-C", ROOT, "ls-files", "-m", "-o", "--exclude-standard", cwd=ROOT).splitlines():
-        if (ROOT / name).is_file() and not (ROOT / name).is_symlink():  # what is not committed yet
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
-    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, source, cwd=tmp_path)
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
-        packed = {name for name in wheel.namelist() if name.endswith(".py")}
-    kept = {"gymnosoma/" + path.relative_to(ROOT).as_posix() for top in MAPPED for path in (ROOT / top).rglob("*.py")}
-    assert packed == kept | {"gymnosoma/__init__.py"}
-    home = tmp_path / "empty"
-    venv.create(home, with_pip=False)
-    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-    place = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip()
-    run(*pip, "install", "--no-deps", "--target", place, next(tmp_path.glob("*.whl")), cwd=tmp_path)
+def test_the_wheel_holds_the_package_and_works_beside_a_foreign_envs_folder(tmp_path):
+    """Every file of the package is in it as it is here, so what other tests do to these files holds for the wheel's.
+
+    That tasks are found in its files alone is tried in a folder with an envs/ of its own.
+    """
+    home = tmp_path / "home"
+    with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
+        packed = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
+        [metadata] = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        told = email.message_from_bytes(wheel.read(metadata))
+        commands = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
+        wheel.extractall(home)  # as an installer does with a wheel of Python alone
+    mine = [name for name in files() if name.startswith(tuple(f"{top}/" for top in MAPPED))]
+    kept = {f"gymnosoma/{name}": (ROOT / name).read_bytes() for name in mine}
+    kept |= {f"gymnosoma/{name}": (ROOT / "gymnosoma" / name).read_bytes() for name in ("__init__.py", "py.typed")}
+    assert packed.keys() == kept.keys()
+    assert packed == kept
+    assert told["Version"] == gymnosoma.__version__
+    core = [text for text in told.get_all("Requires-Dist") if "extra ==" not in text]
+    assert {"rich", "tqdm", "tyro"} <= set(core) and not any(name in text for text in core for name in EXTRA)
+    assert "gymnosoma = gymnosoma.agents.commands.main:main" in commands
+    description = told.get_payload(decode=True).decode()
+    assert "](https://" in description and not re.search(r"\]\((?!https?:|#)", description)
     foreign = tmp_path / "work"
     (foreign / "envs").mkdir(parents=True)
     (foreign / "envs" / "__init__.py").write_text("raise RuntimeError('the foreign envs was imported')\n")
-    # Dependencies come from this interpreter; an editable gymnosoma does not, as PYTHONPATH reads no .pth files.
-    libraries = os.pathsep.join(path for path in sys.path if path.endswith("-packages"))
+    # Dependencies come from this interpreter; an editable gymnosoma does not, as -S and PYTHONPATH read no .pth files.
+    libraries = [path for path in sys.path if path.endswith("-packages")]
     script = (
         "import gymnasium, gymnosoma\n"
         f"assert gymnosoma.__file__.startswith({str(home)!r}), gymnosoma.__file__\n"
-        f"for name in {[entry.name for entry in CATALOGUE]}:\n"
-        "    env = gymnasium.make('gymnosoma/' + name)\n"
-        "    env.reset(seed=0)\n"
-        "    env.step(env.action_space.sample())\n"
+        "from gymnosoma.envs.core.simulation import load_task\n"
+        f"for name, task in {[(entry.name, entry.task) for entry in CATALOGUE]}:\n"
+        "    load_task('gymnosoma.envs.' + task)\n"
+        "    if not task.startswith('neuromechanic'):  # these seek a posture, by kernels that would be compiled\n"
+        "        gymnasium.make('gymnosoma/' + name)\n"
         "    print(name)\n"
     )
-    made = run(python, "-c", script, cwd=foreign, env={**os.environ, "PYTHONPATH": libraries})
-    assert made.split() == [entry.name for entry in CATALOGUE]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(home), *libraries])}
+    made = run(sys.executable, "-S", "-c", script, cwd=foreign, env=env)
+    assert made.splitlines() == [entry.name for entry in CATALOGUE]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout of git tells what there should be")
+def test_the_sdist_holds_what_git_does(tmp_path):
+    with tarfile.open(build("sdist", tmp_path)) as archive:
+        packed = {item.name.partition("/")[2] for item in archive.getmembers() if item.isfile()}
+    assert set(files()) <= packed
+    assert all(
+        name.startswith("gymnosoma.egg-info/") or name in ("PKG-INFO", "setup.cfg") for name in packed - set(files())
+    )
+
+
+def test_a_checkout_without_links_says_what_is_missing(tmp_path):
+    """As git leaves it where core.symlinks is false: files that hold where the links should lead."""
+    package = tmp_path / "gymnosoma"
+    package.mkdir()
+    for name in MAPPED:
+        (tmp_path / name).mkdir()
+        (package / name).write_text(f"../{name}")
+    (package / "__init__.py").write_bytes((ROOT / "gymnosoma" / "__init__.py").read_bytes())
+    command = [sys.executable, "-S", "-c", "import gymnosoma"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, check=False)
+    assert "ImportError: this checkout lacks its symbolic links: gymnosoma/envs" in done.stderr.splitlines()[-1]
 
 
 def test_importing_under_another_name_is_refused():
@@ -166,17 +231,64 @@ def test_making_an_environment_imports_what_it_needs():
     assert run(sys.executable, "-c", script, cwd=ROOT).split() == []
 
 
-def test_listing_makes_no_environment():
+def without_extras(tmp_path, *commands):
+    """Outputs of commands, and what they import, in a process that finds the core's dependencies only."""
     script = (
-        "import sys\n"
-        "from gymnosoma.agents.commands.list import list_\n"
-        "list_()\n"
-        "print('\\nimported:', *[name for name in ('pygame', 'torch', 'matplotlib', 'scipy.stats', 'scipy.optimize')"
-        " if name in sys.modules])\n"
+        "import json, sys\n"
+        f"sys.modules.update(dict.fromkeys([*{EXTRA}, 'imageio_ffmpeg', 'PIL', 'pandas']))\n"
+        "from gymnosoma.agents.commands.main import main\n"
+        "for command in json.load(sys.stdin):\n"
+        "    sys.argv[1:] = command\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as end:\n"
+        "        print(end.code or '')\n"
+        "    known = ('torch', 'pygame', 'scipy.stats', 'scipy.optimize')\n"
+        "    print('imported:', *[name for name in known if name in sys.modules])\n"
     )
-    *table, last = run(sys.executable, "-c", script, cwd=ROOT).strip().splitlines()
-    assert sum(entry.name in line for line in table for entry in CATALOGUE) == len(CATALOGUE)
-    assert last == "imported:"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        input=json.dumps([command.split() for command in commands]),
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
+        },
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return re.split(r"^imported:(.*)\n", done.stdout, flags=re.MULTILINE)
+
+
+def test_what_lists_and_helps_needs_no_extra_and_makes_no_environment(tmp_path):
+    version, _, helped, _, table, imported, _ = without_extras(tmp_path, "--version", "--help", "list")
+    assert version.strip() == gymnosoma.__version__
+    assert "simulate" in helped and "play" in helped
+    assert sum(entry.name in line for line in table.splitlines() for entry in CATALOGUE) == len(CATALOGUE)
+    assert not imported.strip()
+
+
+@pytest.mark.full
+def test_what_shows_needs_no_extra_and_names_it_where_it_does(tmp_path):
+    told = without_extras(
+        tmp_path,
+        "render WormSwim-v0 --seconds 0.1 --size 128x128 --save still.png",
+        "simulate worm --drive sine --duration 0.1 --size 128x128 --film other.png --csv run.csv",
+        "evaluate WormSwim-v0 --episodes 2",
+        "render WormSwim-v0 --save film.mp4",
+        "simulate worm --film film.gif",
+        "train WormSwim-v0",
+    )[::2]
+    assert {path.name for path in tmp_path.iterdir()} == {"still.png", "other.png", "run.csv"}
+    assert "Wrote still.png" in told[0] and "Wrote other.png" in told[1] and "baseline" in told[2]
+    for text, name in (
+        (told[3], "save must end in .png where imageio_ffmpeg"),
+        (told[4], "film must end in .png where PIL"),
+    ):
+        assert f"error: {name} is not installed (pip install 'gymnosoma[film]'), got 'film." in text
+    assert re.fullmatch(r"error: \w+ is not installed: pip install 'gymnosoma\[train\]'", told[5].strip())
 
 
 def test_the_readmes_python_runs(tmp_path, monkeypatch):

@@ -12,14 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-try:
-    import rich  # noqa: F401
-    import tqdm  # noqa: F401
-    import tyro
-except ImportError as missing:  # the core installs without the command line
-    sys.exit(f"error: {missing.name} is not installed: pip install 'gymnosoma[train]'")
-
 import gymnasium
+import tyro
 
 import gymnosoma
 
@@ -64,6 +58,10 @@ CAUSED = (
 """What users can cause by an argument, a file, or what their machine lacks; all else is our mistake, with its trace."""
 
 
+TRAIN = ("cma", "matplotlib", "optuna", "safetensors", "stable_baselines3", "tensorboard", "torch")
+"""Modules that come with the extra ``train``: what shows and simulates does without them."""
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which schedulers send: all that ends well at Ctrl-C ends well at this, too."""
 
@@ -82,8 +80,19 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _told(error: Exception) -> str:
+    """What an error says, in one line."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if name in TRAIN:
+        return f"{name} is not installed: pip install 'gymnosoma[train]'"
+    return " ".join(str(error).splitlines()) or type(error).__name__
+
+
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:] == ["--version"]:
+        print(gymnosoma.__version__)
+        return
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
     try:
         with _terminable():
@@ -93,6 +102,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
         sys.exit(1)
     except CAUSED as error:
-        sys.exit(f"error: {' '.join(str(error).splitlines()) or type(error).__name__}")
+        sys.exit(f"error: {_told(error)}")
     except KeyboardInterrupt as end:
         sys.exit(128 + (signal.SIGTERM if isinstance(end, Terminated) else signal.SIGINT))
