@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,27 @@ def parameters(name: str) -> str:
     return table(("parameter", "meaning", f"in {name}", "range", "unit"), rows) + "\n"
 
 
+def constants(animal: str) -> str:
+    """Table of the constants that the papers print, with their sources; of models in TOML, what their folder tells."""
+    folder = Path(gymnosoma.__file__).parent / "assets" / animal
+    rows = []
+    for path in sorted(folder.glob("*.toml")):
+        for name, entry in tomllib.loads(path.read_text("utf-8")).items():
+            if "value" not in entry or "source" not in entry:
+                continue
+            used = f"here {shown(entry['used'])}. " if "used" in entry else ""
+            unit = "" if entry.get("unit", "1") == "1" else entry["unit"]
+            rows.append((name, shown(entry["value"]), unit, entry["source"], used + entry.get("note", "")))
+    if rows:
+        return table(("constant", "as printed", "unit", "source", "note"), rows) + "\n"
+    return (folder / "README.md").read_text("utf-8").partition("\n")[2]
+
+
+def shown(value: Any) -> str:
+    """Write a constant; of a list with a value for each link, all of them."""
+    return ", ".join(map(shown, value)) if isinstance(value, list) else f"{value}"
+
+
 def modules(package: str) -> str:
     """Page of a package: its modules, one after another."""
     source = Path(gymnosoma.__file__).parent.joinpath(*package.split(".")[1:])
@@ -156,6 +178,7 @@ def generate(app: Any) -> None:
         write(folder / f"{entry.name}.md", page(entry.name))
     for animal, (_, name) in ANIMALS.items():
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(name))
+        write(HERE / "animals" / "tables" / f"{animal}_constants.md", constants(animal))
     reference(HERE / "api")
 
 
