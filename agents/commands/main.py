@@ -27,6 +27,7 @@ from .render import render
 from .simulate import simulate
 from .soak import soak
 from .speed import speed
+from .sweep import sweep
 from .train import train
 from .tune import tune
 
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "soak": soak,
     "render": render,
     "simulate": simulate,
+    "sweep": sweep,
     "play": play,
 }
 

@@ -53,7 +53,8 @@ def simulate(
         every: Interval between recordings in s; that of the drive by default.
         hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
         param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
-            cord.segments=200, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; may be repeated.
+            cord.segments=200, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
+            water, 1 agar) and scale; may be repeated.
         start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
         event: Physical parameter that changes at a time, as in 2.0:stiffness=1e-10; may be repeated.
         scheme: How it is solved in time.
@@ -144,7 +145,9 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
     usual = _class_of(hints["params"])
     assert usual is not None
     rest = {key: value for key, value in params.items() if key not in own}
-    return kind(**own, params=read_params("param", rest, usual()), **chosen)
+    medium = {key: rest.pop(key) for key in ("sigma", "scale") if key in rest and hasattr(usual, "in_medium")}
+    made = usual.in_medium(**medium) if medium else usual()
+    return kind(**own, params=read_params("param", rest, made), **chosen)
 
 
 def _class_of(hint: Any) -> Any:
@@ -152,13 +155,23 @@ def _class_of(hint: Any) -> Any:
     return next((kind for kind in get_args(hint) if hasattr(kind, "__dataclass_fields__")), None)
 
 
-def read_drive(animal: Animal, given: Sequence[str]) -> Controller:
-    """Controller of a name, of a CSV file, or one that holds numbers."""
+def read_drive(animal: Animal, given: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
+    """Controller of a name, with ``changes`` of its parameters, of a CSV file, or one that holds numbers."""
     from ..controllers import drives
 
     known = drives(animal)
     if len(given) == 1 and given[0] in known:
-        return known[given[0]](animal)
+        try:
+            return known[given[0]](animal, **(changes or {}))
+        except TypeError as error:
+            if not changes:
+                raise
+            said = " ".join(str(error).split())
+            raise ValueError(
+                f"drive must take {', '.join(changes)}, got {given[0]!r}, which does not: {said}"
+            ) from None
+    if changes:
+        raise ValueError(f"drive must be one of {', '.join(known)}, which have parameters, got {' '.join(given)!r}")
     if len(given) == 1 and given[0].endswith(".csv"):
         schedule = Schedule.read(given[0])
         if schedule.values.shape[1] != animal.drive_size:

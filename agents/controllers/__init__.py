@@ -56,8 +56,11 @@ def references(task: type[Task]) -> dict[str, Reference]:
     return getattr(_module(task), "REFERENCES", {}).get(task, {})
 
 
-def drives(animal: Animal) -> Mapping[str, Callable[[Any], Controller]]:
-    """Controllers that need no task, by name, each to be made of the animal: the table ``DRIVES`` of its module."""
+def drives(animal: Animal) -> Mapping[str, Callable[..., Controller]]:
+    """Controllers that need no task, by name, each to be made of the animal: the table ``DRIVES`` of its module.
+
+    Parameters of a controller are given by keyword.
+    """
     return getattr(_module(type(animal)), "DRIVES", {})
 
 

@@ -422,15 +422,15 @@ def _joints(animal: Any) -> int:
     return animal.links - 1
 
 
-def _own_cord(animal: Any) -> Controller:
+def _own_cord(animal: Any, **given: Any) -> Controller:
     if animal.cord is not None and animal.drive_size == 3:
-        return _Brainstem()
+        return _Brainstem(**given)
     _joints(animal)
-    return LampreyCPG(drive=animal.drive)
+    return LampreyCPG(drive=animal.drive, **given)
 
 
-DRIVES: Mapping[str, Callable[[Any], Controller]] = {
+DRIVES: Mapping[str, Callable[..., Controller]] = {
     "brainstem": _own_cord,
-    "sine": lambda animal: TravellingWave(joints=_joints(animal), drive=animal.drive),
+    "sine": lambda animal, **given: TravellingWave(joints=_joints(animal), drive=animal.drive, **given),
 }
 """Controllers that need no task."""

@@ -493,8 +493,8 @@ REFERENCES: References = {
     },
 }
 
-DRIVES: Mapping[str, Callable[[Any], Controller]] = {
-    "whisk": lambda animal: SineWhisk(),
-    "tap": lambda animal: HalfSineTap(),
+DRIVES: Mapping[str, Callable[..., Controller]] = {
+    "whisk": lambda animal, **given: SineWhisk(**given),
+    "tap": lambda animal, **given: HalfSineTap(**given),
 }
 """Controllers that need no task."""

@@ -351,7 +351,7 @@ REFERENCES: References = {
     },
 }
 
-DRIVES: Mapping[str, Callable[[Any], Controller]] = {
-    "sweep": lambda animal: Schedule([0.0], [[0.2, 0.0, 0.0]]),
+DRIVES: Mapping[str, Callable[..., Controller]] = {
+    "sweep": lambda animal, speed=0.2: Schedule([0.0], [[speed, 0.0, 0.0]]),
 }
 """Controllers that need no task: the plate moves as in the paper."""

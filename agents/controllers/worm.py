@@ -182,10 +182,10 @@ REFERENCES: References = {
     Follow: {"baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.8, 1.2)})},
 }
 
-DRIVES: Mapping[str, Callable[[Any], Controller]] = {
-    "sine": lambda animal: SineKymogram.for_medium(1.0, n_joints=animal.drive_size),
-    "water_sine": lambda animal: SineKymogram.for_medium(0.0, n_joints=animal.drive_size),
-    "omega_turn": lambda animal: KymogramPlayback("omega_turn"),
-    "delta_turn": lambda animal: KymogramPlayback("delta_turn"),
+DRIVES: Mapping[str, Callable[..., Controller]] = {
+    "sine": lambda animal, sigma=1.0, **given: SineKymogram.for_medium(sigma, n_joints=animal.drive_size, **given),
+    "water_sine": lambda animal, **given: SineKymogram.for_medium(0.0, n_joints=animal.drive_size, **given),
+    "omega_turn": lambda animal, **given: KymogramPlayback("omega_turn", **given),
+    "delta_turn": lambda animal, **given: KymogramPlayback("delta_turn", **given),
 }
 """Controllers that need no task."""
