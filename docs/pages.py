@@ -120,7 +120,7 @@ def constants(animal: str) -> str:
     rows = []
     for path in sorted(folder.glob("*.toml")):
         for name, entry in tomllib.loads(path.read_text("utf-8")).items():
-            if "value" not in entry or "source" not in entry:
+            if not isinstance(entry, dict) or not entry.keys() >= {"value", "source"}:  # part of a model
                 continue
             used = f"here {shown(entry['used'])}. " if "used" in entry else ""
             unit = "" if entry.get("unit", "1") == "1" else entry["unit"]
