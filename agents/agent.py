@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.arguments import choice, numbers
 from gymnosoma.envs.core.control import Controller, TaskController, check_reads
 from gymnosoma.envs.core.task import Task
 
@@ -91,6 +92,62 @@ class RandomAgent:
             numbers = range(self._start, self._start + len(first))
             self._rngs = [np.random.default_rng((self._seed, i)) for i in numbers]
         return np.array([rng.uniform(-1.0, 1.0, self._size) for rng in self._rngs], np.float32)
+
+
+class NoisyAgent:
+    """An agent whose actions are disturbed, and stay within [-1, 1].
+
+    Parameters
+    ----------
+    agent : Agent
+    noise : float
+        Standard deviation, normal and independent in every number of every action.
+    seed, start : int
+        As of `RandomAgent`, whose numbers are others.
+    """
+
+    def __init__(self, agent: Agent, noise: float, seed: int = 0, start: int = 0) -> None:
+        self._agent, self._noise, self._seed, self._start = agent, noise, seed, start
+        self._rngs: list[np.random.Generator] = []
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions; the noise of a row does not depend on how many rows there are."""
+        if len(self._rngs) != len(first):
+            self._rngs = [np.random.default_rng((self._seed, self._start + i, 1)) for i in range(len(first))]
+        actions = self._agent.act(observations, first)
+        drawn = np.array([rng.normal(0.0, self._noise, actions.shape[1]) for rng in self._rngs])
+        return np.clip(actions + drawn, -1.0, 1.0).astype(np.float32)
+
+
+class FunctionAgent:
+    """A function of somebody's own: it is given observations (B, d), and gives actions (B, n) in [-1, 1].
+
+    Parameters
+    ----------
+    name : str
+        For errors.
+    function : callable
+    size : int
+        Of the action.
+    """
+
+    def __init__(self, name: str, function: Callable[[NDArray[np.float32]], Any], size: int) -> None:
+        self._name, self._function, self._size = name, function, size
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions.
+
+        Raises
+        ------
+        ValueError
+            If the function gives anything else, naming it.
+        """
+        actions = numbers(f"policy {self._name!r}: actions", self._function(observations))
+        if actions.shape != (len(first), self._size):
+            raise ValueError(
+                f"policy {self._name!r}: actions must have shape {(len(first), self._size)}, got {actions.shape}"
+            )
+        return actions.astype(np.float32)
 
 
 class TrainedAgent:

@@ -1,6 +1,8 @@
-"""Pieces of work for other processes, which find this module by its name, as they do not find a test's."""
+"""Pieces of work, and policies, for those who find this module by its name, as they do not find a test's."""
 
 import os
+
+import numpy as np
 
 
 def marked(folder, name):
@@ -12,3 +14,24 @@ def marked(folder, name):
     if name == "fails":
         raise ValueError("two\nlines")
     return name.upper()
+
+
+def half(observations):
+    """A policy: the same action for all."""
+    return np.full((len(observations), 6), 0.5)
+
+
+half.env = {"actions": "modes"}
+
+
+def short(observations):
+    """A policy that gives an action too few."""
+    return np.zeros((len(observations) - 1, 24))
+
+
+def endless(observations):
+    """A policy that gives no number."""
+    return np.full((len(observations), 24), np.nan)
+
+
+number = 5

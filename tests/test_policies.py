@@ -22,9 +22,11 @@ from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gymnosoma.agents import TrainedAgent
+from gymnosoma.agents.agent import ConstantAgent
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation import policies
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, shipped
+from gymnosoma.agents.evaluation.jobs import Job, do
+from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, shipped
 from gymnosoma.agents.files import replacing, result
 from gymnosoma.agents.learning import policy_file, training
 from gymnosoma.agents.learning.policy_file import read_card, write_policy
@@ -527,3 +529,38 @@ def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
     os.close(writing)
     assert done.returncode == 1
     assert not re.search("Traceback|Exception|[Ee]rror", done.stderr), done.stderr
+
+
+def test_a_function_is_a_policy():
+    mine = evaluate(SWIM, find_policy(SWIM, "pieces:half"), 3, seed=5)
+    constant = Policy("half", lambda *_: ConstantAgent(np.full(6, 0.5, np.float32)), {"actions": "modes"})
+    np.testing.assert_array_equal(mine.returns, evaluate(SWIM, constant, 3, seed=5).returns)
+
+
+def test_a_function_is_measured_by_the_benchmark(tmp_path):
+    job = Job(SWIM, "pieces:half", episodes=2)
+    do(job, tmp_path)
+    assert job.result(tmp_path)["env"] == {"actions": "modes"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:act", "policy 'no_such_module:act': module 'no_such_module' cannot be imported"),
+        ("pieces:act", "policy 'pieces:act': module 'pieces' must have a callable 'act', got None"),
+        ("pieces:number", "module 'pieces' must have a callable 'number', got 5"),
+        ("pieces:", "policy must be random, baseline, .* or module:function, got 'pieces:'"),
+        ("pieces:short", r"policy 'pieces:short': actions must have shape \(2, 24\), got \(1, 24\)"),
+        ("pieces:endless", "policy 'pieces:endless': actions must be finite, got"),
+    ],
+)
+def test_what_is_no_function_for_a_policy_is_named(name, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(SWIM, find_policy(SWIM, name), 2)
+
+
+def test_a_module_in_the_working_folder_is_found(tmp_path, monkeypatch):
+    (tmp_path / "my_own_agent.py").write_text("def act(observations):\n    return observations[:, :24]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    assert find_policy(SWIM, "my_own_agent:act").name == "my_own_agent:act"

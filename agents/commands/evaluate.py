@@ -34,7 +34,8 @@ def evaluate(
 
     Args:
         env_id: An environment, such as WormSwim-v0; see `list`.
-        policy: Any of: baseline or another reference of `list`, trained, random, run folders, SB3 zips (--trust).
+        policy: Any of: baseline or another reference of `list`, trained, random, run folders, SB3 zips (--trust),
+            module:function for a function of your own, observations (B, d) to actions (B, n).
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import reprlib
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
+from importlib import import_module, resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
-from ..agent import Agent, ConstantAgent, ControllerAgent, RandomAgent, TrainedAgent
+from ..agent import Agent, ConstantAgent, ControllerAgent, FunctionAgent, RandomAgent, TrainedAgent
 from ..controllers import Reference, references
 from ..learning.policy_file import CARD, read_card
 from .rollout import Episodes, joined, rollout
@@ -94,8 +96,8 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     env_id : str
     name : str
         ``random``, the name of a reference controller such as ``baseline``, ``trained`` for the policy
-        that comes with the package, or the path of a run folder, or of a zip of stable-baselines3 with the run's
-        ``config.json`` beside it.
+        that comes with the package, the path of a run folder, or of a zip of stable-baselines3 with the run's
+        ``config.json`` beside it, or ``module:function``, see `own_policy`.
     seed : int
         Of the random policy.
     trust : bool
@@ -123,10 +125,12 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
             lambda envs, _: TrainedAgent.load(path, envs),
             card["env"],
         )
+    if re.fullmatch(r"[^\W\d][\w.]*:[^\W\d]\w*", name):
+        return own_policy(name)
     if path.suffix != ".zip" or not path.is_file():
         raise ValueError(
-            f"policy must be {', '.join(['random', *own])}, trained, a run folder or a zip of stable-baselines3, "
-            f"got {name!r}"
+            f"policy must be {', '.join(['random', *own])}, trained, a run folder, a zip of stable-baselines3 or "
+            f"module:function, got {name!r}"
         )
     if not trust:
         raise ValueError(
@@ -157,6 +161,35 @@ def reference_policy(name: str, reference: Reference, **parameters: float) -> Po
         return ControllerAgent(reference.make(envs.task, **parameters), envs.task)
 
     return Policy(name, make, dict(reference.env))
+
+
+def own_policy(name: str) -> Policy:
+    """A function of somebody's own as a policy, from ``module:function``.
+
+    It is given the observations of all episodes that are played side by side, (B, d) float32, and gives their actions,
+    (B, n), which are clipped to [-1, 1]; row i of both is one animal. An attribute ``env``, if it has one, holds
+    arguments of the environment, such as ``{"actions": "modes"}``. Modules are found in the working folder, too.
+
+    Raises
+    ------
+    ValueError
+        If there is no such module or function, naming it.
+    """
+    module, _, function = name.partition(":")
+    if not {"", str(Path.cwd())} & {*sys.path}:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = import_module(module)
+    except Exception as error:  # the module may do anything
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"policy {name!r}: module {module!r} cannot be imported: {cause}") from error
+    own = getattr(found, function, None)
+    if not callable(own):
+        raise ValueError(f"policy {name!r}: module {module!r} must have a callable {function!r}, got {shown(own)}")
+    env = getattr(own, "env", {})
+    if not isinstance(env, Mapping):
+        raise ValueError(f"policy {name!r}: {function}.env must map names of arguments to values, got {shown(env)}")
+    return Policy(name, lambda envs, _: FunctionAgent(name, own, envs.task.action_size), dict(env))
 
 
 def shipped(env_id: str) -> Path:
