@@ -1,5 +1,6 @@
 """The documentation: its examples run, and the site can be built."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+
+ID = "gymnosoma/WormSwim-v0"
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("[!_]*/*.md"))
 PAGES = [page for page in PAGES if page.parent.name in ("animals", "guides")]
@@ -25,14 +29,57 @@ def test_examples_of_a_page_run(page):
         exec(compile(block, str(page), "exec"), names)
 
 
+def run(*command, **more):
+    """Output of a command of Python."""
+    ended = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=580, **more)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    return ended.stdout
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["stable_baselines3_ppo", "single_file_ppo"])
-def test_examples_with_other_libraries_run(name):
-    ended = subprocess.run(
-        [sys.executable, ROOT / "examples" / f"{name}.py", "20000"], capture_output=True, text=True, timeout=300
+@pytest.mark.parametrize(
+    ("name", "amount", "library"),
+    [
+        ("stable_baselines3_ppo", "20000", "stable_baselines3"),
+        ("single_file_ppo", "20000", "torch"),
+        ("optuna_sine", "3", "optuna"),
+        ("torchrl_ppo", "8192", "torchrl"),
+        ("rllib_ppo", "8192", "ray.rllib"),
+    ],
+)
+def test_examples_with_other_libraries_run(name, amount, library):
+    pytest.importorskip(library)
+    assert "return" in run(ROOT / "examples" / f"{name}.py", amount)
+
+
+@pytest.mark.full
+def test_rl_zoo_trains_by_our_recipes(tmp_path):
+    pytest.importorskip("rl_zoo3")
+    settings = ROOT / "examples" / "rl_zoo3_ppo.py"
+    command = ["-m", "rl_zoo3.train", "--algo", "ppo", "--env", ID, "--gym-packages", "gymnosoma", "-c", settings]
+    small = ["-n", "512", "--eval-freq", "-1", "-params", "n_envs:2"]
+    assert "total_timesteps" in run(*command, *small, "-f", tmp_path)
+    assert list(tmp_path.glob("ppo/*/*.zip"))
+
+
+@pytest.mark.full
+def test_a_behaviour_is_cloned_from_a_dataset(tmp_path):
+    pytest.importorskip("minari")
+    pytest.importorskip("h5py")
+    more = {"env": {**os.environ, "MINARI_DATASETS_PATH": str(tmp_path)}}
+    told = run(ROOT / "train.py", "record", "WormSwim-v0", "--noise", "0.1", "--episodes", "8", **more)
+    name = told.partition(": 8 episodes")[0]
+    told = run(ROOT / "examples" / "minari_cloning.py", name, **more)
+    cloned, recorded = map(float, re.search(r"return (\S+), of the dataset (\S+)", told).groups())
+    chance = evaluate(ID, find_policy(ID, "random"), 8).returns.mean()
+    assert cloned > chance + 0.8 * (recorded - chance)
+
+
+def test_the_guide_shows_every_example():
+    page = (ROOT / "docs" / "guides" / "libraries.md").read_text()
+    assert sorted(re.findall(r"literalinclude} ../../(examples/\w+\.py)", page)) == sorted(
+        str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.py")
     )
-    assert ended.returncode == 0, ended.stderr
-    assert "return" in ended.stdout
 
 
 @pytest.mark.full

@@ -23,6 +23,7 @@ from .figures import figures
 from .list import list_
 from .physiology import physiology
 from .play import play
+from .record import record
 from .render import render
 from .simulate import simulate
 from .soak import soak
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "benchmark": benchmark,
     "physiology": physiology,
+    "record": record,
     "figures": figures,
     "speed": speed,
     "soak": soak,

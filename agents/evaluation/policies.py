@@ -7,7 +7,7 @@ import re
 import reprlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module, resources
 from itertools import pairwise
@@ -81,11 +81,14 @@ class Policy:
         Agent from a vector environment and the number of the episode that its first row plays.
     env : dict
         Arguments of the environment.
+    card : dict
+        Of a trained policy, what its ``card.json`` says.
     """
 
     name: str
     make: Callable[[Any, int], Agent]
     env: dict[str, Any] = field(default_factory=dict)
+    card: dict[str, Any] = field(default_factory=dict)
 
 
 def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> Policy:
@@ -124,6 +127,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
             "trained" if name == "trained" else path.absolute().name,
             lambda envs, _: TrainedAgent.load(path, envs),
             card["env"],
+            card,
         )
     if re.fullmatch(r"[^\W\d][\w.]*:[^\W\d]\w*", name):
         return own_policy(name)
@@ -288,8 +292,26 @@ def evaluate(
 
     Of `Episodes.info` only what is in ``keep`` is kept, everything by default.
     """
-    whole("episodes", episodes, most=10**9)
     waves: list[Episodes] = []
+    for wave in play(env_id, policy, episodes, seed, watch, options, **env):
+        if keep is not None:
+            wave.info = {name: value for name, value in wave.info.items() if name in keep}
+        waves.append(wave)
+    return waves[0] if len(waves) == 1 else joined(waves)
+
+
+def play(
+    env_id: str,
+    policy: Policy,
+    episodes: int,
+    seed: int,
+    watch: Callable[[int], None] | None = None,
+    options: Mapping[str, float] | None = None,
+    wrap: Callable[[Any], Any] = lambda envs: envs,
+    **env: Any,
+) -> Iterator[Episodes]:
+    """Play a policy as `evaluate` does, wave by wave; ``wrap`` is put around the vector environment of each."""
+    whole("episodes", episodes, most=10**9)
     # Of equal size: with a handful of rows, networks are multiplied in another order, and round otherwise.
     count = -(-episodes // WAVE)
     for start, end in pairwise(episodes * k // count for k in range(count + 1)):
@@ -297,13 +319,9 @@ def evaluate(
         told = None if watch is None else lambda ended, start=start: watch(start + ended)
         try:
             agent = policy.make(envs, start)
-            wave = rollout(envs, agent, seed=seed + start, options=dict(options or {}), watch=told)
+            yield rollout(wrap(envs), agent, seed=seed + start, options=dict(options or {}), watch=told)
         finally:
             envs.close()
-        if keep is not None:
-            wave.info = {name: value for name, value in wave.info.items() if name in keep}
-        waves.append(wave)
-    return waves[0] if len(waves) == 1 else joined(waves)
 
 
 def task_of(env_id: str, **env: Any) -> Task:

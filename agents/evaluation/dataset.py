@@ -1,0 +1,171 @@
+"""Records episodes as a dataset in Minari's format, for learning without an environment."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import VectorEnv, VectorWrapper
+from numpy.typing import NDArray
+
+import gymnosoma
+from gymnosoma.envs.core.arguments import number
+
+from ..agent import NoisyAgent
+from .policies import Policy, in_range, play, summary, task_of
+from .rollout import Episodes, joined
+
+MOST_NOISE = 10.0
+
+
+class Recorder(VectorWrapper):
+    """Notes what goes into a vector environment of ours and comes out of it, from its last reset on."""
+
+    def __init__(self, envs: VectorEnv) -> None:
+        super().__init__(envs)
+        self._seen: list[NDArray[Any]] = []
+        self._steps: list[tuple[NDArray[Any], ...]] = []
+        self._parameters: dict[str, NDArray[Any]] = {}
+
+    def reset(self, **arguments: Any) -> Any:
+        """Begin to note."""
+        observations, infos = self.env.reset(**arguments)
+        simulation = self.env.unwrapped.simulation  # type: ignore[attr-defined]
+        self._seen, self._steps = [observations], []
+        self._parameters = {name: simulation.rows[name].copy() for name in simulation.task.animal.parameters}
+        return observations, infos
+
+    def step(self, actions: Any) -> Any:
+        """Note a step, with the actions as they are meant: clipped."""
+        actions = np.clip(np.asarray(actions, np.float32), -1.0, 1.0)
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        self._seen.append(observations)
+        self._steps.append((actions, rewards, terminated, truncated))
+        return observations, rewards, terminated, truncated, infos
+
+    def episodes(self, played: Episodes, seed: int) -> Iterator[dict[str, Any]]:
+        """First episode of each row, as Minari's ``EpisodeBuffer`` takes it.
+
+        Its options are the physical parameters with which it began: with them and its seed it begins so again.
+        """
+        for i, length in enumerate(played.lengths):
+            actions, rewards, terminated, truncated = (
+                np.array([step[k][i] for step in self._steps[:length]]) for k in range(4)
+            )
+            yield {
+                "seed": seed + i,
+                "options": {name: value[i] for name, value in self._parameters.items()},
+                "observations": np.array([seen[i] for seen in self._seen[: length + 1]]),
+                "actions": actions,
+                "rewards": rewards,
+                "terminations": terminated,
+                "truncations": truncated,
+            }
+
+
+def record(
+    env_id: str,
+    policy: Policy,
+    name: str,
+    episodes: int,
+    noise: float = 0.0,
+    seed: int = 0,
+    watch: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Play a policy, and write its episodes as a dataset of Minari, where that keeps its own.
+
+    Parameters
+    ----------
+    env_id : str
+    policy : Policy
+    name : str
+        Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
+    episodes : int
+        Episode i is seeded ``seed + i``.
+    noise : float
+        Standard deviation of normal noise that is added to the actions.
+    seed : int
+    watch : callable, optional
+        As of `evaluate`.
+
+    Returns
+    -------
+    dict
+        What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments of the
+        environment, model, versions, scores, and the card of a trained policy.
+
+    Raises
+    ------
+    ValueError
+        If there is such a dataset already, or the name is none.
+    ImportError
+        Without minari.
+    """
+    try:
+        import h5py  # noqa: F401 (in which minari writes)
+        import minari
+        from minari.data_collector import EpisodeBuffer
+        from minari.storage import get_dataset_path
+    except ImportError as missing:
+        raise ImportError(f"{missing.name} is not installed: pip install 'gymnosoma[offline]'") from None
+    noise = number("noise", noise, least=0.0, most=MOST_NOISE)
+    in_range("seed", seed, 0, 2**32 - 1)
+    version = gymnosoma.__version__
+    loud = policy
+    if noise:
+        loud = Policy(
+            policy.name, lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start), policy.env
+        )
+    env: Any = gymnasium.make(env_id, **policy.env)
+    score = task_of(env_id, **policy.env).score
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
+        dataset = minari.create_dataset_from_buffers(
+            name,
+            [],
+            env,
+            algorithm_name=policy.name,
+            description=f"{policy.name} plays {env_id}, with noise {noise:g}",
+            requirements=[f"gymnosoma=={version}"],
+        )
+    try:
+        waves: list[Episodes] = []
+        recorders: list[Recorder] = []
+
+        def wrap(envs: VectorEnv) -> Recorder:
+            recorders.append(Recorder(envs))
+            return recorders[-1]
+
+        done = 0
+        for wave in play(env_id, loud, episodes, seed, watch, wrap=wrap):
+            numbers = range(done, done + len(wave.lengths))
+            buffers = [EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + done)]
+            dataset.storage.update_episodes(buffers)
+            reached = wave.score(score) * score.factor
+            told = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
+            dataset.storage.update_episode_metadata(told, numbers)
+            waves.append(Episodes(wave.returns, wave.lengths, wave.failures, {}))
+            if score.name in wave.info:
+                waves[-1].info[score.name] = wave.info[score.name]
+            done += len(wave.lengths)
+        origin = {
+            "policy": policy.name,
+            "noise": noise,
+            "seed": seed,
+            "env": policy.env,
+            "model": env.unwrapped.save()["task"],
+            "versions": {"gymnosoma": version, "gymnasium": gymnasium.__version__, "numpy": np.__version__},
+            "scores": summary(env_id, policy, joined(waves)),
+            "card": policy.card,
+        }
+        dataset.storage.update_metadata({"gymnosoma": origin})
+    except BaseException:
+        shutil.rmtree(get_dataset_path(name))
+        raise
+    finally:
+        env.close()
+    return origin

@@ -1,0 +1,45 @@
+"""Clone a behaviour from a dataset alone: ``python examples/minari_cloning.py [DATASET]``.
+
+The dataset is one of ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``.
+"""
+
+import sys
+
+import minari
+import numpy as np
+import torch
+from torch import nn
+
+import gymnosoma  # noqa: F401 - registers the ids
+
+dataset = minari.load_dataset(sys.argv[1] if len(sys.argv) > 1 else "gymnosoma/WormSwim-v0/baseline-noise-0_1-v0")
+print({key: dataset.storage.metadata["gymnosoma"][key] for key in ("policy", "noise", "versions")})
+episodes = list(dataset.iterate_episodes())
+seen = torch.as_tensor(np.concatenate([episode.observations[:-1] for episode in episodes]))
+done = torch.as_tensor(np.concatenate([episode.actions for episode in episodes]))
+
+torch.manual_seed(0)
+network = nn.Sequential(
+    nn.Linear(seen.shape[1], 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, done.shape[1])
+)
+optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)
+for _ in range(20):
+    for part in torch.randperm(len(seen)).split(256):
+        loss = (network(seen[part]) - done[part]).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+
+env = dataset.recover_environment()
+returns = []
+for seed in range(1000, 1004):
+    observation, _ = env.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        with torch.no_grad():
+            action = network(torch.as_tensor(observation)).clamp(-1.0, 1.0).numpy()
+        observation, reward, terminated, truncated, _ = env.step(action)
+        total, over = total + float(reward), terminated or truncated
+    returns.append(total)
+recorded = np.mean([episode.rewards.sum() for episode in episodes])
+print(f"return {np.mean(returns):.2f}, of the dataset {recorded:.2f}")

@@ -1,0 +1,23 @@
+"""Our recipes for RL Zoo, whose configurations may be written in Python.
+
+::
+
+python -m rl_zoo3.train --algo ppo --env gymnosoma/WormSwim-v0 --gym-packages gymnosoma -c examples/rl_zoo3_ppo.py
+"""
+
+from gymnosoma.agents.learning.runs import recipe
+from gymnosoma.envs import CATALOGUE
+
+hyperparams = {}
+for entry in CATALOGUE:
+    known = recipe(f"gymnosoma/{entry.name}", "ppo")
+    settings = dict(known["settings"])
+    network = {"net_arch": settings.pop("net_arch"), "log_std_init": settings.pop("log_std_init")}
+    hyperparams[f"gymnosoma/{entry.name}"] = {
+        "policy": "MlpPolicy",
+        "policy_kwargs": network,
+        "n_timesteps": known["steps"],
+        "n_envs": known["num_envs"],
+        "env_kwargs": known["env"],
+        **settings,
+    }
