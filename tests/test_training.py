@@ -632,6 +632,12 @@ def test_trials_that_are_proposed_together_are_the_same_whoever_does_them(tmp_pa
         tuning.tune(SWIM, tmp_path / "two", **asked | {"trials": 5}, together=3, resume=True)
 
 
+def test_a_recipe_keeps_the_settings_that_it_does_not_name(tmp_path):
+    (tmp_path / "x.toml").write_text("steps = 1000\n[ppo]\nlearning_rate = 1e-4\n")
+    found, default = recipe(SWIM, file=tmp_path / "x.toml"), recipe("gymnosoma/LampreySpeed-v0")
+    assert found["settings"] == default["settings"] | {"learning_rate": 1e-4} and found["steps"] == 1000
+
+
 @pytest.mark.parametrize("name", ["Localize", "Detect", pytest.param("Texture", marks=pytest.mark.full)])
 def test_right_answers_are_those_that_are_scored(name):
     """Committed at once, what ``info`` calls true is a success; its opposite is none."""

@@ -86,7 +86,7 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
                 raise ValueError(f"{key} must be a table, got {reprlib.repr(chosen[key])}")
     except ValueError as error:
         raise ValueError(str(error) if file is None else f"recipe {str(file)!r}: {error}") from None
-    settings = dict(chosen[name])
+    settings = default[name] | chosen[name]
     shared = {key: settings.pop(key, chosen[key]) for key in ("steps", "num_envs", "env")}
     imitated = chosen["imitate"] if name == "ppo" else ""
     tried = chosen["tune"].get(name, {})
