@@ -176,15 +176,17 @@ def test_a_wrong_snapshot_is_refused_by_name_before_anything_changes(env_id):
 
 @pytest.mark.parametrize("width", [1, 16])
 @pytest.mark.parametrize(("value", "status"), [(0.5 * LARGEST, 0.0), (LARGEST, 2.0), (np.inf, 2.0), (np.nan, 2.0)])
-def test_a_state_beyond_bounds_is_not_kept(width, value, status):
-    """Squares of what is kept are finite."""
-    rows = np.ones((width, 3))
+@pytest.mark.parametrize("place", [2, 5])
+def test_a_state_beyond_bounds_is_not_kept(width, value, status, place):
+    """Squares of what is kept are finite; what does not change is neither looked at nor copied."""
+    rows = np.ones((width, 7))
     rows[:, 0] = 0.0
     block = rows.T.copy()
-    block[2] = [*block[2][:-1], -value]
-    scatter(block, rows, np.arange(width), 0, 0, 2.0)
-    assert rows[-1, 0] == status and rows[-1, 2] == (-value if status == 0.0 else 1.0)
-    assert (rows[:-1, 0] == 0.0).all()
+    block[place] = [*block[place][:-1], -value]
+    block[6] = np.inf
+    scatter(block, rows, np.arange(width), 0, 0, 2.0, 6)
+    assert rows[-1, 0] == status and rows[-1, place] == (-value if status == 0.0 else 1.0)
+    assert (rows[:-1, 0] == 0.0).all() and (rows[:, 6] == 1.0).all()
 
 
 @pytest.mark.parametrize("start", [{"length": 1.0}, {"base_angle": 1e9}, {"curvature_base": -1e3, "length": 1.0}])

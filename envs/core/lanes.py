@@ -8,7 +8,7 @@ animal with the same code, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -98,14 +98,17 @@ def gather(rows, ids, first, block):
         for j in range(len(lane)):
             lane[j] = row[j]
         return
-    for e in range(width):
-        i = ids[min(first + e, len(ids) - 1)]
+    last = len(ids) - 1
+    for e in range(0, width, 4):  # four at a time: each line of the block is then fetched four times, not sixteen
+        a, b = ids[min(first + e, last)], ids[min(first + e + 1, last)]
+        c, d = ids[min(first + e + 2, last)], ids[min(first + e + 3, last)]
         for j in range(block.shape[0]):
-            block[j, e] = rows[i, j]
+            block[j, e], block[j, e + 1] = rows[a, j], rows[b, j]
+            block[j, e + 2], block[j, e + 3] = rows[c, j], rows[d, j]
 
 
 @kernel
-def scatter(block, rows, ids, first, status, broken):
+def scatter(block, rows, ids, first, status, broken, changing):
     """Copy lanes back into their rows. A lane that failed leaves its row as it was, but for the status.
 
     So a row always holds a finite state: the last one before the failure. Numbers beyond `LARGEST` count as not
@@ -123,29 +126,37 @@ def scatter(block, rows, ids, first, status, broken):
         Column of the field ``status``; zero means that all is well.
     broken : float
         Status of a row whose state is not finite.
+    changing : int
+        Columns that are looked at and copied; the others, behind them, do not change in a step.
     """
     width = block.shape[1]
     if width == 1:
         lane, row = block.reshape(block.shape[0]), rows[ids[first]]
         bad = False
-        for j in range(len(lane)):
+        for j in range(changing):
             bad |= not abs(lane[j]) < LARGEST
         code = lane[status]
         if code == 0.0 and not bad:
-            for j in range(len(lane)):
+            for j in range(changing):
                 row[j] = lane[j]
         else:
             row[status] = code if code != 0.0 and code == code else broken
         return
-    for j in range(block.shape[0]):
+    # The status becomes NaN as soon as one number is too large or none, unless the step has told what failed.
+    whole = changing // 4 * 4
+    for j in range(0, whole, 4):
         for e in range(width):
-            # NaN as soon as one number is too large or none, unless the step has told what failed.
+            bad = (block[j, e] * OVERFLOW) * 0.0 + (block[j + 1, e] * OVERFLOW) * 0.0
+            bad += (block[j + 2, e] * OVERFLOW) * 0.0 + (block[j + 3, e] * OVERFLOW) * 0.0
+            block[status, e] += bad if block[status, e] == 0.0 else 0.0
+    for j in range(whole, changing):
+        for e in range(width):
             block[status, e] += (block[j, e] * OVERFLOW) * 0.0 if block[status, e] == 0.0 else 0.0
     for e in range(min(width, len(ids) - first)):
         i = ids[first + e]
         code = block[status, e]
         if code == 0.0:
-            for j in range(block.shape[0]):
+            for j in range(changing):
                 rows[i, j] = block[j, e]
         else:
             rows[i, status] = code if code == code else broken
@@ -156,24 +167,24 @@ broken = 0.0
 """Names that :func:`batch_kernel` binds anew in the two loops below."""
 
 
-def _rows(rows, ids, blocks, lanes, work, status, *arguments):
+def _rows(rows, ids, blocks, lanes, work, status, changing, *arguments):
     width = lanes.shape[2]
     count = len(lanes)
     for t in prange(count):
         for first in range(t * width, len(ids), count * width):
             gather(rows, ids, first, lanes[t])
             step(blocks[t : t + 1], work[t : t + 1], *arguments)
-            scatter(lanes[t], rows, ids, first, status, broken)
+            scatter(lanes[t], rows, ids, first, status, broken, changing)
 
 
-def _rows_as_numbers(rows, ids, blocks, lanes, work, status, *arguments):
+def _rows_as_numbers(rows, ids, blocks, lanes, work, status, changing, *arguments):
     width = lanes.shape[2]
     count = len(lanes)
     for t in prange(count):
         for first in range(t * width, len(ids), count * width):
             gather(rows, ids, first, lanes[t])
             step(blocks[t : t + 1], work[t : t + 1], lanes[t], *arguments)
-            scatter(lanes[t], rows, ids, first, status, broken)
+            scatter(lanes[t], rows, ids, first, status, broken, changing)
 
 
 def batch_kernel(step: Any, broken: float, numbers: bool = False) -> tuple[Any, Any]:
@@ -212,6 +223,8 @@ class Stepper:
         Blocks that advance at the same time. Results do not depend on it.
     lanes : int
         Lanes of a wide block; 1 for kernels that branch per animal.
+    constant : names
+        Fields that no step changes, such as the parameters; those at the end of the record are not copied back.
     """
 
     def __init__(
@@ -221,10 +234,14 @@ class Stepper:
         batch: tuple[Any, Any],
         threads: int = 1,
         lanes: int = LANES,
+        constant: Collection[str] = (),
     ) -> None:
         self._records = state, work
         self._batch = batch
         self._status = column(state, "status")
+        self._constant = frozenset(constant)
+        end = next(k for k, name in enumerate(reversed(state.names or ())) if name not in self._constant)
+        self._changing = sum(state[k].itemsize for k in range(len(state) - end)) // 8
         self._lanes = lanes
         self.threads = threads
         self._rows: NDArray[Any] | None = None
@@ -247,7 +264,7 @@ class Stepper:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
         # The blocks are scratch space, and views of one another, which a copy of each would not be.
-        return Stepper(*self._records, self._batch, self._threads, self._lanes)
+        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place; other rows are not touched."""
@@ -259,6 +276,6 @@ class Stepper:
         wide = len(ids) - rest if rest < FEW else len(ids)
         if wide:
             run = threaded if self._threads > 1 and wide > self._lanes else serial
-            run(numbers, ids[:wide], *self._blocks[self._lanes], self._status, *arguments)
+            run(numbers, ids[:wide], *self._blocks[self._lanes], self._status, self._changing, *arguments)
         if wide < len(ids):
-            serial(numbers, ids[wide:], *self._blocks[1], self._status, *arguments)
+            serial(numbers, ids[wide:], *self._blocks[1], self._status, self._changing, *arguments)

@@ -132,7 +132,7 @@ class WhiskerRod(Animal):
         n = self.params.n_segments
         self.state = state_dtype(n)
         self.parameters = {**PHYSICAL, "curvature": replace(PHYSICAL["curvature"], shape=(n,))}
-        self._stepper = Stepper(self.state, work(n), kernels, threads)
+        self._stepper = Stepper(self.state, work(n), kernels, threads, constant=self.parameters)
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {

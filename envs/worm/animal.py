@@ -89,7 +89,8 @@ class Worm(Animal):
         self.parameters = PHYSICAL | {name: replace(option, shape=joints) for name, option in JOINTS.items()}
         self._profile = self.params.profile
         shaped = self._profile.ndim == 2
-        self._stepper = Stepper(self.state, work(self.params.n_rods, shaped), kernels, threads)
+        records = self.state, work(self.params.n_rods, shaped)
+        self._stepper = Stepper(*records, kernels, threads, constant=self.parameters)
         # Shares of the rods; of a uniform body numbers, by which to multiply changes nothing.
         shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
         self._mass, self._length, self._friction = shares
