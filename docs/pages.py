@@ -132,7 +132,7 @@ def constants(animal: str) -> str:
 
 def shown(value: Any) -> str:
     """Write a constant; of a list with a value for each link, all of them."""
-    return ", ".join(map(shown, value)) if isinstance(value, list) else f"{value}"
+    return ", ".join(map(shown, value)) if isinstance(value, list) else f"{value:g}"
 
 
 def modules(package: str) -> str:
