@@ -1,6 +1,5 @@
 """Datasets of recorded episodes."""
 
-import gymnasium
 import numpy as np
 import pytest
 from ids import IDS
@@ -70,10 +69,15 @@ def test_what_cannot_be_recorded_leaves_nothing(datasets, monkeypatch):
         record(SWIM, policy, "test/short-v0", 2)
     assert not list(datasets.rglob("*.hdf5"))
     for arguments, message in (
-        (("nameless", 2), "nameless"),
+        (("nameless", 2), f"dataset must be a name such as {SWIM}/baseline-v0, got 'nameless'"),
+        (("../x-v0", 2), "dataset must be a name"),
         (("test/x-v0", 2, -1.0), "noise must be .*, got -1.0"),
         (("test/x-v0", 0), "episodes must be .*, got 0"),
     ):
         with pytest.raises(ValueError, match=message):
             record(SWIM, find_policy(SWIM, "baseline"), *arguments)
-    assert gymnasium.spec(SWIM).id not in minari.list_local_datasets()
+    assert not minari.list_local_datasets()
+    record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
+    with pytest.raises(ValueError, match="test/x-v0 already exists"):
+        record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
+    assert len(minari.load_dataset("test/x-v0")) == 1

@@ -109,9 +109,14 @@ def record(
         import h5py  # noqa: F401 (in which minari writes)
         import minari
         from minari.data_collector import EpisodeBuffer
+        from minari.dataset.minari_dataset import parse_dataset_id
         from minari.storage import get_dataset_path
     except ImportError as missing:
         raise ImportError(f"{missing.name} is not installed: pip install 'gymnosoma[offline]'") from None
+    try:
+        parse_dataset_id(name)
+    except (ValueError, TypeError):
+        raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
     noise = number("noise", noise, least=0.0, most=MOST_NOISE)
     in_range("seed", seed, 0, 2**32 - 1)
     version = gymnosoma.__version__
