@@ -122,7 +122,7 @@ def constants(animal: str) -> str:
         for name, entry in tomllib.loads(path.read_text("utf-8")).items():
             if not isinstance(entry, dict) or not entry.keys() >= {"value", "source"}:  # part of a model
                 continue
-            used = f"here {shown(entry['used'])}. " if "used" in entry else ""
+            used = f"used here: {shown(entry['used'])}. " if "used" in entry else ""
             unit = "" if entry.get("unit", "1") == "1" else entry["unit"]
             rows.append((name, shown(entry["value"]), unit, entry["source"], used + entry.get("note", "")))
     if rows:
