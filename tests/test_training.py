@@ -707,3 +707,24 @@ def test_seeds_are_trained_one_after_another(tmp_path, monkeypatch):
     train_command("WormSwim-v0", **asked, steps=2 * ROLLOUT, resume=True)
     assert [steps_of(folder) for folder in (one, two)] == [2 * ROLLOUT, 2 * ROLLOUT]
     assert json.loads((two / "evaluation.json").read_text())[0]["policy"] == "run-4"
+
+
+@pytest.mark.full
+def test_seeds_are_trained_at_the_same_time_and_go_on(tmp_path, monkeypatch):
+    def go(name, *rest):
+        given = (SWIM, "--steps", "9000", "--seeds", "2", "--episodes", "2", "--folder", str(tmp_path / name))
+        monkeypatch.setattr(sys, "argv", ["gymnosoma", "train", *given, *rest])
+        cli.main()
+
+    go("one")
+    go("two", "--processes", "2")
+    for k in range(2):
+        one, two = (tmp_path / f"{name}-{k}" for name in ("one", "two"))
+        assert (one / "policy.safetensors").read_bytes() == (two / "policy.safetensors").read_bytes()
+        scores = [
+            [row["score_mean"] for row in json.loads((run / "evaluation.json").read_text())] for run in (one, two)
+        ]
+        assert scores[0] == scores[1] and len(scores[0]) > 2
+    with pytest.raises(SystemExit, match="two-0' already holds a run: give --resume"):
+        go("two", "--processes", "2")
+    go("two", "--processes", "2", "--resume")

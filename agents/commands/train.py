@@ -131,14 +131,14 @@ def _side_by_side(
     with crew(processes, ray) as engine:
         done = {outcome.name: outcome for outcome in watched(engine, _seed, names, "run")}
         failed = {name: outcome.error for name, outcome in done.items() if outcome.error is not None}
-        whole = [done[name].value for name in names if name not in failed]
+        whole = {name: done[name].value for name in names if name not in failed}
         if whole:
             [(_, others, error)] = engine.work(_references, {"references": (env_id, settings[-1])})
             if error is not None:
                 raise ValueError(f"references could not be measured: {error}")
-            for row in whole:
-                _note_scores(Path(row["policy"]), row, others)
-            show([*whole, *others])
+            for name, row in whole.items():
+                _note_scores(Path(name), row, others)
+            show([*whole.values(), *others])
     if failed:
         raise ValueError("; ".join(f"{name}: {error}" for name, error in failed.items()) + "; go on with --resume")
     print(f"Policy, learning curve and evaluation are in {', '.join(names)}.")
