@@ -240,8 +240,9 @@ class Stepper:
         self._batch = batch
         self._status = column(state, "status")
         self._constant = frozenset(constant)
-        end = next(k for k, name in enumerate(reversed(state.names or ())) if name not in self._constant)
-        self._changing = sum(state[k].itemsize for k in range(len(state) - end)) // 8
+        fields: Mapping[str, Any] = state.fields or {}
+        ends = [offset + dtype.itemsize for name, (dtype, offset) in fields.items() if name not in self._constant]
+        self._changing = max(ends) // np.dtype(np.float64).itemsize
         self._lanes = lanes
         self.threads = threads
         self._rows: NDArray[Any] | None = None
