@@ -158,7 +158,7 @@ def test_random_agents_repeat():
 def run(tmp_path_factory):
     """A short training run."""
     folder = tmp_path_factory.mktemp("work")
-    done = command("train", "WormSwim-v0", "--steps", 20_000, "--episodes", 4, "--folder", "run", cwd=folder)
+    done = command("train", "WormSwim-v0", "--steps", 30_000, "--episodes", 4, "--folder", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "\r" not in done.stderr and "100%" in done.stderr
     return folder
@@ -173,7 +173,7 @@ def test_a_run_folder_is_complete(run):
     assert [row["policy"] for row in rows] == ["run", "baseline", "best_sine", "random"]
     with (run / "run" / "curve.csv").open() as file:
         steps = [int(row["steps"]) for row in csv.DictReader(file)]
-    assert steps == sorted(set(steps)) and steps[-1] >= 20_000
+    assert steps == sorted(set(steps)) and steps[-1] >= 30_000
 
 
 def test_a_trained_policy_can_be_evaluated(run):
