@@ -13,6 +13,7 @@ import sys
 import zipfile
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from time import monotonic, process_time, sleep
 
 import gymnasium
@@ -42,8 +43,8 @@ SWIM = "gymnosoma/WormSwim-v0"
 ROLLOUT = 8 * 128
 """Steps between two updates of PPO with eight animals."""
 SHORT = {"num_envs": 8, "steps": 4 * ROLLOUT, "checkpoint": 1}
-BRIEF = "max_episode_steps=100"
-"""Argument of an environment whose episodes end within a rollout, so that each update gives the curve a row."""
+WILD = Path(__file__).with_name("wild.toml")
+"""Recipe by which a worm soon crosses itself: episodes end within a rollout, and each update gives the curve a row."""
 
 
 def steps_of(folder):
@@ -109,7 +110,7 @@ def test_a_kill_loses_at_most_one_interval(tmp_path):
         done.append(kept)
 
     arguments = {"num_envs": 8, "steps": 8 * ROLLOUT, "checkpoint": 3 * ROLLOUT - 1}
-    train(SWIM, tmp_path / "run", **arguments, env=read_arguments([BRIEF]), stop=look)
+    train(SWIM, tmp_path / "run", **arguments, recipe_file=WILD, stop=look)
     assert len(done) == 8 and len(set(done)) == 4
 
 
@@ -118,7 +119,7 @@ def test_seconds_are_those_of_the_processor(tmp_path):
     stops = iter([False, False, True])
     for resume in (False, True):
         sleeper = lambda: sleep(0.5) or next(stops, False)  # noqa: E731
-        train(SWIM, tmp_path / "run", **SHORT, env=read_arguments([BRIEF]), resume=resume, stop=sleeper)
+        train(SWIM, tmp_path / "run", **SHORT, recipe_file=WILD, resume=resume, stop=sleeper)
         lines = (tmp_path / "run" / "curve.csv").read_text().splitlines()
         spent.append(float(lines[-1].split(",")[1]))
     assert 0.0 < spent[0] < spent[1] <= process_time() - before
@@ -128,7 +129,7 @@ def test_seconds_are_those_of_the_processor(tmp_path):
 def whole(tmp_path_factory):
     """A run in one go, with its evaluation."""
     folder = tmp_path_factory.mktemp("training") / "run"
-    train_command("WormSwim-v0", folder=folder, **SHORT, env=(BRIEF,), episodes=1)
+    train_command("WormSwim-v0", folder=folder, **SHORT, recipe=WILD, episodes=1)
     return folder
 
 
@@ -137,7 +138,7 @@ def stopped(tmp_path_factory):
     """The same run, stopped before its last update."""
     stops = iter([False] * 3)
     folder = tmp_path_factory.mktemp("training") / "run"
-    assert not train(SWIM, folder, **SHORT, env=read_arguments([BRIEF]), stop=lambda: next(stops, True))
+    assert not train(SWIM, folder, **SHORT, recipe_file=WILD, stop=lambda: next(stops, True))
     assert len(curve(folder)) >= 2
     return folder
 
@@ -308,7 +309,7 @@ FILES = (
 def test_a_full_disk_costs_no_run(whole, tmp_path, monkeypatch, name, after):
     """The disk is full when a file of that name is to be written, after so many of them."""
     folder, opened = tmp_path / "run", []
-    arguments = SHORT | {"folder": folder, "env": (BRIEF,), "episodes": 1}
+    arguments = SHORT | {"folder": folder, "recipe": WILD, "episodes": 1}
 
     def scarce(path, mode):
         opened.append(path.name)
@@ -349,7 +350,7 @@ def trainee(folder):
     """A process that trains, forked from one that has imported everything; it ends with the block."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([train_command.__module__, train.__module__])
-    arguments = SHORT | {"folder": folder, "steps": 16 * ROLLOUT, "env": (BRIEF,), "episodes": 1}
+    arguments = SHORT | {"folder": folder, "steps": 16 * ROLLOUT, "recipe": WILD, "episodes": 1}
     began = (folder / "config.json").exists()
     process = context.Process(target=train_command, args=("WormSwim-v0",), kwargs=arguments | {"resume": began})
     process.start()
