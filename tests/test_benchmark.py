@@ -159,9 +159,10 @@ SMALL = ("benchmark", "WormSwim-v0", "--policy", "random", "trained", "--train-s
          "--episodes", "16", "--processes", "2", "--folder")  # fmt: skip
 
 
-@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="there are no such signals")
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "blow", [pytest.param(signal.SIGKILL, marks=pytest.mark.full), pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_a_benchmark_that_is_killed_goes_on(tmp_path, blow):
     """In the midst of two trainings; what it finds in the end is, to the bit, what it would have found undisturbed."""
     script = tmp_path / "run.py"
