@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import platform
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -192,9 +193,12 @@ class _Ray:
         self._own = not ray.is_initialized()
         if self._own:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # tells nobody
+            host, _, port = address.rpartition("/")[2].rpartition(":")
             try:
+                if port.isdigit():  # else Ray waits for minutes
+                    socket.create_connection((host, int(port)), 10.0).close()
                 ray.init(address or None, log_to_driver=False, logging_level=logging.ERROR)
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError, OverflowError) as error:
                 said = " ".join(str(error).split())[:200]
                 raise ValueError(
                     f"ray must be the address of a Ray cluster that runs, got {address!r}: {said}"
