@@ -25,7 +25,7 @@ from .progress import progress_bar
 RETRIES = 2
 """How often a piece is begun again whose process, or node, has died."""
 
-DIED = "a process died, and again in each of %d tries" % RETRIES  # noqa: UP031 (a constant)
+DIED = f"a process died, and again in each of {RETRIES} tries"
 
 
 class Outcome(NamedTuple):
