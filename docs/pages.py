@@ -5,6 +5,7 @@ They are written when the site is built, into folders that git ignores, so that 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tomllib
@@ -17,7 +18,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import gymnosoma
+from gymnosoma.agents.evaluation.pictures import draw_curves
 from gymnosoma.agents.evaluation.policies import references_of, shipped
+from gymnosoma.agents.evaluation.publish import CURVES
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import figures
 
@@ -67,8 +70,35 @@ def page(name: str) -> str:
     text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n{env.__doc__}\n'
     names = ", ".join(f"`{reference}`" for reference in references_of(env_id))
     text += f"\n## Reference controllers\n\n{names or 'None.'}\n"
+    text += learning(name)
     env.close()
     return text
+
+
+def learning(name: str) -> str:
+    """Learning curves of an id, as the benchmark wrote them, and when they pass what is known."""
+    env_id = f"gymnosoma/{name}"
+    curves = json.loads((HERE / CURVES).read_text()).get(env_id)
+    if curves is None:
+        return "\n## Learning curve\n\nNot measured for this version.\n"
+    picture = HERE / "environments" / "curves" / f"{name}.svg"
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    draw_curves({env_id: curves}, figures(), picture)
+    rows = [
+        (PASSED.get(what, what), "not by half of them" if seconds is None else f"{seconds:.3g} s")
+        for what, seconds in figures()[env_id]["seconds"].items()
+    ]
+    return (
+        f"\n## Learning curve\n\n![Score against steps and CPU seconds](curves/{name}.svg)\n\n"
+        f"{len(curves)} trainings by the recipe (`python train.py train {name}`), each a line: the mean score of its "
+        "latest episodes, with the noise of exploration. Dashed: blue the animal's own controller, green its best "
+        "constant parameters. CPU seconds are those of all threads, on one machine.\n\n"
+        + table(("median training passes", "after"), rows)
+        + "\n"
+    )
+
+
+PASSED = {"baseline": "the animal's own controller", "best constant": "its best constant parameters"}
 
 
 def environments() -> str:

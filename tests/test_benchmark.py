@@ -310,6 +310,30 @@ def test_documentation_holds_the_figures():
     assert [cell.strip() for cell in line.strip("|").split("|")][1] == f"{entry['mean']:.3g}"
 
 
+def test_learning_curves_agree_with_the_figures():
+    """What is kept of them passes a score no sooner, but for what rounding does."""
+    curves = json.loads((ROOT / "docs" / publish.CURVES).read_text())
+    trained = {env_id: one for env_id, one in FIGURES["results"].items() if "seconds" in one}
+    assert list(curves) == list(trained)
+    for env_id, result in trained.items():
+        assert len(curves[env_id]) == result["policies"]["trained"]["trainings"]
+        for what, seconds in result["seconds"].items():
+            level = result["chance"] + 0.95 * (result["best"] - result["chance"])
+            if what in result["policies"]:
+                level = result["policies"][what]["mean"]
+            again = seconds_to(curves[env_id], level + 1e-3 * abs(level))
+            assert again is None or (seconds is not None and again >= 0.999 * seconds)
+
+
+def test_learning_curves_are_thinned():
+    long = {name: np.linspace(0.0, 1.0, 201).tolist() for name in ("steps", "seconds", "score")}
+    short = {name: [0.123456, 2.0] for name in long}
+    found = json.loads(publish.written_curves({SWIM: [long, short], CRAWL: [short]}))
+    assert list(found) == [SWIM, CRAWL] and found[CRAWL] == [{name: [0.1235, 2.0] for name in long}]
+    assert len(found[SWIM][0]["steps"]) == publish.POINTS and found[SWIM][0]["score"][::49] == [0.0, 1.0]
+    assert json.loads(publish.written_curves({})) == {}
+
+
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
 def test_thresholds_lie_between_the_best_constant_and_the_best_known(entry):
     between = publish.thresholds(FIGURES)[f"gymnosoma/{entry.name}"]

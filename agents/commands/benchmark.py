@@ -47,7 +47,8 @@ def benchmark(
         steps: Of a training, instead of the recipe's.
         episodes: Of each policy, instead of 256, or 1024 where an answer is right or wrong.
         folder: Where the results go; with results of the same settings what is missing is added.
-        write: Write the figures into this checkout: assets/benchmark.json, README's table, pictures in docs.
+        write: Write the figures into this checkout: assets/benchmark.json, README's table, pictures and learning
+            curves in docs.
         chance: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
         ship: Copy the best trainings, by other episodes than are reported, into assets/policies, where they are better
             than what is there and within the limits of the task.
@@ -81,8 +82,9 @@ def benchmark(
     drawn = ["benchmark.png"]
     if pictures.draw_profiles(found, list(results["aggregate"]), folder / "profiles.png"):
         drawn.append("profiles.png")
-    if pictures.draw_curves(found, results, folder / "curves.png"):
-        drawn.append("curves.png")
+    curves = measured.curves_of(found)
+    if curves:
+        pictures.draw_curves(curves, results["results"], folder / "curves.png")
     print(f"Figures and pictures are in {folder}.")
     if root is None:
         return
@@ -91,7 +93,7 @@ def benchmark(
     if chance:
         publish.freeze_chance(found, root)
     if write:
-        publish.write(results, root)
+        publish.write(results, curves, root)
         for name in drawn:
             (root / "docs" / name).write_bytes((folder / name).read_bytes())
-        print(f"Written: assets/benchmark.json, README's table, and {', '.join(drawn)} in docs.")
+        print(f"Written: assets/benchmark.json, README's table, and {', '.join([*drawn, publish.CURVES])} in docs.")

@@ -32,6 +32,9 @@ KEPT = 4
 Found = dict[str, dict[str, list[dict[str, Any]]]]
 """Results of jobs by id and policy, a list of trainings."""
 
+Curves = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]
+"""Learning curves by id, a list of trainings: ``steps``, CPU ``seconds``, ``score``."""
+
 
 def benchmark(
     jobs: Sequence[Job],
@@ -77,6 +80,15 @@ def gather(jobs: Sequence[Job], folder: Path) -> Found:
         if result is not None:
             results.append(result)
     return found
+
+
+def curves_of(found: Found) -> Curves:
+    """Learning curves of the ids that were trained."""
+    curves = {
+        env_id: [result["curve"] for result in policies.get("trained", []) if "curve" in result]
+        for env_id, policies in found.items()
+    }
+    return {env_id: lines for env_id, lines in curves.items() if lines}
 
 
 def scores_of(results: Sequence[Mapping[str, Any]]) -> Scores:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .benchmark import Found, normalised, scores_of
+from .benchmark import Curves, Found, normalised, scores_of
 from .search import CONSTANT
 from .statistics import profile
 
@@ -43,14 +43,19 @@ def draw_scores(results: Mapping[str, Any], path: Path) -> None:
         plot.set_yticks(range(len(result["policies"])), reversed(list(result["policies"])), fontsize=8)
         if "best" in result:
             plot.axvline(result["best"], color="0.3", linewidth=0.8, linestyle=":")
-        unit = "" if result["unit"] == "1" else f" [{result['unit']}]"
         plot.set_title(env_id.split("/")[1], fontsize=10)
-        plot.set_xlabel(result["score"].replace("is_", "").replace("_", " ") + unit, fontsize=8)
+        plot.set_xlabel(_score(result), fontsize=8)
         plot.tick_params(axis="x", labelsize=8)
         plot.margins(y=0.15)
         plot.spines[["top", "right"]].set_visible(False)
         plot.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=100)
+
+
+def _score(result: Mapping[str, Any]) -> str:
+    """Name of an id's score, with its unit."""
+    unit = "" if result["unit"] == "1" else f" [{result['unit']}]"
+    return result["score"].replace("is_", "").replace("_", " ") + unit
 
 
 def draw_profiles(found: Found, policies: Sequence[str], path: Path) -> bool:
@@ -80,15 +85,8 @@ def draw_profiles(found: Found, policies: Sequence[str], path: Path) -> bool:
     return drawn
 
 
-def draw_curves(found: Found, results: Mapping[str, Any], path: Path) -> bool:
-    """Draw learning curves against steps and CPU seconds, each training a line; nothing where none were trained."""
-    curves = {
-        env_id: [result["curve"] for result in policies.get("trained", []) if "curve" in result]
-        for env_id, policies in found.items()
-    }
-    curves = {env_id: lines for env_id, lines in curves.items() if lines}
-    if not curves:
-        return False
+def draw_curves(curves: Curves, results: Mapping[str, Any], path: Path) -> None:
+    """Draw learning curves of at least one id against steps and CPU seconds, each training a line."""
     figure, axes = _grid(2 * len(curves), 3.2, 2.4)
     for k, (env_id, lines) in enumerate(curves.items()):
         for plot, column, factor, label in (
@@ -98,13 +96,13 @@ def draw_curves(found: Found, results: Mapping[str, Any], path: Path) -> bool:
             for line in lines:
                 plot.plot(factor * np.array(line[column]), line["score"], color=COLOURS["trained"], linewidth=1)
             for name in ("baseline", CONSTANT):
-                entry = results["results"][env_id]["policies"].get(name)
+                entry = results[env_id]["policies"].get(name)
                 if entry is not None:
                     plot.axhline(entry["mean"], color=COLOURS[name], linewidth=0.8, linestyle="--")
             plot.set_title(env_id.split("/")[1], fontsize=10)
             plot.set_xlabel(label, fontsize=8)
+            plot.set_ylabel(_score(results[env_id]), fontsize=8)
             plot.tick_params(labelsize=8)
             plot.spines[["top", "right"]].set_visible(False)
             plot.grid(alpha=0.3)
     figure.savefig(path, dpi=100)
-    return True

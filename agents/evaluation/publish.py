@@ -1,4 +1,4 @@
-"""Writes what a benchmark found into a checkout: figures, README's table, pictures, normalisers, trained policies."""
+"""Writes what a benchmark found into a checkout: figures, README's table, learning curves, normalisers, policies."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import gymnosoma
 from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
 
 from ..files import replacing
 from ..learning.policy_file import CARD, WEIGHTS
-from .benchmark import Found
+from .benchmark import Curves, Found
 from .jobs import VALIDATION_EPISODES, Job
 from .physiology import physiology
 from .policies import VALIDATION_SEED, evaluate, find_policy, shipped, task_class, task_of
@@ -22,6 +24,12 @@ from .search import CONSTANT
 
 BEGIN, END = "<!-- benchmark -->", "<!-- end of benchmark -->"
 """Between these lines README holds what is made here."""
+
+CURVES = "curves.json"
+"""File in docs with the learning curves, of which the site draws pictures."""
+
+POINTS = 50
+"""Of a learning curve that is written: as a rule it has more."""
 
 HEAD = """\
 # What normalised scores call 0 (chance: the mean of random actions) and 1 (best), in the unit of the score; frozen for
@@ -123,8 +131,8 @@ def in_readme(text: str) -> str:
     return text.partition(BEGIN)[2].partition(END)[0].strip("\n")
 
 
-def write(results: Mapping[str, Any], root: Path) -> None:
-    """Write figures and README's table; what documentation says of ids is made from the figures.
+def write(results: Mapping[str, Any], curves: Curves, root: Path) -> None:
+    """Write figures, README's table and learning curves; what documentation says of ids is made from them.
 
     The figures hold means and intervals, and of each policy the first few scores, by which a test measures some of
     them again; the scores of all episodes stay in the folder of the benchmark.
@@ -138,6 +146,21 @@ def write(results: Mapping[str, Any], root: Path) -> None:
         file.write((json.dumps(kept, indent=1) + "\n").encode())
     with replacing(root / "README.md") as file:
         file.write(readme.encode())
+    with replacing(root / "docs" / CURVES) as file:
+        file.write(written_curves(curves).encode())
+
+
+def written_curves(curves: Curves) -> str:
+    """Learning curves as JSON, a line for each training: some points of each, with four significant digits."""
+    ids = []
+    for env_id, trainings in curves.items():
+        lines = []
+        for curve in trainings:
+            rows = np.unique(np.linspace(0, len(curve["steps"]) - 1, POINTS).round().astype(int))
+            thin = {name: [float(f"{values[row]:.4g}") for row in rows] for name, values in curve.items()}
+            lines.append(json.dumps(thin, separators=(",", ":")))
+        ids.append(f"\n{json.dumps(env_id)}: [\n" + ",\n".join(lines) + "\n]")
+    return "{" + ",".join(ids) + "\n}\n"
 
 
 def freeze_chance(found: Found, root: Path) -> None:
