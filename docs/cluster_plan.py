@@ -1,86 +1,136 @@
 """How long the full benchmark takes on a cluster, and where its scheduler is the limit, by simulation.
 
-``python docs/cluster_plan.py [FOLDER]`` prints what ``docs/guides/cluster.md`` shows (``--write`` writes it there);
-with the folder of a benchmark the seconds of its jobs take the place of estimates. Nothing here was run on more than
-one machine.
+``python docs/cluster_plan.py`` prints what ``docs/guides/cluster.md`` shows, from the times of pieces of work in
+``docs/cluster_plan.csv``; ``--folder F`` takes them from the folder of a benchmark instead; ``--write`` writes both
+files. Nothing here was run on more than one machine.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import heapq
+import io
 import re
-import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
 
-from gymnosoma.agents.evaluation.jobs import jobs_of
-from gymnosoma.agents.evaluation.search import CONSTANT
+from gymnosoma.agents.evaluation.jobs import VALIDATION_EPISODES, Job, jobs_of
+from gymnosoma.agents.evaluation.policies import references_of
+from gymnosoma.agents.evaluation.search import COMPARED, CONSTANT, FINALISTS, SEARCHED
 from gymnosoma.envs import CATALOGUE
 
-LEARNING = 57e-6
-"""CPU seconds of PPO for each step, without the animal: 131,072 steps of WormSwim took 7.7 s, animal included."""
+SEEDS, TRIALS, TRIAL_STEPS, TRIAL_EPISODES = 5, 20, 200_000, 64
+"""Trainings of each id; trials of its tuning, all proposed together, which come before its trainings: the steps of
+each, and the episodes that judge it."""
 
-STEPS_A_SECOND = {"Worm": 540e3, "Lamprey": 400e3, "Whisker": 50e3, "Hindlimb": 34e3, "Stand": 80e3}
-"""Of environments, 64 in lanes (`docs/guides/speed.md`): the animal's part of a step."""
+GENERATIONS, CANDIDATES = 31, 8
+"""Of a search for the best constants, if it goes on to the end; candidates for each of them."""
 
-EVALUATION, SEARCH = 3.0, 60.0
-"""CPU seconds of an evaluation (16 episodes of WormSwim took 0.19 s), and of the search for the best constants, which
-is assumed."""
-
-USUAL = 2e6
-STEPS = {
-    "WormCrawl-v0": 1.5e6,
-    "WormSwim-v0": 1e6,
-    "WormMedium-v0": 1.5e6,
-    "WormTransition-v0": 1.5e6,
-    "WormReach-v0": 1.5e6,
-    "LampreyEconomy-v0": 1.2e6,
-    "WhiskerLocalize-v0": 0.04e6,
-    "WhiskerDetect-v0": 0.16e6,
-    "WhiskerHold-v0": 1.3e6,
-    "WhiskerTexture-v0": 0.256e6,
-    "WhiskerRegulate-v0": 1.5e6,
-    "StandPulse-v0": 3e6,
-    "StandGains-v0": 1.5e6,
-}
-"""Of a training, as the recipes have them when this was written; of all other ids the first."""
-
-SEEDS, TRIALS, TRIAL_STEPS = 5, 20, 200_000
-"""Trainings of each id; trials of its tuning, all proposed together, which come before its trainings."""
+EVERY = 100_000
+"""Steps between two checkpoints."""
 
 START, TASK = 5.0, 0.9e-3
 """Seconds until a core's first piece begins (imports, kernels from their cache); the scheduler's for each piece, one
 piece after another: an empty one."""
-
-CHECKPOINT, EVERY = 0.84e6, 100_000
-"""Bytes of a checkpoint, and steps between two."""
 
 PRICE = 0.04
 """Of a core for an hour, in dollars: assumed."""
 
 CORES = (1, 10, 100, 1000)
 
-IDS = tuple(f"gymnosoma/{entry.name}" for entry in CATALOGUE)
+TRIAL = "trial"
+HERE = Path(__file__).parent
+TIMES, GUIDE = HERE / "cluster_plan.csv", HERE / "guides" / "cluster.md"
 
 
-def pieces(folder: Path | None = None) -> tuple[list[float], list[float]]:
-    """CPU seconds of the trials of all ids, and of what comes after them; measured where a folder holds it."""
-    tuning, rest = [], []
-    for env_id in IDS:
-        name = env_id.split("/")[1]
-        rate = next(rate for animal, rate in STEPS_A_SECOND.items() if name.startswith(animal))
-        step = LEARNING + 1.0 / rate
-        tuning += [TRIAL_STEPS * step + EVALUATION] * TRIALS
+class Piece(NamedTuple):
+    """What is done ``count`` times: CPU seconds and bytes of checkpoints of each, and from where these are known."""
+
+    id: str
+    policy: str
+    count: int
+    seconds: float
+    bytes: float
+    source: str
+
+
+def measured(folder: Path) -> list[Piece]:
+    """Pieces of the full benchmark, from the folder of one; what is missing there is as with others of the animal."""
+    known: dict[tuple[str, str], tuple[float, float]] = {}
+    wanted: list[tuple[str, str, str, int]] = []
+    for entry in CATALOGUE:
+        env_id, animal = f"gymnosoma/{entry.name}", entry.task.partition(".")[0]
+        jobs: dict[str, list[Job]] = {TRIAL: []}
         for job in jobs_of(env_id, trainings=SEEDS):
-            found = None if folder is None else job.result(folder)
-            if found is not None:
-                learned = found.get("curve", {}).get("seconds") or [0.0]
-                rest.append(found["seconds"] + learned[-1] + (SEARCH if job.policy == CONSTANT else 0.0))
-            elif job.policy == CONSTANT:
-                rest.append(SEARCH + EVALUATION)
-            else:
-                rest.append(EVALUATION + (0.0 if job.training is None else STEPS.get(name, USUAL) * step))
-    return tuning, rest
+            jobs.setdefault(job.policy, []).append(job)
+        for policy, own in jobs.items():
+            wanted.append((entry.name, animal, policy, TRIALS if policy == TRIAL else len(own)))
+            found = [(job, result) for job in own if (result := job.result(folder)) is not None]
+            if found:
+                costs = [cost(job, result, folder) for job, result in found]
+                known[entry.name, policy] = mean(part[0] for part in costs), mean(part[1] for part in costs)
+            if found and policy == "trained":
+                known[entry.name, TRIAL] = mean(trial(result) for _, result in found), 0.0
+    return [Piece(name, policy, count, *assumed(known, name, animal, policy)) for name, animal, policy, count in wanted]
+
+
+def cost(job: Job, result: dict[str, Any], folder: Path) -> tuple[float, float]:
+    """CPU seconds of a job, and bytes of its checkpoints.
+
+    Its file tells those of the episodes that are scored, and of a training. Held out and validation episodes, and those
+    of a search, are taken to be as quick.
+    """
+    count = len(result["scores"])
+    episodes = count * (1 + ("held_out" in result)) + VALIDATION_EPISODES * ("validation" in result)
+    if job.policy == CONSTANT:
+        constants = next(len(own.bounds) for own in references_of(job.env_id).values() if own.bounds)
+        episodes += GENERATIONS * CANDIDATES * constants * SEARCHED + FINALISTS * COMPARED
+    curve = result.get("curve", {"steps": [0.0], "seconds": [0.0]})
+    size = max((path.stat().st_size for path in job.run(folder).glob("checkpoint.*")), default=0)
+    return curve["seconds"][-1] + result["seconds"] * episodes / count, size * (curve["steps"][-1] // EVERY)
+
+
+def trial(result: dict[str, Any]) -> float:
+    """CPU seconds of a trial of tuning, as a share of a training of the same id."""
+    curve = result["curve"]
+    share = min(TRIAL_STEPS / curve["steps"][-1], 1.0)
+    return share * curve["seconds"][-1] + result["seconds"] * TRIAL_EPISODES / len(result["scores"])
+
+
+def assumed(
+    known: dict[tuple[str, str], tuple[float, float]], name: str, animal: str, policy: str
+) -> tuple[float, float, str]:
+    """Seconds and bytes of a piece, and their source: the mean of those that are next to it."""
+    if (name, policy) in known:
+        return *known[name, policy], "measured"
+    animals = {entry.name: entry.task.partition(".")[0] for entry in CATALOGUE}
+    special = {TRIAL, "trained", CONSTANT}
+    for kind in ({policy}, {own for _, own in known} - special):
+        for source, near in ((animal, {animal}), ("all", set(animals.values()))):
+            costs = [both for (own, other), both in known.items() if animals[own] in near and other in kind]
+            if costs:
+                return mean(part[0] for part in costs), mean(part[1] for part in costs), f"as {source}"
+    raise ValueError(f"folder must hold results of a benchmark with {policy!r}, got none")
+
+
+def written(pieces: Iterable[Piece]) -> str:
+    """As CSV, numbers with four digits."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(Piece._fields)
+    rows.writerows(piece._replace(seconds=f"{piece.seconds:.4g}", bytes=f"{piece.bytes:.0f}") for piece in pieces)
+    return text.getvalue()
+
+
+def read(text: str) -> list[Piece]:
+    """From CSV."""
+    rows = csv.DictReader(text.splitlines())
+    kinds: dict[str, Any] = {"count": int, "seconds": float, "bytes": float}
+    return [Piece(**{name: kinds.get(name, str)(value) for name, value in row.items()}) for row in rows]
 
 
 def makespan(seconds: Sequence[float], cores: int, task: float = TASK, start: float = START) -> float:
@@ -93,11 +143,12 @@ def makespan(seconds: Sequence[float], cores: int, task: float = TASK, start: fl
     return max(free)
 
 
-def table(folder: Path | None = None) -> str:
-    """What the guide shows, in Markdown: a row for each number of cores, and where more gain nothing."""
-    tuning, rest = pieces(folder)
+def table(pieces: Sequence[Piece]) -> str:
+    """What the guide shows, in Markdown: a row for each number of cores, where more gain nothing, what is assumed."""
+    tuning = [piece.seconds for piece in pieces if piece.policy == TRIAL for _ in range(piece.count)]
+    rest = [piece.seconds for piece in pieces if piece.policy != TRIAL for _ in range(piece.count)]
     work = sum(tuning) + sum(rest)
-    traffic = SEEDS * sum(STEPS.get(env_id.split("/")[1], USUAL) for env_id in IDS) / EVERY * CHECKPOINT
+    traffic = sum(piece.count * piece.bytes for piece in pieces)
     head = ("cores", "hours", "cores at work", "dollars", "checkpoints, MB/s", "scheduler at work")
     lines = [head, ("---:",) * len(head)]
     for cores in CORES:
@@ -114,16 +165,23 @@ def table(folder: Path | None = None) -> str:
         )
     longest = max(tuning) + max(rest)
     limits = ", ".join(f"{TASK * cores:.2g} s on {cores}" for cores in CORES[1:])
+    known = sum(piece.count for piece in pieces if piece.source == "measured")
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + (
         f"\n\n{len(tuning) + len(rest)} pieces, {work / 3600:.1f} CPU hours, a core at ${PRICE} an hour. More than "
         f"{work / longest:.0f} cores gain little:\na trial and a training follow one another, the longest ones for "
         f"{longest / 60:.0f} minutes. The scheduler sends {1 / TASK:.0f} pieces a second,\nhowever many cores "
         f"there are: it is the limit where a piece takes less than {limits} cores. Trainings are far from it;\n"
-        "points of a sweep may be there.\n"
+        f"points of a sweep may be there.\n\n{known} pieces have times of their own id.\n{absent(pieces)}"
     )
 
 
-GUIDE = Path(__file__).parent / "guides" / "cluster.md"
+def absent(pieces: Iterable[Piece]) -> str:
+    """Which pieces have none."""
+    ids = dict.fromkeys(piece.id for piece in pieces if piece.source != "measured")
+    if not ids:
+        return "None is missing.\n"
+    told = f"What is missing of {', '.join(ids)} was not measured: it is taken to be as with ids of the same animal."
+    return textwrap.fill(told, 120, break_on_hyphens=False) + "\n"
 
 
 def in_guide(text: str, found: str) -> str:
@@ -132,7 +190,14 @@ def in_guide(text: str, found: str) -> str:
 
 
 if __name__ == "__main__":
-    if "--write" in sys.argv:
-        GUIDE.write_text(in_guide(GUIDE.read_text("utf-8"), table()), "utf-8")
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--folder", type=Path, help="of a benchmark, with --train-seeds")
+    asked.add_argument("--write", action="store_true", help="bring the guide and the CSV up to date")
+    given = asked.parse_args()
+    times = TIMES.read_text("utf-8") if given.folder is None else written(measured(given.folder))
+    shown = table(read(times))
+    if given.write:
+        TIMES.write_text(times, "utf-8")
+        GUIDE.write_text(in_guide(GUIDE.read_text("utf-8"), shown), "utf-8")
     else:
-        print(table(Path(sys.argv[1]) if len(sys.argv) > 1 else None), end="")
+        print(shown, end="")

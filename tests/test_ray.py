@@ -1,5 +1,7 @@
-"""A benchmark on two Ray nodes of one machine, of which a worker, a node, or the driver is killed in its midst."""
+"""Every command on two Ray nodes of one machine; a benchmark of which a worker, a node, or the driver is killed."""
 
+import contextlib
+import csv
 import json
 import os
 import subprocess
@@ -11,6 +13,7 @@ import pytest
 from pieces import marked
 
 import gymnosoma
+from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation.work import crew
 
 pytest.importorskip("ray")
@@ -44,18 +47,33 @@ def undisturbed(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def cluster(monkeypatch):
-    """Two nodes of one core each, and an address."""
+@contextlib.contextmanager
+def two_nodes():
+    """Of one core each, with an address."""
     from ray.cluster_utils import Cluster
 
     paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    made.add_node(num_cpus=1)
-    yield made
-    made.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        made.add_node(num_cpus=1)
+        yield made
+        made.shutdown()
+
+
+@pytest.fixture
+def cluster():
+    """To be damaged."""
+    with two_nodes() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def calm():
+    """A cluster that several tests share."""
+    with two_nodes() as made:
+        yield made
 
 
 def in_the_midst(folder, deadline=900.0):
@@ -127,3 +145,56 @@ def test_an_address_without_a_cluster_is_told():
     told = r"ray must be the address of a Ray cluster that runs, got '127.0.0.1:1'"
     with pytest.raises(ValueError, match=told), crew(ray="127.0.0.1:1"):
         pass
+
+
+COMMANDS = {
+    "evaluate": "evaluate WormSwim-v0 --policy baseline random --episodes 4 --json-file scores.json",
+    "tune": "tune WormSwim-v0 --recipe x.toml --steps 2048 --trials 2 --together 2 --folder study",
+    "train": "train WormSwim-v0 --steps 9000 --seeds 2 --episodes 2 --folder run",
+    "cma": "train WormSwim-v0 --algorithm cma --controller baseline --num-envs 18 --steps 7200 --episodes 2 --folder x",
+    "figures": "figures worm --figure figure_4 --folder drawn",
+    "csv": "sweep worm --over sigma=0:1:2 --over drive.amplitude=0.4,0.6 --drive sine --duration 0.02 --every 0.01",
+    "parquet": "sweep worm --over stiffness=1e-10:1e-9:3:log --duration 0.02 --every 0.01 --table sweep.parquet",
+}
+RECIPE = """
+env = { actions = "modes" }
+[ppo]
+n_steps = 64
+batch_size = 128
+n_epochs = 1
+[tune.ppo]
+num_envs = [8, 16]
+learning_rate = [1e-4, 1e-3]
+"""
+
+
+def kept(folder):
+    """What a command leaves in files, but for times, and for the order in which points are done."""
+    found = {}
+    for file in folder.rglob("*.*"):
+        name = file.relative_to(folder).as_posix()
+        if file.name == "curve.csv":
+            with file.open() as rows:
+                found[name] = [{**row, "seconds": None} for row in csv.DictReader(rows)]
+        elif file.suffix == ".jsonl":
+            found[name] = sorted(file.read_text().splitlines())
+        elif file.suffix in (".json", ".csv", ".toml", ".parquet", ".safetensors", ".png") and (
+            file.name not in ("curve.png", "checkpoint.json")
+        ):
+            found[name] = file.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_command_finds_the_same_on_ray(tmp_path, monkeypatch, calm, command):
+    if "parquet" in command:
+        pytest.importorskip("pyarrow")
+    for name, engine in (("one", ()), ("two", ("--ray", calm.address))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.toml").write_text(RECIPE)
+        monkeypatch.chdir(tmp_path / name)
+        monkeypatch.setattr(sys, "argv", ["gymnosoma", *command.split(), *engine])
+        cli.main()
+    one, two = kept(tmp_path / "one"), kept(tmp_path / "two")
+    assert len(one) > 1 and one.keys() == two.keys()
+    assert [name for name in one if one[name] != two[name]] == []

@@ -1,13 +1,10 @@
 """Command sweep: a table over a grid of what `simulate` takes."""
 
 import csv
-import runpy
 import sys
-from pathlib import Path
 
 import pytest
 
-import gymnosoma
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands import sweep
 from gymnosoma.envs import simulate
@@ -58,22 +55,6 @@ def test_a_sweep_is_the_same_on_several_processes(tmp_path, monkeypatch):
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
-@pytest.mark.slow
-def test_a_sweep_is_the_same_on_ray_and_as_parquet(tmp_path, monkeypatch):
-    pytest.importorskip("ray")
-    pytest.importorskip("pyarrow")
-    import pandas as pd
-
-    monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, sys.path)))
-    call(monkeypatch, *ASKED, "--table", tmp_path / "one.csv")
-    call(monkeypatch, *ASKED, "--table", tmp_path / "two.parquet", "--ray")
-    one, two = (
-        pd.read_csv(tmp_path / "one.csv", float_precision="round_trip"),
-        pd.read_parquet(tmp_path / "two.parquet"),
-    )
-    pd.testing.assert_frame_equal(one, two, check_exact=True, check_dtype=False)
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -99,13 +80,3 @@ def test_what_cannot_be_swept_is_told(tmp_path, monkeypatch, given, message):
     with pytest.raises(SystemExit, match=message):
         call(monkeypatch, *given)
     assert not list(tmp_path.iterdir())
-
-
-def test_the_plan_in_the_guide_is_that_of_the_script():
-    docs = Path(gymnosoma.__file__).resolve().parents[1] / "docs"
-    plan = runpy.run_path(str(docs / "cluster_plan.py"))
-    text = (docs / "guides" / "cluster.md").read_text("utf-8")
-    assert plan["in_guide"](text, plan["table"]()) == text and plan["table"]() in text
-    makespan = plan["makespan"]
-    assert makespan([1.0] * 4, 2, task=0.0, start=0.5) == 2.5 and makespan([3.0, 1.0, 1.0, 1.0], 2, 0.0, 0.0) == 3.0
-    assert makespan([0.01] * 1000, 1000, task=0.1, start=0.0) == pytest.approx(100.01)  # the scheduler is the limit
