@@ -9,6 +9,7 @@ from gymnosoma.agents.evaluation.policies import find_policy, references_of
 minari = pytest.importorskip("minari")
 pytest.importorskip("h5py")
 
+from gymnosoma.agents.evaluation import dataset  # noqa: E402
 from gymnosoma.agents.evaluation.dataset import record  # noqa: E402
 
 SWIM = "gymnosoma/WormSwim-v0"
@@ -81,3 +82,15 @@ def test_what_cannot_be_recorded_leaves_nothing(datasets, monkeypatch):
     with pytest.raises(ValueError, match="test/x-v0 already exists"):
         record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
     assert len(minari.load_dataset("test/x-v0")) == 1
+
+
+@pytest.mark.full
+def test_a_recording_that_was_killed_is_begun_anew(datasets, monkeypatch):
+    monkeypatch.setattr(dataset.shutil, "rmtree", lambda folder: None)  # a kill leaves what there is
+    with pytest.raises(ValueError, match="actions must have shape"):
+        record(SWIM, find_policy(SWIM, "pieces:short"), "test/x-v0", 2)
+    assert list(datasets.rglob("*.hdf5"))
+    monkeypatch.undo()
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(datasets))
+    record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
+    assert len(minari.load_dataset("test/x-v0")) == 1 and not list(datasets.rglob(dataset.UNFINISHED))

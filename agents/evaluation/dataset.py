@@ -21,6 +21,9 @@ from .rollout import Episodes, joined
 
 MOST_NOISE = 10.0
 
+UNFINISHED = "unfinished"
+"""File in the folder of a dataset that is being written: one that was killed has it still, and is begun anew."""
+
 
 class Recorder(VectorWrapper):
     """Notes what goes into a vector environment of ours and comes out of it, from its last reset on."""
@@ -101,7 +104,7 @@ def record(
     Raises
     ------
     ValueError
-        If there is such a dataset already, or the name is none.
+        If there is such a dataset already, and it is whole, or the name is none.
     ImportError
         Without minari.
     """
@@ -127,6 +130,10 @@ def record(
         )
     env: Any = gymnasium.make(env_id, **policy.env)
     score = task_of(env_id, **policy.env).score
+    folder = get_dataset_path(name)
+    mark = folder / UNFINISHED
+    if mark.exists():
+        shutil.rmtree(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
         dataset = minari.create_dataset_from_buffers(
@@ -137,6 +144,7 @@ def record(
             description=f"{policy.name} plays {env_id}, with noise {noise:g}",
             requirements=[f"gymnosoma=={version}"],
         )
+    mark.touch()
     try:
         waves: list[Episodes] = []
         recorders: list[Recorder] = []
@@ -168,8 +176,9 @@ def record(
             "card": policy.card,
         }
         dataset.storage.update_metadata({"gymnosoma": origin})
+        mark.unlink()
     except BaseException:
-        shutil.rmtree(get_dataset_path(name))
+        shutil.rmtree(folder)
         raise
     finally:
         env.close()
