@@ -324,6 +324,6 @@ PAPER = Paper(
         "Figure 1 A, B": "schemes: a model neuron, and the connections in a segment",
         "Figure 2 A, B": "schemes: coordinates of a link, and the numbers of links and joints",
         "Table 1, Table 2": "parameters of neurons and synapses, which are given to the model",
-        "Section 3.6, one fifth of real time": "the speed of a computer of 1990; for ours see README",
+        "Section 3.6, one fifth of real time": "the speed of a computer of 1990; for ours see [speed](guides/speed.md)",
     },
 )
