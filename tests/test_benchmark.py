@@ -40,6 +40,7 @@ from gymnosoma.agents.evaluation.rollout import Episodes
 from gymnosoma.agents.evaluation.search import CONSTANT, search
 from gymnosoma.agents.evaluation.statistics import (
     aggregate,
+    difference_interval,
     estimate,
     improvement,
     improvement_interval,
@@ -359,8 +360,8 @@ def sampled():
 def test_the_figures_can_be_measured_again(env_id, name):
     """The first episodes; a network of a few rows is multiplied in another order than one of many, and rounds so."""
     entry = FIGURES["results"][env_id]["policies"][name]
-    if entry["trainings"]:
-        pytest.skip("of trainings, of which only the best comes with the package")
+    if entry["trainings"]:  # the best of them comes with the package
+        entry = FIGURES["results"][env_id]["shipped"]
     if name == CONSTANT:
         reference = next(reference for reference in references_of(env_id).values() if reference.bounds)
         policy = reference_policy(name, reference, **entry["parameters"])
@@ -385,21 +386,54 @@ def test_the_best_training_is_shipped_if_it_may_be(tmp_path, monkeypatch):
     def said():
         return publish.ship(jobs, benchmark.gather(jobs, tmp_path), tmp_path, tmp_path)
 
-    limits = {"muscle power": {"unit": "nW", "policies": {"WormSwim-v0-1": 9.0}, "limit": 7.0}}
-    monkeypatch.setattr(publish, "physiology", lambda *_, **__: limits)
+    body = {"unit": "nW", "policies": {"baseline": 5.0, "WormSwim-v0-1": 9.0, "WormSwim-v0-0": 8.0}, "limit": 7.0}
+    monkeypatch.setattr(publish, "physiology", lambda *_, **__: {"muscle power": body})
     monkeypatch.setattr(publish, "evaluate", lambda *_, **__: Episodes(*[np.full(1, 3e-4)] * 2, [None], known))
     known = {"priced_speed": np.full(1, 3e-4)}
     assert said() == ["WormSwim-v0: training 1 of 2, validation score 0.2; not shipped: what is there has 0.3"]
     known["priced_speed"] = np.full(1, 1e-4)
-    limits["muscle power"]["beyond"] = ["WormSwim-v0-1"]
-    assert said()[0].endswith("not shipped, beyond the task's limits: muscle power 9 nW, at most 7")
+    known["priced_speed"] = np.full(1, 0.0)
+    best, next_best = said()
+    assert best.endswith("not shipped, beyond the task's limits: muscle power 9 nW, at most 7")
+    assert next_best.endswith(
+        "training 0 of 2, validation score 0.1; not shipped, beyond the task's limits: muscle power 8 nW, at most 7"
+    )
     assert not assets.exists()
-    limits["muscle power"]["beyond"] = []
-    assert said()[0].endswith("shipped")
+    body["policies"]["WormSwim-v0-0"] = 6.0
+    assert said()[1].endswith("training 0 of 2, validation score 0.1; shipped")
+    assert (assets / "card.json").read_text() == (runs / "WormSwim-v0-0" / "card.json").read_text()
+    body["policies"]["WormSwim-v0-1"] = 7.0
+    assert said() == ["WormSwim-v0: training 1 of 2, validation score 0.2; shipped"]
     assert (assets / "card.json").read_text() == (runs / "WormSwim-v0-1" / "card.json").read_text()
     assert (assets / "policy.safetensors").exists()
     jobs[0].file(tmp_path).unlink()
     assert said()[0].endswith("not shipped: 1 trainings are not done")
+
+
+def test_what_is_shipped_is_measured_as_the_rows_beside_it():
+    entry = publish.examine(SWIM, KEPT)
+    assert entry["first"] == pytest.approx(FIGURES["results"][SWIM]["shipped"]["first"], rel=1e-4)
+    assert entry["mean"] == pytest.approx(np.mean(entry["first"]))
+    power = entry["physiology"]["muscle power"]
+    assert power["trained"] < power["limit"] and power["unit"] == "nW"
+    assert entry["physiology"] == publish.measured(SWIM, find_policy(SWIM, "trained"))
+
+
+def test_a_trained_row_is_bold_where_it_is_surely_ahead():
+    own = np.random.default_rng(0).normal(1.0, 0.1, (1, 64))
+    low, high = difference_interval(own + 0.2, own)
+    assert 0.15 < low < 0.2 < high < 0.25
+
+    def row(*ahead):
+        policies = {"trained": {"mean": 1.2, "interval": [1.1, 1.3], "trainings": 2, "episodes": 64}}
+        policies["trained"]["ahead"] = dict(zip(("baseline", "sine"), ahead, strict=True))
+        found = {"score": "return", "unit": "1", "policies": policies, "seconds": {"baseline": 3.21, "best": None}}
+        return publish.readme_table({"results": {SWIM: found}, "aggregate": {}, "missing": []})
+
+    assert "| **1.2** [1.1, 1.3] | 3; - |" in row([0.1, 0.2], [0.01, 0.2])
+    assert "in 1 of 1 ids, all." in row([0.1, 0.2], [0.01, 0.2])
+    assert "| 1.2 [1.1, 1.3] |" in row([0.1, 0.2], [-0.01, 0.2])
+    assert "in 0 of 1 ids, all but WormSwim-v0." in row([0.1, 0.2], [-0.01, 0.2])
 
 
 def test_chance_is_frozen_anew(tmp_path, monkeypatch):

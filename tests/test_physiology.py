@@ -98,6 +98,19 @@ def test_episodes_are_measured_to_their_own_end():
     assert found["power"] == pytest.approx((played.info["energy"] / played.info["time"]).mean())
 
 
+def test_falls_do_not_tell_of_those_who_stand():
+    env_id = "gymnosoma/StandPulse-v0"
+    policy = find_policy(env_id, "smith")
+    played = evaluate(env_id, policy, 8)
+    stood = np.array([failure is None for failure in played.failures])
+    assert 0 < stood.sum() < 8
+    measures = {"all": Measure("final", "largest_torque"), "stood": Measure("final", "largest_torque", complete=True)}
+    found = observed(env_id, policy, measures, 8)
+    torque = played.info["largest_torque"]
+    assert found["all"] == pytest.approx(torque.mean())
+    assert found["stood"] == pytest.approx(torque[stood].mean()) and found["stood"] < found["all"]
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("env_id", [env_id for env_id in all_ids() if shipped(env_id).is_dir()])
 def test_no_shipped_policy_passes_a_limit(env_id):

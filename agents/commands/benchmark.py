@@ -50,12 +50,12 @@ def benchmark(
         write: Write the figures into this checkout: assets/benchmark.json, README's table, pictures and learning
             curves in docs.
         chance: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
-        ship: Copy the best trainings, by other episodes than are reported, into assets/policies, where they are better
-            than what is there and within the limits of the task.
+        ship: Copy the best trainings within the limits of the task, by other episodes than are reported, into
+            assets/policies, where they are better than what is there.
         trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     from ..evaluation import benchmark as measured
-    from ..evaluation import pictures
+    from ..evaluation import pictures, publish
 
     if episodes is not None:
         in_range("episodes", episodes, 2, listed.MOST_EPISODES)
@@ -66,15 +66,15 @@ def benchmark(
             if name not in (CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
                 find_policy(env_id, name, trust=trust)  # a wrong name is told before the work, not after
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
-    root = None
-    if write or chance or ship:
-        from ..evaluation import publish
-
-        root = publish.checkout()
+    root = publish.checkout() if write or chance or ship else None
     folder.mkdir(parents=True, exist_ok=True)
     with crew(processes, ray) as engine:
         results = measured.benchmark(jobs, folder, engine)
-    found = measured.gather(jobs, folder)
+        found = measured.gather(jobs, folder)
+        if root is not None and ship:
+            print(*publish.ship(jobs, found, folder, root), sep="\n")
+        if write:
+            publish.add_shipped(results, engine)
     with replacing(folder / "benchmark.json") as file:
         file.write((json.dumps(results, indent=1) + "\n").encode())
     measured.show(results)
@@ -88,8 +88,6 @@ def benchmark(
     print(f"Figures and pictures are in {folder}.")
     if root is None:
         return
-    if ship:
-        print(*publish.ship(jobs, found, folder, root), sep="\n")
     if chance:
         publish.freeze_chance(found, root)
     if write:

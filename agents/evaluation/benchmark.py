@@ -18,6 +18,7 @@ from .jobs import Job, do
 from .statistics import (
     Scores,
     aggregate,
+    difference_interval,
     estimate,
     improvement,
     improvement_interval,
@@ -125,9 +126,11 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
           more than the more frequent answer), ``middle_interval``;
         - ``improvement``: the probability that an episode has a higher score than one of the animal's own controller,
           ``improvement_interval``;
+        - ``ahead``, of what was trained: by how much its mean is above that of each policy which was not, an interval;
         - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the test split;
         - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
-          comes with the package, or is not trained), ``parameters`` that a search found, and the ``first`` scores;
+          comes with the package, or is not trained), ``parameters`` that a search found, and, without trainings, the
+          ``first`` scores;
 
         and ``seconds``: CPU seconds of training after which the learning curve passes the animal's own controller,
         the best constant, and 95% of the way from chance to the best known. Then the ``aggregate`` of each policy
@@ -144,7 +147,7 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
                 if scores is not None:
                     by_id[env_id] = scores
         if len(by_id) > 1 or (by_id and len(found) == 1):  # of one id among many there is nothing to sum up
-            total[policy] = _rounded(aggregate(by_id))
+            total[policy] = rounded(aggregate(by_id))
     done = [result for policies in found.values() for results in policies.values() for result in results]
     return {
         "versions": done[0]["versions"] if done else {},
@@ -179,13 +182,17 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
             own = scores_of(done["baseline"])
             entry["improvement"] = improvement(scores, own)
             entry["improvement_interval"] = improvement_interval(scores, own)
+        if name == "trained":
+            others = {other: scores_of(known) for other, known in done.items() if other not in ("random", "trained")}
+            entry["ahead"] = {other: difference_interval(scores, known) for other, known in others.items()}
         if all("held_out" in result for result in results):
             mean, within = estimate(np.array([result["held_out"]["scores"] for result in results]))
             entry["held_out"] = {"mean": mean, "interval": within}
-        table[name] = _rounded(entry)
+        table[name] = rounded(entry)
         if "parameters" in results[0]:
             table[name]["parameters"] = results[0]["parameters"]
-        table[name]["first"] = [float(f"{score:.9g}") for score in results[0]["scores"][:KEPT]]
+        if not entry["trainings"]:
+            table[name]["first"] = [float(f"{score:.9g}") for score in results[0]["scores"][:KEPT]]
     first = next(iter(done.values()), [{"score": "", "unit": ""}])[0]
     scale = normaliser(env_id)
     found: dict[str, Any] = {"score": first["score"], "unit": first["unit"]}
@@ -194,7 +201,7 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
     found["policies"] = table
     curves = [result["curve"] for result in done.get("trained", []) if "curve" in result]
     if curves:
-        found["seconds"] = _rounded({name: seconds_to(curves, level) for name, level in _levels(found).items()})
+        found["seconds"] = rounded({name: seconds_to(curves, level) for name, level in _levels(found).items()})
     return found
 
 
@@ -208,14 +215,14 @@ def _levels(result: Mapping[str, Any]) -> dict[str, float]:
     return levels
 
 
-def _rounded(entry: Any) -> Any:
-    """The same with six significant digits."""
+def rounded(entry: Any) -> Any:
+    """Figures with six significant digits."""
     if isinstance(entry, float):
         return float(f"{entry:.6g}")
     if isinstance(entry, dict):
-        return {name: _rounded(value) for name, value in entry.items()}
+        return {name: rounded(value) for name, value in entry.items()}
     if isinstance(entry, list | tuple):
-        return [_rounded(value) for value in entry]
+        return [rounded(value) for value in entry]
     return entry
 
 

@@ -126,14 +126,18 @@ def observed(
     try:
         sources = list(dict.fromkeys(measure.source for measure in measures.values()))
         watched = _Watched(policy.make(envs, 0), envs, sources)
-        lengths = rollout(envs, watched, seed=seed).lengths
-        watched.end(lengths == lengths.max())
+        played = rollout(envs, watched, seed=seed)
+        watched.end(played.lengths == played.lengths.max())
         rate = envs.unwrapped.task.control_rate
     finally:
         envs.close()
     found = {}
     for name, measure in measures.items():
-        values = [measured(measure, np.array(each[measure.source]), rate) for each in watched.found]
+        values = [
+            measured(measure, np.array(each[measure.source]), rate)
+            for each, failure in zip(watched.found, played.failures, strict=True)
+            if failure is None or not measure.complete
+        ]
         told = [value for value in values if np.isfinite(value)]
         found[name] = float(np.mean(told)) if told else np.nan
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,14 @@ from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summ
 
 from ..files import replacing
 from ..learning.policy_file import CARD, WEIGHTS
-from .benchmark import Curves, Found
+from .benchmark import KEPT, Curves, Found, rounded
+from .jobs import VALIDATION_EPISODES, Job
 from .jobs import VALIDATION_EPISODES, Job
 from .physiology import physiology
-from .policies import VALIDATION_SEED, evaluate, find_policy, shipped, task_class, task_of
+from .policies import BENCHMARK_SEED, VALIDATION_SEED, Policy, evaluate, find_policy, shipped, task_class, task_of
 from .search import CONSTANT
+from .statistics import estimate
+from .work import Crew, watched
 
 BEGIN, END = "<!-- benchmark -->", "<!-- end of benchmark -->"
 """Between these lines README holds what is made here."""
@@ -55,7 +59,7 @@ def checkout() -> Path:
 def readme_table(results: Mapping[str, Any]) -> str:
     """README's table of ids, from the figures of a benchmark."""
     head = ["id", "task", "score", "chance", "animal's own controller", "best other reference"]
-    head += ["best constant parameters", "trained", "counts as 1"]
+    head += ["best constant parameters", "trained", "CPU s", "counts as 1"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for env_id, result in results["results"].items():
         policies = result["policies"]
@@ -72,18 +76,26 @@ def readme_table(results: Mapping[str, Any]) -> str:
             _cell(policies.get("baseline")),
             "" if best is None else f"{_cell(others[best])} `{best}`",
             _cell(policies.get(CONSTANT)),
-            _cell(policies.get("trained")),
+            _cell(policies.get("trained"), bold=_ahead(policies)),
+            "; ".join("-" if second is None else f"{second:.0f}" for second in result.get("seconds", {}).values()),
             f"{result['best']:g}" if "best" in result else "",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", _sentences(results)])
 
 
-def _cell(entry: Mapping[str, Any] | None) -> str:
+def _cell(entry: Mapping[str, Any] | None, bold: bool = False) -> str:
     if entry is None:
         return ""
     low, high = entry["interval"]
-    return f"{entry['mean']:.3g} [{low:.3g}, {high:.3g}]"
+    mean = f"**{entry['mean']:.3g}**" if bold else f"{entry['mean']:.3g}"
+    return f"{mean} [{low:.3g}, {high:.3g}]"
+
+
+def _ahead(policies: Mapping[str, Any], of: str | None = None) -> bool:
+    """Whether what was trained is surely above another policy, or above all that were not."""
+    ahead = policies.get("trained", {}).get("ahead", {})
+    return all(low > 0.0 for name, (low, _) in ahead.items() if of in (None, name)) and bool(ahead)
 
 
 def _sentences(results: Mapping[str, Any]) -> str:
@@ -105,6 +117,18 @@ def _sentences(results: Mapping[str, Any]) -> str:
         if anew:
             which.append(f"all of {' or '.join(map(str, anew))} trainings by the recipe")
         text.append(f'"Trained" is {" or ".join(which)}.')
+        every = {name.split("/")[1]: result["policies"] for name, result in results["results"].items()}
+        behind = [name for name, policies in every.items() if "trained" in policies and not _ahead(policies)]
+        rest = f"all but {', '.join(behind)}" if behind else "all"
+        text.append(
+            "It is bold where it is above everything beside it, by an interval that excludes no difference: in "
+            f"{len(trained) - len(behind)} of {len(trained)} ids, {rest}."
+        )
+    if any(result.get("seconds") for result in results["results"].values()):
+        text.append(
+            "CPU s: after which the learning curve passes the animal's own controller, the best constant parameters, "
+            "and 95% of the way from chance to 1; the median of the trainings."
+        )
     if CONSTANT in results["aggregate"]:
         means = [
             f"{name} {results['aggregate'][name]['mean']:.2f} ({results['aggregate'][name]['ids']} ids)"
@@ -182,7 +206,7 @@ def freeze_chance(found: Found, root: Path) -> None:
 
 
 def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[str]:
-    """Copy the best training of each id into the assets, by its validation score, if it may be shipped.
+    """Copy the best training of each id into the assets, by its validation score, of those that may be shipped.
 
     It must be better than what is shipped now, by the same episodes, and within the limits that the task sets to what
     a policy does to the body.
@@ -200,35 +224,81 @@ def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[st
         if not scores:
             said.append(f"{name}: no training is done")
             continue
-        best = max(scores, key=lambda job: scores[job])
-        about = f"{name}: training {best.training} of {len(scores)}, validation score {scores[best]:.4g}"
         if len(scores) < len(done):
-            said.append(f"{about}; not shipped: {len(done) - len(scores)} trainings are not done")
+            said.append(f"{name}: not shipped: {len(done) - len(scores)} trainings are not done")
             continue
-        if shipped(env_id).is_dir():
-            score = task_of(env_id).score
-            env = {"split": None} if task_class(env_id).hidden else {}
-            now = evaluate(env_id, find_policy(env_id, "trained"), VALIDATION_EPISODES, VALIDATION_SEED, **env)
-            known = float(now.score(score).mean()) * score.factor
-            if known >= scores[best]:
+        known = _known(env_id)
+        for job in sorted(scores, key=lambda job: -scores[job]):
+            about = f"{name}: training {job.training} of {len(scores)}, validation score {scores[job]:.4g}"
+            if known >= scores[job]:
                 said.append(f"{about}; not shipped: what is there has {known:.4g}")
+                break
+            beyond = [
+                f"{what} {entry['trained']:.3g} {entry['unit']}, at most {entry['limit']:.3g}"
+                for what, entry in measured(env_id, find_policy(env_id, str(job.run(folder)))).items()
+                if "limit" in entry and entry["trained"] > entry["limit"]
+            ]
+            if beyond:
+                said.append(f"{about}; not shipped, beyond the task's limits: {'; '.join(beyond)}")
                 continue
-        policy = find_policy(env_id, str(best.run(folder)))
-        measured = physiology(env_id, [policy], seed=VALIDATION_SEED)
-        beyond = [
-            f"{what} {entry['policies'][policy.name]:.3g} {entry['unit']}, at most {entry['limit']:.3g}"
-            for what, entry in measured.items()
-            if policy.name in entry.get("beyond", ())
-        ]
-        if beyond:
-            said.append(f"{about}; not shipped, beyond the task's limits: {'; '.join(beyond)}")
-            continue
-        place = root / "assets" / "policies" / name
-        place.mkdir(parents=True, exist_ok=True)
-        for file in (WEIGHTS, CARD):
-            shutil.copyfile(best.run(folder) / file, place / file)
-        said.append(f"{about}; shipped")
+            place = root / "assets" / "policies" / name
+            place.mkdir(parents=True, exist_ok=True)
+            for file in (WEIGHTS, CARD):
+                shutil.copyfile(job.run(folder) / file, place / file)
+            said.append(f"{about}; shipped")
+            break
     return said
+
+
+def _known(env_id: str) -> float:
+    """Validation score of what is shipped now."""
+    if not shipped(env_id).is_dir():
+        return -math.inf
+    score = task_of(env_id).score
+    env = {"split": None} if task_class(env_id).hidden else {}
+    now = evaluate(env_id, find_policy(env_id, "trained"), VALIDATION_EPISODES, VALIDATION_SEED, **env)
+    return float(now.score(score).mean()) * score.factor
+
+
+def measured(env_id: str, policy: Policy) -> dict[str, dict[str, Any]]:
+    """What a policy does to the body, by measure: its ``unit``, ``baseline``, ``trained``, and the ``limit`` if any."""
+    found = {}
+    for name, entry in physiology(env_id, [policy], seed=VALIDATION_SEED).items():
+        values = {"trained": entry["policies"][policy.name]}
+        if "baseline" in entry["policies"]:
+            values = {"baseline": entry["policies"]["baseline"]} | values
+        limit = {"limit": entry["limit"]} if "limit" in entry else {}
+        found[name] = {"unit": entry["unit"], **values, **limit}
+    return found
+
+
+def examine(env_id: str, episodes: int) -> dict[str, Any]:
+    """Measure the policy that comes with the package: ``mean``, ``interval``, ``first`` scores, ``physiology``."""
+    policy, score = find_policy(env_id, "trained"), task_of(env_id).score
+    env = {"split": None} if task_class(env_id).hidden else {}
+    scores = evaluate(env_id, policy, episodes, BENCHMARK_SEED, **env).score(score) * score.factor
+    mean, within = estimate(scores[None])
+    entry = {"mean": mean, "interval": list(within), "first": scores[:KEPT].tolist()}
+    return entry | {"physiology": measured(env_id, policy)}
+
+
+def add_shipped(results: dict[str, Any], engine: Crew) -> None:
+    """Add to the figures, by id, what its ``shipped`` policy reaches, and does to the body.
+
+    Raises
+    ------
+    RuntimeError
+        If one cannot be measured.
+    """
+    pieces = {
+        env_id: (env_id, result["policies"]["trained"]["episodes"])
+        for env_id, result in results["results"].items()
+        if shipped(env_id).is_dir() and "trained" in result["policies"]
+    }
+    for env_id, found, error in watched(engine, examine, pieces, "policy"):
+        if error is not None:
+            raise RuntimeError(f"the policy of {env_id} cannot be measured: {error}")
+        results["results"][env_id]["shipped"] = rounded(found)
 
 
 def thresholds(results: Mapping[str, Any]) -> dict[str, tuple[float, float] | None]:

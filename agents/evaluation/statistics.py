@@ -69,6 +69,11 @@ def improvement_interval(x: Scores, y: Scores) -> tuple[float, float]:
     return interval([improvement(a, b) for a, b in pairs])
 
 
+def difference_interval(x: Scores, y: Scores) -> tuple[float, float]:
+    """Interval of the difference of means, X less Y, of which both sides are drawn anew."""
+    return interval(resampled(x, seed=0).mean((1, 2)) - resampled(y, seed=1).mean((1, 2)))
+
+
 def aggregate(by_id: Mapping[str, Scores]) -> dict[str, Any]:
     """Sum up a policy over ids.
 

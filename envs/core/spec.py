@@ -269,6 +269,8 @@ class Measure:
         The argument for the limit.
     known : str
         What the literature says of the animal, with its source.
+    complete : bool
+        Only episodes that do not fail tell: of a fall, say, which does to the body what no policy asked for.
     """
 
     kind: str
@@ -282,6 +284,7 @@ class Measure:
     times: float | None = None
     why: str = ""
     known: str = ""
+    complete: bool = False
 
     def __post_init__(self) -> None:
         choice("kind", self.kind, KINDS)
