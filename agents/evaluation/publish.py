@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -234,9 +235,9 @@ def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[st
                 said.append(f"{about}; not shipped: what is there has {known:.4g}")
                 break
             beyond = [
-                f"{what} {entry['trained']:.3g} {entry['unit']}, at most {entry['limit']:.3g}"
+                f"{what} {entry['trained'] or math.nan:.3g} {entry['unit']}, at most {entry['limit']:.3g}"
                 for what, entry in measured(env_id, find_policy(env_id, str(job.run(folder)))).items()
-                if "limit" in entry and entry["trained"] > entry["limit"]
+                if "limit" in entry and (entry["trained"] is None or entry["trained"] > entry["limit"])
             ]
             if beyond:
                 said.append(f"{about}; not shipped, beyond the task's limits: {'; '.join(beyond)}")
@@ -261,25 +262,47 @@ def _known(env_id: str) -> float:
 
 
 def measured(env_id: str, policy: Policy) -> dict[str, dict[str, Any]]:
-    """What a policy does to the body, by measure: its ``unit``, ``baseline``, ``trained``, and the ``limit`` if any."""
+    """What a policy does to the body, by measure.
+
+    Returns
+    -------
+    dict
+        ``unit``, ``baseline`` where there is one, ``trained`` (either None where no episode told), ``limit`` if any.
+    """
     found = {}
     for name, entry in physiology(env_id, [policy], seed=VALIDATION_SEED).items():
-        values = {"trained": entry["policies"][policy.name]}
-        if "baseline" in entry["policies"]:
-            values = {"baseline": entry["policies"]["baseline"]} | values
+        values = {player: value if math.isfinite(value) else None for player, value in entry["policies"].items()}
+        trained = values.pop(policy.name)
         limit = {"limit": entry["limit"]} if "limit" in entry else {}
-        found[name] = {"unit": entry["unit"], **values, **limit}
+        found[name] = {"unit": entry["unit"], **values, "trained": trained, **limit}
     return found
 
 
 def examine(env_id: str, episodes: int) -> dict[str, Any]:
-    """Measure the policy that comes with the package: ``mean``, ``interval``, ``first`` scores, ``physiology``."""
+    """Measure the policy that comes with the package.
+
+    Returns
+    -------
+    dict
+        ``weights``, the SHA-256 of its file; ``mean`` score with its ``interval``, the ``first`` ones; ``physiology``
+        as of `measured`.
+    """
     policy, score = find_policy(env_id, "trained"), task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
     scores = evaluate(env_id, policy, episodes, BENCHMARK_SEED, **env).score(score) * score.factor
     mean, within = estimate(scores[None])
-    entry = {"mean": mean, "interval": list(within), "first": scores[:KEPT].tolist()}
-    return entry | {"physiology": measured(env_id, policy)}
+    return {
+        "weights": digest(shipped(env_id)),
+        "mean": mean,
+        "interval": list(within),
+        "first": scores[:KEPT].tolist(),
+        "physiology": measured(env_id, policy),
+    }
+
+
+def digest(folder: Path) -> str:
+    """SHA-256 of a policy's weights."""
+    return hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
 
 
 def add_shipped(results: dict[str, Any], engine: Crew) -> None:
