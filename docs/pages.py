@@ -70,7 +70,7 @@ def page(name: str) -> str:
     text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n{env.__doc__}\n'
     names = ", ".join(f"`{reference}`" for reference in references_of(env_id))
     text += f"\n## Reference controllers\n\n{names or 'None.'}\n"
-    text += learning(name)
+    text += learning(name) + body(name)
     env.close()
     return text
 
@@ -97,6 +97,29 @@ def learning(name: str) -> str:
         + "\n"
     )
 
+
+def body(name: str) -> str:
+    """What the shipped policy does to the body, beside the animal's own controller."""
+    shown = figures().get(f"gymnosoma/{name}", {}).get("shipped")
+    if shown is None:
+        return ""
+
+    def cell(value: float | None) -> str:
+        return "" if value is None else f"{value:.3g}"
+
+    rows = [
+        (what if entry["unit"] == "1" else f"{what}, {entry['unit']}", *(cell(entry.get(key)) for key in BODY))
+        for what, entry in shown["physiology"].items()
+    ]
+    low, high = shown["interval"]
+    return (
+        f"\n## What the trained policy does to the body\n\nThe best training comes with the package (`--policy trained`): "
+        f"{shown['mean']:.3g} [{low:.3g}, {high:.3g}]. Means of 16 episodes; `python train.py physiology {name}` tells "
+        "what is meant, and why there are limits.\n\n" + table(("measure", *BODY.values()), rows) + "\n"
+    )
+
+
+BODY = {"baseline": "the animal's own controller", "trained": "trained", "limit": "at most"}
 
 PASSED = {"baseline": "the animal's own controller", "best constant": "its best constant parameters"}
 

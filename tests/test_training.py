@@ -577,6 +577,62 @@ def test_what_answers_goes_on_to_the_bit_and_plays(tmp_path, monkeypatch):
         train(DETECT, tmp_path / "run", resume=True)
 
 
+@pytest.fixture(params=[*EVOLVED, "answers"])
+def another_way(request, monkeypatch):
+    """Trains in a folder by another algorithm than stable-baselines3's."""
+    monkeypatch.setattr(evolution, "COMPARED", 2)
+    for name, value in (("CHOSEN", 2), ("SCORED", 2), ("DOUBTS", (0.0, 0.5)), ("SHARES", (0.5, 1.0))):
+        monkeypatch.setattr(supervision, name, value)
+    if request.param == "answers":
+        return lambda folder, **given: train(DETECT, folder, "supervised", **ANSWERED, **given)
+    return lambda folder, **given: train(SWIM, folder, "cma", steps=3 * 9 * 400, **EVOLVED[request.param], **given)
+
+
+def assert_same_files(folder, other):
+    """Two runs by whichever algorithm must have the same curve, and the same policy, to the bit."""
+    assert curve(folder) == curve(other)
+    for name in ("card.json", "policy.safetensors"):
+        one, two = folder / name, other / name
+        assert one.exists() == two.exists()
+        assert not one.exists() or one.read_bytes() == two.read_bytes()
+
+
+def test_a_kill_changes_nothing_in_other_ways_to_learn(another_way, tmp_path):
+    """A copy of the folder amid the run is what a kill would have left."""
+    updates = iter(range(1, 10**6))
+    copy = lambda: shutil.copytree(tmp_path / "whole", tmp_path / "run") and None if next(updates) == 2 else None  # noqa: E731
+    assert another_way(tmp_path / "whole", stop=copy)
+    assert 0 < len(curve(tmp_path / "run")) < len(curve(tmp_path / "whole"))
+    assert another_way(tmp_path / "run", resume=True)
+    assert_same_files(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [("checkpoint.", 1)]
+    + [pytest.param(name, 0, marks=pytest.mark.full) for name in ("checkpoint.", "curve.csv", "card.json")],
+)
+def test_a_full_disk_costs_nothing_in_other_ways_to_learn(another_way, tmp_path, monkeypatch, name, after):
+    assert another_way(tmp_path / "whole")
+    opened = []
+
+    def scarce(path, mode):
+        opened.append(path.name)
+        meant = f"partial-{name}" in path.name
+        full = meant and sum(f"partial-{name}" in each for each in opened) > after
+        return io.BufferedRandom(FullDisk(path, "w+")) if full else open(path, mode)
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match=rf"\[Errno 28\] .*{name}"):
+        patched.setattr(files, "open", scarce, raising=False)
+        another_way(tmp_path / "run")
+    assert not list((tmp_path / "run").glob("partial-*"))
+    assert any((tmp_path / "run").glob("checkpoint.*")) == (name != "checkpoint." or after > 0)
+    if not any((tmp_path / "run").glob("checkpoint.*")):  # nothing was learned yet
+        shutil.rmtree(tmp_path / "run")
+    another_way(tmp_path / "run", resume=(tmp_path / "run").exists())
+    assert_same_files(tmp_path / "run", tmp_path / "whole")
+
+
 @pytest.mark.full
 def test_supervised_answers_pass_the_reference(tmp_path):
     localize = "gymnosoma/WhiskerLocalize-v0"
@@ -586,7 +642,7 @@ def test_supervised_answers_pass_the_reference(tmp_path):
     assert scores[2] > max(scores[:2]) + 0.05
 
 
-def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+def test_a_study_goes_on_where_it_was_stopped_or_had_no_room(tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "EPISODES", 2)
     (tmp_path / "x.toml").write_text(
         "[ppo]\nn_steps = 64\nbatch_size = 128\nn_epochs = 1\nlog_std_init = -1.0\nnet_arch = [4]\n"
@@ -606,6 +662,18 @@ def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         patched.setattr(tuning, "_trial", stopped)
         tuning.tune(SWIM, tmp_path / "half", **asked)
     assert len(done) == 2
+
+    def crowded(*given):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        return trial(*given)
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with monkeypatch.context() as patched, pytest.raises((OSError, ValueError), match=str(tmp_path / "half")):
+        patched.setattr(tuning, "_trial", crowded)
+        try:
+            tuning.tune(SWIM, tmp_path / "half", **asked, resume=True)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert tuning.tune(SWIM, tmp_path / "half", **asked, resume=True) == best
     one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("whole", "half"))
     assert one.read_bytes() == two.read_bytes()

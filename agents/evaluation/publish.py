@@ -20,7 +20,6 @@ from ..files import replacing
 from ..learning.policy_file import CARD, WEIGHTS
 from .benchmark import KEPT, Curves, Found, rounded
 from .jobs import VALIDATION_EPISODES, Job
-from .jobs import VALIDATION_EPISODES, Job
 from .physiology import physiology
 from .policies import BENCHMARK_SEED, VALIDATION_SEED, Policy, evaluate, find_policy, shipped, task_class, task_of
 from .search import CONSTANT
