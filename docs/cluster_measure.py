@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,10 +19,10 @@ from collections import Counter
 from pathlib import Path
 
 import psutil
+from cluster_plan import GUIDE, in_guide
 from ray.cluster_utils import Cluster
 
-HERE = Path(__file__).parent
-GUIDE = HERE / "guides" / "cluster.md"
+TRAIN = Path(__file__).resolve().parents[1] / "train.py"
 SMALL = ("benchmark", "WormSwim-v0", "LampreySprint-v0", "--policy", "trained", "--train-seeds", "2")
 WAYS = {"one process": (), "`--processes 2`": ("--processes", "2"), "`--ray`, two nodes": ("--ray",)}
 EVERY = 0.5
@@ -52,7 +51,7 @@ def measure(folder: Path, *options: str) -> tuple[float, Counter[str]]:
     """Seconds that the benchmark takes, and the most memory of each kind."""
     most: Counter[str] = Counter()
     begun = time.perf_counter()
-    command = [sys.executable, HERE.parent / "train.py", *SMALL, "--folder", folder, *options]
+    command = [sys.executable, TRAIN, *SMALL, "--folder", folder, *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
             most |= memory(process.pid)
@@ -94,11 +93,6 @@ def table() -> str:
     )
 
 
-def in_guide(text: str, found: str) -> str:
-    """The guide with another table."""
-    return re.sub(r"(?s)(<!-- measured -->\n).*(<!-- /measured -->)", lambda match: match[1] + found + match[2], text)
-
-
 if __name__ == "__main__":
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--write", action="store_true", help="bring the guide up to date")
@@ -106,4 +100,4 @@ if __name__ == "__main__":
     shown = table()
     print(shown, end="")
     if given.write:
-        GUIDE.write_text(in_guide(GUIDE.read_text("utf-8"), shown), "utf-8")
+        GUIDE.write_text(in_guide(GUIDE.read_text("utf-8"), shown, "measured"), "utf-8")

@@ -184,9 +184,9 @@ def absent(pieces: Iterable[Piece]) -> str:
     return textwrap.fill(told, 120, break_on_hyphens=False) + "\n"
 
 
-def in_guide(text: str, found: str) -> str:
-    """The guide with another table."""
-    return re.sub(r"(?s)(<!-- plan -->\n).*(<!-- /plan -->)", lambda match: match[1] + found + match[2], text)
+def in_guide(text: str, found: str, place: str = "plan") -> str:
+    """The guide with another table between two marks."""
+    return re.sub(rf"(?s)(<!-- {place} -->\n).*(<!-- /{place} -->)", lambda match: match[1] + found + match[2], text)
 
 
 if __name__ == "__main__":

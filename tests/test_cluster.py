@@ -2,9 +2,12 @@
 
 import functools
 import json
+import os
+import platform
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 import tomllib
 from dataclasses import asdict
@@ -92,6 +95,30 @@ def test_the_image_gets_what_an_installation_reads():
     assert needed | {"pyproject.toml", "setup.py", "README.md", "constraints.txt"} == given
 
 
+MET = """
+import sys
+import llvmlite.binding as llvm
+llvm.get_host_cpu_name = lambda: sys.argv[1]
+from gymnosoma.envs.core.jit import asinh
+print(asinh(0.5))
+"""
+"""A program on a machine that says that it has another CPU."""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the image is for these")
+def test_kernels_of_the_image_serve_other_cpus(tmp_path):
+    given = shlex.split(re.search(r"^ENV (NUMBA.*)$", DOCKERFILE, re.MULTILINE)[1])
+    image = dict(pair.split("=", 1) for pair in given)
+    compiled, printed = [], set()
+    for folder, env in (("own", {}), ("image", image)):
+        for cpu in ("x86-64", "x86-64-v2"):
+            env = {**os.environ, **env, "NUMBA_CACHE_DIR": str(tmp_path / folder)}
+            done = subprocess.run([sys.executable, "-c", MET, cpu], env=env, capture_output=True, text=True, check=True)
+            printed.add(done.stdout)
+            compiled.append(len(list((tmp_path / folder).rglob("*.nbc"))))
+    assert compiled[1] == 2 * compiled[0] > 0 and compiled[3] == compiled[2] > 0 and len(printed) == 1
+
+
 def test_the_cluster_has_what_ray_asks():
     cluster = yaml.safe_load(CLUSTER)
     assert {"cluster_name", "provider", "auth"} <= set(cluster)
@@ -106,12 +133,11 @@ def test_the_cluster_has_what_ray_asks():
 
 def commands():
     """Command lines of this program that the guide, the image and the cluster name."""
-    for text in (GUIDE, DOCKERFILE, CLUSTER):
-        blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if text is GUIDE else [text]
-        for block in blocks:
-            for line in re.findall(r"(?:gymnosoma|python train\.py) ([a-z]+ [^&\"\n]*)", block.replace("\\\n", " ")):
-                if line.split()[0] in cli.COMMANDS:
-                    yield line.partition(" #")[0].strip()
+    shell = "".join(re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL))
+    names = "|".join(cli.COMMANDS)
+    for text in (shell, DOCKERFILE, CLUSTER):
+        for line in re.findall(rf"(?:gymnosoma|train\.py) ((?:{names}) [^&\"\n]*)", text.replace("\\\n", " ")):
+            yield line.partition(" #")[0].strip()
 
 
 def test_commands_are_found():

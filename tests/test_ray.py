@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -134,8 +135,9 @@ def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
 
 
 def test_pieces_that_fail_or_die(tmp_path, cluster):
-    names = ("a", "fails", "dies", "dies once")
+    names, before = ("a", "fails", "dies", "dies once"), signal.getsignal(signal.SIGTERM)
     with crew(ray=cluster.address) as engine:
+        assert signal.getsignal(signal.SIGTERM) is before
         found = {name: rest for name, *rest in engine.work(marked, {name: (tmp_path, name) for name in names})}
     assert found["a"] == ["A", None] and found["dies once"] == ["DIES ONCE", None]
     assert found["fails"] == [None, "ValueError: two lines"] and "WorkerCrashedError" in found["dies"][1]

@@ -197,7 +197,10 @@ class _Ray:
             try:
                 if port.isdigit():  # else Ray waits for minutes
                     socket.create_connection((host, int(port)), 10.0).close()
+                before = signal.getsignal(signal.SIGTERM)
                 ray.init(address or None, log_to_driver=False, logging_level=logging.ERROR)
+                if signal.getsignal(signal.SIGTERM) is not before:  # Ray has set its own
+                    signal.signal(signal.SIGTERM, before)
             except (OSError, ValueError, RuntimeError, OverflowError) as error:
                 said = " ".join(str(error).split())[:200]
                 raise ValueError(
