@@ -361,8 +361,8 @@ def trainee(folder):
         process.join()
 
 
-@pytest.mark.full
-def test_twenty_kills_change_nothing(tmp_path):
+@pytest.mark.parametrize("kills", [pytest.param(6, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.slow)])
+def test_kills_change_nothing(tmp_path, kills):
     """Runs killed at moments drawn from all their length, until they are done, become what one in one go becomes.
 
     Half of the moments are drawn in time; half in steps, and then fall into the writing of a file.
@@ -376,7 +376,7 @@ def test_twenty_kills_change_nothing(tmp_path):
             assert process.exitcode == 0
         length = monotonic() - began
     expected, killed_at, writing = curve(tmp_path / "whole"), [], 0
-    while len(killed_at) < 20:
+    while len(killed_at) < kills:
         folder, kept, done = tmp_path / f"after {len(killed_at)} kills", 0, False
         while not done:
             with trainee(folder) as process:
@@ -399,7 +399,7 @@ def test_twenty_kills_change_nothing(tmp_path):
         assert_same(folder, tmp_path / "whole")
         assert not list(folder.glob("partial-*"))
     print(f"a run of {length:.1f} s, {writing} kills amid writing, checkpoints when killed: {killed_at}")
-    assert len(set(killed_at)) > 6 and writing > 4
+    assert len(set(killed_at)) > 0.3 * kills and writing > 0.2 * kills
 
 
 def test_a_network_imitates_a_controller(monkeypatch):
@@ -664,16 +664,19 @@ def test_a_study_goes_on_where_it_was_stopped_or_had_no_room(tmp_path, monkeypat
     assert len(done) == 2
 
     def crowded(*given):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-        return trial(*given)
-
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with monkeypatch.context() as patched, pytest.raises((OSError, ValueError), match=str(tmp_path / "half")):
-        patched.setattr(tuning, "_trial", crowded)
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
         try:
-            tuning.tune(SWIM, tmp_path / "half", **asked, resume=True)
+            return trial(*given)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(ValueError, match=r"trial 2 failed: OSError: .*File too large"),
+    ):
+        patched.setattr(tuning, "_trial", crowded)
+        tuning.tune(SWIM, tmp_path / "half", **asked, resume=True)
     assert tuning.tune(SWIM, tmp_path / "half", **asked, resume=True) == best
     one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("whole", "half"))
     assert one.read_bytes() == two.read_bytes()

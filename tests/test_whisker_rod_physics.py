@@ -459,7 +459,9 @@ def test_band_power_follows_a_vibration():
     assert power[first] == pytest.approx(np.var(moment[-180:]), rel=0.25)
 
 
-@pytest.mark.parametrize(("scheme", "threads"), [("midpoint", 1), ("midpoint", 2), ("published", 2)])
+@pytest.mark.parametrize(
+    ("scheme", "threads"), [("midpoint", 1), ("midpoint", 2), pytest.param("published", 2, marks=pytest.mark.full)]
+)
 def test_a_whisker_does_not_depend_on_its_neighbours(scheme, threads):
     """Bit for bit, over lift-offs, divided steps, failures and reliefs."""
     count = 37
