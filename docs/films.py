@@ -26,9 +26,10 @@ def make(env_id: str, policy: str) -> None:
     seconds = LONGEST
     while not path.is_file():
         show_episode(env_id, policy, path, seconds, width=480, height=270)
-        if path.stat().st_size > LARGEST:
+        size = path.stat().st_size
+        if size > LARGEST:
             path.unlink()
-            seconds *= 0.6
+            seconds *= 0.9 * LARGEST / size
     print(f"{path.name}: {path.stat().st_size // 1000} kB")
 
 
