@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
-
 MATHML = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", MATHML)
 
