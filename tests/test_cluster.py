@@ -125,7 +125,8 @@ def test_the_cluster_has_what_ray_asks():
     assert cluster["provider"]["type"] == "local" and {"head_ip", "worker_ips"} <= set(cluster["provider"])
     assert {"image", "container_name"} <= set(cluster["docker"])
     shared = re.search(r"^WORKDIR (\S+)$", DOCKERFILE, re.MULTILINE)[1]
-    assert [option.split(":")[-1] for option in cluster["docker"]["run_options"]] == [shared]
+    mount, secret = cluster["docker"]["run_options"]
+    assert mount.split(":")[-1] == shared and f"RAY_AUTH_TOKEN_PATH={shared}/" in secret
     util = pytest.importorskip("ray.autoscaler._private.util")
     pytest.importorskip("jsonschema")
     util.validate_config(util.prepare_config(cluster))

@@ -201,7 +201,7 @@ class _Ray:
                 ray.init(address or None, log_to_driver=False, logging_level=logging.ERROR)
                 if signal.getsignal(signal.SIGTERM) is not before:  # Ray has set its own
                     signal.signal(signal.SIGTERM, before)
-            except (OSError, ValueError, RuntimeError, OverflowError) as error:
+            except (OSError, ValueError, RuntimeError, OverflowError, ray.exceptions.RayError) as error:
                 said = " ".join(str(error).split())[:200]
                 raise ValueError(
                     f"ray must be the address of a Ray cluster that runs, got {address!r}: {said}"
