@@ -59,6 +59,15 @@ def film(name: str, caption: str, above: str) -> str:
     )
 
 
+def films() -> str:
+    """Films of an id of each animal, for the home: of the trained policy where there is one."""
+    text = ""
+    for title, name in ANIMALS.values():
+        policy = "trained" if shipped(f"gymnosoma/{name}").is_dir() else "baseline"
+        text += film(f"{name}-{policy}", f'{title}: <a href="environments/{name}.html">{name}</a>, {policy}', "")
+    return text
+
+
 def page(name: str) -> str:
     """Page of an id: films, how it is made, and its own documentation."""
     env_id = f"gymnosoma/{name}"
@@ -229,6 +238,7 @@ def generate(app: Any) -> None:
     write(folder / "index.md", environments())
     for entry in CATALOGUE:
         write(folder / f"{entry.name}.md", page(entry.name))
+    write(HERE / "animals" / "tables" / "films.md", films())
     for animal, (_, name) in ANIMALS.items():
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(name))
         write(HERE / "animals" / "tables" / f"{animal}_constants.md", constants(animal))
