@@ -2,7 +2,7 @@
 #
 #     docker build -t gymnosoma .
 #
-# No image was built of this file yet.
+# No image was built of this file yet; docs/guides/cluster.md says what of it was tried.
 FROM --platform=linux/amd64 python:3.11-slim
 
 # `ray up` copies files into containers by rsync, and starts workers from the head's by ssh.
