@@ -405,3 +405,16 @@ def test_a_pickled_environment_goes_on_to_the_bit(env_id):
         own, other = env.step(action), twin.step(action)
         assert np.array_equal(own[0], other[0])
         assert own[1:4] == other[1:4]
+
+
+def test_a_tap_that_does_not_come_ends_the_episode():
+    env = gymnasium.make("gymnosoma/WhiskerTap-v0")
+    env.reset(seed=0)
+    still = np.zeros(env.action_space.shape, np.float32)
+    ended = [env.step(still)[2] for _ in range(99)]
+    _, reward, terminated, _, info = env.step(still)
+    assert not any(ended) and terminated and reward == 0.0
+    assert info["failure"] == "the peg was not touched in time"
+    played = evaluate("gymnosoma/WhiskerTap-v0", find_policy("gymnosoma/WhiskerTap-v0", "baseline"), 16)
+    assert [failure is None for failure in played.failures] == (played.info["touched"] == 1.0).tolist()
+    assert (played.returns > 0.0).tolist() == (played.info["touched"] == 1.0).tolist()

@@ -498,6 +498,10 @@ class Detect(AnswerTask):
         }
 
 
+LATE = 1.0
+"""Ending of a tap that did not come."""
+
+
 class Tap(PegTask):
     """Touch a peg in time, with the least push.
 
@@ -510,12 +514,13 @@ class Tap(PegTask):
     ## Rewards
 
     The changes of a grade that is 0 before the first touch and then 1/(1 + pushed/1 uN s); so the return is the
-    grade at the end, and a late touch is worth as much as an early one. ``info["touched"]`` tells whether,
-    ``info["pushed"]`` how much in N s.
+    grade at the end, and a late touch is worth as much as an early one, but after {duration:g} s it is too late.
+    ``info["touched"]`` tells whether, ``info["pushed"]`` how much in N s.
     """
 
     score = Score("return")
     duration = 0.4
+    endings: Mapping[float, Ending] = {LATE: Ending("the peg was not touched in time")}
     hidden: Mapping[str, Hidden] = {"peg_place": Hidden(0.4, 0.9), "peg_bearing": Hidden(-0.15, 0.25)}
 
     def _grade(self, memory: NDArray[Any]) -> NDArray[np.float64]:
@@ -525,6 +530,11 @@ class Tap(PegTask):
         before = self._grade(memory)
         super().reward(rows, memory)
         return self._grade(memory) - before
+
+    def ending(self, rows, memory):
+        """End when it is too late: were that a mere truncation, learners would hope for a touch after it."""
+        late = rows["time"] > self.duration - 0.5 / self.control_rate
+        return np.where(late & ~np.isfinite(memory["touched"]), LATE, 0.0)
 
 
 EFFORT_PRICE = 0.3
