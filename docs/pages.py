@@ -232,6 +232,11 @@ def plain_headings(app: Any, what: str, name: str, obj: Any, options: Any, lines
     lines[:] = [re.sub(r"^## (.*)$", r"**\1**", line) for line in lines]
 
 
+def no_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples, of which Python tells nothing but their number."""
+    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
 def generate(app: Any) -> None:
     """Write all pages."""
     folder = HERE / "environments"
@@ -250,4 +255,5 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", generate, priority=100)
     app.connect("builder-inited", plain_functions, priority=200)
     app.connect("autodoc-process-docstring", plain_headings, priority=100)
+    app.connect("autodoc-skip-member", no_alias)
     return {"parallel_read_safe": True}
