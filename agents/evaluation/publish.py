@@ -283,17 +283,19 @@ def examine(env_id: str, episodes: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``weights``, the SHA-256 of its file; ``mean`` score with its ``interval``, the ``first`` ones; ``physiology``
-        as of `measured`.
+        ``weights``, the SHA-256 of its file; ``mean`` score with its ``interval``, mean ``return``, the ``first``
+        scores; ``physiology`` as of `measured`.
     """
     policy, score = find_policy(env_id, "trained"), task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
-    scores = evaluate(env_id, policy, episodes, BENCHMARK_SEED, **env).score(score) * score.factor
+    played = evaluate(env_id, policy, episodes, BENCHMARK_SEED, **env)
+    scores = played.score(score) * score.factor
     mean, within = estimate(scores[None])
     return {
         "weights": digest(shipped(env_id)),
         "mean": mean,
         "interval": list(within),
+        "return": float(played.returns.mean()),
         "first": scores[:KEPT].tolist(),
         "physiology": measured(env_id, policy),
     }
@@ -336,7 +338,8 @@ def thresholds(results: Mapping[str, Any]) -> dict[str, tuple[float, float] | No
         if CONSTANT not in policies or "random" not in policies:
             continue
         constant, chance = policies[CONSTANT], policies["random"]
-        known = [entry["return"] for entry in policies.values() if entry["interval"][0] > constant["interval"][1]]
+        entries = [*policies.values(), *([result["shipped"]] if "shipped" in result else [])]
+        known = [entry["return"] for entry in entries if entry["interval"][0] > constant["interval"][1]]
         if not scale.get("bound", True) and scale["best"] > constant["interval"][1]:
             slope = (constant["return"] - chance["return"]) / (constant["mean"] - chance["mean"])
             known.append(constant["return"] + slope * (scale["best"] - constant["mean"]))
