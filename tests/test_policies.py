@@ -73,8 +73,11 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
     folder = shipped(env_id)
     assert {path.name for path in folder.iterdir()} == {"policy.safetensors", "card.json"}
     card = read_card(folder)
-    assert card["id"] == env_id and card["scores"]["episodes"] == 64
+    assert card["id"] == env_id and card["scores"]["episodes"] == 128
     tensors = load_file(folder / "policy.safetensors")
+    if card["algorithm"] != "ppo":  # `test_what_answers_goes_on_to_the_bit_and_plays` looks at these
+        assert card["algorithm"] == "supervised" and all(np.isfinite(tensor).all() for tensor in tensors.values())
+        return
     # SB3's own network, by hand: what a later version of it changes in its layers is seen here.
     layers = [tensors[f"mlp_extractor.policy_net.{k}.{part}"] for k in (0, 2) for part in ("weight", "bias")]
     layers += [tensors["action_net.weight"], tensors["action_net.bias"]]
@@ -87,8 +90,8 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
     np.testing.assert_allclose(TrainedAgent.load(folder, envs).act(observations, None), expected, atol=1e-5)
 
 
-def test_all_that_readme_names_trained_is_shipped():
-    assert len(SHIPPED) == 10
+def test_every_id_comes_with_a_policy():
+    assert len(SHIPPED) == len(CATALOGUE)
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
@@ -200,7 +203,7 @@ WEIGHTS = {
     ),
     "transposed": (
         tensors(lambda held: held.update({"action_net.weight": held["action_net.weight"].T.copy()})),
-        r"tensor 'action_net.weight' must be F32 \(6, 128\), got F32 \(128, 6\)",
+        r"tensor 'action_net.weight' must be F32 \(6, 32\), got F32 \(32, 6\)",
     ),
     "type": (
         tensors(lambda held: held.update({"log_std": held["log_std"].astype(np.float64)})),
@@ -229,7 +232,7 @@ def text(data):
 
 
 def network(**changes):
-    return card(network={"net_arch": [128, 128], "activation": "Tanh"} | changes)
+    return card(network={"net_arch": [32, 32], "activation": "Tanh"} | changes)
 
 
 SPACE = {"shape": [58], "low": -10.0, "high": 10.0}
@@ -252,7 +255,7 @@ CARDS = {
     "width": (network(net_arch=[128, -1]), r"net_arch must be a list .* got \[128, -1\]"),
     "huge": (network(net_arch=[10**400]), r"it must have at most 67108864 bytes"),
     "many": (network(net_arch=[1] * 1000), "net_arch must be a list of at most 16 integers"),
-    "other net": (network(net_arch=[128, 64]), r"must be F32 \(64, 128\), got F32 \(128, 128\)"),
+    "other net": (network(net_arch=[32, 64]), r"must be F32 \(64, 32\), got F32 \(32, 32\)"),
     "names": (network(net_arch={"pi": [128], "qf": [128]}), "two by the names pi and vf"),
     "activation": (network(activation="Module"), "network: activation must be one of Tanh, ReLU, got 'Module'"),
     "network": (card(network={}), "network must hold net_arch and activation"),

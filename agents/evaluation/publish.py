@@ -17,7 +17,7 @@ import gymnosoma
 from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
 
 from ..files import replacing
-from ..learning.policy_file import CARD, WEIGHTS
+from ..learning.policy_file import CARD, WEIGHTS, add_scores
 from .benchmark import KEPT, Curves, Found, rounded
 from .jobs import VALIDATION_EPISODES, Job
 from .physiology import physiology
@@ -227,15 +227,17 @@ def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[st
         if len(scores) < len(done):
             said.append(f"{name}: not shipped: {len(done) - len(scores)} trainings are not done")
             continue
-        known = _known(env_id)
+        there = shipped(env_id).is_dir()
+        known = validated(env_id, find_policy(env_id, "trained"))["score_mean"] if there else -math.inf
         for job in sorted(scores, key=lambda job: -scores[job]):
             about = f"{name}: training {job.training} of {len(scores)}, validation score {scores[job]:.4g}"
             if known >= scores[job]:
                 said.append(f"{about}; not shipped: what is there has {known:.4g}")
                 break
+            policy = find_policy(env_id, str(job.run(folder)))
             beyond = [
                 f"{what} {entry['trained'] or math.nan:.3g} {entry['unit']}, at most {entry['limit']:.3g}"
-                for what, entry in measured(env_id, find_policy(env_id, str(job.run(folder)))).items()
+                for what, entry in measured(env_id, policy).items()
                 if "limit" in entry and (entry["trained"] is None or entry["trained"] > entry["limit"])
             ]
             if beyond:
@@ -245,19 +247,28 @@ def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[st
             place.mkdir(parents=True, exist_ok=True)
             for file in (WEIGHTS, CARD):
                 shutil.copyfile(job.run(folder) / file, place / file)
+            add_scores(place, validated(env_id, policy))
             said.append(f"{about}; shipped")
             break
     return said
 
 
-def _known(env_id: str) -> float:
-    """Validation score of what is shipped now."""
-    if not shipped(env_id).is_dir():
-        return -math.inf
+def validated(env_id: str, policy: Policy) -> dict[str, Any]:
+    """What a policy gets in the episodes that choose among trainings, as a card notes it."""
     score = task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
-    now = evaluate(env_id, find_policy(env_id, "trained"), VALIDATION_EPISODES, VALIDATION_SEED, **env)
-    return float(now.score(score).mean()) * score.factor
+    played = evaluate(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED, **env)
+    scores = played.score(score) * score.factor
+    return {
+        "score": score.name,
+        "unit": score.unit,
+        "score_mean": float(scores.mean()),
+        "score_sd": float(scores.std()),
+        "return_mean": float(played.returns.mean()),
+        "return_sd": float(played.returns.std()),
+        "episodes": VALIDATION_EPISODES,
+        "seed": VALIDATION_SEED,
+    }
 
 
 def measured(env_id: str, policy: Policy) -> dict[str, dict[str, Any]]:
