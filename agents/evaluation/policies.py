@@ -126,7 +126,8 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
         return Policy(
             "trained" if name == "trained" else path.absolute().name,
             lambda envs, _: TrainedAgent.load(path, envs),
-            card["env"],
+            # Where hidden values came from in training is not where they are to come from now.
+            {key: value for key, value in card["env"].items() if key != "split"},
             card,
         )
     if re.fullmatch(r"[^\W\d][\w.]*:[^\W\d]\w*", name):
