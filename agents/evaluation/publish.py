@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import gymnosoma
 from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
@@ -22,6 +23,7 @@ from .benchmark import KEPT, Curves, Found, rounded
 from .jobs import VALIDATION_EPISODES, Job
 from .physiology import physiology
 from .policies import BENCHMARK_SEED, VALIDATION_SEED, Policy, evaluate, find_policy, shipped, task_class, task_of
+from .rollout import Episodes
 from .search import CONSTANT
 from .statistics import estimate
 from .work import Crew, watched
@@ -92,10 +94,10 @@ def _cell(entry: Mapping[str, Any] | None, bold: bool = False) -> str:
     return f"{mean} [{low:.3g}, {high:.3g}]"
 
 
-def _ahead(policies: Mapping[str, Any], of: str | None = None) -> bool:
-    """Whether what was trained is surely above another policy, or above all that were not."""
+def _ahead(policies: Mapping[str, Any]) -> bool:
+    """Whether what was trained is surely above all that was not."""
     ahead = policies.get("trained", {}).get("ahead", {})
-    return all(low > 0.0 for name, (low, _) in ahead.items() if of in (None, name)) and bool(ahead)
+    return bool(ahead) and all(low > 0.0 for low, _ in ahead.values())
 
 
 def _sentences(results: Mapping[str, Any]) -> str:
@@ -253,12 +255,18 @@ def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[st
     return said
 
 
+def _played(env_id: str, policy: Policy, episodes: int, seed: int) -> tuple[Episodes, NDArray[np.float64]]:
+    """Episodes in which what is hidden is drawn from all of its range, and their scores in the unit that is shown."""
+    score = task_of(env_id).score
+    env = {"split": None} if task_class(env_id).hidden else {}
+    played = evaluate(env_id, policy, episodes, seed, **env)
+    return played, played.score(score) * score.factor
+
+
 def validated(env_id: str, policy: Policy) -> dict[str, Any]:
     """What a policy gets in the episodes that choose among trainings, as a card notes it."""
     score = task_of(env_id).score
-    env = {"split": None} if task_class(env_id).hidden else {}
-    played = evaluate(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED, **env)
-    scores = played.score(score) * score.factor
+    played, scores = _played(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED)
     return {
         "score": score.name,
         "unit": score.unit,
@@ -297,10 +305,8 @@ def examine(env_id: str, episodes: int) -> dict[str, Any]:
         ``weights``, the SHA-256 of its file; ``mean`` score with its ``interval``, mean ``return``, the ``first``
         scores; ``physiology`` as of `measured`.
     """
-    policy, score = find_policy(env_id, "trained"), task_of(env_id).score
-    env = {"split": None} if task_class(env_id).hidden else {}
-    played = evaluate(env_id, policy, episodes, BENCHMARK_SEED, **env)
-    scores = played.score(score) * score.factor
+    policy = find_policy(env_id, "trained")
+    played, scores = _played(env_id, policy, episodes, BENCHMARK_SEED)
     mean, within = estimate(scores[None])
     return {
         "weights": digest(shipped(env_id)),
