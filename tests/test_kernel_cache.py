@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import importlib
+import json
 import os
 import pickle
 import random
@@ -48,9 +49,9 @@ for fill in (serial, threaded):
     fill(out)
     print(out)
 call(callback(note, 1), 5.0, out[::2])
-print(out, outer(2.0), outer(2))
+print(out, outer(2.0), outer(2), triple(2.0), triple(2))
 """
-PRINTED = "[0. 3. 6.]\n[0. 3. 6.]\n[15.  3.  6.] 7.0 7\n"
+PRINTED = "[0. 3. 6.]\n[0. 3. 6.]\n[15.  3.  6.] 7.0 7 6.0 6\n"
 
 
 def environment(folder):
@@ -67,8 +68,14 @@ def start(script, folder, *arguments):
 
 
 def files(folder):
-    """Files below a folder by name, each with what tells that it was written anew."""
-    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+    """Compiled kernels below a folder by name, each with what tells that it was written anew."""
+    found = [path for path in folder.rglob("*") if path.is_file() and path.name != "seconds.json"]
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
+
+
+def place(folder):
+    """Where the kernels of these sources are."""
+    return next(path for path in folder.iterdir() if path.is_dir())
 
 
 def signed(content):
@@ -121,8 +128,7 @@ def test_a_second_process_compiles_nothing_and_damage_heals(tmp_path):
         path.write_bytes(damaged(path.read_bytes(), how))
     printed, told = start(script, folder)
     assert printed == PRINTED
-    (place,) = folder.iterdir()
-    assert len(told) == 1 and f"compiled kernels in {place} are damaged" in told[0]
+    assert len(told) == 1 and f"compiled kernels in {place(folder)} are damaged" in told[0]
     healed = files(folder)
     assert start(script, folder) == (PRINTED, [])
     assert files(folder) == healed and healed.keys() == first.keys()
@@ -198,6 +204,26 @@ def test_what_is_typed_in_is_compiled_without_a_word(folder):
     assert not folder.exists()
 
 
+def test_what_takes_long_is_told(folder, caplog):
+    def told():
+        caplog.clear()
+        serial, _ = jit.serial_and_threaded(half, "half_rows", "gymnosoma.envs.worm.body")
+        assert serial(3.0) == 1.5
+        return [record.getMessage() for record in caplog.records]
+
+    assert told() == ["gymnosoma: compiling worm (half), once on this machine"]
+    assert told() == []
+    shutil.rmtree(folder)  # as an edited source has another one
+    seconds = folder.parent / "seconds.json"
+    seconds.write_text('{"worm (half)": 7.3, "worm (other)": 1.0}')
+    assert told() == ["gymnosoma: compiling worm (half), once on this machine; it took 7 s last time"]
+    assert json.loads(seconds.read_text())["worm (other)"] == 1.0
+    for content in ("", "[]", '{"worm (half)": null}'):
+        shutil.rmtree(folder)
+        seconds.write_text(content)
+        assert told() == ["gymnosoma: compiling worm (half), once on this machine"]
+
+
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("where", ["mkdir", "write_bytes", "replace"])
 def test_a_full_disk(folder, monkeypatch, error, where):
@@ -227,7 +253,7 @@ def test_files_that_may_not_grow(tmp_path):
     script.write_text("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n" + MODULE)
     printed, told = start(script, folder)
     assert printed == PRINTED
-    assert len(told) == 1 and f"cannot be saved in {next(folder.iterdir())}" in told[0]
+    assert len(told) == 1 and f"cannot be saved in {place(folder)}" in told[0]
     assert not files(folder)
 
 
@@ -309,7 +335,10 @@ for _ in range(5):
 print(observation.tobytes().hex(), reward)
 """)
     done = at_once(script, folder, 8)
-    assert done == [(done[0][0], "")] * 8 and done[0][0].startswith(str([11.0] * 8))
+    assert [printed for printed, _ in done] == [done[0][0]] * 8 and done[0][0].startswith(str([11.0] * 8))
+    assert {line for _, told in done for line in told.splitlines()} == {
+        "gymnosoma: compiling worm (midpoint), once on this machine"
+    }
     written = files(folder)
     assert written and all(name.endswith(".nbc") for name in written)
     assert sum(name.startswith("total-") for name in written) == 8

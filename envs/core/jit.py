@@ -17,6 +17,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
+import logging
 import math
 import os
 import pickle
@@ -36,6 +38,9 @@ from numba.core.caching import FunctionCache, NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
+
+from .compiling import KernelCompiler, PartCompiler
+from .files import replacing
 
 __all__ = [
     "asinh",
@@ -68,6 +73,7 @@ def _cache_folder() -> Path:
 
 
 _FOLDER = _cache_folder()
+_LOG = logging.getLogger("gymnosoma")
 _told: set[str] = set()
 
 
@@ -85,6 +91,22 @@ def _source_digest(path: str) -> bytes | None:
         return None
 
 
+def _seconds() -> dict[str, float]:
+    """How long it took to compile, by label, whatever the sources were then."""
+    try:
+        found = json.loads((_FOLDER.parent / "seconds.json").read_text("utf-8"))
+        return {str(label): float(seconds) for label, seconds in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _keep_seconds(label: str, seconds: float) -> None:
+    with contextlib.suppress(OSError):
+        _FOLDER.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(_FOLDER.parent / "seconds.json") as file:
+            file.write(json.dumps(_seconds() | {label: round(seconds, 1)}).encode())
+
+
 class _Cache(NullCache):
     """Machine code of a kernel on disk: a file for each signature, with a checksum.
 
@@ -94,9 +116,11 @@ class _Cache(NullCache):
 
     _index_key: Any = FunctionCache._index_key
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], label: str | None = None) -> None:
         self._py_func = function
         self._source = _source_digest(function.__code__.co_filename)
+        self._label = label
+        self._begun = 0.0
 
     def _file(self, key: Any) -> Path:
         function = self._py_func
@@ -104,7 +128,16 @@ class _Cache(NullCache):
         return _FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Machine code for a signature, None where it has to be compiled."""
+        """Machine code for a signature, None where it has to be compiled, which is told if it takes long."""
+        found = self._load(sig, target_context)
+        if found is None and self._label is not None:
+            last = _seconds().get(self._label)
+            took = "" if last is None else f"; it took {last:.0f} s last time"
+            _LOG.warning("gymnosoma: compiling %s, once on this machine%s", self._label, took)
+            self._begun = time.perf_counter()
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> CompileResult | None:
         target_context.refresh()
         key = self._index_key(sig, target_context.codegen())
         path = self._file(key)
@@ -125,7 +158,9 @@ class _Cache(NullCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save machine code, where that is possible."""
+        """Save machine code, where that is possible, and how long it took."""
+        if self._label is not None:
+            _keep_seconds(self._label, time.perf_counter() - self._begun)
         if self._source is None or data.library.has_dynamic_globals:  # addresses that hold in this process only
             return
         key = self._index_key(sig, data.codegen)
@@ -161,9 +196,19 @@ def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
 setattr(numba.types.Record, "mangling_args", property(_record_symbol))  # noqa: B010 (mypy)
 
 
-def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
-    dispatcher: Any = numba.njit(error_model="numpy", parallel=parallel)(function)
-    dispatcher._cache = _Cache(function)
+def _compile(function: Callable[..., Any], parallel: bool = False, label: str | None = None) -> Any:
+    options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel}
+    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    dispatcher._cache = _Cache(function, label)
+
+    @functools.cache
+    def part() -> Any:
+        bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return numba.njit(pipeline_class=PartCompiler, **options, **bare)(function)
+
+    # Other kernels call the part; Python calls the kernel.
+    dispatcher.get_call_template = lambda *types: part().get_call_template(*types)
+    dispatcher.get_overload = lambda signature: part().get_overload(signature)
     return dispatcher
 
 
@@ -213,7 +258,9 @@ def serial_and_threaded(
         twin = types.FunctionType(function.__code__, names, name + suffix, function.__defaults__)
         twin.__qualname__ = name + suffix
         twin.__module__ = function.__module__ if module is None else module
-        twins.append(_compile(twin, parallel=bool(suffix)))
+        animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
+        label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip()})"
+        twins.append(_compile(twin, bool(suffix), label))
     return twins[0], twins[1]
 
 
