@@ -36,6 +36,7 @@ import numpy as np
 from numba import prange
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -138,7 +139,7 @@ class _Cache(NullCache):
         return found
 
     def _load(self, sig: Any, target_context: Any) -> CompileResult | None:
-        target_context.refresh()
+        rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
         key = self._index_key(sig, target_context.codegen())
         path = self._file(key)
         try:
@@ -259,7 +260,7 @@ def serial_and_threaded(
         twin.__qualname__ = name + suffix
         twin.__module__ = function.__module__ if module is None else module
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
-        label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip()})"
+        label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
         twins.append(_compile(twin, bool(suffix), label))
     return twins[0], twins[1]
 
