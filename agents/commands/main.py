@@ -18,6 +18,7 @@ import tyro
 import gymnosoma
 
 from .benchmark import benchmark
+from .compile import compile_
 from .evaluate import evaluate
 from .figures import figures
 from .list import list_
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
     "sweep": sweep,
     "play": play,
+    "compile": compile_,
 }
 
 CAUSED = (

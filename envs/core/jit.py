@@ -46,6 +46,7 @@ from .files import replacing
 __all__ = [
     "asinh",
     "callback",
+    "compiled",
     "exp",
     "kernel",
     "log",
@@ -76,6 +77,11 @@ def _cache_folder() -> Path:
 _FOLDER = _cache_folder()
 _LOG = logging.getLogger("gymnosoma")
 _told: set[str] = set()
+
+
+def compiled() -> set[Path]:
+    """Files of the kernels that are compiled already, for these sources."""
+    return set(_FOLDER.glob("*.nbc"))
 
 
 def _tell_once(problem: str, detail: str) -> None:
