@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .jit import kernel, sincos
 
@@ -115,13 +115,3 @@ def to_body_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) ->
     out = np.empty((len(heading), 2))
     _rotate(heading, vectors, out)
     return out
-
-
-def chain_crosses(angle: NDArray[np.float64], length: ArrayLike = 1.0) -> NDArray[np.bool_]:
-    """Tell which of the chains with headings ``angle`` (B, n) cross themselves, as (B,) bool.
-
-    ``length`` is that of their rods, (n,) or one for all, in any unit.
-    """
-    crossed = np.zeros(len(angle), np.bool_)
-    self_crossing(angle, np.full(angle.shape[1], length), np.zeros((angle.shape[1] + 1, 2)), crossed)
-    return crossed

@@ -31,6 +31,23 @@ def clip_actions(actions, clipped):
 
 
 @kernel
+def scale_down(values, scale, limit, scaled):
+    """Divide values by the scales of their columns, within plus or minus a limit.
+
+    Parameters
+    ----------
+    values : (B, d) float64
+    scale : (d,) float64
+    limit : float
+    scaled : (B, d) float32
+        Written.
+    """
+    for b in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            scaled[b, j] = min(max(values[b, j] / scale[j], -limit), limit)
+
+
+@kernel
 def close_step(status, ending, elapsed, limit, terminated, truncated):
     """Close a step: a failed animal or its task ends an episode, the clock truncates it.
 

@@ -61,15 +61,16 @@ class Layout:
 
     def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
         """Pack values in SI, each (B, size) or (B,), into observations (B, d)."""
+        from .simulation_kernels import scale_down  # numba stays out of processes that simulate nothing
+
         first = next(iter(values.values()))
         packed = np.empty((len(first), self.size))
         for name, part in self.slices.items():
             value = values[name]
             packed[:, part] = value if value.ndim == 2 else value[:, None]
-        packed /= self.scale
-        np.maximum(packed, -LIMIT, out=packed)  # in two steps: np.clip alone costs as much as all the rest
-        np.minimum(packed, LIMIT, out=packed)
-        return packed.astype(np.float32)
+        observations = np.empty(packed.shape, np.float32)
+        scale_down(packed, self.scale, LIMIT, observations)
+        return observations
 
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
         """Unpack the newest frame of observations (B, k d) into values in SI, each (B, size)."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, whole
-from ..core.chain import chain_crosses, chain_points, headings
+from ..core.chain import chain_points, headings, self_crossing
 from ..core.lanes import Stepper
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
 from .params import JOINTS, PHYSICAL, WormParams
@@ -94,6 +94,7 @@ class Worm(Animal):
         # Shares of the rods; of a uniform body numbers, by which to multiply changes nothing.
         shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
         self._mass, self._length, self._friction = shares
+        self._rod_lengths, self._ends = np.full(self.params.n_rods, self._length), np.empty((self.params.n_rods + 1, 2))
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
             "centre": lambda rows: rows["centre"],
@@ -250,7 +251,9 @@ class Worm(Animal):
 
     def crosses(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which worms cross themselves, (B,)."""
-        return chain_crosses(rows["rod_angle"], self._length)
+        crossed = np.empty(len(rows), np.bool_)
+        self_crossing(rows["rod_angle"], self._rod_lengths, self._ends, crossed)
+        return crossed
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Kinetic energy and elastic energy of the joints about the control angles, (B,) J.

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import choice, read_params, shown, within
 from ..core.chain import to_body_frame
 from ..core.control import Controller
+from ..core.jit import kernel
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Worm
@@ -41,6 +42,15 @@ episodes from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 MODES = 6
 """Spatial cosine modes of the action mode ``modes``."""
+
+
+@kernel
+def _slew(target, before, most, step, drive):
+    """Come as near to target angles as what is possible, and how fast it may change, allow; all (B, n) rad."""
+    for b in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            angle = min(max(target[b, j], -most), most)
+            drive[b, j] = min(max(angle, before[b, j] - step), before[b, j] + step)
 
 
 def _saturation(bound: float) -> Measure:
@@ -193,8 +203,9 @@ class WormTask(Task):
         else:
             time = rows["time"]
             angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + most * actions
-        angles = np.minimum(np.maximum(angles, -most), most)
-        return np.minimum(np.maximum(angles, before - step), before + step)
+        drive = np.empty_like(angles)
+        _slew(angles, before, most, step, drive)
+        return drive
 
     def _angles(self, given: str | Path | ArrayLike | None) -> NDArray[np.float64]:
         """Angles of the kymogram that is given, else of that which the task knows."""
@@ -323,7 +334,8 @@ class Forward(WormTask):
     @staticmethod
     def distance(rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Way along the goal since the start, (B,) m."""
-        return np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
+        way = (rows["centre"] - memory["start"]) * memory["goal"]
+        return way[:, 0] + way[:, 1]  # np.sum takes three times as long
 
     def value(self, rows, memory):
         memory["paid"] += self.price(memory) * rows["muscle_work"]
