@@ -77,17 +77,21 @@ def calm():
         yield made
 
 
-def in_the_midst(folder, deadline=900.0):
-    """Wait until a training has come to a checkpoint, and is not at its end."""
-    curve = folder / "runs" / "WormSwim-v0-0" / "curve.csv"
+def wait_for(found, folder, deadline=900.0):
+    """What a function finds, as soon as it finds something."""
     until = time.monotonic() + deadline
     while time.monotonic() < until:
-        rows = curve.read_text().splitlines()[1:] if curve.exists() else []
-        if rows:
-            assert int(rows[-1].split(",")[0]) < STEPS
-            return
+        if something := found():
+            return something
         time.sleep(0.05)
     raise AssertionError((folder / "said").read_text()[-3000:])
+
+
+def in_the_midst(folder):
+    """Wait until a training has come to a checkpoint, and is not at its end."""
+    curve = folder / "runs" / "WormSwim-v0-0" / "curve.csv"
+    rows = wait_for(lambda: curve.exists() and curve.read_text().splitlines()[1:], folder)
+    assert int(rows[-1].split(",")[0]) < STEPS
 
 
 def workers():
@@ -132,6 +136,15 @@ def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
     assert all(path.stat().st_mtime_ns == when for path, when in begun.items())
     logs = [len(list((run / "tensorboard").rglob("events*"))) for run in (tmp_path / "runs").iterdir()]
     assert sum(logs) > 2  # what was resumed has one more
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_the_command_and_its_pieces(tmp_path, calm, number, code):
+    process = begin(tmp_path, "--ray", calm.address)
+    wait_for(workers, tmp_path)
+    process.send_signal(number)
+    assert process.wait(120) == code
+    wait_for(lambda: not workers(), tmp_path)
 
 
 def test_pieces_that_fail_or_die(tmp_path, cluster):

@@ -74,7 +74,10 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def _terminable() -> Iterator[None]:
+    told: list[int] = []
+
     def end(number: int, frame: object) -> None:
+        told.append(number)
         raise Terminated
 
     before = signal.getsignal(signal.SIGTERM)
@@ -82,6 +85,10 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except KeyboardInterrupt:
+        if told:  # Ray, while it waits, makes a plain KeyboardInterrupt of it
+            raise Terminated from None
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)
 
