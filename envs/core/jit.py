@@ -55,6 +55,7 @@ __all__ = [
     "sincos",
     "sincos_small",
     "uncached",
+    "variant",
 ]
 
 DIGEST = hashlib.sha256().digest_size
@@ -242,6 +243,32 @@ def uncached(function: Callable[..., Any]) -> Any:
     return numba.njit(error_model="numpy")(function) if not hasattr(function, "py_func") else function
 
 
+def _copy(function: Callable[..., Any], name: str, module: str | None, constants: dict[str, Any]) -> Callable[..., Any]:
+    """Copy a function under another name, with ``constants`` for some of its global names."""
+    names = function.__globals__ | constants if constants else function.__globals__
+    copy = types.FunctionType(function.__code__, names, name, function.__defaults__)
+    copy.__qualname__ = name
+    copy.__module__ = function.__module__ if module is None else module
+    return copy
+
+
+def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
+    """Compile a function, or a kernel again, with other constants for some of its global names, such as other kernels.
+
+    What the constants leave out is not compiled. A kernel passed as an argument would not be kept on disk.
+
+    Parameters
+    ----------
+    function : callable
+    name : str
+        Added to the function's own.
+    **constants
+        By the global names that they replace.
+    """
+    function = getattr(function, "py_func", function)
+    return _compile(_copy(function, f"{function.__qualname__}_{name}", None, constants))
+
+
 def serial_and_threaded(
     function: Callable[..., Any], name: str | None = None, module: str | None = None, **constants: Any
 ) -> tuple[Any, Any]:
@@ -259,12 +286,9 @@ def serial_and_threaded(
         Global names of the function that it does not find in its own module, such as other kernels.
     """
     name = function.__qualname__ if name is None else name
-    names = function.__globals__ | constants if constants else function.__globals__
     twins = []
     for suffix in ("", "_threaded"):
-        twin = types.FunctionType(function.__code__, names, name + suffix, function.__defaults__)
-        twin.__qualname__ = name + suffix
-        twin.__module__ = function.__module__ if module is None else module
+        twin = _copy(function, name + suffix, module, constants)
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
         twins.append(_compile(twin, bool(suffix), label))

@@ -18,20 +18,17 @@ from ..core.trajectory import Trajectory
 from .body import (
     BROKEN,
     FAST,
-    RK4,
-    SEMI_IMPLICIT,
+    SCHEMES,
     SINGULAR,
     evaluate,
-    rows_serial,
-    rows_threaded,
+    rows_kernels,
 )
-from .contact import MODES, STAGGERED, SWEEP
+from .contact import SOLVERS
 from .model import SMALLEST, Model, load
 from .modules import Module, chain
 from .muscles import rest_fibres
 from .params import PHYSICAL, WRENCH
 
-_SCHEMES = {"semi_implicit": SEMI_IMPLICIT, "rk4": RK4}
 _WRITTEN = (
     "excitation",
     "force",
@@ -42,7 +39,6 @@ _WRITTEN = (
     "contact_error",
 )  # in this order, see `pack`
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
-_CONTACTS = {"modes": MODES, "staggered": STAGGERED, "sweep": SWEEP}
 
 _chained = cache(chain)  # several modules are compiled once
 
@@ -113,7 +109,7 @@ class Neuromechanic(Animal):
         that does not divide a delay, or a number out of range.
     """
 
-    solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
+    solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(SCHEMES)}
     shared = ("model",)
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
@@ -130,14 +126,14 @@ class Neuromechanic(Animal):
         modules: Mapping[str, Module] | None = None,
         contacts: str | None = None,
     ) -> None:
-        choice("scheme", scheme, _SCHEMES)
+        choice("scheme", scheme, SCHEMES)
         dt = time_step(dt, 1e-3)
         whole("threads", threads, most=MOST_THREADS)
         self.model = model if isinstance(model, Model) else load(model, modules)
         counts = self.model.counts
         enumerable = counts["contacts"] <= 2 and counts["contact_rows"] == 2
         contacts = ("modes" if enumerable else "sweep") if contacts is None else contacts
-        choice("contacts", contacts, _CONTACTS)
+        choice("contacts", contacts, SOLVERS)
         if contacts == "modes" and counts["contacts"] and not enumerable:
             raise ValueError("contacts='modes' takes up to two planar contacts: use 'sweep' or 'staggered'")
         if counts["contacts"] and scheme != "semi_implicit":
@@ -147,14 +143,15 @@ class Neuromechanic(Animal):
         self.dt, self.scheme = float(dt), scheme
         self.contacts = contacts if counts["contacts"] else None
         if counts["contacts"]:
-            solvers = tuple(name for name in _CONTACTS if enumerable or name != "modes")
+            solvers = tuple(name for name in SOLVERS if enumerable or name != "modes")
             self.solvers = {"scheme": ("semi_implicit",), "contacts": solvers}
         has = {name: counts[what] > 0 for name, what in _NEEDED.items()}
         has["damping"] = bool(self.model.arrays["damping"].any())
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
         if counts["wrenches"]:
             self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
-        self.table, records = self.model.records(self.dt, _CONTACTS[contacts])
+        self._kernels = rows_kernels(scheme, self.contacts)
+        self.table, records = self.model.records(self.dt)
         if "delay" in self.parameters:
             delays = self.model.delays[self.model.delays > 0.0]
             self.parameters["delay"] = replace(PHYSICAL["delay"], low=float(f"{self.dt / delays.min():.6g}"))
@@ -285,12 +282,12 @@ class Neuromechanic(Animal):
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
         rows["input"][ids if len(ids) < len(rows) else slice(None)] = drive
-        move = rows_threaded if len(self._work) > 1 and len(ids) > 1 else rows_serial
+        move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         # A view costs as much as several steps.
         if rows is not self._rows or self._states is None:
             self._rows, self._states = rows, rows.view(self._kernel_state)
             self._written = rows.view(self._written_state)["written"]
-        move(self.table, self._work, self._states, ids, steps, self.dt, _SCHEMES[self.scheme], self._control)
+        move(self.table, self._work, self._states, ids, steps, self.dt, self._control)
         if not np.isfinite(self._written).all():
             self._break(rows)
 

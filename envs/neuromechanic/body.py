@@ -8,11 +8,13 @@ equilibration, linearisation and tests alike; ``semi_implicit`` shares all of it
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from ..core.jit import kernel, prange, serial_and_threaded
-from .contact import collide
+from ..core.jit import kernel, prange, serial_and_threaded, variant
+from . import contact
 from .muscles import PROPORTIONAL, activation_rate, contract
 from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
@@ -29,6 +31,7 @@ from .skeleton import (
     rotate,
     shorten,
     solve,
+    solve_each,
     turn_force,
     turn_on,
     turn_rate,
@@ -39,8 +42,6 @@ SINGULAR, BROKEN, FAST = 1.0, 2.0, 3.0
 
 FASTEST = 1e4
 """Joint speed (rad/s or m/s) at which a simulation counts as broken down."""
-
-SEMI_IMPLICIT, RK4 = 0, 1
 
 
 @kernel
@@ -97,9 +98,9 @@ def driven_wrenches(t, k, x, z, time):
             d0, d1, d2 = rotate(k.turn[b], d0, d1, d2)
         if part < 3:
             px, py, pz = place(k, b, t.wrench_at[w])
-            push(t, k, b, px, py, pz, d0, d1, d2, k.tau)
+            push(t, k, b, px, py, pz, d0, d1, d2, k.tau[:])
         else:
-            turn_force(t, k, b, d0, d1, d2, k.tau)
+            turn_force(t, k, b, d0, d1, d2, k.tau[:])
         k.push[i] = value
 
 
@@ -146,8 +147,8 @@ def forces(t, k, x, z, time, fraction, module):
         if t.wrench_local[w] and b >= 0:
             f0, f1, f2 = rotate(k.turn[b], f0, f1, f2)
             m0, m1, m2 = rotate(k.turn[b], m0, m1, m2)
-        push(t, k, b, px, py, pz, f0, f1, f2, k.tau)
-        turn_force(t, k, b, m0, m1, m2, k.tau)
+        push(t, k, b, px, py, pz, f0, f1, f2, k.tau[:])
+        turn_force(t, k, b, m0, m1, m2, k.tau[:])
     paths(t, k, q, v)
     contract_muscles(t, k, x, z)
     leaky_neurons(t, k, z)
@@ -235,7 +236,8 @@ def accelerate(t, k, z, time):
     for c in range(pins):
         for i in range(n):
             k.MJ[c, i] = k.J[c, i]
-        solve(k.L, k.MJ[c], n)
+    solve_each(k.L, k.MJ, n, pins)
+    for c in range(pins):
         s = k.drift[c]
         for i in range(n):
             s -= k.J[c, i] * k.qdd[i]
@@ -316,6 +318,10 @@ def make_fibres_implicit(t, k, x, dt):
             k.dz[j] = rate / (1.0 - dt * min((k.fibre_rate[m] - rate) / h, 0.0))
 
 
+collide: Any = None
+"""Kernel for a model with contacts; `rows_kernels` binds it."""
+
+
 @kernel
 def semi_implicit(t, k, x, dt, module):
     """Take one step of the semi-implicit Euler method with implicit damping of joints and muscles.
@@ -344,7 +350,7 @@ def semi_implicit(t, k, x, dt, module):
     make_damping_implicit(t, k, x, dt)
     if not accelerate(t, k, z, x.time):
         return False
-    if t.contacts:
+    if collide is not None:
         collide(t, k, x, dt)
     make_fibres_implicit(t, k, x, dt)
     make_neurons_exact(t, k, dt)
@@ -399,6 +405,10 @@ def runge_kutta(t, k, x, dt, module):
     return True
 
 
+SCHEMES = {"semi_implicit": semi_implicit, "rk4": runge_kutta}
+"""Integrators by the names that people use."""
+
+
 @kernel
 def keep_signals(t, k, x):
     """Copy forces (N), excitations and neurons from scratch space to the row, for those who read it."""
@@ -423,8 +433,11 @@ def healthy(t, z):
     return 0.0
 
 
-@kernel
-def run(t, k, x, steps, dt, scheme, module):
+step: Any = None
+"""Kernel of an integrator; `rows_kernels` binds it."""
+
+
+def _run(t, k, x, steps, dt, module):
     """Take some steps. A row that fails keeps the last valid state vector, and gets a status.
 
     Parameters
@@ -432,14 +445,12 @@ def run(t, k, x, steps, dt, scheme, module):
     t, k, x : records of the model, of scratch space, and of state (changed)
     steps : int
     dt : float, s
-    scheme : int
-        SEMI_IMPLICIT or RK4.
     module : callable kernel or None
     """
     for _ in range(steps):
         for i in range(t.size):
             k.start[i] = x.z[i]
-        solved = runge_kutta(t, k, x, dt, module) if scheme == RK4 else semi_implicit(t, k, x, dt, module)
+        solved = step(t, k, x, dt, module)
         status = healthy(t, x.z)
         if not solved:
             zero = x.mass * 0.0
@@ -457,14 +468,37 @@ def run(t, k, x, steps, dt, scheme, module):
         x.time = x.step * dt
 
 
-def _rows(ts, ks, xs, ids, steps, dt, scheme, module):
+run: Any = None
+"""What `rows_kernels` makes of `_run`."""
+
+
+def _rows(ts, ks, xs, ids, steps, dt, module):
     threads = len(ks)
     for i in prange(threads):
         for j in range(i * len(ids) // threads, (i + 1) * len(ids) // threads):
-            run(ts[0], ks[i], xs[ids[j]], steps, dt, scheme, module)
+            run(ts[0], ks[i], xs[ids[j]], steps, dt, module)
 
 
-rows_serial, rows_threaded = serial_and_threaded(_rows)
+@cache
+def rows_kernels(scheme: str, contacts: str | None) -> tuple[Any, Any]:
+    """Make kernels, serial and threaded, that take rows through some steps; no other scheme and solver is compiled.
+
+    They take the (1,) record of the model, the records of scratch space, one for each thread, and of state, the (A,)
+    int64 rows that move, the number of steps, their length (s), and the control module or None.
+
+    Parameters
+    ----------
+    scheme : str
+        Of `SCHEMES`.
+    contacts : str or None
+        Of `contact.SOLVERS`.
+    """
+    one = SCHEMES[scheme]
+    if contacts is not None:
+        struck = variant(contact.collide, contacts, find_impulses=contact.SOLVERS[contacts])
+        one = variant(one, contacts, collide=struck)
+    name = scheme if contacts is None else f"{scheme}_{contacts}"
+    return serial_and_threaded(_rows, f"_rows_{name}", run=variant(_run, name, step=one))
 
 
 @kernel
@@ -483,11 +517,13 @@ def evaluate(ts, ks, xs, z, rate, fill, module):
     module : callable kernel or None
     """
     t, k, x = ts[0], ks[0], xs[0]
+    for i in range(t.size):  # scratch space is a type of its own, for which the kernels are compiled anyway
+        k.stage[i] = z[i]
     # Neurons that listen to each other with a delay settle after one pass for each link of the chain.
     for _ in range(t.neurons + 1 if fill else 1):
-        solved = state_rate(t, k, x, z, x.time, 0.0, module)
+        solved = state_rate(t, k, x, k.stage, x.time, 0.0, module)
         for d in range(t.delays):
-            k.delayed[d] = signal(t, k, x, z, x.time, t.delayed[d, 0], t.delayed[d, 1])
+            k.delayed[d] = signal(t, k, x, k.stage, x.time, t.delayed[d, 0], t.delayed[d, 1])
             if fill:
                 for j in range(t.depth):
                     x.ring[j * t.delays + d] = k.delayed[d]

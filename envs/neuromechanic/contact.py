@@ -20,15 +20,13 @@ else three.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..core.jit import kernel
-from .skeleton import place, push, solve
+from .skeleton import place, push, solve_each
 
 OPEN, STICK, SLIP, BACK = 0.0, 1.0, 2.0, 3.0
 """Modes of a contact: it is apart, it sticks, it slips (where planar: along the tangent), it slips against it."""
-
-MODES, STAGGERED, SWEEP = 0, 1, 2
-"""Solvers."""
 
 SWEEPS, TURNS = 500, 5
 """Most of `sweep`, which starts with the impulses of the step before; repetitions at a contact that is not planar."""
@@ -403,7 +401,8 @@ def mobility(t, k):
     for i in range(size):
         for j in range(n):
             k.MJ[i, j] = k.J[i, j]
-        solve(k.L, k.MJ[i], n)
+    solve_each(k.L, k.MJ, n, size)
+    for i in range(size):
         for j in range(i + 1):
             s = 0.0
             for q in range(n):
@@ -421,25 +420,49 @@ def mobility(t, k):
 
 
 @kernel
-def find_impulses(t, k, x):
-    """Solve for ``x.impulse`` (n,) N s and ``x.mode`` (m,) by the model's solver; ``x.contact_error`` tells how well.
+def solve_by_modes(t, k, x):
+    """Solve for ``x.impulse`` (n,) N s and ``x.mode`` (m,) of planar contacts; ``x.contact_error`` tells how well.
 
     Parameters
     ----------
     t, k, x : records of the model, of scratch space, and of state
         Read after `mobility`.
     """
-    m, rows, W = t.contacts, t.contact_rows, k.schur
-    enumerable = m <= 2 and rows == 2
-    if t.contact_solver == STAGGERED:
-        x.alternations = float(staggered(W, k.free, k.friction, m, rows, x.impulse))
-    if t.contact_solver == MODES or (x.alternations < 0.0 and enumerable):
-        x.contact_error = by_modes(W, k.free, k.friction, m, x.impulse, x.mode, k.grid)
+    x.contact_error = by_modes(k.schur, k.free, k.friction, t.contacts, x.impulse, x.mode, k.grid)
+
+
+@kernel
+def solve_by_sweeps(t, k, x):
+    """Do what `solve_by_modes` does, for any contacts, by `sweep`."""
+    sweep(k.schur, k.free, k.friction, t.contacts, t.contact_rows, x.impulse)
+    judge(t, k, x)
+
+
+@kernel
+def solve_staggered(t, k, x):
+    """Do what `solve_by_modes` does, by `staggered`; one of the others stands in where that does not converge."""
+    x.alternations = float(staggered(k.schur, k.free, k.friction, t.contacts, t.contact_rows, x.impulse))
+    if x.alternations >= 0.0:
+        judge(t, k, x)
+    elif t.contacts <= 2 and t.contact_rows == 2:
+        solve_by_modes(t, k, x)
     else:
-        if t.contact_solver == SWEEP or x.alternations < 0.0:
-            sweep(W, k.free, k.friction, m, rows, x.impulse)
-        read_modes(W, k.free, k.friction, m, rows, x.impulse, x.mode)
-        x.contact_error = violation(W, k.free, k.friction, m, rows, x.impulse)
+        solve_by_sweeps(t, k, x)
+
+
+@kernel
+def judge(t, k, x):
+    """Read modes and error off the impulses."""
+    m, rows = t.contacts, t.contact_rows
+    read_modes(k.schur, k.free, k.friction, m, rows, x.impulse, x.mode)
+    x.contact_error = violation(k.schur, k.free, k.friction, m, rows, x.impulse)
+
+
+find_impulses: Any = None
+"""Solver; `variant` binds one of `SOLVERS`."""
+
+SOLVERS = {"modes": solve_by_modes, "staggered": solve_staggered, "sweep": solve_by_sweeps}
+"""By the names that people use."""
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import shown
-from . import contact, muscles, nerves, skeleton
+from . import muscles, nerves, skeleton
 from .modules import Module
 from .table import pack
 
@@ -271,11 +271,8 @@ class Model:
     origin: str = field(default="", compare=False)
     description: Mapping[str, Any] | None = field(default=None, compare=False)
 
-    def records(self, dt: float, solver: int = contact.MODES) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
-        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`.
-
-        ``solver`` is that of contacts.
-        """
+    def records(self, dt: float) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
+        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`."""
         synapse, steps = self.arrays["synapse"].copy(), self.delays / dt
         most = LONGEST_PAST // max(self.counts["delays"], 1) - 1
         for j, delay in enumerate(self.delays):
@@ -291,7 +288,7 @@ class Model:
         synapse[:, 3] = np.rint(steps)
         depth = int(synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
         arrays = self.arrays | {"synapse": synapse, "interval": np.array([dt])}
-        return pack(arrays, self.counts | {"depth": depth, "contact_solver": solver})
+        return pack(arrays, self.counts | {"depth": depth})
 
 
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:

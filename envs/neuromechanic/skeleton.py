@@ -430,3 +430,20 @@ def solve(L, b, n):
         for c in range(i + 1, n):
             s -= L[c, i] * b[c]
         b[i] = s / L[i, i]
+
+
+@kernel
+def solve_each(L, B, n, count):
+    """Do what `solve` does for the first ``count`` rows of ``B``, abreast: each waits for divisions of its own."""
+    for i in range(n):
+        for r in range(count):
+            s = B[r, i]
+            for c in range(i):
+                s -= L[i, c] * B[r, c]
+            B[r, i] = s / L[i, i]
+    for i in range(n - 1, -1, -1):
+        for r in range(count):
+            s = B[r, i]
+            for c in range(i + 1, n):
+                s -= L[c, i] * B[r, c]
+            B[r, i] = s / L[i, i]

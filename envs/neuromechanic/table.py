@@ -25,7 +25,6 @@ _COUNTS = [
     "pins",
     "contacts",
     "contact_rows",
-    "contact_solver",
     "delays",
     "depth",
     "motors",
