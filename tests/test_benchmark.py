@@ -51,7 +51,7 @@ from gymnosoma.agents.evaluation.statistics import (
 )
 from gymnosoma.agents.evaluation.work import RETRIES, crew
 from gymnosoma.agents.learning.runs import recipe
-from gymnosoma.agents.speed import environments, lamprey, neuromechanic
+from gymnosoma.agents.speed import environments, first, lamprey, neuromechanic, sizes, threads
 from gymnosoma.envs import CATALOGUE, tolerance
 from gymnosoma.envs.core.describe import normaliser, normalisers
 
@@ -464,11 +464,28 @@ def test_chance_is_frozen_anew(tmp_path, monkeypatch):
 def test_speed_is_reported(animal, peer, tmp_path, monkeypatch, capsys):
     file = tmp_path / "speed.json"
     call(monkeypatch, "speed", "--animal", animal, "--seconds", 0.1, "--repeats", 1, "--json-file", file)
-    figures = json.loads(file.read_text())
+    found = json.loads(file.read_text())
+    figures = found["figures"]
+    assert found["machine"]["cores"] >= 1 and found["machine"]["numba"]
     assert list(figures)[:2] == [f"Simulation: {animal}", "Environments: steps a second"]
     assert all(row["value"] > 0 for rows in list(figures.values())[:2] for row in rows)
     assert all(np.isfinite(row["value"]) for rows in figures.values() for row in rows)
     assert peer in capsys.readouterr().out
+
+
+@pytest.mark.full
+def test_threads_sizes_and_first_use_are_measured(monkeypatch):
+    two = threads.threads(("whisker_rod",), 1, (20,))
+    assert len(two) == 1 and two[0].ratio > 0 and two[0].value > 0
+    counts = sizes.BODIES["worm"]
+    monkeypatch.setattr(sizes, "BODIES", {"worm": (counts[0], (5, 10), counts[2])})
+    small, large = sizes.sizes(("worm",), 1)
+    assert small.ratio == 1.0 and large.value > 0 and "bytes a row" in large.note
+    assert sizes._pendulum(3)["body"]["link_2"]["parent"] == "link_1"
+    monkeypatch.setattr(first, "timed_ids", lambda animal: ("WhiskerRegulate-v0",))
+    unit, cold, warm, *commands = first.first(("whisker_rod",), 1)
+    assert 0 < unit.value < warm.value < cold.value and warm.ratio == warm.value / unit.value
+    assert [row.what for row in commands] == ["`list`", "`--help`"]
 
 
 def test_all_animals_are_timed():

@@ -20,16 +20,25 @@ if TYPE_CHECKING:
 ANIMALS = tuple(dict.fromkeys(entry.task.partition(".")[0] for entry in CATALOGUE))
 
 
+PARTS = ("simulations", "environments", "threads", "sizes", "first")
+
+
 def speed(
-    animal: tuple[str, ...] = ANIMALS, seconds: float = 10.0, repeats: int = 5, json_file: Path | None = None
+    animal: tuple[str, ...] = ANIMALS,
+    part: tuple[str, ...] = PARTS[:2],
+    seconds: float = 10.0,
+    repeats: int = 5,
+    json_file: Path | None = None,
 ) -> None:
     """Measure the speed on one core: alone, in lanes, and of peers (ElegansBot, MuJoCo, PyElastica) that are installed.
 
     Args:
         animal: Which.
+        part: simulations and environments against their peers; two threads against one; bodies of other sizes, for
+            each piece of the body; the first use, in what it takes to import numba and gymnasium.
         seconds: Simulated time after which the worm's errors are compared.
         repeats: Times that everything is measured, in turn; medians are shown.
-        json_file: Also write the figures there.
+        json_file: Also write the figures there, with what was measured on.
     """
     from dataclasses import asdict
 
@@ -37,24 +46,39 @@ def speed(
 
     from ..evaluation.progress import progress_bar
     from ..speed import environments
-    from ..speed.measure import report
+    from ..speed.first import first
+    from ..speed.measure import machine, report
+    from ..speed.sizes import sizes
+    from ..speed.threads import threads
 
     for name in animal:
         choice("animal", name, ANIMALS)
+    for name in part:
+        choice("part", name, PARTS)
     if not seconds > 0 or repeats < 1:
         raise ValueError(f"seconds must be greater than 0 and repeats at least 1, got {seconds!r} and {repeats!r}")
     parts: dict[str, Callable[[], list[Row]]] = {}
-    for name in animal:
-        module = f"gymnosoma.agents.speed.{name}"
-        if importlib.util.find_spec(module) is not None:
-            parts[f"Simulation: {name}"] = partial(importlib.import_module(module).simulations, repeats, seconds)
-    parts["Environments: steps a second"] = partial(environments.environments, animal, repeats)
-    if "worm" in animal:
-        parts["Environments: time of a call"] = partial(environments.overhead, repeats)
+    if "simulations" in part:
+        for name in animal:
+            module = f"gymnosoma.agents.speed.{name}"
+            if importlib.util.find_spec(module) is not None:
+                parts[f"Simulation: {name}"] = partial(importlib.import_module(module).simulations, repeats, seconds)
+    if "environments" in part:
+        parts["Environments: steps a second"] = partial(environments.environments, animal, repeats)
+        if "worm" in animal:
+            parts["Environments: time of a call"] = partial(environments.overhead, repeats)
+    if "threads" in part:
+        parts["Two threads against one"] = partial(threads, animal, repeats)
+    if "sizes" in part:
+        parts["Bodies of other sizes: time of a step, for each piece of the body"] = partial(sizes, animal, repeats)
+    if "first" in part:
+        parts["First use"] = partial(first, animal, repeats)
     with nullcontext() if json_file is None else result("json_file", json_file) as file:
-        rows = [(title, part()) for title, part in progress_bar(parts.items(), leave=False)]
-        for title, part_rows in rows:
+        rows = {title: measure() for title, measure in progress_bar(parts.items(), leave=False)}
+        about = machine()
+        print(", ".join(f"{name} {value}" for name, value in about.items()))
+        for title, part_rows in rows.items():
             report(part_rows, title)
         if file is not None:
-            figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows}
-            file.write_text(json.dumps(figures, indent=2) + "\n")
+            figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows.items()}
+            file.write_text(json.dumps({"machine": about, "figures": figures}, indent=2) + "\n")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,18 +19,35 @@ from numpy.typing import ArrayLike, NDArray
 LANES = 64
 """Animals side by side where they are stepped in lanes."""
 
+PEERS = ("mujoco", "elegansbot", "scipy", "pyelastica")
+"""Distributions that are compared with, where they are installed."""
+
 PACE = "simulated s per wall s"
 
 
 @dataclass
 class Row:
-    """One line of the report: what, its figure and unit, how many times faster than the peer, and a note."""
+    """One line of the report: what, its figure and unit, its ratio to what it is compared with, and a note."""
 
     what: str
     value: float
     unit: str
     ratio: float | None = None
     note: str = ""
+
+
+def machine() -> dict[str, str | int]:
+    """What was measured on, and with."""
+    name = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError):  # Linux tells it here only
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        name = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), name)
+    found: dict[str, str | int] = {"cpu": name, "cores": os.cpu_count() or 1, "system": platform.system()}
+    found |= {"python": platform.python_version()}
+    for package in ("gymnosoma", "numpy", "numba", "gymnasium", *PEERS):
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def paired(jobs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, NDArray[np.float64]]:
@@ -107,7 +129,7 @@ def report(rows: list[Row], title: str) -> None:
     from rich.table import Table
 
     table = Table(title=title)
-    for column in ("what", "median", "unit", "times the peer", "note"):
+    for column in ("what", "median", "unit", "ratio", "note"):
         table.add_column(column, justify="left" if column in ("what", "unit") else "right")
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:,.{0 if row.ratio >= 100 else 1 if row.ratio >= 1 else 4}f}"

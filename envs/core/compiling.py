@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.cpu import CPUContext
+from numba.core.imputils import lower_cast
 from numba.core.targetconfig import TargetConfig
 
-__all__ = ["KernelCompiler", "PartCompiler"]
+__all__ = ["KernelCompiler", "PartCompiler", "plain"]
 
 
 class _Part(JITCodeLibrary):
@@ -42,6 +44,23 @@ class _Part(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+def plain(args: Sequence[Any], kws: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Types of arguments of which a part is compiled: the same for a constant and a variable, a field and an array."""
+    return tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()}
+
+
+def _plain(kind: Any) -> Any:
+    if isinstance(kind, types.NestedArray):
+        return types.Array(kind.dtype, kind.ndim, kind.layout)
+    return types.unliteral(kind)
+
+
+@lower_cast(types.NestedArray, types.Array)
+def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
+    """Take a field of a record for the array that it is."""
+    return value
 
 
 class KernelCompiler(Compiler):

@@ -40,7 +40,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from .compiling import KernelCompiler, PartCompiler
+from .compiling import KernelCompiler, PartCompiler, plain
 from .files import replacing
 
 __all__ = [
@@ -215,7 +215,7 @@ def _compile(function: Callable[..., Any], parallel: bool = False, label: str | 
         return numba.njit(pipeline_class=PartCompiler, **options, **bare)(function)
 
     # Other kernels call the part; Python calls the kernel.
-    dispatcher.get_call_template = lambda *types: part().get_call_template(*types)
+    dispatcher.get_call_template = lambda args, kws: part().get_call_template(*plain(args, kws))
     dispatcher.get_overload = lambda signature: part().get_overload(signature)
     return dispatcher
 
