@@ -29,7 +29,8 @@ def simulations(repeats: int, seconds: float) -> list[Row]:
     peers = {"semi_implicit": "mjINT_EULER", "rk4": "mjINT_RK4"}
     for scheme, integrator in peers.items():
         if peer:
-            jobs[f"skeleton, {scheme}: MuJoCo"] = _mujoco_steps(_limb(False), 1e-4, integrator)
+            for what, count in (("MuJoCo's rollout", 1), (f"MuJoCo's rollout, {LANES} rows", LANES)):
+                jobs[f"skeleton, {scheme}: {what}"] = _mujoco_steps(_limb(False), 1e-4, integrator, count)
         jobs[f"skeleton, {scheme}: ours, alone"] = partial(_steps, Neuromechanic(_limb(False), 1e-4, scheme))
         jobs[f"skeleton, {scheme}: ours, {LANES} rows"] = partial(
             _steps, Neuromechanic(_limb(False), 1e-4, scheme), LANES
@@ -38,7 +39,8 @@ def simulations(repeats: int, seconds: float) -> list[Row]:
     jobs["31 muscles, rk4: ours, alone"] = partial(_steps, Neuromechanic(_limb(True), 1e-5, "rk4"))
     figure = standing_on_springs()
     if peer:
-        jobs["standing on two feet: MuJoCo"] = _mujoco_steps(figure, 1e-3)
+        jobs["standing on two feet: MuJoCo's rollout"] = _mujoco_steps(figure, 1e-3)
+        jobs[f"standing on two feet: MuJoCo's rollout, {LANES} rows"] = _mujoco_steps(figure, 1e-3, count=LANES)
     jobs["standing on two feet: ours, alone"] = partial(_steps, Neuromechanic(figure))
     jobs[f"standing on two feet: ours, {LANES} rows"] = partial(_steps, Neuromechanic(figure), LANES)
     jobs["standing on two feet: ours, staggered"] = partial(_steps, Neuromechanic(figure, contacts="staggered"))
@@ -50,7 +52,8 @@ def simulations(repeats: int, seconds: float) -> list[Row]:
     rates = paired(jobs, repeats)
     rows = []
     for what, rate in rates.items():
-        other = rates.get(f"{what.partition(':')[0]}: MuJoCo")
+        side = f", {LANES} rows" if what.endswith("rows") else ""
+        other = rates.get(f"{what.partition(':')[0]}: MuJoCo's rollout{side}")
         rows.append(
             Row(what, float(np.median(rate)), "steps/s", None if other is None else float(np.median(rate / other)))
         )
@@ -81,18 +84,22 @@ def _steps(animal: Neuromechanic, count: int = 1, drive: ArrayLike = 0.05, steps
     return count * (steps // count) / wall
 
 
-def _mujoco_steps(description: Mapping[str, Any], dt: float, integrator: str = "mjINT_EULER") -> Callable[[], float]:
-    """Time steps of MuJoCo per second of wall time, taken without leaving its library."""
+def _mujoco_steps(
+    description: Mapping[str, Any], dt: float, integrator: str = "mjINT_EULER", count: int = 1
+) -> Callable[[], float]:
+    """Time steps of MuJoCo per second of wall time, of ``count`` bodies by its ``rollout`` on one thread."""
     import mujoco
+    from mujoco import rollout
 
     model, data = in_mujoco(description, dt, integrator)
-    posture = data.qpos.copy()
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    state = np.empty(mujoco.mj_stateSize(model, kind))
+    mujoco.mj_getState(model, data, state, kind)
+    start = np.tile(state, (count, 1))
 
-    def steps(count: int = 5000) -> float:
-        mujoco.mj_resetData(model, data)
-        data.qpos[:] = posture
-        start = time.perf_counter()
-        mujoco.mj_step(model, data, count)
-        return count / (time.perf_counter() - start)
+    def steps(number: int = 5000) -> float:
+        begun = time.perf_counter()
+        rollout.rollout(model, data, start, nstep=number // count)
+        return count * (number // count) / (time.perf_counter() - begun)
 
     return steps
