@@ -17,7 +17,7 @@ RUN pip install -c /opt/gymnosoma/constraints.txt "/opt/gymnosoma[ray]" "ray[def
 # Code for any x86-64 machine since 2013 (AVX2), not for the one that builds: where the name or the features of the CPU
 # differ, kernels are compiled anew.
 ENV NUMBA_CACHE_DIR=/opt/kernels NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES="" SDL_VIDEODRIVER=dummy
-RUN gymnosoma benchmark --policy trained --episodes 2 --folder /tmp/warm && rm -r /tmp/warm
+RUN gymnosoma compile
 
 # Where the shared folder is mounted, in which commands are given.
 WORKDIR /shared

@@ -25,16 +25,14 @@ ROOT = Path(gymnosoma.__file__).resolve().parents[1]
 STEPS = 130_000
 """Of a training: it has a checkpoint at 100,000."""
 SMALL = ("benchmark", "WormSwim-v0", "--policy", "random", "trained", "--train-seeds", "2", "--steps", str(STEPS),
-         "--episodes", "16")  # fmt: skip
+         "--episodes", "16", "--folder", ".")  # fmt: skip
 
 
-def begin(folder, *engine):
-    """The command, in a process of its own."""
+def begin(folder, *command):
+    """A command in a folder, in a process of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "said").open("a") as said:
-        return subprocess.Popen(
-            [sys.executable, ROOT / "train.py", *SMALL, "--folder", folder, *engine], stdout=said, stderr=said
-        )
+        return subprocess.Popen([sys.executable, ROOT / "train.py", *command], cwd=folder, stdout=said, stderr=said)
 
 
 def end(process, folder):
@@ -44,7 +42,7 @@ def end(process, folder):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
-    end(begin(folder), folder)
+    end(begin(folder, *SMALL), folder)
     return folder
 
 
@@ -116,7 +114,7 @@ def results(folder):
 
 @pytest.mark.parametrize("killed", ["worker", "node", "driver"])
 def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
-    process = begin(tmp_path, "--ray", cluster.address)
+    process = begin(tmp_path, *SMALL, "--ray", cluster.address)
     in_the_midst(tmp_path)
     begun = {path: path.stat().st_mtime_ns for path in (tmp_path / "jobs").rglob("*.json")}
     if killed == "worker":
@@ -130,7 +128,7 @@ def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
     elif killed == "driver":
         process.kill()
         process.wait()
-        process = begin(tmp_path, "--ray", cluster.address)
+        process = begin(tmp_path, *SMALL, "--ray", cluster.address)
     end(process, tmp_path)
     assert results(tmp_path) == results(undisturbed) and len(results(tmp_path)) == 4
     assert all(path.stat().st_mtime_ns == when for path, when in begun.items())
@@ -140,7 +138,7 @@ def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_the_command_and_its_pieces(tmp_path, calm, number, code):
-    process = begin(tmp_path, "--ray", calm.address)
+    process = begin(tmp_path, *SMALL, "--ray", calm.address)
     wait_for(workers, tmp_path)
     process.send_signal(number)
     assert process.wait(120) == code
@@ -213,3 +211,27 @@ def test_a_command_finds_the_same_on_ray(tmp_path, monkeypatch, calm, command):
     one, two = kept(tmp_path / "one"), kept(tmp_path / "two")
     assert len(one) > 1 and one.keys() == two.keys()
     assert [name for name in one if one[name] != two[name]] == []
+
+
+STUDIES = {
+    "tune": ("tune WormSwim-v0 --recipe x.toml --steps 2048 --trials 6 --together 2 --folder study", "study/trial-2"),
+    "train": ("train WormSwim-v0 --steps 60000 --checkpoint 20000 --seeds 2 --episodes 2 --folder run", "**/curve.csv"),
+}
+"""Commands, and what is there as soon as something is kept."""
+
+
+@pytest.mark.parametrize(("command", "sign"), STUDIES.values(), ids=STUDIES)
+def test_a_study_whose_command_is_killed_goes_on(tmp_path, calm, command, sign):
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / "x.toml").write_text(RECIPE)
+    end(begin(one, *command.split()), one)
+    process = begin(two, *command.split(), "--ray", calm.address)
+    wait_for(lambda: list(two.glob(sign)), two)
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+    wait_for(lambda: not workers(), two)
+    end(begin(two, *command.split(), "--ray", calm.address, "--resume"), two)
+    assert kept(one) == kept(two)
