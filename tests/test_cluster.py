@@ -137,7 +137,7 @@ def commands():
     shell = "".join(re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL))
     names = "|".join(cli.COMMANDS)
     for text in (shell, DOCKERFILE, CLUSTER):
-        for line in re.findall(rf"(?:gymnosoma|train\.py) ((?:{names}) [^&\"\n]*)", text.replace("\\\n", " ")):
+        for line in re.findall(rf"(?:gymnosoma|train\.py) ((?:{names})\b[^&\"\n]*)", text.replace("\\\n", " ")):
             yield line.partition(" #")[0].strip()
 
 
