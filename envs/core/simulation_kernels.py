@@ -31,6 +31,25 @@ def clip_actions(actions, clipped):
 
 
 @kernel
+def slew(target, before, most, step, drive):
+    """Come as near to a target as a drive may be, and as fast as it may change.
+
+    Parameters
+    ----------
+    target, before : (B, n) float64
+        What is wanted, and the drive so far.
+    most, step : float
+        Largest magnitude, and largest change.
+    drive : (B, n) float64
+        Written.
+    """
+    for b in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            wanted = min(max(target[b, j], -most), most)
+            drive[b, j] = min(max(wanted, before[b, j] - step), before[b, j] + step)
+
+
+@kernel
 def scale_down(values, scale, limit, scaled):
     """Divide values by the scales of their columns, within plus or minus a limit.
 

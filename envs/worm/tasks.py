@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import choice, read_params, shown, within
 from ..core.chain import to_body_frame
 from ..core.control import Controller
-from ..core.jit import kernel
+from ..core.simulation_kernels import slew
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .animal import Worm
@@ -42,15 +42,6 @@ episodes from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 MODES = 6
 """Spatial cosine modes of the action mode ``modes``."""
-
-
-@kernel
-def _slew(target, before, most, step, drive):
-    """Come as near to target angles as what is possible, and how fast it may change, allow; all (B, n) rad."""
-    for b in range(target.shape[0]):
-        for j in range(target.shape[1]):
-            angle = min(max(target[b, j], -most), most)
-            drive[b, j] = min(max(angle, before[b, j] - step), before[b, j] + step)
 
 
 def _saturation(bound: float) -> Measure:
@@ -204,7 +195,7 @@ class WormTask(Task):
             time = rows["time"]
             angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + most * actions
         drive = np.empty_like(angles)
-        _slew(angles, before, most, step, drive)
+        slew(angles, before, most, step, drive)
         return drive
 
     def _angles(self, given: str | Path | ArrayLike | None) -> NDArray[np.float64]:
