@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+
+from imageio_ffmpeg import get_ffmpeg_exe
 
 from gymnosoma.agents.evaluation.policies import all_ids, full_id, references_of, shipped
 from gymnosoma.agents.showing.film import show_episode
@@ -14,7 +19,7 @@ from gymnosoma.agents.showing.film import show_episode
 FOLDER = Path(__file__).parent / "static" / "films"
 
 LARGEST = 300_000
-"""Bytes of a film; one that is larger is made again, shorter."""
+"""Bytes of a film; one that is larger is shortened."""
 
 LONGEST = 10.0
 """Simulated seconds of a film."""
@@ -23,13 +28,18 @@ LONGEST = 10.0
 def make(env_id: str, policy: str) -> None:
     """Make the film of a policy, with the animal's own controller as a ghost."""
     path = FOLDER / f"{env_id.split('/')[1]}-{policy}.mp4"
-    seconds = LONGEST
-    while not path.is_file():
-        show_episode(env_id, policy, path, seconds, width=480, height=270)
-        size = path.stat().st_size
-        if size > LARGEST:
-            path.unlink()
-            seconds *= 0.9 * LARGEST / size
+    if not path.is_file():
+        with TemporaryDirectory() as folder:
+            large, small = Path(folder) / "large.mp4", Path(folder) / "small.mp4"
+            show_episode(env_id, policy, large, LONGEST, width=640, height=360)
+            seconds = LONGEST
+            while True:
+                options = ["-t", f"{seconds:.2f}", "-r", "25", "-preset", "slow", "-crf", "28"]
+                subprocess.run([get_ffmpeg_exe(), "-v", "error", "-y", "-i", large, *options, small], check=True)
+                if (size := small.stat().st_size) <= LARGEST:
+                    break
+                seconds *= 0.9 * LARGEST / size
+            shutil.move(small, path)
     print(f"{path.name}: {path.stat().st_size // 1000} kB")
 
 

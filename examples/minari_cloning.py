@@ -18,6 +18,7 @@ episodes = list(dataset.iterate_episodes())
 seen = torch.as_tensor(np.concatenate([episode.observations[:-1] for episode in episodes]))
 done = torch.as_tensor(np.concatenate([episode.actions for episode in episodes]))
 
+torch.set_num_threads(1)  # of networks as small as these, more of them cost time
 torch.manual_seed(0)
 network = nn.Sequential(
     nn.Linear(seen.shape[1], 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, done.shape[1])

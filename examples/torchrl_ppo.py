@@ -21,6 +21,7 @@ import gymnosoma  # noqa: F401 - registers the ids
 
 ID, STEPS = "gymnosoma/WormSwim-v0", int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
 ENVS, HORIZON, EPOCHS, BATCHES = 64, 128, 5, 8
+torch.set_num_threads(1)  # of networks as small as these, more of them cost time
 torch.manual_seed(0)
 
 

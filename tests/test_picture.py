@@ -473,9 +473,14 @@ def test_person_steers(dummy):
     for _ in range(5):
         game.turn()
     assert steering.bias == 0.0
+    frequency = steering.frequency
+    key("up")
+    key("up", down=False)  # a tap, shorter than a turn
+    game.turn()
+    assert steering.frequency > frequency
     assert env.simulation.rows["friction_perpendicular"][0] == pytest.approx(0.00128)  # agar / 100
     time = env.simulation.rows["time"][0]
-    assert time == pytest.approx(10 / steering.control_rate)
+    assert time == pytest.approx(11 / steering.control_rate)
     key("space")
     game.turn()
     assert game.paused and env.simulation.rows["time"][0] == time

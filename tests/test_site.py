@@ -41,15 +41,21 @@ def run(*command, **more):
     ("name", "amount", "library"),
     [
         ("stable_baselines3_ppo", "20000", "stable_baselines3"),
-        ("single_file_ppo", "20000", "torch"),
+        ("single_file_ppo", "40000", "torch"),
         ("optuna_sine", "3", "optuna"),
         ("torchrl_ppo", "8192", "torchrl"),
         ("rllib_ppo", "8192", "ray.rllib"),
     ],
 )
-def test_examples_with_other_libraries_run(name, amount, library):
+def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
     pytest.importorskip(library)
-    assert "return" in run(ROOT / "examples" / f"{name}.py", amount)
+    assert "return" in run(ROOT / "examples" / f"{name}.py", amount, cwd=tmp_path)
+    page = (ROOT / "docs" / "guides" / "libraries.md").read_text()
+    for saved in tmp_path.glob("*.*"):  # what the guide does with it
+        (block,) = (text for text in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.M) if saved.name in text)
+        (tmp_path / "my_agent.py").write_text(block)
+        command = [ROOT / "train.py", "evaluate", "WormSwim-v0", "--policy", "my_agent:swim", "--episodes", "4"]
+        assert "my_agent:swim" in run(*command, cwd=tmp_path)
 
 
 @pytest.mark.full

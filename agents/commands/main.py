@@ -97,7 +97,8 @@ def _told(error: Exception) -> str:
     """What an error says, in one line."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if name in TRAIN:
-        return f"{name} is not installed: pip install 'gymnosoma[train]'"
+        extra = "data" if name == "matplotlib" else "train"  # all that figures lack where nothing is learned
+        return f"{name} is not installed: pip install 'gymnosoma[{extra}]'"
     return " ".join(str(error).splitlines()) or type(error).__name__
 
 

@@ -91,18 +91,20 @@ class Game:
 
     def turn(self) -> None:
         """Hear the keys, move the animal by one control period, show it."""
+        pressed = set()  # held in this turn, even if it is up again
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 self.close()
                 return
             if event.type == pygame.KEYDOWN:
-                self._press(pygame.key.name(event.key))
+                self._press(key := pygame.key.name(event.key))
+                pressed.add(key)
             elif event.type == pygame.KEYUP:
                 self._held.discard(pygame.key.name(event.key))
         if not self.running:
             return
         if not (self.paused or self._ending):
-            self._move()
+            self._move(self._held | pressed)
         fps = self._view.fps / SLOWER[self._slow]
         canvas = self._view.draw(fps=fps)
         self._write(canvas)
@@ -123,8 +125,8 @@ class Game:
         else:
             self.steering.press(key)
 
-    def _move(self) -> None:
-        self.steering.hold(self._held, 1.0 / self.task.control_rate)
+    def _move(self, held: AbstractSet[str]) -> None:
+        self.steering.hold(held, 1.0 / self.task.control_rate)
         self._env.set_parameters(**self.steering.parameters)
         action = self._agent.act(self._observation[None], np.array([self._first]))[0]
         self._observation, _, ended, _, info = self._env.step(action)
