@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
-from imageio_ffmpeg import get_ffmpeg_exe
+from imageio_ffmpeg import count_frames_and_secs, get_ffmpeg_exe
 
 from gymnosoma.agents.evaluation.policies import all_ids, full_id, references_of, shipped
 from gymnosoma.agents.showing.film import show_episode
@@ -24,6 +24,9 @@ LARGEST = 300_000
 LONGEST = 10.0
 """Simulated seconds of a film."""
 
+SHORTEST = 2.0
+"""Seconds that a film runs before it stands still for one and begins again; what happens in less is slowed down."""
+
 
 def make(env_id: str, policy: str) -> None:
     """Make the film of a policy, with the animal's own controller as a ghost."""
@@ -32,10 +35,12 @@ def make(env_id: str, policy: str) -> None:
         with TemporaryDirectory() as folder:
             large, small = Path(folder) / "large.mp4", Path(folder) / "small.mp4"
             show_episode(env_id, policy, large, LONGEST, width=640, height=360)
-            seconds = LONGEST
+            _, seconds = count_frames_and_secs(str(large))
+            slower = max(1.0, SHORTEST / seconds)
+            shown = ["-vf", f"setpts={slower}*PTS,tpad=stop_mode=clone:stop_duration=1", "-r", "25"]
             while True:
-                options = ["-t", f"{seconds:.2f}", "-r", "25", "-preset", "slow", "-crf", "28"]
-                subprocess.run([get_ffmpeg_exe(), "-v", "error", "-y", "-i", large, *options, small], check=True)
+                command = [get_ffmpeg_exe(), "-v", "error", "-y", "-t", f"{seconds:.2f}", "-i", large, *shown]
+                subprocess.run([*command, "-preset", "slow", "-crf", "28", small], check=True)
                 if (size := small.stat().st_size) <= LARGEST:
                     break
                 seconds *= 0.9 * LARGEST / size
