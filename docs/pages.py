@@ -137,7 +137,7 @@ def environments() -> str:
     """Page that lists all ids, by animal."""
     parts = [
         "# Environments\n",
-        "Each has a page. Films tell simulated time; of what is over in less than two seconds they are slower than they say.\n",
+        "Films tell simulated time; of what is over in less than two seconds they are slower than they say.\n",
     ]
     for folder, (title, _) in ANIMALS.items():
         rows, names = [], []
