@@ -212,15 +212,31 @@ class Neuromechanic(Animal):
         return rows
 
     @cached_property
+    def _fresh(self) -> NDArray[Any]:
+        """Row (1,) in the model's start posture, at rest."""
+        row = np.zeros(1, self.state)
+        row["q"] = [joint.start for joint in self.model.joints]
+        row["n"], row["wrench"], row["pulse"] = self.model.start, self.model.wrench, self.model.pulse
+        for name in PHYSICAL:
+            row[name] = 1.0
+        return row
+
+    @cached_property
+    def _start_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what `reset` takes beside the parameters."""
+        names = ["q", "v", "n", "activation", "fibre_length", "input", "wrench"]
+        if self.model.arrays["platform"].any():
+            names.append("pulse")
+        return {name: self._fresh[name].shape[1:] for name in names}
+
+    @cached_property
     def _control(self) -> Any:
         return callback(_chained(self.model.modules), 8) if self.model.modules else None
 
     def _settle(self, rows: NDArray[Any]) -> None:
-        rate = np.empty(self.model.counts["size"])
-        for i in range(len(rows)):
-            row = rows[i : i + 1]
-            states = row.view(self._kernel_state)
-            evaluate(self.table, self._work[:1], states, self.vector(row), rate, True, self._control)
+        rate, states = np.empty(self.model.counts["size"]), rows.view(self._kernel_state)
+        for i, z in enumerate(states["z"]):
+            evaluate(self.table, self._work[:1], states[i : i + 1], z, rate, True, self._control)
 
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
         """Start ``rows[ids]`` anew, at rest in the model's start posture unless told otherwise.
@@ -244,18 +260,10 @@ class Neuromechanic(Animal):
             For an unknown name, a wrong shape, or a value that is not possible.
         """
         count = len(ids)
-        fresh = np.zeros(count, self.state)
-        fresh["q"] = [joint.start for joint in self.model.joints]
-        fresh["n"], fresh["wrench"], fresh["pulse"] = self.model.start, self.model.wrench, self.model.pulse
-        names = ["q", "v", "n", "activation", "fibre_length", "input", "wrench"]
-        if self.model.arrays["platform"].any():
-            names.append("pulse")
-        shapes = {name: fresh[name].shape[1:] for name in names}
+        fresh, shapes = np.repeat(self._fresh, count), self._start_shapes
         given = read_start(start, shapes, count, self.parameters)
         if "pulse" in given:
             numbers("start: onset and duration of pulse", given["pulse"][:, :2], least=0)
-        for name in PHYSICAL:
-            fresh[name] = 1.0
         for name, array in given.items():
             fresh[name] = array
         for i in self.model.arrays["ball"]:
@@ -268,12 +276,12 @@ class Neuromechanic(Animal):
                 length = self.mechanics(fresh[i : i + 1])["length"]
                 rest_fibres(self.table, length, fresh["activation"][i], fresh["fibre_length"][i])
         self._settle(fresh)
-        for name in _WRITTEN:
-            if not np.isfinite(fresh[name]).all():
-                raise ValueError(
-                    f"{self.model.origin}start: {name} must be finite, but muscles or neurons overflow: "
-                    f"got {shown(fresh[name])}"
-                )
+        if not np.isfinite(fresh.view(self._written_state)["written"]).all():
+            name = next(name for name in _WRITTEN if not np.isfinite(fresh[name]).all())
+            raise ValueError(
+                f"{self.model.origin}start: {name} must be finite, but muscles or neurons overflow: "
+                f"got {shown(fresh[name])}"
+            )
         rows[ids] = fresh
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:

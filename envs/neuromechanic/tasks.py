@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.animal import time_step
 from ..core.arguments import choice, number, numbers, shown
+from ..core.jit import kernel
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .analysis import central_pattern
@@ -311,6 +312,43 @@ class HindlimbHold(NeuromechanicTask):
         }
 
 
+@kernel
+def _stand(q, v, torque, mode, leg, most, rate, work, largest, reward):
+    """Reward of standing figures, and what the hips have done; all that is written is (B,).
+
+    Parameters
+    ----------
+    q, v : (B, 5) float
+        Joints (m, rad) and their rates.
+    torque : (B, 2) float, N m
+        Of the hips.
+    mode : (B, c) float
+        Of the contacts.
+    leg : (B,) float, rad
+        Angle of the legs out of the vertical in the stance at the start.
+    most : float, N m
+        Torque at which effort counts as one.
+    rate : float, Hz
+        Control periods a second.
+    work, largest : (B,) float, J and N m
+        Of the hips so far; brought up to date.
+    reward : (B,) float
+        Written.
+    """
+    for b in range(len(reward)):
+        left, right = torque[b, 0], torque[b, 1]
+        work[b] += (max(left * v[b, 3], 0.0) + max(right * v[b, 4], 0.0)) / rate
+        largest[b] = max(largest[b], abs(left), abs(right))
+        lean = math.sqrt((q[b, 2] ** 2 + (q[b, 3] + leg[b]) ** 2 + (q[b, 4] - leg[b]) ** 2) / 3.0)
+        effort = ((left / most) ** 2 + (right / most) ** 2) / 2.0
+        slips = 0.0
+        for c in range(mode.shape[1]):
+            slips += 1.0 if mode[b, c] >= SLIP else 0.0
+        slips /= mode.shape[1]
+        near = 1.0 / (1.0 + (1.0 / 0.1 - 1.0) * (lean / 0.5) ** 2)  # `tolerance` with a margin of 0.5 rad
+        reward[b] = 1.0 - 0.4 * (1.0 - near) - 0.1 * effort - 0.1 * slips
+
+
 class StandTask(NeuromechanicTask):
     """What the standing figure's tasks share: stance and pulse, late senses, reward, and the fall.
 
@@ -438,18 +476,16 @@ class StandTask(NeuromechanicTask):
 
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Alive, less leaning, effort and slip."""
-        torque = self.hip_torque(rows)
-        memory["work"] += np.sum(np.maximum(torque * rows["v"][:, 3:], 0.0), 1) / self.control_rate
-        memory["torque"] = np.maximum(memory["torque"], np.abs(torque).max(1))
-        lean = np.sqrt(np.mean((rows["q"] - upright(memory["stance"]))[:, 2:] ** 2, 1))
-        effort = np.mean((torque / self.largest_torque) ** 2, 1)
-        slips = np.mean(rows["mode"] >= SLIP, 1)
-        return 1.0 - 0.4 * (1.0 - tolerance(lean, 0.0, 0.0, 0.5)) - 0.1 * effort - 0.1 * slips
+        reward, body = np.empty(len(rows)), (rows["q"], rows["v"], self.hip_torque(rows), rows["mode"])
+        done = memory["work"], memory["torque"]
+        _stand(*body, splay(memory["stance"]), self.largest_torque, self.control_rate, *done, reward)
+        return reward
 
     def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when torso or legs lean too far, or the hips are too low."""
         q = rows["q"]
-        lean = np.maximum(np.abs(q[:, 2]), np.abs(q[:, 2:3] + q[:, 3:]).max(1))
+        torso, left, right = q[:, 2], q[:, 3], q[:, 4]
+        lean = np.maximum(np.abs(torso), np.maximum(np.abs(torso + left), np.abs(torso + right)))
         return np.where((lean > self.largest_lean) | (q[:, 1] < self.lowest_hips), DOWN, 0.0)
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
