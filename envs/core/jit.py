@@ -48,6 +48,7 @@ __all__ = [
     "callback",
     "compiled",
     "exp",
+    "inlined",
     "kernel",
     "log",
     "prange",
@@ -204,14 +205,16 @@ def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
 setattr(numba.types.Record, "mangling_args", property(_record_symbol))  # noqa: B010 (mypy)
 
 
-def _compile(function: Callable[..., Any], parallel: bool = False, label: str | None = None) -> Any:
+def _compile(
+    function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
+) -> Any:
     options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel}
     dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
     dispatcher._cache = _Cache(function, label)
 
     @functools.cache
     def part() -> Any:
-        bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
         return numba.njit(pipeline_class=PartCompiler, **options, **bare)(function)
 
     # Other kernels call the part; Python calls the kernel.
@@ -226,6 +229,15 @@ def kernel(function: Callable[..., Any]) -> Any:
     Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
     """
     return _compile(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that becomes part of those that call it: for large ones that are called in one place.
+
+    LLVM leaves large ones apart, with their records behind pointers. What is called in many places would be compiled
+    as many times.
+    """
+    return _compile(function, inline=True)
 
 
 @functools.cache
@@ -255,7 +267,8 @@ def _copy(function: Callable[..., Any], name: str, module: str | None, constants
 def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
     """Compile a function, or a kernel again, with other constants for some of its global names, such as other kernels.
 
-    What the constants leave out is not compiled. A kernel passed as an argument would not be kept on disk.
+    What the constants leave out is not compiled. To other kernels it is as if `inlined`. A kernel passed as an argument
+    would not be kept on disk.
 
     Parameters
     ----------
@@ -266,7 +279,7 @@ def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
         By the global names that they replace.
     """
     function = getattr(function, "py_func", function)
-    return _compile(_copy(function, f"{function.__qualname__}_{name}", None, constants))
+    return _compile(_copy(function, f"{function.__qualname__}_{name}", None, constants), inline=True)
 
 
 def serial_and_threaded(

@@ -13,17 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
-from ..core.jit import callback
+from ..core.jit import callback, serial_and_threaded, variant
 from ..core.trajectory import Trajectory
-from .body import (
-    BROKEN,
-    FAST,
-    SCHEMES,
-    SINGULAR,
-    evaluate,
-    rows_kernels,
-)
-from .contact import SOLVERS
+from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, take_rows, take_steps
+from .contact import SOLVERS, collide
 from .model import SMALLEST, Model, load
 from .modules import Module, chain
 from .muscles import rest_fibres
@@ -41,6 +34,16 @@ _WRITTEN = (
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 
 _chained = cache(chain)  # several modules are compiled once
+
+
+@cache
+def _rows_kernels(scheme: str, contacts: str | None) -> tuple[Any, Any]:
+    """Make the serial and the threaded kernel of `take_rows`; no other scheme and solver of contacts is compiled."""
+    step, name = SCHEMES[scheme], scheme
+    if contacts is not None:
+        name += f"_{contacts}"
+        step = variant(step, contacts, collide=variant(collide, contacts, find_impulses=SOLVERS[contacts]))
+    return serial_and_threaded(take_rows, f"{name}_rows", run=variant(take_steps, name, step=step))
 
 
 class Neuromechanic(Animal):
@@ -150,7 +153,7 @@ class Neuromechanic(Animal):
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
         if counts["wrenches"]:
             self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
-        self._kernels = rows_kernels(scheme, self.contacts)
+        self._kernels = _rows_kernels(scheme, self.contacts)
         self.table, records = self.model.records(self.dt)
         if "delay" in self.parameters:
             delays = self.model.delays[self.model.delays > 0.0]

@@ -8,13 +8,11 @@ equilibration, linearisation and tests alike; ``semi_implicit`` shares all of it
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..core.jit import kernel, prange, serial_and_threaded, variant
-from . import contact
+from ..core.jit import inlined, kernel, prange
 from .muscles import PROPORTIONAL, activation_rate, contract
 from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
@@ -55,7 +53,7 @@ def ground_acceleration(pulse, time):
     return peak * math.sin(math.pi * since / lasts) if 0.0 < since < lasts else 0.0
 
 
-@kernel
+@inlined
 def contract_muscles(t, k, x, z):
     """Forces ``k.force`` (N) of the muscles that have an activation, and rates of the fibre lengths in ``k.dz``."""
     active = 2 * t.bodies + t.states
@@ -68,7 +66,7 @@ def contract_muscles(t, k, x, z):
                 k.dz[fibre + t.fibre[m]] = k.fibre_rate[m]
 
 
-@kernel
+@inlined
 def excite_muscles(t, k, x, z, time):
     """Excitations and rates of activation, proportional muscles, and all muscles' share of ``k.tau``; T_M of Eq. 5."""
     active = 2 * t.bodies + t.states
@@ -104,7 +102,7 @@ def driven_wrenches(t, k, x, z, time):
         k.push[i] = value
 
 
-@kernel
+@inlined
 def forces(t, k, x, z, time, fraction, module):
     """Mass matrix, generalised forces, muscles, neurons, and the rates of all states but q and v.
 
@@ -208,7 +206,7 @@ def constraints(t, k, z, time):
         k.drift[c] = -bias - rate * (2.0 * speed + rate * gap)
 
 
-@kernel
+@inlined
 def accelerate(t, k, z, time):
     """Solve M qdd = tau + J' lambda, J qdd = drift; Eq. 7, by the Schur complement of M.
 
@@ -289,7 +287,7 @@ def state_rate(t, k, x, z, time, fraction, module):
     return True
 
 
-@kernel
+@inlined
 def make_damping_implicit(t, k, x, dt):
     """Add dt times the damping of joints and muscles, dF/dldot r r', to the mass matrix ``k.M``."""
     n = t.bodies
@@ -305,7 +303,7 @@ def make_damping_implicit(t, k, x, dt):
                         k.M[i, j] += r * k.arm[m, j]
 
 
-@kernel
+@inlined
 def make_fibres_implicit(t, k, x, dt):
     """Turn the rates ``k.dz`` of fibre lengths into those of a linearly implicit step; the slope is a difference."""
     active, fibre = 2 * t.bodies + t.states, t.size - t.fibres
@@ -319,10 +317,10 @@ def make_fibres_implicit(t, k, x, dt):
 
 
 collide: Any = None
-"""Kernel for a model with contacts; `rows_kernels` binds it."""
+"""`contact.collide` for a model with contacts; `variant` binds it."""
 
 
-@kernel
+@inlined
 def semi_implicit(t, k, x, dt, module):
     """Take one step of the semi-implicit Euler method with implicit damping of joints and muscles.
 
@@ -409,7 +407,7 @@ SCHEMES = {"semi_implicit": semi_implicit, "rk4": runge_kutta}
 """Integrators by the names that people use."""
 
 
-@kernel
+@inlined
 def keep_signals(t, k, x):
     """Copy forces (N), excitations and neurons from scratch space to the row, for those who read it."""
     for m in range(t.muscles):
@@ -419,7 +417,7 @@ def keep_signals(t, k, x):
         x.neuron[j] = k.neuron[j]
 
 
-@kernel
+@inlined
 def healthy(t, z):
     """Status of a state vector (N,): 0 where it is finite, and the joints not absurdly fast."""
     zero = 0.0
@@ -434,10 +432,10 @@ def healthy(t, z):
 
 
 step: Any = None
-"""Kernel of an integrator; `rows_kernels` binds it."""
+"""One of `SCHEMES`; `variant` binds it."""
 
 
-def _run(t, k, x, steps, dt, module):
+def take_steps(t, k, x, steps, dt, module):
     """Take some steps. A row that fails keeps the last valid state vector, and gets a status.
 
     Parameters
@@ -469,36 +467,27 @@ def _run(t, k, x, steps, dt, module):
 
 
 run: Any = None
-"""What `rows_kernels` makes of `_run`."""
+"""Kernel of `take_steps`; `serial_and_threaded` binds it."""
 
 
-def _rows(ts, ks, xs, ids, steps, dt, module):
+def take_rows(ts, ks, xs, ids, steps, dt, module):
+    """Take some steps with some rows.
+
+    Parameters
+    ----------
+    ts : (1,) record of the model
+    ks : (threads,) records of scratch space
+    xs : (B,) records of state
+        Those of ``ids`` are changed.
+    ids : (A,) int64
+    steps : int
+    dt : float, s
+    module : callable kernel or None
+    """
     threads = len(ks)
     for i in prange(threads):
         for j in range(i * len(ids) // threads, (i + 1) * len(ids) // threads):
             run(ts[0], ks[i], xs[ids[j]], steps, dt, module)
-
-
-@cache
-def rows_kernels(scheme: str, contacts: str | None) -> tuple[Any, Any]:
-    """Make kernels, serial and threaded, that take rows through some steps; no other scheme and solver is compiled.
-
-    They take the (1,) record of the model, the records of scratch space, one for each thread, and of state, the (A,)
-    int64 rows that move, the number of steps, their length (s), and the control module or None.
-
-    Parameters
-    ----------
-    scheme : str
-        Of `SCHEMES`.
-    contacts : str or None
-        Of `contact.SOLVERS`.
-    """
-    one = SCHEMES[scheme]
-    if contacts is not None:
-        struck = variant(contact.collide, contacts, find_impulses=contact.SOLVERS[contacts])
-        one = variant(one, contacts, collide=struck)
-    name = scheme if contacts is None else f"{scheme}_{contacts}"
-    return serial_and_threaded(_rows, f"_rows_{name}", run=variant(_run, name, step=one))
 
 
 @kernel

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.jit import kernel
+from ..core.jit import inlined, kernel
 from .skeleton import place, push, solve_each
 
 OPEN, STICK, SLIP, BACK = 0.0, 1.0, 2.0, 3.0
@@ -59,7 +59,7 @@ def respond(W, u, p, i, size):
     return w
 
 
-@kernel
+@inlined
 def violation(W, u, mu, contacts, rows, p):
     """Largest distance (m/s) by which impulses violate the law of contact and friction.
 
@@ -93,7 +93,7 @@ def violation(W, u, mu, contacts, rows, p):
     return worst
 
 
-@kernel
+@inlined
 def pace(W, u, contacts, rows, p):
     """Largest velocity (m/s) into or along a surface that is there without impulses, or that one of them makes."""
     most = 0.0
@@ -102,7 +102,7 @@ def pace(W, u, contacts, rows, p):
     return most
 
 
-@kernel
+@inlined
 def attempt(W, u, mu, contacts, first, second, p, grid):
     """Impulses (2 m,) of one or two planar contacts whose modes are given; False where they do not determine them.
 
@@ -157,7 +157,7 @@ def attempt(W, u, mu, contacts, first, second, p, grid):
     return True
 
 
-@kernel
+@inlined
 def by_modes(W, u, mu, contacts, p, mode, grid):
     """Solve one or two planar contacts by trying their modes: those given, then sticking, slipping and open ones.
 
@@ -352,7 +352,7 @@ def read_modes(W, u, mu, contacts, rows, p, mode):
             mode[c] = BACK if rows == 2 and s > 0.0 else SLIP
 
 
-@kernel
+@inlined
 def approach(t, k, x, dt):
     """Velocities ``k.free`` (m/s) of the points at the end of a time step without contacts, and whether any touches.
 
@@ -387,7 +387,7 @@ def approach(t, k, x, dt):
     return touched
 
 
-@kernel
+@inlined
 def mobility(t, k):
     """W = J M^-1 J' (1/kg) of all points in ``k.schur``; a direction in which none can move is left out of the law.
 
@@ -419,7 +419,7 @@ def mobility(t, k):
             k.free[i] = 1.0 if i % rows == 0 else 0.0
 
 
-@kernel
+@inlined
 def solve_by_modes(t, k, x):
     """Solve for ``x.impulse`` (n,) N s and ``x.mode`` (m,) of planar contacts; ``x.contact_error`` tells how well.
 
@@ -465,7 +465,7 @@ SOLVERS = {"modes": solve_by_modes, "staggered": solve_staggered, "sweep": solve
 """By the names that people use."""
 
 
-@kernel
+@inlined
 def collide(t, k, x, dt):
     """Add the effect of contacts to the accelerations of a time step.
 

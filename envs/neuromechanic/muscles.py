@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import asinh, exp, kernel, log
+from ..core.jit import asinh, exp, inlined, kernel, log
 
 RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
 DE_GROOTE, THELEN = 0, 1
@@ -143,7 +143,7 @@ def pennate(t, m, along):
     return fibre, along / fibre
 
 
-@kernel
+@inlined
 def contract(t, k, m, a, fibre, strength):
     """Fibre length, its rate, force and slope dF/d(rate of the path) of muscle ``m``, from the state alone.
 

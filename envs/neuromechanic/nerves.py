@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import exp, kernel, log
+from ..core.jit import exp, inlined, kernel, log
 from .skeleton import place, point_motion
 
 LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
@@ -116,7 +116,7 @@ def signal(t, k, x, z, time, kind, index):
     return 0.0
 
 
-@kernel
+@inlined
 def past(t, x, column, delay, fraction):
     """Value that a signal had ``delay`` steps before ``fraction`` (0 to 1) of the present step, linear in between.
 
@@ -144,7 +144,7 @@ def past(t, x, column, delay, fraction):
     return value
 
 
-@kernel
+@inlined
 def remember(t, k, x, z):
     """Keep the present of all delayed signals in ``x.ring``, for `past`."""
     for d in range(t.delays):
@@ -174,7 +174,7 @@ def bent(value, power):
     return math.copysign(exp(power * log(abs(value))), value)
 
 
-@kernel
+@inlined
 def leaky_neurons(t, k, z):
     """Outputs ``k.neuron`` of the neurons that have a state, which are the last in order, from the states in ``z``."""
     instant, state = t.neurons - t.leaky, 2 * t.bodies + t.states - t.leaky
@@ -195,7 +195,7 @@ def make_neurons_exact(t, k, dt):
         k.dz[state + i] *= (1.0 - exp(-h)) / h
 
 
-@kernel
+@inlined
 def neurons(t, k, x, z, time, fraction):
     """Outputs ``k.neuron`` of all neurons, each after those that it listens to without delay; Eq. 8.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import kernel
+from ..core.jit import inlined, kernel
 from .skeleton import place, push
 
 MEETS, LEAVES, BEFORE, AFTER = range(4)
@@ -63,7 +63,7 @@ def span(t, k, m, body, x, y, z, body1, x1, y1, z1):
     return length
 
 
-@kernel
+@inlined
 def paths(t, k, q, v):
     """Lengths ``k.length`` (m), moment arms ``k.arm`` = -dL/dq (m or 1) and rates ``k.rate`` (m/s); R of Eq. 14.
 

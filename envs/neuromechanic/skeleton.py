@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import kernel, sincos
+from ..core.jit import inlined, kernel, sincos
 
 REVOLUTE, PRISMATIC, BALL = 0, 1, 2
 """Kinds of joints; the three of a ball are BALL, BALL + 1 and BALL + 2."""
@@ -95,7 +95,7 @@ def add_turning(A, V, S, speed):
     A[5] += (V[0] * S[4] - V[1] * S[3] + V[3] * S[1] - V[4] * S[0]) * speed
 
 
-@kernel
+@inlined
 def kinematics(t, k, q):
     """Place the bodies: rotations ``k.turn``, origins ``k.origin`` (m), motion subspaces ``k.S``.
 
@@ -174,7 +174,7 @@ def kinematics(t, k, q):
         k.origin[i, 0], k.origin[i, 1], k.origin[i, 2] = o0, o1, o2
 
 
-@kernel
+@inlined
 def inertias(t, k):
     """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10), in the order of MASS to YZ.
 
@@ -227,7 +227,7 @@ def times(B, v):
     )
 
 
-@kernel
+@inlined
 def mass_matrix(t, k):
     """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2; M of Eq. 4.
 
@@ -256,7 +256,7 @@ def mass_matrix(t, k):
             j = t.parent[j]
 
 
-@kernel
+@inlined
 def bias_force(t, k, v):
     """Generalised force ``k.bias`` that velocities and gravity ask for: M qdd + bias = tau; -(V + G) of Eqs 4, 5.
 

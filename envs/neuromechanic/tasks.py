@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ..core.animal import time_step
 from ..core.arguments import choice, number, numbers, shown
-from ..core.jit import kernel
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
 from .analysis import central_pattern
@@ -22,6 +21,7 @@ from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
 from .model import changed
+from .reward import reward_standing
 from .standing import DAMPING, DELAY, LEG, STIFFNESS, reflex_torque, splay, standing, upright
 
 FALLEN, BEYOND, DOWN = 10.0, 11.0, 12.0
@@ -312,43 +312,6 @@ class HindlimbHold(NeuromechanicTask):
         }
 
 
-@kernel
-def _stand(q, v, torque, mode, leg, most, rate, work, largest, reward):
-    """Reward of standing figures, and what the hips have done; all that is written is (B,).
-
-    Parameters
-    ----------
-    q, v : (B, 5) float
-        Joints (m, rad) and their rates.
-    torque : (B, 2) float, N m
-        Of the hips.
-    mode : (B, c) float
-        Of the contacts.
-    leg : (B,) float, rad
-        Angle of the legs out of the vertical in the stance at the start.
-    most : float, N m
-        Torque at which effort counts as one.
-    rate : float, Hz
-        Control periods a second.
-    work, largest : (B,) float, J and N m
-        Of the hips so far; brought up to date.
-    reward : (B,) float
-        Written.
-    """
-    for b in range(len(reward)):
-        left, right = torque[b, 0], torque[b, 1]
-        work[b] += (max(left * v[b, 3], 0.0) + max(right * v[b, 4], 0.0)) / rate
-        largest[b] = max(largest[b], abs(left), abs(right))
-        lean = math.sqrt((q[b, 2] ** 2 + (q[b, 3] + leg[b]) ** 2 + (q[b, 4] - leg[b]) ** 2) / 3.0)
-        effort = ((left / most) ** 2 + (right / most) ** 2) / 2.0
-        slips = 0.0
-        for c in range(mode.shape[1]):
-            slips += 1.0 if mode[b, c] >= SLIP else 0.0
-        slips /= mode.shape[1]
-        near = 1.0 / (1.0 + (1.0 / 0.1 - 1.0) * (lean / 0.5) ** 2)  # `tolerance` with a margin of 0.5 rad
-        reward[b] = 1.0 - 0.4 * (1.0 - near) - 0.1 * effort - 0.1 * slips
-
-
 class StandTask(NeuromechanicTask):
     """What the standing figure's tasks share: stance and pulse, late senses, reward, and the fall.
 
@@ -478,7 +441,7 @@ class StandTask(NeuromechanicTask):
         """Alive, less leaning, effort and slip."""
         reward, body = np.empty(len(rows)), (rows["q"], rows["v"], self.hip_torque(rows), rows["mode"])
         done = memory["work"], memory["torque"]
-        _stand(*body, splay(memory["stance"]), self.largest_torque, self.control_rate, *done, reward)
+        reward_standing(*body, splay(memory["stance"]), self.largest_torque, self.control_rate, *done, reward)
         return reward
 
     def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
