@@ -19,7 +19,7 @@ import gymnasium
 
 from .core.animal import ANIMALS
 from .core.check import check_vector_env
-from .core.control import Schedule
+from .core.control import OpenLoop, Schedule
 from .core.events import Event
 from .core.simulate import simulate
 from .core.task import tolerance
@@ -29,6 +29,7 @@ __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
     "Event",
+    "OpenLoop",
     "Schedule",
     "Trajectory",
     "check_vector_env",

@@ -84,8 +84,8 @@ def simulate(
         hold = body.dt if rate is None else 1.0 / rate
     events = [read_event(text) for text in event]
     given = dict(assignment("start", text, "heading=0.5") for text in start)
-    with _Watched(controller, duration) as watched:
-        run = simulate_animal(body, watched, duration, every, given, hold, events)
+    with _Watched(duration) as watched:
+        run = simulate_animal(body, controller, duration, every, given, hold, events, progress=watched)
     ended = f", then {run.failure}" if run.failure else ""
     print(f"{run.time[-1]:g} s in {len(run.time)} moments{ended}.")
     if save is not None:
@@ -190,12 +190,11 @@ def read_drive(animal: Animal, given: Sequence[str], changes: Mapping[str, Any] 
 
 
 class _Watched:
-    """A controller with a progress bar, which Ctrl-C ends."""
+    """A progress bar of a simulation, which Ctrl-C ends."""
 
-    def __init__(self, controller: Controller, duration: float) -> None:
+    def __init__(self, duration: float) -> None:
         from ..evaluation.progress import progress_bar
 
-        self._controller, self.reads = controller, controller.reads
         self._bar = progress_bar(
             total=duration, leave=False, bar_format="{l_bar}{bar}| {n:.3g} of {total:.3g} s [{elapsed}<{remaining}]"
         )
@@ -213,11 +212,8 @@ class _Watched:
         self._stopped = True
         signal.signal(signal.SIGINT, self._before)  # a second Ctrl-C is not so patient
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Drive of the controller."""
+    def __call__(self, t: float) -> None:
+        """Show that time ``t`` (s) has been reached."""
         if self._stopped:
             raise StopIteration
-        self._bar.update(float(t[0]) - self._bar.n)
-        return self._controller.drive(t, signals, first)
+        self._bar.update(t - self._bar.n)

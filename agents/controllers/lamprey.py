@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.core.control import Controller, OpenLoop
 from gymnosoma.envs.lamprey import Cord, IsolatedCord
 from gymnosoma.envs.lamprey.params import motoneuron, table
 from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Sprint, Waypoints
@@ -328,7 +328,7 @@ class Steering:
         return self._controller.drive(t, signals, first)
 
 
-class TravellingWave:
+class TravellingWave(OpenLoop):
     """A sine wave of drive that runs down the body, left and right in turn: one excited, the other inhibited.
 
     Parameters
@@ -341,8 +341,6 @@ class TravellingWave:
     drive : {"motoneuron", "muscle"}
         Muscles cannot be inhibited.
     """
-
-    reads: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -357,10 +355,8 @@ class TravellingWave:
         self._least = -1.0 if drive == "motoneuron" else 0.0
         self._place = np.arange(joints) / ((joints + 1) * wavelength)
 
-    def drive(
-        self, t: ArrayLike, signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Drive of the joints (B, 2 joints), left and right, at times ``t`` (B,) s."""
+    def at(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Drive of the joints (T, 2 joints), left and right, at times ``t`` (T,) s."""
         wave = self.amplitude * np.sin(2 * np.pi * (self.frequency * np.asarray(t)[:, None] - self._place))
         return np.maximum(np.concatenate([wave, -wave], 1), self._least)
 

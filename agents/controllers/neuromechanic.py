@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.core.control import Controller, OpenLoop
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRETCH, stretch_reflex
@@ -29,18 +29,14 @@ __all__ = [
 ]
 
 
-class ConstantDrive:
+class ConstantDrive(OpenLoop):
     """The same drive (u,) always, such as a pattern of excitations."""
-
-    reads = ()
 
     def __init__(self, pattern: NDArray[np.float64]) -> None:
         self.pattern = pattern
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Drive (B, u)."""
+    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Drive (T, u)."""
         return np.tile(self.pattern, (len(t), 1))
 
 

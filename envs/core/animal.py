@@ -82,7 +82,47 @@ class Animal(ABC):
 
     @abstractmethod
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance rows with the drive held."""
+        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, drive_size) held.
+
+        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
+        """
+
+    def run(
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        drives: NDArray[np.float64],
+        steps: int,
+        records: NDArray[Any] | None = None,
+        done: int = 0,
+        stride: int = 1,
+    ) -> None:
+        """Advance rows, all of them well, with each of several drives held in turn, as `advance` does with one.
+
+        Parameters
+        ----------
+        rows : (B,) records
+            Changed in place.
+        ids : (A,) int
+        drives : (T, A, drive_size) float
+        steps : int
+            Time steps for which each is held.
+        records : (B, N) records, optional
+            Moment k of a row is written when it has followed k ``stride`` drives, unless it has failed.
+        done : int
+            Drives that the rows had followed before.
+        stride : int
+            Drives between moments.
+        """
+        for k, drive in enumerate(drives, done + 1):
+            well = rows["status"][ids] == 0.0
+            ids = ids[well]
+            if not ids.size:
+                break
+            self.advance(rows, ids, np.ascontiguousarray(drive[well]), steps)
+            if records is not None and k % stride == 0:
+                kept = ids[rows["status"][ids] == 0.0]
+                records[kept, k // stride] = rows[kept]
 
     def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
         """Signal ``name`` of all rows, (B, ...) in SI, as a copy.
@@ -95,6 +135,61 @@ class Animal(ABC):
         if name not in self.signals:
             raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
         return np.array(self.signals[name](rows))
+
+
+class InLanes(Animal):
+    """An animal whose rows a `Stepper` moves, which knows what fields are driven."""
+
+    @abstractmethod
+    def _arguments(self, steps: int) -> tuple[Any, ...]:
+        """What the step kernel takes after the records, for ``steps`` time steps."""
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:  # noqa: D102
+        self._stepper.run(rows, ids, drive[None], None, 0, 1, *self._arguments(steps))
+
+    def run(  # noqa: D102
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        drives: NDArray[np.float64],
+        steps: int,
+        records: NDArray[Any] | None = None,
+        done: int = 0,
+        stride: int = 1,
+    ) -> None:
+        began = rows["time"].copy()
+        self._run_compiled(rows, ids, drives, steps, records, done, stride)
+        failed = np.flatnonzero(rows["status"][ids])  # places in ``ids``
+        while failed.size:  # they are as they were at the last moment, from where `advance` may know a way
+            followed = np.rint((rows["time"] - began)[ids[failed]] / (steps * self.dt)).astype(int)
+            k = followed.min()
+            until = min(k + stride - (done + k) % stride, len(drives))
+            again, failed = failed[followed == k], failed[followed > k]
+            rows["status"][ids[again]] = 0.0
+            super().run(rows, ids[again], drives[k:until, again], steps, records, done + k, stride)
+            well = again[rows["status"][ids[again]] == 0.0]
+            self._run_compiled(rows, ids[well], drives[until:, well], steps, records, done + until, stride)
+            failed = np.concatenate([failed, well[rows["status"][ids[well]] != 0.0]])
+
+    def _run_compiled(
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        drives: NDArray[np.float64],
+        steps: int,
+        records: NDArray[Any] | None,
+        done: int,
+        stride: int,
+    ) -> None:
+        """Run rows, drives that are equal to the bit taken together where they end together."""
+        once = 1
+        if len(drives) > 1:
+            bits = np.ascontiguousarray(drives if drives.strides[0] else drives[:1]).view(np.int64)
+            if not (bits[1:2] != bits[:1]).any():
+                changes = 1 + np.flatnonzero((bits[1:] != bits[:-1]).any((1, 2)))
+                once = int(np.gcd.reduce(np.append(changes, [done, stride, len(drives)])))
+        arguments = self._arguments(once * steps)
+        self._stepper.run(rows, ids, drives[::once], records, done // once, stride // once, *arguments)
 
 
 def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], threads: int) -> Animal:

@@ -6,6 +6,7 @@ Both name what they read, so that it is checked once, before anything moves, and
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
@@ -48,15 +49,34 @@ class TaskController(Protocol):
         """Values of the action in SI (B, action_size), in the order of ``task.action_fields()``."""
 
 
-class Schedule:
+class OpenLoop(ABC):
+    """A controller that listens to nothing, not even to what it did before: its drive is a function of time.
+
+    `simulate` asks it for many times at once.
+    """
+
+    reads: tuple[str, ...] = ()
+
+    @abstractmethod
+    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Drive (T, nu) at times ``t`` (T,) s, each as if it were the only one; or (T, B, nu), of B animals."""
+
+    def drive(
+        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Drive (B, nu) at times ``t`` (B,) s."""
+        return self.at(t)
+
+
+class Schedule(OpenLoop):
     """A drive as a table over time, each row held until the next; the first before it begins, the last for ever.
 
     Parameters
     ----------
     times : (N,) float or float, s
         When each row begins, rising; or the interval between them, the first at 0.
-    values : (N, nu) float
-        Drive in SI.
+    values : (N, nu) or (N, B, nu) float
+        Drive in SI, of all animals or of each.
 
     Raises
     ------
@@ -71,12 +91,12 @@ class Schedule:
     >>> run = simulate(Lamprey(), faster, 0.4)
     """
 
-    reads: tuple[str, ...] = ()
-
     def __init__(self, times: ArrayLike, values: ArrayLike) -> None:
         self.values = numbers("values", values)
-        if self.values.ndim != 2 or not self.values.size:
-            raise ValueError(f"values must be a table (times, drive), got shape {self.values.shape}")
+        if self.values.ndim not in (2, 3) or not self.values.size:
+            raise ValueError(
+                f"values must be a table (times, drive) or (times, animals, drive), got shape {self.values.shape}"
+            )
         if np.ndim(times) == 0:
             self.times = number("times", times, above=0) * np.arange(len(self.values))
         else:
@@ -106,12 +126,17 @@ class Schedule:
             reason = " ".join(str(error).split())
             raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
 
+    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Drive (T, nu) or (T, B, nu) at times ``t`` (T,) s."""
+        row = np.searchsorted(self.times, t, "right") - 1
+        return self.values[np.maximum(row, 0)]
+
     def drive(
         self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Drive (B, nu) at times ``t`` (B,) s."""
-        row = np.searchsorted(self.times, t, "right") - 1
-        return self.values[np.maximum(row, 0)]
+        values = self.at(t)
+        return values if values.ndim == 2 else values[np.arange(len(t)), np.arange(len(t))]
 
 
 def check_reads(controller: Any, known: Iterable[str], where: str) -> None:

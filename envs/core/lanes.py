@@ -8,11 +8,11 @@ animal with the same code, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .jit import kernel, prange, serial_and_threaded
 
@@ -27,6 +27,9 @@ LARGEST = 2.0**332
 
 OVERFLOW = 2.0 ** (1024 - 332)
 """Times this, numbers from `LARGEST` on are infinite."""
+
+_NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0, 0, 0))
+"""Columns, drives and records of rows that are advanced with what they hold."""
 
 
 def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
@@ -139,7 +142,7 @@ def scatter(block, rows, ids, first, status, broken, changing):
         if code == 0.0 and not bad:
             for j in range(changing):
                 row[j] = lane[j]
-        else:
+        elif row[status] == 0.0:
             row[status] = code if code != 0.0 and code == code else broken
         return
     # The status becomes NaN as soon as one number is too large or none, unless the step has told what failed.
@@ -158,8 +161,38 @@ def scatter(block, rows, ids, first, status, broken, changing):
         if code == 0.0:
             for j in range(changing):
                 rows[i, j] = block[j, e]
-        else:
+        elif rows[i, status] == 0.0:
             rows[i, status] = code if code == code else broken
+
+
+@kernel
+def put(drive, columns, ids, first, width, rows):
+    """Copy the drive (A, n) of ``width`` rows, from position ``first`` in ``ids`` on, into ``columns`` (n,) of them."""
+    for a in range(first, min(first + width, len(ids))):
+        for j in range(len(columns)):
+            rows[ids[a], columns[j]] = drive[a, j]
+
+
+@kernel
+def put_in_lanes(drive, columns, first, block):
+    """Copy the drive (A, n) as `put` does, into the lanes of a block that holds these rows."""
+    for e in range(block.shape[1]):
+        a = min(first + e, len(drive) - 1)
+        for j in range(len(columns)):
+            block[columns[j], e] = drive[a, j]
+
+
+@kernel
+def keep(rows, ids, first, width, status, moment, records):
+    """Copy those rows of `put` that are well to a ``moment`` of ``records`` (B, N, K); tell whether there are any."""
+    well = False
+    for a in range(first, min(first + width, len(ids))):
+        i = ids[a]
+        if rows[i, status] == 0.0:
+            well = True
+            for j in range(rows.shape[1]):
+                records[i, moment, j] = rows[i, j]
+    return well
 
 
 step: Any = None
@@ -167,28 +200,56 @@ broken = 0.0
 """Names that :func:`batch_kernel` binds anew in the two loops below."""
 
 
-def _rows(rows, ids, blocks, lanes, work, status, changing, *arguments):
+def _rows(rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, *arguments):
     width = lanes.shape[2]
     count = len(lanes)
     for t in prange(count):
         for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            step(blocks[t : t + 1], work[t : t + 1], *arguments)
-            scatter(lanes[t], rows, ids, first, status, broken, changing)
+            ashore = True
+            for h in range(len(drives)):
+                if ashore:
+                    put(drives[h], columns, ids, first, width, rows)
+                    gather(rows, ids, first, lanes[t])
+                else:
+                    put_in_lanes(drives[h], columns, first, lanes[t])
+                step(blocks[t : t + 1], work[t : t + 1], *arguments)
+                due = (done + h + 1) % stride == 0
+                ashore = due or h + 1 == len(drives)
+                if ashore:
+                    scatter(lanes[t], rows, ids, first, status, broken, changing)
+                    if due and not keep(rows, ids, first, width, status, (done + h + 1) // stride, records):
+                        break
 
 
-def _rows_as_numbers(rows, ids, blocks, lanes, work, status, changing, *arguments):
+def _rows_as_numbers(
+    rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, *arguments
+):
     width = lanes.shape[2]
     count = len(lanes)
     for t in prange(count):
         for first in range(t * width, len(ids), count * width):
-            gather(rows, ids, first, lanes[t])
-            step(blocks[t : t + 1], work[t : t + 1], lanes[t], *arguments)
-            scatter(lanes[t], rows, ids, first, status, broken, changing)
+            ashore = True
+            for h in range(len(drives)):
+                if ashore:
+                    put(drives[h], columns, ids, first, width, rows)
+                    gather(rows, ids, first, lanes[t])
+                else:
+                    put_in_lanes(drives[h], columns, first, lanes[t])
+                step(blocks[t : t + 1], work[t : t + 1], lanes[t], *arguments)
+                due = (done + h + 1) % stride == 0
+                ashore = due or h + 1 == len(drives)
+                if ashore:
+                    scatter(lanes[t], rows, ids, first, status, broken, changing)
+                    if due and not keep(rows, ids, first, width, status, (done + h + 1) // stride, records):
+                        break
 
 
 def batch_kernel(step: Any, broken: float, numbers: bool = False) -> tuple[Any, Any]:
     """Compile the loop that takes rows through a step kernel in blocks of lanes; serial, and threaded.
+
+    For each of ``drives`` (T, A, n) in turn it puts the drive into ``columns`` (n,) of the state, and takes the step.
+    After every ``stride`` drives, counting ``done`` ones before, it keeps the rows that are well in ``records``
+    (B, N, K); between these moments a state stays in its lane. So a row that fails is as it was at the last moment.
 
     Parameters
     ----------
@@ -225,6 +286,8 @@ class Stepper:
         Lanes of a wide block; 1 for kernels that branch per animal.
     constant : names
         Fields that no step changes, such as the parameters; those at the end of the record are not copied back.
+    driven : names
+        Fields that hold the drive, in its order.
     """
 
     def __init__(
@@ -235,6 +298,7 @@ class Stepper:
         threads: int = 1,
         lanes: int = LANES,
         constant: Collection[str] = (),
+        driven: Sequence[str] = (),
     ) -> None:
         self._records = state, work
         self._batch = batch
@@ -244,6 +308,12 @@ class Stepper:
         ends = [offset + dtype.itemsize for name, (dtype, offset) in fields.items() if name not in self._constant]
         self._changing = max(ends) // np.dtype(np.float64).itemsize
         self._lanes = lanes
+        self._driven = tuple(driven)
+        places = [
+            np.arange(offset, offset + dtype.itemsize, 8) // 8
+            for dtype, offset, *_ in (fields[name] for name in driven)
+        ]
+        self._columns = np.concatenate([np.zeros(0, np.int64), *places])
         self.threads = threads
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
@@ -265,18 +335,52 @@ class Stepper:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
         # The blocks are scratch space, and views of one another, which a copy of each would not be.
-        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant)
+        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self._driven)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place; other rows are not touched."""
+        self._run(rows, ids, _NONE, _ONCE, _NOWHERE, 0, 2, *arguments)
+
+    def run(
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        drives: ArrayLike,
+        records: NDArray[Any] | None,
+        done: int,
+        stride: int,
+        *arguments: Any,
+    ) -> None:
+        """Advance ``rows[ids]`` by each of the drives (T, A, n); records are as of `Animal.run`."""
+        drives = np.asarray(drives, np.float64)
+        if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
+            drives = np.array(drives, order="C")
+        if drives.ndim != 3 or drives.shape[1:] != (len(ids), len(self._columns)):
+            raise ValueError(f"drives must have shape (T, {len(ids)}, {len(self._columns)}), got {drives.shape}")
+        if records is None:
+            where = _NOWHERE, 0, len(drives) + 1
+        else:
+            where = records.view(np.float64).reshape(*records.shape, -1), done, stride
+        self._run(rows, ids, self._columns, drives, *where, *arguments)
+
+    def _run(
+        self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
+    ) -> None:
         serial, threaded = self._batch
         if rows is not self._rows:  # a view costs as much as a step
             self._rows, self._matrix = rows, matrix(rows)
-        numbers = self._matrix
+        numbers, columned = self._matrix, (self._status, self._changing, columns)
         rest = len(ids) % self._lanes
         wide = len(ids) - rest if rest < FEW else len(ids)
         if wide:
             run = threaded if self._threads > 1 and wide > self._lanes else serial
-            run(numbers, ids[:wide], *self._blocks[self._lanes], self._status, self._changing, *arguments)
+            run(
+                numbers,
+                ids[:wide],
+                *self._blocks[self._lanes],
+                *columned,
+                np.ascontiguousarray(drives[:, :wide]),
+                *arguments,
+            )
         if wide < len(ids):
-            serial(numbers, ids[wide:], *self._blocks[1], self._status, self._changing, *arguments)
+            serial(numbers, ids[wide:], *self._blocks[1], *columned, np.ascontiguousarray(drives[:, wide:]), *arguments)

@@ -2,29 +2,85 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .animal import MOST_STEPS, Animal, Signals
-from .arguments import within
-from .control import Controller, TaskController, check_reads
+from .arguments import choice, whole, within
+from .control import Controller, OpenLoop, TaskController, check_reads
 from .events import Agenda, Event, read_events
 from .trajectory import Trajectory
 
+Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
 
+AHEAD = 1 << 14
+"""Numbers that drives are asked for ahead: as many as are still near when the kernel wants them."""
+
+AT_ONCE = 1000
+"""Time steps of all animals together before the first look at the clock."""
+
+AHEAD = 1 << 14
+"""Numbers of an animal's drive that are asked for ahead: they are still near when the kernel wants them."""
+
+LARGEST = 1 << 23
+"""Numbers that all drives asked for ahead, or records of which only signals are kept, may take: 64 MB."""
+
+PATIENCE = 0.05
+"""Wall time (s) that passes at least between two looks at the progress, and eight times that at most, or a hold's."""
+
+
+@overload
 def simulate(
     animal: Animal,
-    drive: ArrayLike | Callable[[float], ArrayLike] | Controller,
+    drive: Drive | Sequence[Drive],
     duration: float,
     every: float | None = None,
     start: Mapping[str, ArrayLike] | None = None,
     hold: float | None = None,
     events: Sequence[Event | Mapping[str, Any]] = (),
-) -> Trajectory:
-    """Simulate one animal.
+    count: None = None,
+    signals: Sequence[str] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory: ...
+
+
+@overload
+def simulate(
+    animal: Animal,
+    drive: Drive | Sequence[Drive],
+    duration: float,
+    every: float | None = None,
+    start: Mapping[str, ArrayLike] | None = None,
+    hold: float | None = None,
+    events: Sequence[Event | Mapping[str, Any]] = (),
+    *,
+    count: int,
+    signals: Sequence[str] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[Trajectory]: ...
+
+
+def simulate(
+    animal: Animal,
+    drive: Drive | Sequence[Drive],
+    duration: float,
+    every: float | None = None,
+    start: Mapping[str, ArrayLike] | None = None,
+    hold: float | None = None,
+    events: Sequence[Event | Mapping[str, Any]] = (),
+    count: int | None = None,
+    signals: Sequence[str] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory | list[Trajectory]:
+    """Simulate one animal, or many side by side.
+
+    What is held, is a function of time or an `OpenLoop` such as `Schedule` runs compiled between recordings; one that
+    listens is asked in every ``hold``. Many animals share vector instructions and the ``threads`` of the animal; each
+    moves to the bit as if it were alone.
 
     Parameters
     ----------
@@ -33,82 +89,238 @@ def simulate(
     drive : array (nu,), function of time (s), or Controller
         In SI; an array is held. A function or controller is asked for the middle of each ``hold``. What plays a
         task (`TaskController`) needs an environment: `gymnosoma.agents.ControllerAgent`. One that raises
-        StopIteration ends the simulation.
+        StopIteration ends the simulation. Of many animals an array or function may also give (count, nu), and a
+        sequence has a function or controller for each.
     duration : float, s
     every : float, s, optional
         Interval between recordings; the default is ``hold``.
     start : mapping, optional
-        Named initial values, see the animal's ``reset``; straight and at rest otherwise.
+        Named initial values and parameters, see the animal's ``reset``; straight and at rest otherwise. Of many
+        animals for all, or with a leading axis of ``count``.
     hold : float, s, optional
         Time for which a drive is held; one time step by default, a million at most.
     events : sequence of Event or mapping, optional
         Parameters that change; each takes effect when the first ``hold`` begins at or after its time.
+    count : int, optional
+        Animals side by side; one by default.
+    signals : sequence of str, optional
+        All that is kept, where the states of many animals, of which all signals and films are made, would fill the
+        memory.
+    progress : callable, optional
+        Told now and then what time (s) has been reached; if it raises StopIteration, this ends the simulation.
 
     Returns
     -------
-    Trajectory
+    Trajectory, or with ``count`` a list of them
         From time 0; it ends early, with ``failure`` set, where the simulation breaks down.
 
     Raises
     ------
     ValueError
         If a time is not positive or not a multiple of the one it divides into, the drive has a wrong
-        shape or is not finite, a controller plays a task or reads what the animal does not sense, or an event is
-        none, sets what is no parameter, or comes after the end.
+        shape or is not finite, a controller plays a task or reads what the animal does not sense, an event is
+        none, sets what is no parameter, or comes after the end, or a signal is not known.
+
+    Examples
+    --------
+    Eight worms, from water to agar, each with its medium's wave:
+
+    >>> import numpy as np
+    >>> from gymnosoma.envs import simulate
+    >>> from gymnosoma.envs.worm import SineKymogram, Worm
+    >>> from gymnosoma.envs.worm.analysis import medium
+    >>> sigma = np.linspace(0.0, 1.0, 8)
+    >>> waves = [SineKymogram.for_medium(each) for each in sigma]
+    >>> runs = simulate(Worm(threads=2), waves, 5.0, every=0.05, start=medium(sigma), count=8)
+    >>> speed = [np.linalg.norm(run["centre"][-1] - run["centre"][0]) / 5.0 for run in runs]
     """
-    kind = type(animal).__name__
-    if isinstance(drive, TaskController) and not isinstance(drive, Controller):
-        raise ValueError(
-            f"drive must be an array, a function of time or a Controller; {type(drive).__name__} plays a task: it "
-            "chooses values of actions, not a drive, and needs an environment"
-        )
-    if isinstance(drive, Controller):
-        check_reads(drive, animal.signals, f"{kind} senses")
+    size = 1 if count is None else count
+    whole("count", size)
     hold = animal.dt if hold is None else hold
     every = hold if every is None else every
     steps = _multiple("hold", hold, "the time step", animal.dt)
     if steps > MOST_STEPS:
         raise ValueError(f"hold must be at most {MOST_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
     stride = _multiple("every", every, "hold", hold)
-    count = _multiple("duration", duration, "every", every)
-    rows, ids, agenda = animal.rows(1), np.zeros(1, np.int64), Agenda(1)
-    coming = read_events("events", events, animal.parameters, 1)
+    last = _multiple("duration", duration, "every", every)
+    for name in signals or ():
+        choice("signals", name, animal.signals)
+    rows, ids, agenda = animal.rows(size), np.arange(size), Agenda(size)
+    source = _Source(animal, drive, rows, hold, count)
+    coming = read_events("events", events, animal.parameters, size)
     for event in coming:
         within("events: time", event.time, 0.0, duration, "s")
     animal.reset(rows, ids, start)
     agenda.set(ids, coming)
-    senses = Signals(animal, rows)
-
-    def controlled(t: float) -> Any:
-        return drive.drive(np.array([t]), senses, np.array([rows["time"][0] == 0.0]))  # type: ignore[union-attr]
-
-    def held(t: float) -> Any:
-        return drive
-
-    command: Any = controlled if isinstance(drive, Controller) else drive if callable(drive) else held
-
-    shape = (1, animal.drive_size)
-    record, moments = np.zeros(count + 1, animal.state), 1
-    record[0] = rows[0]
-    failure = None
-    for k in range(count * stride):
+    # Before which holds something may happen: rows count their time themselves, and round otherwise.
+    due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
+    record = _Record(animal, rows, last, signals)
+    done, ended = 0, False
+    most, largest = (
+        (1, 1) if source.listens else (AT_ONCE // (steps * size) + 1, AHEAD // max(animal.drive_size, 1) + 1)
+    )
+    largest = min(largest, LARGEST // max(size * animal.drive_size, 1) + 1)
+    while done < last * stride and len(ids) and not ended:
         try:
-            value = np.asarray(command((k + 0.5) * hold), float)
+            if progress is not None:
+                progress(done * hold)
         except StopIteration:
             break
-        if value.shape not in (shape, shape[1:]):
-            raise ValueError(f"drive must have shape {shape[1:]}, got {value.shape}")
-        if not np.isfinite(value).all():
-            raise ValueError(f"drive must be finite, got {value} at time {(k + 0.5) * hold:g} s")
+        before = time.perf_counter()
         agenda.happen(rows, ids, animal.dt)
-        animal.advance(rows, ids, value.reshape(shape), steps)
-        if rows["status"][0] != 0.0:
-            failure = animal.failures[rows["status"][0]]
-            break
-        if (k + 1) % stride == 0:
-            record[moments] = rows[0]
-            moments += 1
-    return Trajectory(every * np.arange(moments, dtype=float), failure=failure, animal=animal, rows=record[:moments])
+        moment = done + stride - done % stride
+        until = min([last * stride, done + most, record.full * stride, *(k for k in due if k > done)])
+        until = min(until, moment) if done % stride or until < moment else until - until % stride
+        drives, ended = source.ask(done, until - done)
+        own = drives if len(ids) == size else drives[:, ids]
+        animal.run(rows, ids, own, steps, record.rows, done - record.first * stride, stride)
+        done += len(drives)
+        if done == record.full * stride:
+            record.empty()
+        ids = ids[rows["status"][ids] == 0.0]
+        spent = time.perf_counter() - before
+        if spent < PATIENCE:
+            most = min(8 * most, largest)
+        elif spent > 8 * PATIENCE:
+            most = max(most // 8, 1)
+    runs = record.trajectories(every, rows)
+    return runs if count is not None else runs[0]
+
+
+class _Source:
+    """Drives of many animals, asked for ahead where they do not listen."""
+
+    def __init__(self, animal: Animal, drive: Any, rows: NDArray[Any], hold: float, count: int | None) -> None:
+        several = isinstance(drive, list | tuple) and any(callable(getattr(each, "drive", each)) for each in drive)
+        if several and len(drive) != count:
+            raise ValueError(f"drive must have a function or controller for each of {count or 1}, got {len(drive)}")
+        self.listens = False
+        self._hold, self._shape = hold, (len(rows), animal.drive_size)
+        self._allowed = self._shape[1:], self._shape
+        self._known = 1 if count is None else 2
+        self._parts = [
+            self._part(animal, each, rows[k : k + 1] if several else rows)
+            for k, each in enumerate(drive if several else [drive])
+        ]
+
+    def _part(
+        self, animal: Animal, drive: Any, rows: NDArray[Any]
+    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """What gives drives (T, B, nu) of some rows at times (T,), fewer where they end."""
+        shape = len(rows), animal.drive_size
+        if isinstance(drive, OpenLoop):
+
+            def at(times: NDArray[np.float64]) -> NDArray[np.float64]:
+                values = np.asarray(drive.at(times), float)
+                self._check(values.shape[1:], shape)
+                return values if values.ndim == 3 else np.broadcast_to(values[:, None], (len(values), *shape))
+
+            return at
+        if not (callable(drive) or hasattr(drive, "reads")):
+            held = np.asarray(drive, float)
+            self._check(held.shape, shape)
+            return lambda times: np.broadcast_to(held, (len(times), *shape))
+        if isinstance(drive, Controller):
+            check_reads(drive, animal.signals, f"{type(animal).__name__} senses")
+            self.listens |= bool(drive.reads)
+            senses: Mapping[str, Any] = Signals(animal, rows) if drive.reads else {}
+
+            def one(t: float) -> Any:
+                return drive.drive(np.full(len(rows), t), senses, np.full(len(rows), t < self._hold))
+
+        elif isinstance(drive, TaskController):
+            raise ValueError(
+                f"drive must be an array, a function of time or a Controller; {type(drive).__name__} plays a task: it "
+                "chooses values of actions, not a drive, and needs an environment"
+            )
+        else:
+            one = drive
+
+        def each(times: NDArray[np.float64]) -> NDArray[np.float64]:
+            values = np.empty((len(times), *shape))
+            for k, t in enumerate(times.tolist()):
+                try:
+                    value = np.asarray(one(t), float)
+                except StopIteration:
+                    return values[:k]
+                self._check(value.shape, shape)
+                values[k] = value
+            return values
+
+        return each
+
+    def _check(self, got: tuple[int, ...], shape: tuple[int, int]) -> None:
+        if got not in (shape[1:], shape):
+            allowed = " or ".join(map(str, self._allowed[: self._known]))
+            raise ValueError(f"drive must have shape {allowed}, got {got}")
+
+    def ask(self, done: int, holds: int) -> tuple[NDArray[np.float64], bool]:
+        """Drives (T, B, nu) of the next ``holds``, and whether they end there; fewer before one that is wrong."""
+        times: NDArray[np.float64] = (np.arange(done, done + holds, dtype=float) + 0.5) * self._hold
+        parts: list[NDArray[np.float64]] = [part(times) for part in self._parts]
+        told = min(map(len, parts))
+        drives = parts[0] if len(parts) == 1 else np.concatenate([part[:told] for part in parts], 1)
+        if np.isfinite(drives if drives.strides[0] else drives[:1]).all():  # what is held is a view
+            return drives, told < holds
+        wrong = int(np.argmin(np.isfinite(drives).all((1, 2))))
+        if wrong == 0:
+            raise ValueError(f"drive must be finite, got {drives[0]} at time {times[0]:g} s")
+        return drives[:wrong], False
+
+
+class _Record:
+    """Moments of many animals: their rows, or some of their signals."""
+
+    def __init__(self, animal: Animal, rows: NDArray[Any], last: int, signals: Sequence[str] | None) -> None:
+        self._animal, self._last, self._signals = animal, last, signals
+        numbers = rows.nbytes // 8
+        self._width = last + 1 if signals is None else min(last + 1, max(LARGEST // numbers, 2))
+        self.rows = np.zeros((len(rows), self._width), rows.dtype)
+        self.rows[:, 0] = rows
+        self.first = 0
+        """Moment that is the first of ``rows``."""
+        self._moments = np.zeros(len(rows), int)
+        self._kept: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def full(self) -> int:
+        """The last moment that ``rows`` have room for."""
+        return min(self.first + self._width - 1, self._last)
+
+    def empty(self) -> None:
+        """Make room, unless the rows are what is kept."""
+        if self._signals is None:
+            return
+        there = self.rows["time"] > 0.0
+        there[:, 0] |= self.first == 0
+        found = self.rows[there]
+        for name in self._signals if len(found) else ():
+            values = self._animal.signal(found, name)
+            if name not in self._kept:
+                self._kept[name] = np.empty((len(self.rows), self._last + 1, *values.shape[1:]))
+            self._kept[name][:, self.first : self.first + self._width][there[:, : self._last + 1 - self.first]] = values
+        self._moments += there.sum(1)
+        self.first += self._width
+        self.rows[:] = np.zeros(1, self.rows.dtype)
+
+    def trajectories(self, every: float, rows: NDArray[Any]) -> list[Trajectory]:
+        """What was recorded of each animal, whose last ``rows`` tell why it ended."""
+        if self._signals is None:
+            self._moments = 1 + (self.rows["time"][:, 1:] > 0.0).sum(1)
+        elif self.first <= self._last:
+            self.empty()
+        runs = []
+        for b, moments in enumerate(self._moments):
+            runs.append(
+                Trajectory(
+                    every * np.arange(moments, dtype=float),
+                    {name: values[b, :moments] for name, values in self._kept.items()},
+                    self._animal.failures.get(float(rows["status"][b])),
+                    self._animal,
+                    self.rows[b, :moments] if self._signals is None else None,
+                )
+            )
+        return runs
 
 
 def _multiple(name: str, value: float, of: str, unit: float) -> int:

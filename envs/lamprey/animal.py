@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import headings
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
@@ -45,7 +45,7 @@ DRIVES = ("brainstem", "residual", "motoneuron", "muscle")
 """What drives the animal: its cord, its cord and muscles, motoneurons alone, muscles alone."""
 
 
-class Lamprey(Animal):
+class Lamprey(InLanes):
     """The swimming lamprey of Ekeberg (1993): body, muscles, water, and the spinal cord in the loop.
 
     Its drive is, with ``drive="brainstem"``, the tonic level of the cord's excitation, its asymmetry (added on the
@@ -195,7 +195,11 @@ class Lamprey(Animal):
         # The kernel that takes cord and body together has one scheme, and no substeps.
         self._before: tuple[int, ...] = () if together else (code,)
         self._after: tuple[int, ...] = () if together else (self.substeps,)
-        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads)
+        if self.cord is None:
+            driven: tuple[str, ...] = ("motoneuron" if drive == "muscle" else "command",)
+        else:
+            driven = ("tonic", "asymmetry", "head_extra", "residual")[: 3 + (drive == "residual")]
+        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, driven=driven)
         self._bodies: Any = None
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
@@ -298,19 +302,8 @@ class Lamprey(Animal):
                 place[:, 1:] = np.cumsum(step[:, 1:] + step[:, :-1], 1)
                 rows[name][:, axis] = place + (rows[mean][:, axis] - np.sum(self._share * place, 1))[:, None]
 
-    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance ``rows[ids]`` by ``steps`` steps of ``dt`` with the drive (A, drive_size) held.
-
-        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
-        """
-        if self.cord is None:
-            rows["motoneuron" if self.drive == "muscle" else "command"][ids] = drive.reshape(-1, 2, self.links - 1)
-        else:
-            for j, name in enumerate(("tonic", "asymmetry", "head_extra")):
-                rows[name][ids] = drive[:, j]
-            if self.drive == "residual":
-                rows["residual"][ids] = drive[:, 3:].reshape(-1, 2, self.links - 1)
-        self._stepper.advance(rows, ids, *self._constants, *self._before, steps, self.dt, *self._after)
+    def _arguments(self, steps: int) -> tuple[Any, ...]:
+        return *self._constants, *self._before, steps, self.dt, *self._after
 
     def heading(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Direction (B,) rad in which the body points on the average of its mass."""

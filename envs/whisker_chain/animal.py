@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import LANES, Stepper
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
@@ -24,7 +24,7 @@ HALVINGS = 4
 """How often the time step is halved before a step counts as not solved."""
 
 
-class Whisker(Animal):
+class Whisker(InLanes):
     """Rat vibrissa of Quist et al. (2014).
 
     Its drive is the angular acceleration of the base (rad/s^2, counter-clockwise) and the acceleration
@@ -124,7 +124,7 @@ class Whisker(Animal):
         self.state = state_dtype(p.n_links, pegs)
         kernels, lanes = _SCHEMES[scheme]
         work = work_dtype(p.n_links, pegs, 2 if p.friction > 0 else 1)
-        self._stepper = Stepper(self.state, work, kernels, threads, lanes)
+        self._stepper = Stepper(self.state, work, kernels, threads, lanes, driven=("drive",))
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
             "base": lambda rows: rows["base"],
@@ -228,20 +228,22 @@ class Whisker(Animal):
         )
         rows[ids] = fresh
 
+    def _arguments(self, steps: int, halving: int = 0) -> tuple[Any, ...]:
+        return self.profile, steps * 2**halving, self.dt / 2**halving
+
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
 
         Where a step is not solved, that row goes back and takes half the time step. A row that fails
         keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
-        rows["drive"][ids if len(ids) < len(rows) else slice(None)] = drive
-        self._stepper.advance(rows, ids, self.profile, steps, self.dt)
+        super().advance(rows, ids, drive, steps)
         for halving in range(1, HALVINGS + 1):
             failed = ids[rows["status"][ids] != 0.0]
             if not failed.size:
                 break
             rows["status"][failed] = 0.0
-            self._stepper.advance(rows, failed, self.profile, steps * 2**halving, self.dt / 2**halving)
+            self._stepper.advance(rows, failed, *self._arguments(steps, halving))
 
     def nodes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Base, joints and tip, (B, n + 1, 2) m."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
 from .body import (
@@ -40,7 +40,7 @@ OUT_OF_REACH = (
 """Said once, as warnings are, not of every row."""
 
 
-class WhiskerRod(Animal):
+class WhiskerRod(InLanes):
     """Rat's whisker C4 of Oladazimi, Putelat et al. (2021).
 
     It points along +y from its base at the origin to a plate at y = ``plate_distance``. Its drive is
@@ -132,7 +132,9 @@ class WhiskerRod(Animal):
         n = self.params.n_segments
         self.state = state_dtype(n)
         self.parameters = {**PHYSICAL, "curvature": replace(PHYSICAL["curvature"], shape=(n,))}
-        self._stepper = Stepper(self.state, work(n), kernels, threads, constant=self.parameters)
+        self._stepper = Stepper(
+            self.state, work(n), kernels, threads, constant=self.parameters, driven=("plate_velocity", "base_rate")
+        )
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
@@ -267,14 +269,8 @@ class WhiskerRod(Animal):
         if ((rows["contact"] == 0.0) & (rows["plate_distance"] < rows["length"])).any():
             warnings.warn(OUT_OF_REACH, stacklevel=3)
 
-    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
-
-        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
-        """
-        rows["plate_velocity"][ids] = drive[:, :2]
-        rows["base_rate"][ids] = drive[:, 2]
-        self._stepper.advance(rows, ids, steps, self.dt, *self._surface)
+    def _arguments(self, steps: int) -> tuple[Any, ...]:
+        return steps, self.dt, *self._surface
 
     def rods(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Segments of the rods (B, 6, n), in the order of `body.rods`: m, kg, kg m^2, N m, N m s, rad."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import chain_points, headings, self_crossing
 from ..core.lanes import Stepper
@@ -19,7 +19,7 @@ from .params import JOINTS, PHYSICAL, WormParams
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
 
-class Worm(Animal):
+class Worm(InLanes):
     """C. elegans of Chung, Chang & Kim (2024).
 
     Its drive is the control angle of each joint (n_rods - 1, rad). Signals, by name, each with a
@@ -90,7 +90,7 @@ class Worm(Animal):
         self._profile = self.params.profile
         shaped = self._profile.ndim == 2
         records = self.state, work(self.params.n_rods, shaped)
-        self._stepper = Stepper(*records, kernels, threads, constant=self.parameters)
+        self._stepper = Stepper(*records, kernels, threads, constant=self.parameters, driven=("control_angle",))
         # Shares of the rods; of a uniform body numbers, by which to multiply changes nothing.
         shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
         self._mass, self._length, self._friction = shares
@@ -227,13 +227,8 @@ class Worm(Animal):
             velocity += (rows["centre_velocity"][:, axis] - (self._mass * velocity).mean(1))[:, None]
             rows["rod_velocity"][:, axis] = rows["rod_velocity_before"][:, axis] = velocity
 
-    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, n_rods - 1) held.
-
-        A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
-        """
-        rows["control_angle"][ids if len(ids) < len(rows) else slice(None)] = drive
-        self._stepper.advance(rows, ids, self._profile, steps, self.dt)
+    def _arguments(self, steps: int) -> tuple[Any, ...]:
+        return self._profile, steps, self.dt
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, shown, whole
+from ..core.control import OpenLoop
 from .params import table
 
 FRAME_RATE = 32.0
@@ -109,7 +109,7 @@ def _read_text(path: Path) -> NDArray[np.float64]:
     return np.array(rows)
 
 
-class SineKymogram:
+class SineKymogram(OpenLoop):
     """Travelling wave A cos(2 pi (nu (i - 1)/(n - 2) - t/T)) + bias; Chung et al. (2024), Fig. 2.
 
     Parameters
@@ -126,8 +126,6 @@ class SineKymogram:
         The amplitude grows linearly over this time; one period by default, 0 for the paper's start.
     n_joints : int
     """
-
-    reads: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -159,18 +157,16 @@ class SineKymogram:
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """Control angles (n_joints,) rad at time ``t`` s."""
-        return self.drive(np.array([t]), {}, np.array([False]))[0]
+        return self.at(np.array([t]))[0]
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Control angles (T, n_joints) rad at times ``t`` (T,) s."""
         grown = np.minimum(t / self.ramp, 1.0) if self.ramp else np.ones_like(t)
         wave = np.cos(self._phase - (2 * np.pi / self.period) * t[:, None])
         return (self.amplitude * grown)[:, None] * wave + self.bias
 
 
-class KymogramPlayback:
+class KymogramPlayback(OpenLoop):
     """A kymogram played frame by frame, each held until the next; the last is held for ever.
 
     Parameters
@@ -180,8 +176,6 @@ class KymogramPlayback:
     rate : float, Hz
         Frames a second, at most `HIGHEST_RATE`.
     """
-
-    reads: tuple[str, ...] = ()
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:
         self.rate = number("rate", rate, above=0, most=HIGHEST_RATE)
@@ -194,11 +188,9 @@ class KymogramPlayback:
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """Control angles (n_joints,) rad at time ``t`` s."""
-        return self.drive(np.array([t]), {}, np.array([False]))[0]
+        return self.at(np.array([t]))[0]
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Control angles (T, n_joints) rad at times ``t`` (T,) s."""
         frame = np.floor(t * self.rate + 1e-9).astype(int)  # a frame's own time belongs to it
         return self.angles[np.clip(frame, 0, len(self.angles) - 1)]
