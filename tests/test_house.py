@@ -41,7 +41,7 @@ def test_a_field_may_stand_anywhere_in_the_record(count):
     rows["inserted"] = 7.0
     worm.advance(plain, ids_, np.full((count, 24), 0.2), 10)
     rows["control_angle"] = 0.2
-    Stepper(state, midpoint_work(25), MIDPOINT).advance(rows, ids_, worm.params.profile, 10, worm.dt)
+    Stepper(state, midpoint_work(25), MIDPOINT).advance(rows, ids_, 10, worm.dt, worm.params.profile)
     assert (rows["time"] > 0.04).all() and (rows["status"] == 0.0).all() and (rows["inserted"] == 7.0).all()
     for name in plain.dtype.names:
         assert np.array_equal(rows[name], plain[name]), name

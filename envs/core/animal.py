@@ -141,11 +141,11 @@ class InLanes(Animal):
     """An animal whose rows a `Stepper` moves, which knows what fields are driven."""
 
     @abstractmethod
-    def _arguments(self, steps: int) -> tuple[Any, ...]:
-        """What the step kernel takes after the records, for ``steps`` time steps."""
+    def _arguments(self) -> tuple[Any, ...]:
+        """What the compiled step takes after the records and the number of steps."""
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:  # noqa: D102
-        self._stepper.run(rows, ids, drive[None], None, 0, 1, *self._arguments(steps))
+        self._stepper.run(rows, ids, drive[None], None, 0, 1, steps, *self._arguments())
 
     def run(  # noqa: D102
         self,
@@ -157,8 +157,8 @@ class InLanes(Animal):
         done: int = 0,
         stride: int = 1,
     ) -> None:
-        began = rows["time"].copy()
-        self._run_compiled(rows, ids, drives, steps, records, done, stride)
+        began, arguments = rows["time"].copy(), (steps, *self._arguments())
+        self._stepper.run(rows, ids, drives, records, done, stride, *arguments)
         failed = np.flatnonzero(rows["status"][ids])  # places in ``ids``
         while failed.size:  # they are as they were at the last moment, from where `advance` may know a way
             followed = np.rint((rows["time"] - began)[ids[failed]] / (steps * self.dt)).astype(int)
@@ -168,28 +168,8 @@ class InLanes(Animal):
             rows["status"][ids[again]] = 0.0
             super().run(rows, ids[again], drives[k:until, again], steps, records, done + k, stride)
             well = again[rows["status"][ids[again]] == 0.0]
-            self._run_compiled(rows, ids[well], drives[until:, well], steps, records, done + until, stride)
+            self._stepper.run(rows, ids[well], drives[until:, well], records, done + until, stride, *arguments)
             failed = np.concatenate([failed, well[rows["status"][ids[well]] != 0.0]])
-
-    def _run_compiled(
-        self,
-        rows: NDArray[Any],
-        ids: NDArray[np.int64],
-        drives: NDArray[np.float64],
-        steps: int,
-        records: NDArray[Any] | None,
-        done: int,
-        stride: int,
-    ) -> None:
-        """Run rows, drives that are equal to the bit taken together where they end together."""
-        once = 1
-        if len(drives) > 1:
-            bits = np.ascontiguousarray(drives if drives.strides[0] else drives[:1]).view(np.int64)
-            if not (bits[1:2] != bits[:1]).any():
-                changes = 1 + np.flatnonzero((bits[1:] != bits[:-1]).any((1, 2)))
-                once = int(np.gcd.reduce(np.append(changes, [done, stride, len(drives)])))
-        arguments = self._arguments(once * steps)
-        self._stepper.run(rows, ids, drives[::once], records, done // once, stride // once, *arguments)
 
 
 def _make(kind: type[Animal], args: tuple[Any, ...], kwargs: dict[str, Any], threads: int) -> Animal:

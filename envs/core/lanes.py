@@ -183,6 +183,22 @@ def put_in_lanes(drive, columns, first, block):
 
 
 @kernel
+def held(drives, h, until, first, width):
+    """Count the drives (T, A, n) from ``h`` on that are the same for the rows of `put`.
+
+    The one before ``until`` is alone: some fields tell what happened since the last call.
+    """
+    alike = 1
+    while h + alike < until - 1:
+        for a in range(first, min(first + width, drives.shape[1])):
+            for j in range(drives.shape[2]):
+                if drives[h + alike, a, j] != drives[h, a, j]:
+                    return alike
+        alike += 1
+    return alike
+
+
+@kernel
 def keep(rows, ids, first, width, status, moment, records):
     """Copy those rows of `put` that are well to a ``moment`` of ``records`` (B, N, K); tell whether there are any."""
     well = False
@@ -196,69 +212,79 @@ def keep(rows, ids, first, width, status, moment, records):
 
 
 step: Any = None
-broken = 0.0
+broken, together = 0.0, True
 """Names that :func:`batch_kernel` binds anew in the two loops below."""
 
 
-def _rows(rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, *arguments):
+def _rows(rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments):
     width = lanes.shape[2]
     count = len(lanes)
     for t in prange(count):
         for first in range(t * width, len(ids), count * width):
-            ashore = True
-            for h in range(len(drives)):
+            h, ashore = 0, True
+            while h < len(drives):
                 if ashore:
                     put(drives[h], columns, ids, first, width, rows)
                     gather(rows, ids, first, lanes[t])
                 else:
                     put_in_lanes(drives[h], columns, first, lanes[t])
-                step(blocks[t : t + 1], work[t : t + 1], *arguments)
-                due = (done + h + 1) % stride == 0
-                ashore = due or h + 1 == len(drives)
+                until = min(h + stride - (done + h) % stride, len(drives)) if together else h
+                alike = held(drives, h, until, first, width)
+                step(blocks[t : t + 1], work[t : t + 1], alike * steps, *arguments)
+                h += alike
+                due = (done + h) % stride == 0
+                ashore = due or h == len(drives)
                 if ashore:
                     scatter(lanes[t], rows, ids, first, status, broken, changing)
-                    if due and not keep(rows, ids, first, width, status, (done + h + 1) // stride, records):
+                    if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
                         break
 
 
 def _rows_as_numbers(
-    rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, *arguments
+    rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments
 ):
     width = lanes.shape[2]
     count = len(lanes)
     for t in prange(count):
         for first in range(t * width, len(ids), count * width):
-            ashore = True
-            for h in range(len(drives)):
+            h, ashore = 0, True
+            while h < len(drives):
                 if ashore:
                     put(drives[h], columns, ids, first, width, rows)
                     gather(rows, ids, first, lanes[t])
                 else:
                     put_in_lanes(drives[h], columns, first, lanes[t])
-                step(blocks[t : t + 1], work[t : t + 1], lanes[t], *arguments)
-                due = (done + h + 1) % stride == 0
-                ashore = due or h + 1 == len(drives)
+                until = min(h + stride - (done + h) % stride, len(drives)) if together else h
+                alike = held(drives, h, until, first, width)
+                step(blocks[t : t + 1], work[t : t + 1], lanes[t], alike * steps, *arguments)
+                h += alike
+                due = (done + h) % stride == 0
+                ashore = due or h == len(drives)
                 if ashore:
                     scatter(lanes[t], rows, ids, first, status, broken, changing)
-                    if due and not keep(rows, ids, first, width, status, (done + h + 1) // stride, records):
+                    if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
                         break
 
 
-def batch_kernel(step: Any, broken: float, numbers: bool = False) -> tuple[Any, Any]:
+def batch_kernel(step: Any, broken: float, numbers: bool = False, together: bool = True) -> tuple[Any, Any]:
     """Compile the loop that takes rows through a step kernel in blocks of lanes; serial, and threaded.
 
-    For each of ``drives`` (T, A, n) in turn it puts the drive into ``columns`` (n,) of the state, and takes the step.
+    For each of ``drives`` (T, A, n) in turn it puts the drive into ``columns`` (n,) of the state, and takes ``steps``.
     After every ``stride`` drives, counting ``done`` ones before, it keeps the rows that are well in ``records``
-    (B, N, K); between these moments a state stays in its lane. So a row that fails is as it was at the last moment.
+    (B, N, K); between these moments a state stays in its lane, and equal drives are taken together. So a row that
+    fails is as it was at the last moment.
 
     Parameters
     ----------
     step : kernel
-        Called as ``step(xs, ks, *arguments)`` with the (1,) records of state and scratch space in lanes.
+        Called as ``step(xs, ks, steps, *arguments)`` with the (1,) records of state and scratch space in lanes.
     broken : float
         Status of a row whose state is not finite.
     numbers : bool
         Whether ``step`` takes, third, the memory of ``xs`` as (K, W) float64.
+    together : bool
+        Whether many steps in one call are, to the bit, what they are in several; else equal drives are not taken
+        together.
 
     Returns
     -------
@@ -268,7 +294,7 @@ def batch_kernel(step: Any, broken: float, numbers: bool = False) -> tuple[Any, 
     function = step.py_func
     loop = _rows_as_numbers if numbers else _rows
     name = f"{function.__module__}.{function.__qualname__}_rows"
-    return serial_and_threaded(loop, name, function.__module__, step=step, broken=broken)
+    return serial_and_threaded(loop, name, function.__module__, step=step, broken=broken, together=together)
 
 
 class Stepper:
@@ -337,9 +363,9 @@ class Stepper:
         # The blocks are scratch space, and views of one another, which a copy of each would not be.
         return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self._driven)
 
-    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], *arguments: Any) -> None:
-        """Advance ``rows[ids]`` in place; other rows are not touched."""
-        self._run(rows, ids, _NONE, _ONCE, _NOWHERE, 0, 2, *arguments)
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
+        """Advance ``rows[ids]`` in place by ``steps``, with the drive that they hold; other rows are not touched."""
+        self._run(rows, ids, _NONE, _ONCE, _NOWHERE, 0, 2, steps, *arguments)
 
     def run(
         self,
@@ -349,9 +375,10 @@ class Stepper:
         records: NDArray[Any] | None,
         done: int,
         stride: int,
+        steps: int,
         *arguments: Any,
     ) -> None:
-        """Advance ``rows[ids]`` by each of the drives (T, A, n); records are as of `Animal.run`."""
+        """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
         drives = np.asarray(drives, np.float64)
         if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
             drives = np.array(drives, order="C")
@@ -361,7 +388,7 @@ class Stepper:
             where = _NOWHERE, 0, len(drives) + 1
         else:
             where = records.view(np.float64).reshape(*records.shape, -1), done, stride
-        self._run(rows, ids, self._columns, drives, *where, *arguments)
+        self._run(rows, ids, self._columns, drives, *where, steps, *arguments)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any

@@ -17,14 +17,11 @@ from .trajectory import Trajectory
 
 Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
 
-AHEAD = 1 << 14
-"""Numbers that drives are asked for ahead: as many as are still near when the kernel wants them."""
-
 AT_ONCE = 1000
 """Time steps of all animals together before the first look at the clock."""
 
-AHEAD = 1 << 14
-"""Numbers of an animal's drive that are asked for ahead: they are still near when the kernel wants them."""
+AHEAD = 1 << 16
+"""Numbers of an animal's drive that are asked for ahead: they are still near when they are wanted."""
 
 LARGEST = 1 << 23
 """Numbers that all drives asked for ahead, or records of which only signals are kept, may take: 64 MB."""

@@ -193,8 +193,7 @@ class Lamprey(InLanes):
             self._constants = (self.params.links(), self._cord_record)
         self.parameters = physical(n - 1) | ({} if self.cord is None else nervous(self.cord.segments))
         # The kernel that takes cord and body together has one scheme, and no substeps.
-        self._before: tuple[int, ...] = () if together else (code,)
-        self._after: tuple[int, ...] = () if together else (self.substeps,)
+        self._scheme: tuple[int, ...] = () if together else (code, self.substeps)
         if self.cord is None:
             driven: tuple[str, ...] = ("motoneuron" if drive == "muscle" else "command",)
         else:
@@ -302,8 +301,8 @@ class Lamprey(InLanes):
                 place[:, 1:] = np.cumsum(step[:, 1:] + step[:, :-1], 1)
                 rows[name][:, axis] = place + (rows[mean][:, axis] - np.sum(self._share * place, 1))[:, None]
 
-    def _arguments(self, steps: int) -> tuple[Any, ...]:
-        return *self._constants, *self._before, steps, self.dt, *self._after
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.dt, *self._constants, *self._scheme
 
     def heading(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Direction (B,) rad in which the body points on the average of its mass."""

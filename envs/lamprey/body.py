@@ -722,7 +722,7 @@ def end_step(xs, dt):
 
 
 @kernel
-def swim(xs, ks, links, scheme, steps, dt, substeps):
+def swim(xs, ks, steps, dt, links, scheme, substeps):
     """Advance the body by ``steps`` steps of ``dt`` with the motoneurons held.
 
     Parameters
@@ -730,12 +730,12 @@ def swim(xs, ks, links, scheme, steps, dt, substeps):
     xs : (1,) record of the state in lanes
         Changed in place. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
     ks : (1,) record of scratch space in lanes
-    links : (1,) record of ``links_dtype(n)``
-    scheme : int
-        EULER, IMPLICIT or RUNGE_KUTTA.
     steps : int
     dt : float, s
         One step of ``steps``; with a cord that of the neurons.
+    links : (1,) record of ``links_dtype(n)``
+    scheme : int
+        EULER, IMPLICIT or RUNGE_KUTTA.
     substeps : int
         Mechanical steps in ``dt``.
     """

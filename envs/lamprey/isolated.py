@@ -153,4 +153,4 @@ class IsolatedCord(Animal):
         for name, value in zip(("tonic", "asymmetry", "head_extra"), brainstem.T, strict=True):
             rows[name][ids] = value
         rows["edge"][ids] = edge_cell
-        self._stepper.advance(rows, ids, self._record, steps, self.dt)
+        self._stepper.advance(rows, ids, steps, self.dt, self._record)

@@ -564,7 +564,7 @@ def runge_kutta(xs, ks, links, cord, dt):
 
 
 @kernel
-def swim(xs, ks, links, cord, scheme, steps, dt, substeps):
+def swim(xs, ks, steps, dt, links, cord, scheme, substeps):
     """Advance cord and body by ``steps`` steps of ``dt``, the brainstem drive held.
 
     In each step edge cells and motoneurons are taken from the state at its start, then the neurons take one
@@ -575,13 +575,13 @@ def swim(xs, ks, links, cord, scheme, steps, dt, substeps):
     xs : (1,) record of the state in lanes
         Changed in place. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
     ks : (1,) record of scratch space in lanes
+    steps : int
+    dt : float, s
+        The paper's is 10 ms.
     links : (1,) record of ``links_dtype(n)``
     cord : (1,) record of ``cord_dtype``
     scheme : int
         EULER or IMPLICIT.
-    steps : int
-    dt : float, s
-        The paper's is 10 ms.
     substeps : int
         Mechanical steps in ``dt``.
     """
@@ -600,7 +600,7 @@ def swim(xs, ks, links, cord, scheme, steps, dt, substeps):
 
 
 @kernel
-def swim_reference(xs, ks, links, cord, steps, dt):
+def swim_reference(xs, ks, steps, dt, links, cord):
     """As :func:`swim`, with neurons and body in one fourth-order step of ``dt``."""
     clear_work(xs)
     prepare(xs, ks, cord)
@@ -639,7 +639,7 @@ def follow(xs, neuron, part):
 
 
 @kernel
-def swim_driven(xs, ks, links, neuron, scheme, steps, dt, substeps):
+def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
     """Advance motoneurons and body by ``steps`` steps of ``dt``, the command of the motoneurons held.
 
     In order as :func:`swim`. Under the reference scheme the motoneurons that act during a step are those at its middle,
@@ -650,12 +650,12 @@ def swim_driven(xs, ks, links, neuron, scheme, steps, dt, substeps):
     xs : (1,) record of the state in lanes
         Of ``body_fields`` and ``motoneuron_fields``; changed in place.
     ks : (1,) record of ``body_work`` in lanes
+    steps : int
+    dt : float, s
     links : (1,) record of ``links_dtype(n)``
     neuron : (1,) record of ``motoneuron_dtype``
     scheme : int
         EULER, IMPLICIT or RUNGE_KUTTA.
-    steps : int
-    dt : float, s
     substeps : int
         Mechanical steps in ``dt``.
     """
@@ -685,7 +685,7 @@ REFERENCE = batch_kernel(swim_reference, BROKEN)
 
 
 @kernel
-def fictive(xs, ks, cord, steps, dt):
+def fictive(xs, ks, steps, dt, cord):
     """Advance an isolated cord by ``steps`` steps of ``dt``, with what its edge cells sense held.
 
     Parameters
@@ -693,9 +693,9 @@ def fictive(xs, ks, cord, steps, dt):
     xs : (1,) record of ``isolated_fields`` and ``cord_fields`` in lanes
         Changed in place.
     ks : (1,) record of ``cord_work`` in lanes
-    cord : (1,) record of ``cord_dtype``
     steps : int
     dt : float, s
+    cord : (1,) record of ``cord_dtype``
     """
     x, k = xs[0], ks[0]
     sides, joints, lanes = x.edge.shape

@@ -228,8 +228,8 @@ class Whisker(InLanes):
         )
         rows[ids] = fresh
 
-    def _arguments(self, steps: int, halving: int = 0) -> tuple[Any, ...]:
-        return self.profile, steps * 2**halving, self.dt / 2**halving
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.dt, self.profile
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, 3) held.
@@ -243,7 +243,7 @@ class Whisker(InLanes):
             if not failed.size:
                 break
             rows["status"][failed] = 0.0
-            self._stepper.advance(rows, failed, *self._arguments(steps, halving))
+            self._stepper.advance(rows, failed, steps * 2**halving, self.dt / 2**halving, self.profile)
 
     def nodes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Base, joints and tip, (B, n + 1, 2) m."""

@@ -767,7 +767,7 @@ def _begin(x):
 
 
 @kernel
-def complementarity(xs, ks, profile, steps, dt):
+def complementarity(xs, ks, steps, dt, profile):
     """Take ``steps`` steps with contact closed at each step's end.
 
     Parameters
@@ -775,11 +775,11 @@ def complementarity(xs, ks, profile, steps, dt):
     xs : (1,) record of ``state_dtype`` in lanes
         Changed in place. ``status`` becomes UNSOLVED where Newton's method does not converge.
     ks : (1,) record of ``work_dtype`` in lanes
+    steps : int
+    dt : float, s
     profile : (4, n) float
         Shares of the links: mass of the whole, centre over length of the link, stiffness and damping
         relative to the first free joint.
-    steps : int
-    dt : float, s
     """
     x = xs[0]
     k = ks[0]
@@ -798,7 +798,7 @@ def complementarity(xs, ks, profile, steps, dt):
                         _stop_base(x, e)
 
 
-COMPLEMENTARITY = batch_kernel(complementarity, BROKEN)
+COMPLEMENTARITY = batch_kernel(complementarity, BROKEN, together=False)
 
 
 # Collisions within a step, all in one lane.
@@ -958,7 +958,7 @@ def _throw_back(x, k):
 
 
 @kernel
-def events(xs, ks, numbers, profile, steps, dt):
+def events(xs, ks, numbers, steps, dt, profile):
     """Take ``steps`` steps, each cut where the whisker meets a peg, with restitution there; one lane.
 
     Quist et al. (2014), Figs. 2-4. A peg that touches after its collision pushes until its impulse
@@ -966,7 +966,7 @@ def events(xs, ks, numbers, profile, steps, dt):
 
     Parameters
     ----------
-    xs, ks, profile, steps, dt
+    xs, ks, steps, dt, profile
         As for :func:`complementarity`.
     numbers : (K, 1) float
         The memory of ``xs``.
@@ -997,4 +997,4 @@ def events(xs, ks, numbers, profile, steps, dt):
             left -= h
 
 
-LOCATED = batch_kernel(events, BROKEN, numbers=True)
+LOCATED = batch_kernel(events, BROKEN, numbers=True, together=False)

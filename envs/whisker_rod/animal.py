@@ -269,8 +269,8 @@ class WhiskerRod(InLanes):
         if ((rows["contact"] == 0.0) & (rows["plate_distance"] < rows["length"])).any():
             warnings.warn(OUT_OF_REACH, stacklevel=3)
 
-    def _arguments(self, steps: int) -> tuple[Any, ...]:
-        return steps, self.dt, *self._surface
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.dt, *self._surface
 
     def rods(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Segments of the rods (B, 6, n), in the order of `body.rods`: m, kg, kg m^2, N m, N m s, rad."""

@@ -227,8 +227,8 @@ class Worm(InLanes):
             velocity += (rows["centre_velocity"][:, axis] - (self._mass * velocity).mean(1))[:, None]
             rows["rod_velocity"][:, axis] = rows["rod_velocity_before"][:, axis] = velocity
 
-    def _arguments(self, steps: int) -> tuple[Any, ...]:
-        return self._profile, steps, self.dt
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.dt, self._profile
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""

@@ -152,7 +152,7 @@ def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
 
 
 @kernel
-def midpoint(xs, ks, profile, steps, dt):
+def midpoint(xs, ks, steps, dt, profile):
     """Take ``steps`` steps of the linearly implicit midpoint rule with BDF2 rates.
 
     Rates and rod velocities live at half steps, angles and the centre at whole steps. Everything stiff
@@ -168,10 +168,10 @@ def midpoint(xs, ks, profile, steps, dt):
     xs : (1,) record of ``state_dtype(n)`` in lanes
         Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
     ks : (1,) record of ``midpoint_work(n, shaped)`` in lanes
-    profile : (0,) or (3, n) float
-        Masses, lengths and friction of the rods in those of the uniform body, which has none.
     steps : int
     dt : float, s
+    profile : (0,) or (3, n) float
+        Masses, lengths and friction of the rods in those of the uniform body, which has none.
     """
     x = xs[0]
     k = ks[0]
@@ -437,7 +437,7 @@ def published_work(n: int, shaped: bool = False) -> np.dtype:
 
 
 @kernel
-def published(xs, ks, profile, steps, dt):
+def published(xs, ks, steps, dt, profile):
     """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction.
 
     Chung et al. (2024), Appendix 1: friction and muscle forces at t; joint forces from D F = Q; rates
@@ -449,11 +449,11 @@ def published(xs, ks, profile, steps, dt):
     xs : (1,) record of ``state_dtype(n)`` in lanes
         Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
     ks : (1,) record of ``published_work(n, shaped)`` in lanes
-    profile : (0,) or (3, n) float
-        As for :func:`midpoint`.
     steps : int
     dt : float, s
         The paper's is 1e-5.
+    profile : (0,) or (3, n) float
+        As for :func:`midpoint`.
     """
     x = xs[0]
     k = ks[0]

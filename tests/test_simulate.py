@@ -1,0 +1,187 @@
+"""`simulate`: what runs compiled equals, to the bit, an animal that is advanced hold by hold; many equal one by one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gymnosoma.envs import Event, OpenLoop, Schedule, simulate
+from gymnosoma.envs.core.animal import Animal
+from gymnosoma.envs.lamprey import Lamprey
+from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.whisker_chain import Whisker
+from gymnosoma.envs.whisker_rod import WhiskerRod
+from gymnosoma.envs.worm import SineKymogram, Worm
+from gymnosoma.envs.worm.analysis import medium
+
+ARM = Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml"
+
+
+def slowly(animal, drive, duration, every, start=None, hold=None, events=()):
+    """What `simulate` records, from one call of ``advance`` in each hold; and why it ended."""
+    hold = animal.dt if hold is None else hold
+    steps, stride = round(hold / animal.dt), round(every / hold)
+    events = [event if isinstance(event, Event) else Event(**event) for event in events]
+    rows, one = animal.rows(1), np.zeros(1, np.int64)
+    animal.reset(rows, one, start)
+    record = [rows.copy()]
+    for k in range(round(duration / hold)):
+        value = drive.at(np.array([(k + 0.5) * hold]))[0] if isinstance(drive, OpenLoop) else np.asarray(drive, float)
+        for event in [event for event in events if event.time <= rows["time"][0] + 0.5 * animal.dt]:
+            events.remove(event)
+            for name, given in event.values.items():
+                rows[name] = given
+        animal.advance(rows, one, value[None], steps)
+        if rows["status"][0]:
+            break
+        if (k + 1) % stride == 0:
+            record.append(rows.copy())
+    return np.concatenate(record), animal.failures.get(float(rows["status"][0]))
+
+
+def noise(every, size, scale=0.3, count=100):
+    return Schedule(every, np.random.default_rng(0).uniform(-scale, scale, (count, size)))
+
+
+FOLDING = Schedule([0.0, 0.433], [np.full(24, 0.1), np.full(24, 3.1)])
+"""Breaks a stiff worm down after some time."""
+
+WORM = [
+    (Worm, np.full(24, 0.1), 1.0, 0.05, {}),
+    (Worm, np.full(24, 0.1), 0.255, 0.015, {"hold": 0.015}),
+    (Worm, SineKymogram(), 1.0, 0.1, {"hold": 0.025}),
+    (Worm, noise(0.035, 24), 1.02, 0.06, {"hold": 0.02}),
+    (Worm, noise(0.005, 24), 0.9, 0.05, {"events": [Event(0.303, {"damping": 0.0}), Event(0.5, {"mass": 2e-9})]}),
+    (Worm, np.full(24, 0.2), 1.0, 0.5, {"events": [Event(0.303, {"stiffness": 1e-10})]}),
+    (Worm, noise(0.005, 24, 2.9), 0.6, 0.1, {}),
+    (Worm, FOLDING, 1.0, 0.1, {"start": {"stiffness": 2e-7}}),
+]
+OTHERS = [
+    (Lamprey, [0.4, 0.1, 0.7], 0.5, 0.05, {}),
+    (Lamprey, Schedule([0.0, 0.13], [[0.2, 0.0, 1.0], [0.4, 0.1, 0.7]]), 0.3, 0.05, {}),
+    (lambda: Lamprey(drive="muscle"), noise(0.02, 18), 0.3, 0.05, {}),
+    (lambda: Lamprey(drive="residual"), np.append([0.4, 0.0, 0.7], np.full(18, 0.05)), 0.2, 0.05, {}),
+    (Whisker, [200.0, 0.1, 0.2], 0.1, 0.001, {"start": {"peg": [[0.02, 0.004]]}}),
+    (Whisker, [3000.0, 0.0, 0.0], 0.1, 0.002, {"start": {"peg": [[0.02, 0.004]]}, "hold": 1e-3}),
+    (Whisker, [2e5, 300.0, 0.0], 0.1, 0.002, {"start": {"peg": [[0.02, 0.001]]}}),
+    (WhiskerRod, [0.2, 0.0, 0.0], 5e-3, 5e-4, {"start": {"plate_distance": 0.0327}}),
+    (WhiskerRod, noise(3e-4, 3, 0.2), 0.01, 5e-4, {"start": {"plate_distance": 0.0327}}),
+    (lambda: Neuromechanic(ARM), [0.1, 0.2], 0.5, 0.05, {}),
+    (lambda: Neuromechanic(ARM), noise(0.02, 2), 0.5, 0.05, {"hold": 0.01}),
+]
+
+
+@pytest.mark.parametrize(
+    "animal, drive, duration, every, given", [*WORM, *(pytest.param(*case, marks=pytest.mark.full) for case in OTHERS)]
+)
+def test_what_runs_compiled_equals_hold_by_hold(animal, drive, duration, every, given):
+    animal = animal()
+    run = simulate(animal, drive, duration, every, **given)
+    rows, failure = slowly(animal, drive, duration, every, **given)
+    assert run.failure == failure and len(run.rows) == len(rows)
+    for name in animal.state.names:  # between the fields may be anything
+        assert run.rows[name].tobytes() == rows[name].tobytes(), name
+
+
+def test_the_cases_fail_somewhere():
+    failures = [simulate(case[0](), *case[1:4], **case[4]).failure for case in WORM]
+    assert any(failures) and not all(failures)
+
+
+def test_a_function_and_an_open_loop_are_one():
+    sine, worm = SineKymogram(), Worm()
+    runs = [simulate(worm, drive, 1.0, 0.05) for drive in (sine, lambda t: sine(t))]
+    assert runs[0].rows.tobytes() == runs[1].rows.tobytes()
+
+
+def test_an_animal_of_ones_own_runs_hold_by_hold():
+    class Plain(Worm):
+        run = Animal.run
+
+    runs = [simulate(animal, SineKymogram(), 0.3, 0.05) for animal in (Plain(), Worm())]
+    assert runs[0].rows.tobytes() == runs[1].rows.tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.full)])
+def test_many_equal_one_by_one(threads):
+    sigma = np.linspace(0.0, 1.0, 19)
+    waves: list = [SineKymogram.for_medium(each) for each in sigma]
+    start = medium(sigma) | {"heading": 0.1 * np.arange(19.0)}
+    events = [{"time": 0.5, "damping": 1e-12 * np.arange(19.0)}]
+    # One of them fails: it ends early, and the others do not mind.
+    start["stiffness"] = np.where(np.arange(19) == 4, 2e-7, Worm().params.stiffness)
+    waves[4] = FOLDING
+    runs = simulate(Worm(threads=threads), waves, 1.0, 0.05, start, events=events, count=19)
+    for k, run in enumerate(runs):
+        own = {name: values[k] for name, values in start.items()}
+        alone = simulate(Worm(), waves[k], 1.0, 0.05, own, events=[{"time": 0.5, "damping": 1e-12 * k}])
+        assert run.rows.tobytes() == alone.rows.tobytes() and run.failure == alone.failure
+        assert run.time.tobytes() == alone.time.tobytes() and bool(run.failure) == (k == 4)
+
+
+def test_drives_of_many():
+    values = np.random.default_rng(1).uniform(-0.2, 0.2, (6, 5, 24))
+    worm = Worm()
+    held = simulate(worm, values[0], 0.2, 0.05, count=5)
+    table = simulate(worm, Schedule(0.05, values), 0.3, 0.05, count=5)
+    asked = simulate(worm, lambda t: values[int(t / 0.05)], 0.3, 0.05, count=5)
+    for k in range(5):
+        assert held[k].rows.tobytes() == simulate(worm, values[0, k], 0.2, 0.05).rows.tobytes()
+        alone = simulate(worm, Schedule(0.05, values[:, k]), 0.3, 0.05)
+        assert alone.rows.tobytes() == table[k].rows.tobytes() == asked[k].rows.tobytes()
+
+
+def test_many_that_listen():
+    class Straighten:
+        reads = ("joint_angle",)
+
+        def __init__(self, gain):
+            self.gain = gain
+
+        def drive(self, t, signals, first):
+            return -self.gain * signals["joint_angle"]
+
+    start = {"joint_angle": np.random.default_rng(2).uniform(-0.3, 0.3, (3, 24))}
+    both = simulate(Worm(), Straighten(0.5), 0.2, start=start, count=3)
+    each = simulate(Worm(), [Straighten(gain) for gain in (0.1, 0.5, 0.9)], 0.2, start=start, count=3)
+    assert both[1].rows.tobytes() == each[1].rows.tobytes() != each[0].rows.tobytes()
+
+
+def test_signals_alone_are_kept(monkeypatch):
+    monkeypatch.setattr("gymnosoma.envs.core.simulate.LARGEST", 2000)  # little memory: it is emptied on the way
+    whole = simulate(Worm(), SineKymogram(), 1.0, 0.05, count=2)
+    some = simulate(Worm(), SineKymogram(), 1.0, 0.05, count=2, signals=("centre", "power"))
+    for run, full in zip(some, whole, strict=True):
+        assert list(run) == ["centre", "power"] and run.rows is None
+        assert all(run[name].tobytes() == full[name].tobytes() for name in ("time", "centre", "power"))
+
+
+def test_progress_is_told_and_may_end_it():
+    told = []
+
+    def progress(t):
+        told.append(t)
+        if t >= 20.0:
+            raise StopIteration
+
+    run = simulate(Worm(), np.zeros(24), 1e4, 1.0, progress=progress)
+    assert told == sorted(told) and told[0] == 0.0 and len(run.time) == 1 + told[-1]
+    assert run.failure is None
+
+
+@pytest.mark.parametrize(
+    "drive, given, message",
+    [
+        (np.zeros((3, 24)), {"count": 2}, r"drive must have shape \(24,\) or \(2, 24\), got \(3, 24\)"),
+        (np.zeros((2, 24)), {}, r"drive must have shape \(24,\), got \(2, 24\)"),
+        (Schedule(0.1, np.zeros((3, 4, 24))), {"count": 2}, r"drive must have shape .* got \(4, 24\)"),
+        ([SineKymogram()] * 3, {"count": 2}, "drive must have a function or controller for each of 2, got 3"),
+        (np.zeros(24), {"count": 0}, "count must be an integer from 1"),
+        (np.zeros(24), {"signals": ["speed"]}, "signals must be one of"),
+        (np.zeros(24), {"count": 2, "start": {"mass": [1e-9] * 3}}, "start: mass must have shape"),
+        (lambda t: np.full(24, np.nan if t > 0.05 else 0.0), {}, "(?s)drive must be finite, got .* at time 0.0525 s"),
+    ],
+)
+def test_what_cannot_be(drive, given, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(Worm(), drive, 0.1, **given)
