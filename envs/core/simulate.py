@@ -140,14 +140,14 @@ def simulate(
         raise ValueError(f"hold must be at most {MOST_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
     stride = _multiple("every", every, "hold", hold)
     last = _multiple("duration", duration, "every", every)
-    for name in signals or ():
-        choice("signals", name, animal.signals)
     rows, ids, agenda = animal.rows(size), np.arange(size), Agenda(size)
     source = _Source(animal, drive, rows, hold, count)
     coming = read_events("events", events, animal.parameters, size)
     for event in coming:
         within("events: time", event.time, 0.0, duration, "s")
     animal.reset(rows, ids, start)
+    for name in signals or ():
+        choice("signals", name, animal.signals)
     agenda.set(ids, coming)
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, shown, whole
+from ..core.control import Schedule
+from ..core.simulate import simulate
 from ..core.trajectory import Trajectory
 from .animal import Lamprey
 from .isolated import IsolatedCord
@@ -47,33 +49,11 @@ def swim(
         One for each animal, from time 0 until it fails.
     """
     every = 10e-3
-    steps = round(every / lamprey.dt)
-    drives, (later, second) = None if callable(drive) else np.array(drive, float), after or (np.inf, None)
-
-    def asked(t: float) -> Array:
-        if callable(drive):
-            return np.asarray(drive(t), float)
-        return np.asarray(drives if t < later else second, float)
-
-    count = len(asked(0.5 * every))
-    rows, ids = lamprey.rows(count), np.arange(count)
-    lamprey.reset(rows, ids, start)
-    records: dict[str, list[Array]] = {name: [np.copy(lamprey.signals[name](rows))] for name in signals}
-    moments = np.ones(count, int)
-    for k in range(round(duration / every)):
-        lamprey.advance(rows, ids, asked((k + 0.5) * every), steps)
-        for name in signals:
-            records[name].append(np.copy(lamprey.signals[name](rows)))
-        moments += rows["status"] == 0.0
-    recorded = {name: np.array(values) for name, values in records.items()}
-    return [
-        Trajectory(
-            every * np.arange(count, dtype=float),
-            {name: values[:count, row] for name, values in recorded.items()},
-            lamprey.failures.get(float(rows["status"][row])),
-        )
-        for row, count in enumerate(moments)
-    ]
+    count = len(np.asarray(drive(0.5 * every) if callable(drive) else drive))
+    if after is not None and not callable(drive):
+        drive = Schedule([0.0, after[0]], np.array([drive, after[1]], float))
+    duration = round(duration / every) * every
+    return simulate(lamprey, drive, duration, every, start, every, count=count, signals=signals)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers
+from ..core.simulate import simulate
 from .animal import Worm, friction_force
 from .kymogram import FRAME_RATE, HIGHEST_RATE
 from .params import friction, table
@@ -418,28 +419,14 @@ def ensemble(
     dict
         Name to array (N, count, ...); NaN from where a worm failed.
     """
-    hold = worm.dt if hold is None else hold
-    steps, stride, records = round(hold / worm.dt), round(every / hold), round(duration / every)
-    if min(steps, stride, records) < 1 or not np.allclose(
-        [steps * worm.dt, stride * hold, records * every], [hold, every, duration], rtol=1e-6, atol=0
-    ):
-        raise ValueError(
-            f"duration, every, hold and the time step must each be a multiple of the next, "
-            f"got {duration!r}, {every!r}, {hold!r} and {worm.dt!r} s"
-        )
-    rows, ids = worm.rows(count), np.arange(count)
-    worm.reset(rows, ids, start)
-    shape = (count, worm.drive_size)
-    record = {name: [np.array(worm.signal(rows, name))] for name in signals}
-    for k in range(records * stride):
-        command = np.ascontiguousarray(np.broadcast_to(np.asarray(drive((k + 0.5) * hold), float), shape))
-        worm.advance(rows, ids, command, steps)
-        if (k + 1) % stride == 0:
-            for name in signals:
-                value = np.array(worm.signal(rows, name))
-                value[rows["status"] != 0] = np.nan
-                record[name].append(value)
-    return {name: np.array(values) for name, values in record.items()}
+    runs = simulate(worm, drive, duration, every, start, hold, count=count, signals=signals)
+    record = {}
+    for name in signals:
+        values = [run[name] for run in runs]
+        record[name] = np.full((1 + round(duration / every), count, *values[0].shape[1:]), np.nan)
+        for b, value in enumerate(values):
+            record[name][: len(value), b] = value
+    return record
 
 
 def play(
