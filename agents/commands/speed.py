@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gymnosoma.envs import CATALOGUE
 
-from ..files import result
+from ..files import check_writable
 
 if TYPE_CHECKING:
     from ..speed.measure import Row
@@ -43,6 +42,7 @@ def speed(
     from dataclasses import asdict
 
     from gymnosoma.envs.core.arguments import choice
+    from gymnosoma.envs.core.files import replacing
 
     from ..evaluation.progress import progress_bar
     from ..speed import environments
@@ -73,12 +73,15 @@ def speed(
         parts["Bodies of other sizes: time of a step, for each piece of the body"] = partial(sizes, animal, repeats)
     if "first" in part:
         parts["First use"] = partial(first, animal, repeats)
-    with nullcontext() if json_file is None else result("json_file", json_file) as file:
-        rows = {title: measure() for title, measure in progress_bar(parts.items(), leave=False)}
-        about = machine()
-        print(", ".join(f"{name} {value}" for name, value in about.items()))
-        for title, part_rows in rows.items():
-            report(part_rows, title)
-        if file is not None:
-            figures = {title: [asdict(row) for row in part_rows] for title, part_rows in rows.items()}
-            file.write_text(json.dumps({"machine": about, "figures": figures}, indent=2) + "\n")
+    if json_file is not None:
+        check_writable("json_file", json_file)
+    about = machine()
+    figures: dict[str, list[dict[str, Any]]] = {}
+    for title, measure in progress_bar(parts.items(), leave=False):
+        rows = measure()
+        report(rows, title)
+        figures[title] = [asdict(row) for row in rows]
+        if json_file is not None:  # after each part: all of them take minutes
+            with replacing(json_file) as file:
+                file.write((json.dumps({"machine": about, "figures": figures}, indent=2) + "\n").encode())
+    print(", ".join(f"{name} {value}" for name, value in about.items()))

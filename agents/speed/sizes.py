@@ -34,7 +34,7 @@ def _pendulum(links: int) -> dict[str, Any]:
 
 BODIES: Mapping[str, tuple[str, Sequence[int], Callable[[int], Animal]]] = {
     "worm": ("rods", (13, 25, 50, 100), lambda n: Worm(WormParams(n_rods=n))),
-    "lamprey": ("segments of 10 neurons", (50, 100, 200), lambda n: Lamprey(cord=Cord(segments=n))),
+    "lamprey": ("segments of 10 neurons", (40, 100, 200), lambda n: Lamprey(cord=Cord(segments=n))),
     "whisker_chain": ("links", (7, 13, 26, 52), lambda n: Whisker(WhiskerParams.of(n_links=n))),
     "whisker_rod": ("segments", (15, 30, 60, 120), lambda n: WhiskerRod(WhiskerRodParams(n_segments=n))),
     "neuromechanic": ("links", (2, 4, 8, 16), lambda n: Neuromechanic(_pendulum(n))),
