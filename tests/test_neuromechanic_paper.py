@@ -8,6 +8,7 @@ other by as much as the paper differs from us.
 import numpy as np
 import pytest
 
+from gymnosoma.agents.controllers.neuromechanic import _most_stable as task_pattern
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import muscles as hill
 from gymnosoma.envs.neuromechanic.analysis import (
@@ -21,6 +22,7 @@ from gymnosoma.envs.neuromechanic.analysis import (
     stable,
 )
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, SLOW, asset, hindlimb
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
 
 pytestmark = [pytest.mark.paper, pytest.mark.full]
 
@@ -74,13 +76,34 @@ def test_patterns_give_the_same_paw_force(limbs, patterns):
 
 
 def test_stable_share_rises_with_stiffness_fig_2b(limbs, patterns):
-    """Fig. 2b. The numbers are those of an independent program in NumPy, chains of 300 moves a pattern.
+    """Fig. 2b. The numbers are those of an independent program in NumPy, one chain of 300 moves a pattern.
 
-    Two chains of 10,000 differ by 0.013 at most. At 3 the paper has 0.35.
+    Shares of twelve chains of 10,000, six on each of two LAPACKs, which walk along other vectors, had standard
+    deviations of up to 0.008; the mean of four and the other program's one then differ by less than 0.02 in 97 of 100
+    cases. At 3 the paper has 0.35.
     """
-    shares = [share(limbs, patterns[8.5], kappa) for kappa in STIFFNESS]
-    assert np.abs(np.array(shares) - [0.016, 0.085, 0.227, 0.406, 0.573, 0.812, 0.971]).max() < 0.015
+    animal = limbs[4.0][0]
+    others = [sample_patterns(animal, POSTURE, 10_000, reaction=PAW_FORCE, thin=300, seed=seed) for seed in (2, 3, 4)]
+    chains = np.array([[share(limbs, chain, kappa) for kappa in STIFFNESS] for chain in (patterns[8.5], *others)])
+    shares = chains.mean(0)
+    assert chains.std(0, ddof=1).max() < 0.016
+    assert np.abs(shares - [0.016, 0.085, 0.227, 0.406, 0.573, 0.812, 0.971]).max() < 0.02
     assert (np.diff(shares) > 0).all()
+
+
+def test_the_pattern_that_is_kept_is_as_stable_as_what_is_found():
+    """It holds the posture, and decays as fast as the best of a search on any machine, within a tenth."""
+    task = HindlimbHold()
+    kept = task_pattern(task)
+    short = shortcut(task.animal, START)
+    row = task.animal.rows(1)
+    task.animal.reset(row, np.zeros(1, np.int64), START | {"activation": kept})
+    k = task.animal.mechanics(row)
+    assert np.abs(k["qdd"]).max() < 1e-6 and np.abs(k["reaction"] - PAW_FORCE).max() < 1e-9
+    found = most_stable(task.animal, POSTURE, reaction=PAW_FORCE)
+    assert growth(short.matrix(kept)) == pytest.approx(growth(short.matrix(found)), rel=0.1)
+    stiffer = HindlimbHold(stiffness=6.0)
+    assert np.abs(task_pattern(stiffer) - kept).max() > 0.01
 
 
 def test_35_per_cent_are_stable_at_a_stiffness_of_a_few_fig_2a(limbs, patterns):
