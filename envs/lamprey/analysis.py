@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,10 +51,11 @@ def swim(
     """
     every = 10e-3
     count = len(np.asarray(drive(0.5 * every) if callable(drive) else drive))
+    held: Any = drive
     if after is not None and not callable(drive):
-        drive = Schedule([0.0, after[0]], np.array([drive, after[1]], float))
+        held = Schedule([0.0, after[0]], np.array([drive, after[1]], float))
     duration = round(duration / every) * every
-    return simulate(lamprey, drive, duration, every, start, every, count=count, signals=signals)
+    return simulate(lamprey, held, duration, every, start, every, count=count, signals=signals)
 
 
 @dataclass(frozen=True)
