@@ -75,19 +75,16 @@ def test_patterns_give_the_same_paw_force(limbs, patterns):
         assert np.abs(k["reaction"] - PAW_FORCE).max() < 1e-9
 
 
-def test_stable_share_rises_with_stiffness_fig_2b(limbs, patterns):
+def test_stable_share_rises_with_stiffness_fig_2b(limbs):
     """Fig. 2b. The numbers are those of an independent program in NumPy, one chain of 300 moves a pattern.
 
-    Shares of twelve chains of 10,000, six on each of two LAPACKs, which walk along other vectors, had standard
-    deviations of up to 0.008; the mean of four and the other program's one then differ by less than 0.02 in 97 of 100
-    cases. At 3 the paper has 0.35.
+    Such chains of 10,000 deviate by up to 0.026 (twelve, on two CPUs, whose LAPACKs give other vectors to walk along);
+    so these take ten times the moves, and their mean is compared. At 3 the paper has 0.35.
     """
     animal = limbs[4.0][0]
-    others = [sample_patterns(animal, POSTURE, 10_000, reaction=PAW_FORCE, thin=300, seed=seed) for seed in (2, 3, 4)]
-    chains = np.array([[share(limbs, chain, kappa) for kappa in STIFFNESS] for chain in (patterns[8.5], *others)])
-    shares = chains.mean(0)
-    assert chains.std(0, ddof=1).max() < 0.016
-    assert np.abs(shares - [0.016, 0.085, 0.227, 0.406, 0.573, 0.812, 0.971]).max() < 0.02
+    chains = [sample_patterns(animal, POSTURE, 10_000, reaction=PAW_FORCE, thin=3000, seed=seed) for seed in (1, 2, 3)]
+    shares = np.mean([[share(limbs, chain, kappa) for kappa in STIFFNESS] for chain in chains], 0)
+    assert np.abs(shares - [0.016, 0.085, 0.227, 0.406, 0.573, 0.812, 0.971]).max() < 0.015
     assert (np.diff(shares) > 0).all()
 
 
