@@ -119,6 +119,22 @@ def test_many_equal_one_by_one(threads):
         assert run.time.tobytes() == alone.time.tobytes() and bool(run.failure) == (k == 4)
 
 
+def test_many_that_fail_one_after_another():
+    breaks = [Schedule([0.0, 0.4 + 0.01 * k], FOLDING.values) for k in range(6)]
+    start = {"stiffness": 2e-7}
+    runs = simulate(Worm(), breaks, 1.0, 0.5, start, count=6)
+    for run, drive in zip(runs, breaks, strict=True):
+        alone = simulate(Worm(), drive, 1.0, 0.5, start)
+        assert run.rows.tobytes() == alone.rows.tobytes() and run.failure == alone.failure is not None
+
+
+def test_starts_of_many():
+    starts = [{"heading": 0.3}, {"stiffness": 1e-10, "centre": [1e-3, 0.0]}, None]
+    runs = simulate(Worm(), SineKymogram(), 0.1, 0.05, starts, count=3)
+    for run, start in zip(runs, starts, strict=True):
+        assert run.rows.tobytes() == simulate(Worm(), SineKymogram(), 0.1, 0.05, start).rows.tobytes()
+
+
 def test_drives_of_many():
     values = np.random.default_rng(1).uniform(-0.2, 0.2, (6, 5, 24))
     worm = Worm()
@@ -178,6 +194,7 @@ def test_progress_is_told_and_may_end_it():
         ([SineKymogram()] * 3, {"count": 2}, "drive must have a function or controller for each of 2, got 3"),
         (np.zeros(24), {"count": 0}, "count must be an integer from 1"),
         (np.zeros(24), {"signals": ["speed"]}, "signals must be one of"),
+        (np.zeros(24), {"count": 2, "start": [{}] * 3}, "start must have a mapping for each of 2, got 3"),
         (np.zeros(24), {"count": 2, "start": {"mass": [1e-9] * 3}}, "start: mass must have shape"),
         (lambda t: np.full(24, np.nan if t > 0.05 else 0.0), {}, "(?s)drive must be finite, got .* at time 0.0525 s"),
     ],

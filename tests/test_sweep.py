@@ -1,7 +1,9 @@
 """Command sweep: a table over a grid of what `simulate` takes."""
 
 import csv
+import itertools
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,12 +42,69 @@ def test_a_sweep_is_a_table_of_simulations_and_goes_on(tmp_path, monkeypatch):
     assert row["failure"] == "" and float(row["time"]) == 0.02
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:-2]) + lines[-2][:-20])  # killed while a point was written
-    done, real = [], sweep.simulate_point
-    monkeypatch.setattr(sweep, "simulate_point", lambda *given: (done.append(given[1]), real(*given))[1])
+    done, real = [], sweep.simulate_points
+    monkeypatch.setattr(sweep, "simulate_points", lambda asked, points: (done.extend(points), real(asked, points))[1])
+    call(monkeypatch, *ASKED, "--table", table)
+    assert len(done) == 2 and table.read_bytes() == whole
     call(monkeypatch, *ASKED, "--table", table)
     assert len(done) == 2 and table.read_bytes() == whole
     with pytest.raises(SystemExit, match=r"duration must be as the sweep in '.*a.points.jsonl' began"):
         call(monkeypatch, *ASKED, "--table", table, "--duration", 0.04)
+
+
+def alone(asked, point):
+    """A row of the table from one simulation, with all of its state."""
+    body, controller, told = sweep.prepare(asked, point)
+    run = simulate(body, controller, **told)
+    columns = {name: values for label in asked["column"] for name, (_, values) in run._columns((label,)).items()}
+    found = {f"{name}.{each}": float(sweep.STATISTICS[each](columns[name])) for name in columns for each in STATISTICS}
+    return found | {"time": float(run.time[-1]), "failure": run.failure}
+
+
+ARM = Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml"
+
+STATISTICS = ("mean", "min", "max", "last")
+
+TOGETHER = [
+    ("worm", ["sine"], {"sigma": [0.0, 0.3, 1.0], "n_rods": [25, 13], "drive.amplitude": [0.4, 0.6]}, 0.1, 0.02),
+    ("worm", ["3.1"], {"stiffness": [1e-10, 2e-7, 1e-9], "start.heading": [0.0, 0.7]}, 1.0, 0.05),
+]
+OTHERS = [
+    ("lamprey", ["brainstem"], {"muscle_gain": [1e-3, 3e-3], "scheme": ["published", "implicit"]}, 0.1, 0.02),
+    ("lamprey", ["brainstem"], {"start.feedback": [0.0, 1.0, 2.0], "cord.segments": [100, 60]}, 0.1, 0.02),
+    ("whisker_chain", ["whisk"], {"friction": [0.0, 0.2, 0.4, 0.6], "start.stiffness": [1e-5, 2e-5]}, 0.08, 0.008),
+    ("whisker_chain", ["100", "0", "0"], {"length": [0.049, 0.05, 0.051], "rest_angle": [0.0, 0.01]}, 0.02, 1e-3),
+    (str(ARM), ["0.1", "0.2"], {"start.q": [0.0, 0.1], "body.fore.inertial.mass": [0.5, 0.6]}, 0.1, 0.02),
+    ("whisker_rod", ["sweep"], {"youngs_modulus": [3e9, 4e9, 5e9], "n_segments": [20, 30]}, 4e-3, 1e-3),
+    ("whisker_rod", ["0.2", "0", "0"], {"memory_length": [1e-5, 5e-5, 1e-4], "start.side": [1, -1]}, 4e-3, 1e-3),
+]
+
+
+@pytest.mark.parametrize(
+    "animal, drive, axes, duration, every",
+    [*TOGETHER, *(pytest.param(*case, marks=pytest.mark.full) for case in OTHERS)],
+)
+def test_points_side_by_side_equal_one_by_one(animal, drive, axes, duration, every):
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    asked = {"animal": animal, "drive": drive, "duration": duration, "every": every, "param": {}, "start": {}}
+    asked |= dict.fromkeys(("hold", "scheme", "dt")) | {"event": []}
+    asked["column"] = [name for name in sweep.prepare(asked, points[0])[0].signals if name != "time"]
+    many = sweep.simulate_points(asked, points)
+    for point, row in zip(points, many, strict=True):
+        assert repr(row) == repr(alone(asked, point)), point  # to the bit, what is not a number, too
+    assert len({sweep._shared(*sweep.prepare(asked, point)) for point in points}) < len(points)
+
+
+def test_a_point_that_cannot_be_does_not_stop_the_others(tmp_path, monkeypatch):
+    table = tmp_path / "a.csv"
+    given = ("worm", "--over", "start.heading=0:4:5", "--over", "start.centre=0,1e10", "--duration", 0.01)
+    with pytest.raises(
+        SystemExit, match=r"5 points failed, first .*10000000000.*start: centre must be within .*1e\+09"
+    ):
+        call(monkeypatch, *given, "--column", "centre.last", "--table", table)
+    rows = read(table)
+    assert [bool(row["failure"]) for row in rows] == [False, True] * 5
+    assert len(set(row["centre_0.last"] for row in rows[::2])) == 1
 
 
 @pytest.mark.full

@@ -54,7 +54,8 @@ def evaluate(
             _check(policy, episodes, seed)
             pieces = {name: (env_id, (name,), episodes, seed, options, trust, env) for name in policy}
             with crew(processes, ray) as engine:
-                done = {outcome.name: outcome for outcome in watched(engine, _measured, pieces, "policy", leave=False)}
+                outcomes = watched(engine.work(_measured, pieces), len(pieces), "policy", leave=False)
+                done = {outcome.name: outcome for outcome in outcomes}
             for name, _, error in done.values():
                 if error is not None:
                     raise ValueError(f"policy {name!r} could not be measured: {error}")

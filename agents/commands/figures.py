@@ -49,7 +49,7 @@ def figures(
     }
     failed = {}
     with crew(processes, ray) as engine:
-        for name, found, error in watched(engine, _drawn, pieces, "figure"):
+        for name, found, error in watched(engine.work(_drawn, pieces), len(pieces), "figure"):
             if error is not None:
                 failed[name] = error
                 continue

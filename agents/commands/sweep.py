@@ -6,7 +6,9 @@ import copy
 import importlib.util
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,11 +16,13 @@ import numpy as np
 import tyro
 
 from gymnosoma.envs import simulate as simulate_animal
-from gymnosoma.envs.core.animal import Animal
-from gymnosoma.envs.core.arguments import choice
+from gymnosoma.envs.core.animal import Animal, InLanes
+from gymnosoma.envs.core.arguments import choice, fingerprint
 from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.core.events import read_events
+from gymnosoma.envs.core.lanes import LANES
 
-from ..evaluation.work import crew, watched
+from ..evaluation.work import Crew, Outcome, crew, watched
 from ..files import check_writable, result
 from .arguments import Events, Processes, Ray, assignment, read_event
 from .simulate import Named, make_animal, read_drive, read_params_of
@@ -62,8 +66,8 @@ def sweep(
 ) -> None:
     """Simulate an animal at every point of a grid, as `simulate` does; a table gets a row for each.
 
-    What is found is kept, point by point, beside the table (.points.jsonl): after a kill or Ctrl-C the same command
-    does what is left.
+    Sixteen points are simulated side by side, where only drives, initial values and physical parameters differ. What is
+    found is kept beside the table (.points.jsonl): after a kill or Ctrl-C the same command does what is left.
 
     Args:
         animal: As of `simulate`: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
@@ -108,15 +112,20 @@ def sweep(
     asked = json.loads(json.dumps(asked, default=np.ndarray.tolist))
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     for point in (grid[0], grid[-1]):  # what cannot be is told before the work
-        _read_column(prepare(asked, point)[0], column)
+        body = prepare(asked, point)[0]
+        _read_column(body, column)
     journal = table.with_suffix(".points.jsonl")
     rows = _read_journal(journal, asked)
-    left = {str(k): (asked, point) for k, point in enumerate(grid) if k not in rows}
+    slow = _apart(asked, axes)
+    left = [k for k in range(count) if k not in rows]
+    left.sort(key=lambda k: [axes[name].index(grid[k][name]) for name in slow])
     failed = {}
     with journal.open("a", encoding="utf-8") as notes, crew(processes, ray) as engine:
         if not notes.tell():
             notes.write(json.dumps(asked) + "\n")
-        for name, row, error in watched(engine, simulate_point, left, "point", len(rows)):
+        size = min(LANES, 1 + (len(left) - 1) // engine.count) if left and isinstance(body, InLanes) else 1
+        outcomes = _in_portions(engine, asked, {str(k): grid[k] for k in left}, size)
+        for name, row, error in watched(outcomes, len(left), "point", len(rows)):
             if error is None:
                 rows[int(name)] = row
                 notes.write(json.dumps([int(name), row]) + "\n")
@@ -191,15 +200,74 @@ def prepare(asked: Mapping[str, Any], point: Mapping[str, Any]) -> tuple[Animal,
     return body, controller, {**told, "start": start, "events": events}
 
 
-def simulate_point(asked: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the table."""
-    body, controller, told = prepare(asked, point)
-    run = simulate_animal(body, controller, **told)
-    row: dict[str, Any] = {}
-    for name, statistics in _read_column(body, asked["column"]).items():
-        for label, (_, values) in run._columns((name,)).items():
-            row |= {f"{label}.{statistic}": float(STATISTICS[statistic](values)) for statistic in statistics}
-    return {**row, "time": float(run.time[-1]), "failure": run.failure}
+def _apart(asked: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Axes along which points share too little to be simulated side by side."""
+    first = {name: values[0] for name, values in axes.items()}
+    shared, found = _shared(*prepare(asked, first)), []
+    for name, values in axes.items():
+        with suppress(ValueError):  # where a point cannot be, it will be told as that of the point
+            if _shared(*prepare(asked, first | {name: values[-1]})) == shared:
+                continue
+        found.append(name)
+    return found
+
+
+def _shared(body: Animal, controller: Controller, told: Mapping[str, Any]) -> str:
+    """Short name of all but a drive and what a row holds: of points where it is the same, any animal will do."""
+    given, arguments = body._made_of
+    params = arguments.get("params")
+    own = {} if params is None else {field.name: getattr(params, field.name) for field in fields(params)}
+    own = {name: value for name, value in own.items() if name not in body.parameters}
+    constants = body._arguments() if isinstance(body, InLanes) else ()
+    times = [told[name] for name in ("duration", "every", "hold")]
+    return fingerprint(given, {**arguments, "params": own}, list(body.parameters), constants, times)
+
+
+def _in_portions(
+    engine: Crew, asked: Mapping[str, Any], points: Mapping[str, Mapping[str, Any]], size: int
+) -> Iterator[Outcome]:
+    """Simulate points, several at a time; where something is wrong with one of them, again one by one."""
+    names = list(points)
+    portions = {names[k]: names[k : k + size] for k in range(0, len(names), size)}
+    pieces = {first: (asked, [points[name] for name in portion]) for first, portion in portions.items()}
+    again: dict[str, Mapping[str, Any]] = {}
+    for first, rows, error in engine.work(simulate_points, pieces):
+        if error is None:
+            yield from (Outcome(name, row, None) for name, row in zip(portions[first], rows, strict=True))
+        elif size > 1:
+            again |= {name: points[name] for name in portions[first]}
+        else:
+            yield Outcome(first, None, error)
+    if again:
+        yield from _in_portions(engine, asked, again, 1)
+
+
+def simulate_points(asked: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the table, of points that are simulated side by side where they can be."""
+    prepared = [prepare(asked, point) for point in points]
+    names = [_shared(*each) for each in prepared]
+    rows: dict[int, dict[str, Any]] = {}
+    for name in dict.fromkeys(names):
+        alike = [k for k, other in enumerate(names) if other == name]
+        body, _, told = prepared[alike[0]]
+        columns = _read_column(body, asked["column"])
+        told["start"] = [_physical(prepared[k][0]) | prepared[k][2]["start"] for k in alike]
+        told["events"] = read_events("events", told["events"], body.parameters, 1)
+        drives = [prepared[k][1] for k in alike]
+        runs = simulate_animal(body, drives, **told, count=len(alike), signals=list(columns))
+        for k, run in zip(alike, runs, strict=True):
+            rows[k] = {}
+            for column, statistics in columns.items():
+                for label, (_, values) in run._columns((column,)).items():
+                    rows[k] |= {f"{label}.{each}": float(STATISTICS[each](values)) for each in statistics}
+            rows[k] |= {"time": float(run.time[-1]), "failure": run.failure}
+    return [rows[k] for k in range(len(points))]
+
+
+def _physical(body: Animal) -> dict[str, Any]:
+    """Physical parameters that an animal was made with."""
+    row = body.rows(1)
+    return {name: row[name][0] for name in body.parameters}
 
 
 def _read_column(animal: Animal, given: Sequence[str]) -> dict[str, list[str]]:

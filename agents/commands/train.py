@@ -129,7 +129,7 @@ def _side_by_side(
             raise ValueError(f"folder {str(place)!r} already holds a run: give --resume to continue it, or --folder")
     names = {str(place): (env_id, seed, place, *settings) for seed, place in folders.items()}
     with crew(processes, ray) as engine:
-        done = {outcome.name: outcome for outcome in watched(engine, _seed, names, "run")}
+        done = {outcome.name: outcome for outcome in watched(engine.work(_seed, names), len(names), "run")}
         failed = {name: outcome.error for name, outcome in done.items() if outcome.error is not None}
         whole = {name: done[name].value for name in names if name not in failed}
         if whole:

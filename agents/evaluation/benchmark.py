@@ -65,7 +65,7 @@ def benchmark(
     left = {job.name: job for job in jobs if job.result(folder) is None}
     failed = {}
     pieces = {name: (job, folder) for name, job in left.items()}
-    for name, _, error in watched(engine, do, pieces, "job", len(jobs) - len(left)):
+    for name, _, error in watched(engine.work(do, pieces), len(pieces), "job", len(jobs) - len(left)):
         if error is not None:
             failed[name] = error
     missing = [job.name for job in jobs if job.result(folder) is None]

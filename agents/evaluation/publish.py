@@ -336,7 +336,7 @@ def add_shipped(results: dict[str, Any], engine: Crew) -> None:
         for env_id, result in results["results"].items()
         if shipped(env_id).is_dir() and "trained" in result["policies"]
     }
-    for env_id, found, error in watched(engine, examine, pieces, "policy"):
+    for env_id, found, error in watched(engine.work(examine, pieces), len(pieces), "policy"):
         if error is not None:
             raise RuntimeError(f"the policy of {env_id} cannot be measured: {error}")
         results["results"][env_id]["shipped"] = rounded(found)

@@ -1,6 +1,6 @@
 """Does a list of independent pieces of work: in this process, in several, or on a cluster by Ray.
 
-A piece is whole: a training, an evaluation, a point of a sweep; never a step. What fails does not stop the rest, and a
+A piece is whole: a training, an evaluation, points of a sweep; never a step. What fails does not stop the rest, and a
 piece whose process or node dies is begun again elsewhere.
 """
 
@@ -84,13 +84,11 @@ def crew(processes: int = 1, ray: str | None = None) -> Iterator[Crew]:
         found.close()
 
 
-def watched(
-    crew: Crew, function: Callable[..., Any], pieces: Pieces, unit: str, done: int = 0, leave: bool = True
-) -> Iterator[Outcome]:
-    """Do the work of `Crew.work`; show what is done, what failed, what is left; ``done`` pieces were done before."""
+def watched(outcomes: Iterator[Outcome], count: int, unit: str, done: int = 0, leave: bool = True) -> Iterator[Outcome]:
+    """Pass on ``count`` outcomes; show what is done, what failed, what is left; ``done`` pieces were done before."""
     failed = 0
-    with progress_bar(total=done + len(pieces), initial=done, unit=unit, leave=leave) as bar:
-        for outcome in crew.work(function, pieces):
+    with progress_bar(total=done + count, initial=done, unit=unit, leave=leave) as bar:
+        for outcome in outcomes:
             if outcome.error is not None:
                 failed += 1
                 bar.write(f"{outcome.name} failed: {outcome.error}")

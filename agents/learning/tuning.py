@@ -175,7 +175,7 @@ def _round(
         for trial in running
     }
     failed = {}
-    for name, found, error in watched(crew, _trial, pieces, "trial", len(_ended(study))):
+    for name, found, error in watched(crew.work(_trial, pieces), len(pieces), "trial", len(_ended(study))):
         number = int(name.split()[1])
         if error is not None:
             failed[name] = error

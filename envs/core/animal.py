@@ -116,10 +116,9 @@ class Animal(ABC):
         """
         for k, drive in enumerate(drives, done + 1):
             well = rows["status"][ids] == 0.0
-            ids = ids[well]
-            if not ids.size:
+            if not well.any():
                 break
-            self.advance(rows, ids, np.ascontiguousarray(drive[well]), steps)
+            self.advance(rows, ids[well], np.ascontiguousarray(drive[well]), steps)
             if records is not None and k % stride == 0:
                 kept = ids[rows["status"][ids] == 0.0]
                 records[kept, k // stride] = rows[kept]

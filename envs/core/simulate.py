@@ -16,6 +16,7 @@ from .events import Agenda, Event, read_events
 from .trajectory import Trajectory
 
 Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
+Start = Mapping[str, ArrayLike] | None
 
 AT_ONCE = 1000
 """Time steps of all animals together before the first look at the clock."""
@@ -36,7 +37,7 @@ def simulate(
     drive: Drive | Sequence[Drive],
     duration: float,
     every: float | None = None,
-    start: Mapping[str, ArrayLike] | None = None,
+    start: Start | Sequence[Start] = None,
     hold: float | None = None,
     events: Sequence[Event | Mapping[str, Any]] = (),
     count: None = None,
@@ -51,7 +52,7 @@ def simulate(
     drive: Drive | Sequence[Drive],
     duration: float,
     every: float | None = None,
-    start: Mapping[str, ArrayLike] | None = None,
+    start: Start | Sequence[Start] = None,
     hold: float | None = None,
     events: Sequence[Event | Mapping[str, Any]] = (),
     *,
@@ -66,7 +67,7 @@ def simulate(
     drive: Drive | Sequence[Drive],
     duration: float,
     every: float | None = None,
-    start: Mapping[str, ArrayLike] | None = None,
+    start: Start | Sequence[Start] = None,
     hold: float | None = None,
     events: Sequence[Event | Mapping[str, Any]] = (),
     count: int | None = None,
@@ -93,7 +94,7 @@ def simulate(
         Interval between recordings; the default is ``hold``.
     start : mapping, optional
         Named initial values and parameters, see the animal's ``reset``; straight and at rest otherwise. Of many
-        animals for all, or with a leading axis of ``count``.
+        animals for all, or with a leading axis of ``count``; a sequence has a mapping for each.
     hold : float, s, optional
         Time for which a drive is held; one time step by default, a million at most.
     events : sequence of Event or mapping, optional
@@ -145,7 +146,13 @@ def simulate(
     coming = read_events("events", events, animal.parameters, size)
     for event in coming:
         within("events: time", event.time, 0.0, duration, "s")
-    animal.reset(rows, ids, start)
+    if isinstance(start, Mapping) or start is None:
+        animal.reset(rows, ids, start)
+    else:
+        if len(start) != size:
+            raise ValueError(f"start must have a mapping for each of {size}, got {len(start)}")
+        for k, each in enumerate(start):
+            animal.reset(rows, ids[k : k + 1], each)
     for name in signals or ():
         choice("signals", name, animal.signals)
     agenda.set(ids, coming)
@@ -210,7 +217,9 @@ class _Source:
             def at(times: NDArray[np.float64]) -> NDArray[np.float64]:
                 values = np.asarray(drive.at(times), float)
                 self._check(values.shape[1:], shape)
-                return values if values.ndim == 3 else np.broadcast_to(values[:, None], (len(values), *shape))
+                if values.ndim == 2:
+                    values = values[:, None]
+                return values if values.shape[1:] == shape else np.broadcast_to(values, (len(values), *shape))
 
             return at
         if not (callable(drive) or hasattr(drive, "reads")):

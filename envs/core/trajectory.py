@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
@@ -300,6 +301,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             yield "_".join([name, *map(str, place)]), unit, None, images[(slice(None), *place)]
 
 
+@cache
 def units(kind: type[Animal]) -> dict[str, str]:
     """SI units of an animal's signals, from the table of its docstring.
 

@@ -162,8 +162,11 @@ class SineKymogram(OpenLoop):
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Control angles (T, n_joints) rad at times ``t`` (T,) s."""
         grown = np.minimum(t / self.ramp, 1.0) if self.ramp else np.ones_like(t)
-        wave = np.cos(self._phase - (2 * np.pi / self.period) * t[:, None])
-        return (self.amplitude * grown)[:, None] * wave + self.bias
+        wave = self._phase - (2 * np.pi / self.period) * t[:, None]
+        np.cos(wave, wave)  # in place, as memory that is new costs as much as half the cosines
+        wave *= (self.amplitude * grown)[:, None]
+        wave += self.bias
+        return wave
 
 
 class KymogramPlayback(OpenLoop):
