@@ -7,6 +7,7 @@ import pytest
 
 from gymnosoma.envs import Event, OpenLoop, Schedule, simulate
 from gymnosoma.envs.core.animal import Animal
+from gymnosoma.envs.core.simulate import ensemble
 from gymnosoma.envs.lamprey import Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker
@@ -161,6 +162,17 @@ def test_many_that_listen():
     both = simulate(Worm(), Straighten(0.5), 0.2, start=start, count=3)
     each = simulate(Worm(), [Straighten(gain) for gain in (0.1, 0.5, 0.9)], 0.2, start=start, count=3)
     assert both[1].rows.tobytes() == each[1].rows.tobytes() != each[0].rows.tobytes()
+
+
+def test_an_ensemble_is_what_simulate_records():
+    start = {"stiffness": [1e-10, 2e-7, 1e-9]}
+    found = ensemble(Worm(), FOLDING.at, 3, 1.0, 0.1, start=start, signals=("centre", "power"))
+    assert list(found) == ["time", "centre", "power"] and found["centre"].shape == (11, 3, 2)
+    for b, run in enumerate(simulate(Worm(), FOLDING.at, 1.0, 0.1, start, count=3)):
+        for name, values in found.items():
+            assert values[: len(run.time), b].tobytes() == run[name].tobytes()
+            assert np.isnan(values[len(run.time) :, b]).all()
+    assert np.isnan(found["time"][-1]).tolist() == [False, True, False]
 
 
 def test_signals_alone_are_kept(monkeypatch):

@@ -90,6 +90,11 @@ class Sheet:
         """Show how far a long simulation is."""
         return progress_bar(steps, desc=what, total=total, leave=False)
 
+    def clock(self, what: str, duration: float) -> Callable[[float], None]:
+        """Show how far `simulate` is, as its ``progress``."""
+        bar = progress_bar(desc=what, total=duration, leave=False, bar_format="{l_bar}{bar}| {n:.3g} of {total:.3g} s")
+        return lambda t: bar.update(t - bar.n)
+
 
 @dataclass(frozen=True)
 class PaperFigure:

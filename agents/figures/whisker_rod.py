@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from gymnosoma.envs import Trajectory, simulate
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod.analysis import (
     FRAME,
@@ -52,7 +53,7 @@ def _animal(**params: Any) -> WhiskerRod:
 
 
 @cache
-def _runs() -> list[dict[str, Array]]:
+def _runs() -> list[Trajectory]:
     """Sliding for 1 s at L = 10, 5, 50 and 500 um, the two last also from nearly steady sliding."""
     signals = ("arc", "moment", "acceleration", "velocity", "base_wrench", "slip_speed", "curvature_change")
     start = {
@@ -324,7 +325,7 @@ def _figure_5_correlations(sheet: Sheet) -> Figure:
         0.6,
         len(FRICTIONS),
         {"reference_friction": FRICTIONS},
-        progress=partial(sheet.progress, what="mu*"),
+        progress=sheet.clock("mu*", 0.6),
     )
     found = {name: [correlations(run, window) for run in runs] for name, window in WINDOWS.items()}
     shares = {
@@ -399,7 +400,7 @@ def _figure_5_modes(sheet: Sheet) -> Figure:
         2 * count,
         start,
         signals=("base_wrench", "slip_speed"),
-        progress=partial(sheet.progress, what="L"),
+        progress=sheet.clock("L", 1.0),
     )
     figure = Figure(figsize=(14, 8.5), layout="constrained")
     figure.suptitle("Fig. 5H over the whole range of L: 0.5 to 1 s after the start, N = 30; dashed: L of the paper")
@@ -562,16 +563,11 @@ def _table_1(sheet: Sheet) -> Figure:
 def _ring_down() -> tuple[NDArray[Any], ...]:
     """Spectrum (Hz, power) and course (s, N m) of the base moment after a force on the tip is let go, 1 mm of bend."""
     animal = _animal(damping=0.1)
-    rows = animal.rows(1)
-    h, _, _, stiffness, *_ = animal.rods(rows)[0]
+    h, _, _, stiffness, *_ = animal.rods(animal.rows(1))[0]
     arc = np.append(0.0, np.cumsum(h))
     bend = np.cumsum((arc[-1] - arc[:-1]) / stiffness)
-    animal.reset(rows, np.arange(1), {"plate_distance": 1.0, "segment_angle": np.pi / 2 - 1e-3 * bend / (h @ bend)})
-    moment = [animal.signal(rows, "moment")[0, 0]]
-    for _ in range(4000):
-        animal.advance(rows, np.arange(1), np.zeros((1, 3)), round(FRAME / animal.dt))
-        moment.append(animal.signal(rows, "moment")[0, 0])
-    series = np.array(moment)
+    start = {"plate_distance": 1.0, "segment_angle": np.pi / 2 - 1e-3 * bend / (h @ bend)}
+    series = simulate(animal, np.zeros(3), 4000 * FRAME, FRAME, start, FRAME)["moment"][:, 0]
     window = np.hanning(len(series))
     power = np.abs(np.fft.rfft(window * series)) ** 2
     frequency, time = np.fft.rfftfreq(len(series), FRAME), FRAME * np.arange(len(series))

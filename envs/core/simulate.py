@@ -191,6 +191,43 @@ def simulate(
     return runs if count is not None else runs[0]
 
 
+def ensemble(
+    animal: Animal,
+    drive: ArrayLike | Callable[[float], ArrayLike] | OpenLoop,
+    count: int,
+    duration: float,
+    every: float | None = None,
+    hold: float | None = None,
+    start: Mapping[str, ArrayLike] | None = None,
+    signals: Sequence[str] = (),
+) -> dict[str, NDArray[np.float64]]:
+    """Simulate animals side by side, as `simulate` does, and put each signal of all of them into one array.
+
+    Parameters
+    ----------
+    animal : Animal
+    drive : array, function of time (s) or OpenLoop
+        (nu,) or (count, nu), as of `simulate`.
+    count : int
+    duration : float, s
+    every, hold, start, signals
+        As of `simulate`.
+
+    Returns
+    -------
+    dict
+        Name to array (N, count, ...), also of ``time`` (N, count) s; NaN from where an animal failed.
+    """
+    runs = simulate(animal, drive, duration, every, start, hold, count=count, signals=signals)
+    moments = 1 + round(duration / (every or hold or animal.dt))
+    record = {}
+    for name in ("time", *signals):
+        record[name] = np.full((moments, count, *runs[0][name].shape[1:]), np.nan)
+        for b, run in enumerate(runs):
+            record[name][: len(run.time), b] = run[name]
+    return record
+
+
 class _Source:
     """Drives of many animals, asked for ahead where they do not listen."""
 

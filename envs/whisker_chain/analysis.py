@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from ..core.simulate import ensemble
 from .animal import FAR, Whisker, follow
 from .params import WhiskerParams, table
 from .statics import quasi_static
@@ -23,65 +24,6 @@ INSTANT = 2e-9
 
 STRIDE = np.deg2rad(0.1)
 """Step of the base angle between equilibria that are looked up."""
-
-
-def ensemble(
-    whisker: Whisker,
-    drive: Callable[[float], ArrayLike],
-    count: int,
-    duration: float,
-    every: float | None = None,
-    start: Mapping[str, ArrayLike] | None = None,
-    signals: Sequence[str] = ("base_angle", "base_wrench"),
-    hold: float | None = None,
-    since: float = 0.0,
-) -> dict[str, Array]:
-    """Simulate many vibrissae side by side; `simulate` does one.
-
-    Parameters
-    ----------
-    whisker : Whisker
-    drive : function of time (s)
-        (3,) or (count, 3), asked for the middle of each ``hold``; see `follow`.
-    count : int
-        Vibrissae.
-    duration, every : float, s
-        How long, and how often it is recorded; each a multiple of the next and of ``hold``, which is the default.
-    start : mapping, optional
-        Initial values and parameters, each with or without a leading axis of vibrissae; see `Whisker.reset`.
-    signals : sequence of str
-        What to record, see `Whisker`.
-    hold : float, s, optional
-        Time for which a drive is held; one time step by default.
-    since : float, s
-        From when on it is recorded.
-
-    Returns
-    -------
-    dict
-        Name to array (N, count, ...), also of ``time`` (N, count); NaN from where a whisker failed.
-    """
-    hold = whisker.dt if hold is None else hold
-    steps, stride = round(hold / whisker.dt), 1 if every is None else round(every / hold)
-    rows, ids = whisker.rows(count), np.arange(count)
-    whisker.reset(rows, ids, start)
-    record: dict[str, list[Array]] = {name: [] for name in ("time", *signals)}
-
-    def keep() -> None:
-        for name, values in record.items():
-            value = np.array(whisker.signals[name](rows))
-            value[rows["status"] != 0] = np.nan
-            values.append(value)
-
-    first = round(since / hold)
-    if first == 0:
-        keep()
-    for k in range(1, round(duration / (stride * hold)) * stride + 1):
-        command = np.ascontiguousarray(np.broadcast_to(np.asarray(drive((k - 0.5) * hold), float), (count, 3)))
-        whisker.advance(rows, ids, command, steps)
-        if k >= first and k % stride == 0:
-            keep()
-    return {name: np.array(values) for name, values in record.items()}
 
 
 def _peg(place: Array, length: ArrayLike) -> dict[str, Array]:
@@ -112,8 +54,10 @@ def whisk(
     duration : float, s
         From rest at the rearmost angle.
     dt : float, s
-    every, since, signals
+    every, signals
         As of `ensemble`.
+    since : float, s
+        From when on it is told.
     length : float or (B,) array, m, optional
         Of the whisker.
 
@@ -129,7 +73,8 @@ def whisk(
     drive, start = follow(dt, lambda t: ahead - half - half * np.cos(omega * t))
     length = whisker.params.length if length is None else length
     start |= _peg(place, length) | {"length": length}
-    return ensemble(whisker, drive, len(place), duration, every, start, signals, since=since)
+    run = ensemble(whisker, drive, len(place), duration, every, start=start, signals=signals)
+    return {name: values[round(since / (every or dt)) :] for name, values in run.items()}
 
 
 def shake(frequency: ArrayLike, acceleration: float = 1.0, dt: float = 1e-4) -> Array:
@@ -151,9 +96,10 @@ def shake(frequency: ArrayLike, acceleration: float = 1.0, dt: float = 1e-4) -> 
     reach = acceleration / omega**2
     whisker = Whisker(dt=dt)
     drive, start = follow(dt, lambda t: 0.0, y=lambda t: reach * (1.0 - np.cos(omega * t)))
-    run = ensemble(whisker, drive, len(omega), 0.6, 5 * dt, start, ("node",), since=0.4 + 5 * dt)
-    wave = np.exp(-1j * omega * run["time"])
-    return np.abs(np.mean(run["node"][:, :, -1, 1] * wave, 0)) / (0.5 * reach)
+    run = ensemble(whisker, drive, len(omega), 0.6, 5 * dt, start=start, signals=("node",))
+    late = slice(round(0.4 / (5 * dt)) + 1, None)
+    wave = np.exp(-1j * omega * run["time"][late])
+    return np.abs(np.mean(run["node"][late, :, -1, 1] * wave, 0)) / (0.5 * reach)
 
 
 @dataclass(frozen=True)
@@ -247,7 +193,9 @@ def slow_deflection(
     whisker = Whisker()
     hold = round(rotation / speed / records / whisker.dt) * whisker.dt
     start = _peg(np.array([place]), whisker.params.length) | {"base_rate": speed}
-    run = ensemble(whisker, lambda t: np.zeros(3), 1, records * hold, start=start, hold=hold)
+    run = ensemble(
+        whisker, np.zeros(3), 1, records * hold, hold=hold, start=start, signals=("base_angle", "base_wrench")
+    )
     angle, wrench = run["base_angle"][:, 0], run["base_wrench"][:, 0]
     still = quasi_static(angle - np.where(angle > 0.0, speed * whisker.dt, 0.0), [place * whisker.params.length, 0.0])
     off, size = np.abs(wrench - still.base_wrench), np.maximum.accumulate(np.abs(still.base_wrench))
@@ -325,7 +273,7 @@ def bounce(
     before = whisker.energy(rows)[0]
     del start["base_rate"]
     start |= {"link_rate": whisker.speeds(rows)}
-    run = ensemble(whisker, lambda t: np.zeros(3), 1, duration, None, start, ("energy", "gap"))
+    run = ensemble(whisker, np.zeros(3), 1, duration, start=start, signals=("energy", "gap"))
     gap = run["gap"][1:, 0, 0]
     down = np.flatnonzero((gap[1:-1] < gap[:-2]) & (gap[1:-1] <= gap[2:]))  # it is back at the peg
     height = gap[: down[0] + 1].max() if down.size else gap.max()

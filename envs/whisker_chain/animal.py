@@ -439,7 +439,7 @@ def follow(
     Returns
     -------
     drive, start
-        For :func:`gymnosoma.envs.simulate`; of rows for :func:`gymnosoma.envs.whisker_chain.analysis.ensemble`.
+        For :func:`gymnosoma.envs.simulate`.
     """
     parts = [part or (lambda t: 0.0) for part in (angle, x, y)]
 

@@ -6,13 +6,15 @@ signals by themselves: ``run["curvature_change"]`` and ``run["moment"]`` over ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import welch
 
+from ..core.simulate import simulate
+from ..core.trajectory import Trajectory
 from .animal import WhiskerRod
 from .params import table
 
@@ -33,9 +35,9 @@ def slide(
     start: Mapping[str, ArrayLike] | None = None,
     every: float = FRAME,
     signals: tuple[str, ...] = ("arc", "moment", "acceleration", "velocity", "base_wrench", "slip_speed"),
-    progress: Callable[[range], Iterable[int]] = iter,
+    progress: Callable[[float], None] | None = None,
     speed: ArrayLike | None = None,
-) -> list[dict[str, NDArray[np.float64]]]:
+) -> list[Trajectory]:
     """Slide the plate, by default at the paper's 0.2 m/s, under many whiskers side by side; `simulate` does one.
 
     Parameters
@@ -49,36 +51,28 @@ def slide(
         Initial values and parameters, each with or without a leading axis of whiskers; see `WhiskerRod.reset`.
     signals : tuple of str
         What to keep, see `WhiskerRod`.
-    progress : callable
-        Takes the frames, and shows how far they are.
+    progress : callable, optional
+        As of `simulate`.
     speed : float or (count,) array, m/s, optional
         Of the plate.
 
     Returns
     -------
-    list of dict
-        Of each whisker: ``time`` (T,) s and signals (T, ...), the first before anything moves.
+    list of Trajectory
+        Of each whisker, the first moment before anything moves.
 
     Raises
     ------
     RuntimeError
         Where a whisker fails.
     """
-    rows, ids = animal.rows(count), np.arange(count)
-    animal.reset(rows, ids, start)
     drive = np.zeros((count, 3))
     drive[:, 0] = table()["plate_speed"] if speed is None else speed
-    frames, steps = round(duration / every), round(every / animal.dt)
-    kept: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ("time", *signals)}
-    for frame in progress(range(frames + 1)):
-        if frame:
-            animal.advance(rows, ids, drive, steps)
-        for name, values in kept.items():
-            values.append(np.array(animal.signal(rows, name)))
-    if rows["status"].any():
-        raise RuntimeError(f"whisker {np.argmax(rows['status'] != 0)}: {animal.failures[rows['status'].max()]}")
-    arrays = {name: np.array(values) for name, values in kept.items()}
-    return [{name: values[:, b] for name, values in arrays.items()} for b in range(count)]
+    runs = simulate(animal, drive, duration, every, start, every, count=count, signals=signals, progress=progress)
+    for b, run in enumerate(runs):
+        if run.failure is not None:
+            raise RuntimeError(f"whisker {b}: {run.failure}")
+    return runs
 
 
 def correlations(run: Run, window: slice) -> dict[str, float]:

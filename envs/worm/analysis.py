@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers
-from ..core.simulate import simulate
+from ..core.simulate import ensemble
 from .animal import Worm, friction_force
 from .kymogram import FRAME_RATE, HIGHEST_RATE
 from .params import friction, table
@@ -384,49 +384,6 @@ def medium(sigma: ArrayLike = 1.0, scale: ArrayLike = 1.0) -> dict[str, Array]:
     perpendicular, parallel = friction(sigma)
     factor = np.asarray(scale, float)
     return {"friction_perpendicular": factor * perpendicular, "friction_parallel": factor * parallel}
-
-
-def ensemble(
-    worm: Worm,
-    drive: Callable[[float], ArrayLike],
-    count: int,
-    duration: float,
-    every: float,
-    hold: float | None = None,
-    start: Mapping[str, ArrayLike] | None = None,
-    signals: Sequence[str] = ("centre", "rod_angle"),
-) -> dict[str, Array]:
-    """Simulate many worms side by side; `simulate` does one.
-
-    Parameters
-    ----------
-    worm : Worm
-    drive : function of time (s)
-        Control angles (n - 1,) or (count, n - 1) in rad, asked for the middle of each ``hold``.
-    count : int
-        Worms.
-    duration, every : float, s
-        A multiple of ``every``, which is one of ``hold``.
-    hold : float, s, optional
-        Time for which a command is held, a multiple of the time step; one step by default.
-    start : mapping, optional
-        Initial values and parameters, each with or without a leading axis of worms; see `Worm.reset`.
-    signals : sequence of str
-        What to record, see `Worm`.
-
-    Returns
-    -------
-    dict
-        Name to array (N, count, ...); NaN from where a worm failed.
-    """
-    runs = simulate(worm, drive, duration, every, start, hold, count=count, signals=signals)
-    record = {}
-    for name in signals:
-        values = [run[name] for run in runs]
-        record[name] = np.full((1 + round(duration / every), count, *values[0].shape[1:]), np.nan)
-        for b, value in enumerate(values):
-            record[name][: len(value), b] = value
-    return record
 
 
 def play(
