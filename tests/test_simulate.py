@@ -8,7 +8,7 @@ import pytest
 from gymnosoma.envs import Event, OpenLoop, Schedule, simulate
 from gymnosoma.envs.core.animal import Animal
 from gymnosoma.envs.core.simulate import ensemble
-from gymnosoma.envs.lamprey import Lamprey
+from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod
@@ -62,6 +62,8 @@ OTHERS = [
     (Lamprey, Schedule([0.0, 0.13], [[0.2, 0.0, 1.0], [0.4, 0.1, 0.7]]), 0.3, 0.05, {}),
     (lambda: Lamprey(drive="muscle"), noise(0.02, 18), 0.3, 0.05, {}),
     (lambda: Lamprey(drive="residual"), np.append([0.4, 0.0, 0.7], np.full(18, 0.05)), 0.2, 0.05, {}),
+    (IsolatedCord, noise(0.02, 12), 0.6, 0.06, {"hold": 0.02}),
+    (IsolatedCord, np.append([0.4, 0.0, 0.7], np.full(9, 0.1)), 0.5, 0.05, {"start": {"transection": 50}}),
     (Whisker, [200.0, 0.1, 0.2], 0.1, 0.001, {"start": {"peg": [[0.02, 0.004]]}}),
     (Whisker, [3000.0, 0.0, 0.0], 0.1, 0.002, {"start": {"peg": [[0.02, 0.004]]}, "hold": 1e-3}),
     (Whisker, [2e5, 300.0, 0.0], 0.1, 0.002, {"start": {"peg": [[0.02, 0.001]]}}),

@@ -143,8 +143,21 @@ class InLanes(Animal):
     def _arguments(self) -> tuple[Any, ...]:
         """What the compiled step takes after the records and the number of steps."""
 
+    def _move(
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        drives: NDArray[np.float64],
+        records: NDArray[Any] | None,
+        done: int,
+        stride: int,
+        steps: int,
+    ) -> None:
+        """`run` as far as the rows are well."""
+        self._stepper.run(rows, ids, drives, records, done, stride, steps, *self._arguments())
+
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:  # noqa: D102
-        self._stepper.run(rows, ids, drive[None], None, 0, 1, steps, *self._arguments())
+        self._move(rows, ids, drive[None], None, 0, 1, steps)
 
     def run(  # noqa: D102
         self,
@@ -156,8 +169,8 @@ class InLanes(Animal):
         done: int = 0,
         stride: int = 1,
     ) -> None:
-        began, arguments = rows["time"].copy(), (steps, *self._arguments())
-        self._stepper.run(rows, ids, drives, records, done, stride, *arguments)
+        began = rows["time"].copy()
+        self._move(rows, ids, drives, records, done, stride, steps)
         failed = np.flatnonzero(rows["status"][ids])  # places in ``ids``
         while failed.size:  # they are as they were at the last moment, from where `advance` may know a way
             followed = np.rint((rows["time"] - began)[ids[failed]] / (steps * self.dt)).astype(int)
@@ -167,7 +180,7 @@ class InLanes(Animal):
             rows["status"][ids[again]] = 0.0
             super().run(rows, ids[again], drives[k:until, again], steps, records, done + k, stride)
             well = again[rows["status"][ids[again]] == 0.0]
-            self._stepper.run(rows, ids[well], drives[until:, well], records, done + until, stride, *arguments)
+            self._move(rows, ids[well], drives[until:, well], records, done + until, stride, steps)
             failed = np.concatenate([failed, well[rows["status"][ids[well]] != 0.0]])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import whole
 from ..core.lanes import Stepper
 from ..core.spec import Option
@@ -17,8 +17,10 @@ from .body import BROKEN
 from .nerves import ISOLATED, isolated_fields
 from .params import PHYSICAL, Cord, LampreyParams, nervous, table
 
+_DRIVEN = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
 
-class IsolatedCord(Animal):
+
+class IsolatedCord(InLanes):
     """The spinal cord of Ekeberg (1993) in a dish: its edge cells sense the bending that somebody imposes.
 
     Its drive is the brainstem's tonic level, asymmetry and head extra, as `Lamprey`'s, and then the angle (rad) of
@@ -97,7 +99,7 @@ class IsolatedCord(Animal):
         self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **nervous(size)}
         self.state = np.dtype(isolated_fields(n) + self.cord.fields(n))
         self._record = self.cord.record(n - 1)
-        self._stepper = Stepper(self.state, np.dtype(self.cord.work(n)), ISOLATED, threads)
+        self._stepper = Stepper(self.state, np.dtype(self.cord.work(n)), ISOLATED, threads, driven=_DRIVEN)
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
             "joint_angle": lambda rows: rows["joint_angle"],
@@ -132,10 +134,13 @@ class IsolatedCord(Animal):
             fresh[name] = value
         rows[ids] = fresh
 
-    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
-        """Advance ``rows[ids]`` by ``steps`` steps of ``dt`` with the drive (A, drive_size) held."""
-        rows["joint_angle"][ids] = drive[:, 3:]
-        self.sense(rows, ids, drive[:, :3], edges_of(drive[:, 3:], self.params.length), steps)
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.dt, self._record
+
+    def _move(self, rows: NDArray[Any], ids: NDArray[np.int64], drives: NDArray[np.float64], *arguments: Any) -> None:
+        bending = drives[:, :, 3:].reshape(-1, self.links - 1)
+        edge = edges_of(bending, self.params.length).reshape(*drives.shape[:2], -1)
+        super()._move(rows, ids, np.concatenate([drives, edge], 2), *arguments)
 
     def sense(
         self,
