@@ -142,7 +142,8 @@ class SineKymogram(OpenLoop):
             raise ValueError(f"period must not be 0, got {period!r}")
         self.ramp = abs(self.period) if ramp is None else number("ramp", ramp, least=0)
         whole("n_joints", n_joints, 2, 1000)
-        self._phase = 2 * np.pi * wavenumber * np.arange(n_joints) / (n_joints - 1)
+        phase = 2 * np.pi * wavenumber * np.arange(n_joints) / (n_joints - 1)
+        self._cos, self._sin = np.cos(phase), np.sin(phase)
 
     @classmethod
     def for_medium(cls, sigma: float, **changes: Any) -> SineKymogram:
@@ -161,10 +162,11 @@ class SineKymogram(OpenLoop):
 
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Control angles (T, n_joints) rad at times ``t`` (T,) s."""
-        grown = np.minimum(t / self.ramp, 1.0) if self.ramp else np.ones_like(t)
-        wave = self._phase - (2 * np.pi / self.period) * t[:, None]
-        np.cos(wave, wave)  # in place, as memory that is new costs as much as half the cosines
-        wave *= (self.amplitude * grown)[:, None]
+        height = self.amplitude * (np.minimum(t / self.ramp, 1.0) if self.ramp else np.ones_like(t))
+        angle = (2 * np.pi / self.period) * t
+        # cos(phase - angle), by as few cosines as there are times
+        wave = (height * np.cos(angle))[:, None] * self._cos
+        wave += (height * np.sin(angle))[:, None] * self._sin
         wave += self.bias
         return wave
 
