@@ -12,7 +12,8 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from numba.core import types
+from llvmlite import binding as llvm
+from numba.core import typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.cpu import CPUContext
@@ -37,6 +38,16 @@ class _Part(JITCodeLibrary):
         """None: there is no machine code."""
         self._ensure_finalized()
         return 0
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        # Loops stay rolled: what is called in one has to become part of it before it is made of vectors.
+        ll_module.data_layout = self._codegen._data_layout
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_unrolling = options.loop_vectorization = options.slp_vectorization = False
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                builder = llvm.create_pass_builder(self._codegen._tm, options)
+                builder.getFunctionPassManager().run(function, builder)
 
     def _optimize_final_module(self) -> None:
         pass
@@ -63,7 +74,31 @@ def _as_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any
     return value
 
 
-class KernelCompiler(Compiler):
+_NEEDLESS = (
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.InlineInlinables,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.WithLifting,
+    typed_passes.InlineOverloads,
+    typed_passes.NopythonRewrites,
+)
+"""Passes for what kernels have none of: closures, `with`, `literally`, inlined NumPy, expressions of whole arrays."""
+
+
+class _Compiler(Compiler):
+    def define_pipelines(self) -> list[Any]:
+        """Leave out the passes that do nothing with a kernel, unless it is threaded, which needs some of them."""
+        managers = super().define_pipelines()
+        if not self.state.flags.auto_parallel.enabled:
+            for manager in managers:
+                manager.passes = [each for each in manager.passes if each[0] not in _NEEDLESS]
+        return managers
+
+
+class KernelCompiler(_Compiler):
     """Compiles a kernel that Python calls, with all that it calls."""
 
     def compile_extra(self, func: Any) -> Any:
@@ -72,7 +107,7 @@ class KernelCompiler(Compiler):
             return super().compile_extra(func)
 
 
-class PartCompiler(Compiler):
+class PartCompiler(_Compiler):
     """Translates a kernel that another one calls."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *arguments: Any) -> None:

@@ -208,14 +208,15 @@ setattr(numba.types.Record, "mangling_args", property(_record_symbol))  # noqa: 
 def _compile(
     function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
 ) -> Any:
-    options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel}
+    # Kernels allocate nothing, so that no references are counted (`_nrt`), and are called by no C.
+    options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel, "_nrt": False, "no_cfunc_wrapper": True}
     dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
     dispatcher._cache = _Cache(function, label)
 
     @functools.cache
     def part() -> Any:
-        bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
-        return numba.njit(pipeline_class=PartCompiler, **options, **bare)(function)
+        options.update(no_cpython_wrapper=True, forceinline=inline)
+        return numba.njit(pipeline_class=PartCompiler, **options)(function)
 
     # Other kernels call the part; Python calls the kernel.
     dispatcher.get_call_template = lambda args, kws: part().get_call_template(*plain(args, kws))

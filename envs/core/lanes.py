@@ -96,10 +96,10 @@ def gather(rows, ids, first, block):
         Written.
     """
     width = block.shape[1]
-    if width == 1:  # contiguous, so that the copy vectorises
-        lane, row = block.reshape(block.shape[0]), rows[ids[first]]
-        for j in range(len(lane)):
-            lane[j] = row[j]
+    if width == 1:
+        row = rows[ids[first]]
+        for j in range(len(block)):
+            block[j, 0] = row[j]
         return
     last = len(ids) - 1
     for e in range(0, width, 4):  # four at a time: each line of the block is then fetched four times, not sixteen
@@ -134,14 +134,14 @@ def scatter(block, rows, ids, first, status, broken, changing):
     """
     width = block.shape[1]
     if width == 1:
-        lane, row = block.reshape(block.shape[0]), rows[ids[first]]
+        row = rows[ids[first]]
         bad = False
         for j in range(changing):
-            bad |= not abs(lane[j]) < LARGEST
-        code = lane[status]
+            bad |= not abs(block[j, 0]) < LARGEST
+        code = block[status, 0]
         if code == 0.0 and not bad:
             for j in range(changing):
-                row[j] = lane[j]
+                row[j] = block[j, 0]
         elif row[status] == 0.0:
             row[status] = code if code != 0.0 and code == code else broken
         return
@@ -382,13 +382,13 @@ class Stepper:
         drives = np.asarray(drives, np.float64)
         if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
             drives = np.array(drives, order="C")
-        if drives.ndim != 3 or drives.shape[1:] != (len(ids), len(self._columns)):
+        if drives.shape[1:] != (len(ids), self._columns.size):
             raise ValueError(f"drives must have shape (T, {len(ids)}, {len(self._columns)}), got {drives.shape}")
         if records is None:
-            where = _NOWHERE, 0, len(drives) + 1
+            moments, done, stride = _NOWHERE, 0, len(drives) + 1
         else:
-            where = records.view(np.float64).reshape(*records.shape, -1), done, stride
-        self._run(rows, ids, self._columns, drives, *where, steps, *arguments)
+            moments = records.view(np.float64).reshape(*records.shape, -1)
+        self._run(rows, ids, self._columns, drives, moments, done, stride, steps, *arguments)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
@@ -396,18 +396,15 @@ class Stepper:
         serial, threaded = self._batch
         if rows is not self._rows:  # a view costs as much as a step
             self._rows, self._matrix = rows, matrix(rows)
-        numbers, columned = self._matrix, (self._status, self._changing, columns)
-        rest = len(ids) % self._lanes
-        wide = len(ids) - rest if rest < FEW else len(ids)
-        if wide:
-            run = threaded if self._threads > 1 and wide > self._lanes else serial
-            run(
-                numbers,
-                ids[:wide],
-                *self._blocks[self._lanes],
-                *columned,
-                np.ascontiguousarray(drives[:, :wide]),
-                *arguments,
-            )
-        if wide < len(ids):
-            serial(numbers, ids[wide:], *self._blocks[1], *columned, np.ascontiguousarray(drives[:, wide:]), *arguments)
+        status, changing = self._status, self._changing
+        numbers, count, rest = self._matrix, len(ids), len(ids) % self._lanes
+        if count == 0:
+            return
+        if rest == 0 or rest >= FEW:
+            run = threaded if self._threads > 1 and count > self._lanes else serial
+            run(numbers, ids, *self._blocks[self._lanes], status, changing, columns, drives, *arguments)
+        elif rest == count:
+            serial(numbers, ids, *self._blocks[1], status, changing, columns, drives, *arguments)
+        else:
+            for part in (slice(count - rest), slice(count - rest, None)):
+                self._run(rows, ids[part], columns, np.ascontiguousarray(drives[:, part]), *arguments)
