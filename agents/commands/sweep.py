@@ -218,7 +218,7 @@ def _shared(body: Animal, controller: Controller, told: Mapping[str, Any]) -> st
     params = arguments.get("params")
     own = {} if params is None else {field.name: getattr(params, field.name) for field in fields(params)}
     own = {name: value for name, value in own.items() if name not in body.parameters}
-    constants = body._arguments() if isinstance(body, InLanes) else ()
+    constants = [np.asarray(each).tobytes() for each in body._arguments()] if isinstance(body, InLanes) else []
     times = [told[name] for name in ("duration", "every", "hold")]
     return fingerprint(given, {**arguments, "params": own}, list(body.parameters), constants, times)
 

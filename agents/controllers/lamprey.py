@@ -274,19 +274,15 @@ SPEEDS = (np.array([0.35, 0.447, 0.713, 0.84]), np.array([0.12, 0.15, 0.4, 0.7])
 """Speeds (m/s) that tonic levels give in still water."""
 
 
-class _Brainstem:
+class _Brainstem(OpenLoop):
     """Drive of the brainstem as somebody has set it."""
-
-    reads: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.tonic, self.asymmetry, self.head_extra = 0.4, 0.0, table()["head_extra"]
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Tonic level, asymmetry and head extra (B, 3)."""
-        return np.tile([self.tonic, self.asymmetry, self.head_extra], (len(first), 1))
+    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Tonic level, asymmetry and head extra (T, 3)."""
+        return np.tile([self.tonic, self.asymmetry, self.head_extra], (len(t), 1))
 
 
 class Steering:
