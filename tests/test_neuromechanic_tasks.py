@@ -11,6 +11,7 @@ from gymnosoma.agents.controllers.neuromechanic import ConstantDrive, StretchRef
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy
 from gymnosoma.envs import check_vector_env, register_model
 from gymnosoma.envs.core.spec import HELD_OUT
+from gymnosoma.envs.neuromechanic.analysis import central_pattern
 from gymnosoma.envs.neuromechanic.hindlimb import (
     LARGEST_REFLEX,
     PAW_FORCE,
@@ -20,6 +21,7 @@ from gymnosoma.envs.neuromechanic.hindlimb import (
     asset,
     stretch_reflex,
 )
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
 
 pytestmark = pytest.mark.full
 
@@ -47,6 +49,12 @@ def test_the_central_pattern_holds_stiff_muscles_without_pushes(arguments, stabl
     assert (infos["posture_error"].max() < 1e-4) == stable
     assert (rewards.min() > 0.95) == stable
     assert not stable or np.abs(infos["paw_force"] - PAW_FORCE).max() < 1e-2
+
+
+@pytest.mark.parametrize("stiffness", [4.0, 6.0])
+def test_the_central_pattern_that_is_kept_is_what_is_found(stiffness):
+    task = HindlimbHold(stiffness=stiffness)
+    assert np.abs(task.pattern - central_pattern(task.animal, POSTURE, reaction=PAW_FORCE)).max() < 1e-10
 
 
 def test_the_reflex_holds_soft_muscles():

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from ..core.animal import time_step
 from ..core.arguments import choice, number, numbers, shown
 from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
 from ..core.task import EpisodeStart, Task, tolerance
-from .analysis import central_pattern
 from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
@@ -206,10 +206,19 @@ class HindlimbHold(NeuromechanicTask):
         choice("scheme", scheme, Neuromechanic.solvers["scheme"])
         default = 1e-3 if scheme == "semi_implicit" else 2e-5
         self.animal = _PushedLimb(model, default if dt is None else dt, scheme)
-        self.pattern = central_pattern(self.animal, POSTURE, reaction=PAW_FORCE)
+        self.pattern = self._central_pattern(usual=params is None)
         rows = self.animal.rows(1)
         rows["q"] = POSTURE
         self.arm = self.animal.mechanics(rows)["arm"]
+
+    def _central_pattern(self, usual: bool) -> NDArray[np.float64]:
+        """Pattern amid all that hold the limb: kept for the limb as it is by default, however stiff."""
+        if usual:
+            with resources.files("gymnosoma.assets").joinpath("neuromechanic", "central.txt").open() as file:
+                return np.loadtxt(file)
+        from .analysis import central_pattern  # scipy, slow to import
+
+        return central_pattern(self.animal, POSTURE, reaction=PAW_FORCE)
 
     def fields(self) -> dict[str, Field]:
         """Error of the posture, activations, error of the force."""
