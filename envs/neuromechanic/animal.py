@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
+from ..core.lanes import driven
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, take_rows, take_steps
 from .contact import SOLVERS, collide
@@ -21,16 +22,8 @@ from .model import SMALLEST, Model, load
 from .modules import Module, chain
 from .muscles import rest_fibres
 from .params import PHYSICAL, WRENCH
+from .table import WRITTEN
 
-_WRITTEN = (
-    "excitation",
-    "force",
-    "neuron",
-    "reaction",
-    "impulse",
-    "mode",
-    "contact_error",
-)  # in this order, see `pack`
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 
 _chained = cache(chain)  # several modules are compiled once
@@ -161,15 +154,9 @@ class Neuromechanic(Animal):
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
         self._work = np.zeros(threads, records["work"])
-        # What a step writes besides the state vector lies side by side in a row: one look tells whether it is finite.
-        places: Any = self._kernel_state.fields
-        first, last = places[_WRITTEN[0]][1], places[_WRITTEN[-1]][1] + 8
-        written: Any = {"names": ["written"], "formats": [("f8", ((last - first) // 8,))], "offsets": [first]}
-        self._written_state = np.dtype(written | {"itemsize": self.state.itemsize})
         self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
-        self._written: NDArray[np.float64]
         names = ("time", "q", "v", "activation", "excitation", "input", "wrench", "reaction", "contact_error")
         fields = dict(zip(names, names, strict=True)) | {
             "joint_angle": "q",
@@ -279,8 +266,8 @@ class Neuromechanic(Animal):
                 length = self.mechanics(fresh[i : i + 1])["length"]
                 rest_fibres(self.table, length, fresh["activation"][i], fresh["fibre_length"][i])
         self._settle(fresh)
-        if not np.isfinite(fresh.view(self._written_state)["written"]).all():
-            name = next(name for name in _WRITTEN if not np.isfinite(fresh[name]).all())
+        if not np.isfinite(fresh.view(self._kernel_state)["written"]).all():
+            name = next(name for name in WRITTEN if not np.isfinite(fresh[name]).all())
             raise ValueError(
                 f"{self.model.origin}start: {name} must be finite, but muscles or neurons overflow: "
                 f"got {shown(fresh[name])}"
@@ -292,17 +279,9 @@ class Neuromechanic(Animal):
 
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
-        rows["input"][ids if len(ids) < len(rows) else slice(None)] = drive
-        move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        # A view costs as much as several steps.
-        if rows is not self._rows or self._states is None:
-            self._rows, self._states = rows, rows.view(self._kernel_state)
-            self._written = rows.view(self._written_state)["written"]
-        move(self.table, self._work, self._states, ids, steps, self.dt, self._control)
-        if not np.isfinite(self._written).all():
-            self._break(rows)
+        self.run(rows, ids, drive[None], steps)
 
-    def run(
+    def run(  # noqa: D102
         self,
         rows: NDArray[Any],
         ids: NDArray[np.int64],
@@ -312,26 +291,11 @@ class Neuromechanic(Animal):
         done: int = 0,
         stride: int = 1,
     ) -> None:
-        """Advance rows with several drives, as `Animal.run` says, those that are equal in one go."""
-        once = _alike(drives, done, stride)
-        for k in range(once, len(drives) + 1, once):
-            before = rows[ids]
-            self.advance(rows, ids, drives[k - 1], once * steps)
-            failed = rows["status"][ids] != 0.0
-            if failed.any():
-                rows[ids[failed]] = before[failed]
-                super().run(rows, ids[failed], drives[k - once : k, failed], steps)
-                well = rows["status"][ids] == 0.0
-                ids, drives = ids[well], drives[:, well]
-            if records is not None and (done + k) % stride == 0:
-                records[ids, (done + k) // stride] = rows[ids]
-
-    def _break(self, rows: NDArray[Any]) -> None:
-        """Give a status to rows whose muscles or neurons overflow, and 0 to what does."""
-        for name in _WRITTEN:
-            wrong = ~np.isfinite(rows[name])
-            rows["status"][wrong.reshape(len(rows), -1).any(1) & (rows["status"] == 0.0)] = BROKEN
-            rows[name][wrong] = 0.0
+        if rows is not self._rows:  # a view costs as much as several steps
+            self._rows, self._states = rows, rows.view(self._kernel_state)
+        drives, *where = driven((len(ids), self.drive_size), drives, records, done, stride)
+        move = self._kernels[len(self._work) > 1 and len(ids) > 1]
+        move(self.table, self._work, self._states, ids, drives, steps, *where, self.dt, self._control)
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
@@ -544,14 +508,3 @@ def _at_joints(
         result[body] = S[body] @ force
         body = int(parent[body])
     return result
-
-
-def _alike(drives: NDArray[np.float64], done: int, stride: int) -> int:
-    """How many of the drives (T, B, nu) may be taken together, being equal to the bit; arguments as of `run`."""
-    if not len(drives):
-        return 1
-    bits = np.ascontiguousarray(drives if drives.strides[0] else drives[:1]).view(np.int64)  # what is held is a view
-    if (bits[1:2] != bits[:1]).any():
-        return 1
-    changes = 1 + np.flatnonzero((bits[1:] != bits[:-1]).any((1, 2)))
-    return int(np.gcd.reduce(np.append(changes, [done, stride, len(drives)])))

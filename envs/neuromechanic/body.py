@@ -466,12 +466,24 @@ def take_steps(t, k, x, steps, dt, module):
         x.time = x.step * dt
 
 
+@inlined
+def keep_finite(x):
+    """Give a status to a row whose muscles or neurons overflow, and 0 to what does."""
+    bad = False
+    for j in range(len(x.written)):
+        bad |= not abs(x.written[j]) < np.inf
+    if bad:
+        x.status = BROKEN if x.status == 0.0 else x.status
+        for j in range(len(x.written)):
+            x.written[j] = x.written[j] if abs(x.written[j]) < np.inf else 0.0
+
+
 run: Any = None
 """Kernel of `take_steps`; `serial_and_threaded` binds it."""
 
 
-def take_rows(ts, ks, xs, ids, steps, dt, module):
-    """Take some steps with some rows.
+def take_rows(ts, ks, xs, ids, drives, steps, records, done, stride, dt, module):
+    """Take some steps with some rows by each of several drives in turn, as `Animal.run` says.
 
     Parameters
     ----------
@@ -480,14 +492,31 @@ def take_rows(ts, ks, xs, ids, steps, dt, module):
     xs : (B,) records of state
         Those of ``ids`` are changed.
     ids : (A,) int64
+    drives : (T, A, u) float
     steps : int
+        With each drive.
+    records : (B, N, K) float
+        Moment k of a row is written when it has followed k ``stride`` drives, unless it has failed.
+    done, stride : int
+        Drives followed before, and between moments.
     dt : float, s
     module : callable kernel or None
     """
     threads = len(ks)
     for i in prange(threads):
-        for j in range(i * len(ids) // threads, (i + 1) * len(ids) // threads):
-            run(ts[0], ks[i], xs[ids[j]], steps, dt, module)
+        for a in range(i * len(ids) // threads, (i + 1) * len(ids) // threads):
+            x = xs[ids[a]]
+            for h in range(len(drives)):
+                for j in range(drives.shape[2]):
+                    x.input[j] = drives[h, a, j]
+                run(ts[0], ks[i], x, steps, dt, module)
+                keep_finite(x)
+                if x.status != 0.0:
+                    break
+                if (done + h + 1) % stride == 0:
+                    moment = records[ids[a], (done + h + 1) // stride]
+                    for j in range(len(x.all)):
+                        moment[j] = x.all[j]
 
 
 @kernel

@@ -38,6 +38,9 @@ _COUNTS = [
     "balls",
 ]
 
+WRITTEN = "excitation", "force", "neuron", "reaction", "impulse", "mode", "contact_error"
+"""What a step writes besides the state vector: side by side in a row, so that one look tells whether it is finite."""
+
 
 def _power(least: int, *counts: int) -> int:
     """Power of two of at least ``least`` and all ``counts``."""
@@ -97,7 +100,7 @@ def pack(
     for name, array in arrays.items():
         table[name][0][tuple(slice(0, n) for n in array.shape)] = array
     z = 2 * b + 3 * c
-    kernel = np.dtype(
+    plain = np.dtype(
         [
             ("time", "f8"),
             ("step", "f8"),
@@ -118,6 +121,10 @@ def pack(
             *[(name, "f8") for name in PHYSICAL],
         ]
     )
+    kept = {name: (form, at) for name, (form, at, *_) in plain.fields.items()}  # type: ignore[union-attr]
+    first, last = kept[WRITTEN[0]][1], kept[WRITTEN[-1]][1] + 8
+    kept |= {"written": (("f8", ((last - first) // 8,)), first), "all": (("f8", (plain.itemsize // 8,)), 0)}
+    kernel = _record(kept, plain.itemsize)
     work = np.dtype(
         [
             ("turn", "f8", (b, 3, 3)),
@@ -165,11 +172,11 @@ def pack(
             ("total", "f8", (z,)),
         ]
     )
-    n, at = counts["bodies"], kernel.fields["z"][1]  # type: ignore[index]
+    n, at = counts["bodies"], kept["z"][1]
     shapes = {"q": n, "v": n, "n": counts["states"], "activation": counts["active"], "fibre_length": counts["fibres"]}
     places: dict[str, tuple[Any, int]] = {}
     for name in ("time", "step", "status"):
-        places[name] = "f8", kernel.fields[name][1]  # type: ignore[index]
+        places[name] = "f8", kept[name][1]
     for name, size in shapes.items():
         places[name] = ("f8", (size,)), at
         at += 8 * size
@@ -189,13 +196,11 @@ def pack(
         **dict.fromkeys(PHYSICAL, ()),
     }
     for name, shape in sizes.items():
-        places[name] = ("f8", shape), kernel.fields[name][1]  # type: ignore[index]
-    row = np.dtype(
-        {
-            "names": list(places),
-            "formats": [form for form, _ in places.values()],
-            "offsets": [offset for _, offset in places.values()],
-            "itemsize": kernel.itemsize,
-        }
-    )
-    return table, {"row": row, "state": kernel, "work": work}
+        places[name] = ("f8", shape), kept[name][1]
+    return table, {"row": _record(places, plain.itemsize), "state": kernel, "work": work}
+
+
+def _record(places: Mapping[str, tuple[Any, int]], itemsize: int) -> np.dtype[Any]:
+    """Record of fields, by name their form and offset; they may overlap."""
+    forms, offsets = zip(*places.values(), strict=True)
+    return np.dtype({"names": list(places), "formats": forms, "offsets": offsets, "itemsize": itemsize})
