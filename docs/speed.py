@@ -47,9 +47,10 @@ def machine(about: dict[str, Any]) -> str:
 
 
 def tables(machines: Sequence[dict[str, Any]]) -> str:
-    """What the guide shows, in Markdown; values of the first machine, ratios of all."""
+    """What the guide shows, in Markdown; values of the first machine that has them, ratios of all."""
     lines = [f"Measured on {'; '.join(machine(each['machine']) for each in machines)}.", ""]
-    for title, rows in machines[0]["figures"].items():
+    figures = {title: rows for each in reversed(machines) for title, rows in each["figures"].items()}
+    for title, rows in figures.items():
         lines += [f"## {title}", "", "| what | median | unit | ratio | |", "|---|---:|---|---:|---|"]
         for row in rows:
             same = [

@@ -1,5 +1,6 @@
 """`simulate`: what runs compiled equals, to the bit, an animal that is advanced hold by hold; many equal one by one."""
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from gymnosoma.envs.core.animal import Animal
 from gymnosoma.envs.core.simulate import ensemble
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic.standing import reflex_input, standing
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod
 from gymnosoma.envs.worm import SineKymogram, Worm
@@ -71,6 +73,7 @@ OTHERS = [
     (WhiskerRod, noise(3e-4, 3, 0.2), 0.01, 5e-4, {"start": {"plate_distance": 0.0327}}),
     (lambda: Neuromechanic(ARM), [0.1, 0.2], 0.5, 0.05, {}),
     (lambda: Neuromechanic(ARM), noise(0.02, 2), 0.5, 0.05, {"hold": 0.01}),
+    (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.3, 1e-3, {"start": {"pulse": [0.05, 0.1, 3.0]}}),
 ]
 
 
@@ -103,6 +106,37 @@ def test_an_animal_of_ones_own_runs_hold_by_hold():
 
     runs = [simulate(animal, SineKymogram(), 0.3, 0.05) for animal in (Plain(), Worm())]
     assert runs[0].rows.tobytes() == runs[1].rows.tobytes()
+
+
+class HoldByHold(Neuromechanic):
+    run = Animal.run
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bodies_of_the_platform_run_as_hold_by_hold(threads):
+    model = tomllib.loads(ARM.read_text())
+    loud = [{"from": "neuron.loud", "gain": 1e9, "delay": 0.01}, {"from": "input.biceps"}]
+    model["neuron"]["loud"] = {"synapse": loud}
+    values = np.random.default_rng(0).uniform(0.0, 0.5, (60, 5, 2))
+    values[:, :, 1] *= np.arange(5) == 3  # what is told to the biceps overflows in the end
+    start = {"q": values[0], "strength": np.linspace(0.8, 1.2, 5), "v": np.outer([0, 9990, 0, 0, 1], [1, 0])}
+    for drive, given in (
+        (Schedule(0.01, values), {"hold": 0.005, "every": 0.015}),
+        (Schedule(0.01, values), {"every": 0.1, "events": [Event(0.111, {"damping": 0.5})]}),
+        (values[0], {}),
+        (values[0], {"every": 0.3}),
+    ):
+        slow, fast = (
+            simulate(kind(model, threads=threads), drive, 0.6, start=start, count=5, **given)
+            for kind in (HoldByHold, Neuromechanic)
+        )
+        assert [run.failure for run in fast] == [None, "a joint moves too fast", None, "the state is not finite", None]
+        for one, other in zip(slow, fast, strict=True):
+            assert one.failure == other.failure and len(one.time) == len(other.time)
+            for name in one.rows.dtype.names:
+                assert one.rows[name].tobytes() == other.rows[name].tobytes(), name
+    assert len(fast[3].time) == 2
 
 
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.full)])

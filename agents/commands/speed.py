@@ -33,8 +33,9 @@ def speed(
 
     Args:
         animal: Which.
-        part: simulations and environments against their peers; two threads against one; bodies of other sizes, for
-            each piece of the body; the first use, in what it takes to import numba and gymnasium.
+        part: simulations and environments against their peers, and `simulate` against the bare kernel; two threads
+            against one; bodies of other sizes, for each piece of the body; the first use, in what it takes to import
+            numba and gymnasium.
         seconds: Simulated time after which the worm's errors are compared.
         repeats: Times that everything is measured, in turn; medians are shown.
         json_file: Also write the figures there, with what was measured on.
@@ -48,6 +49,7 @@ def speed(
     from ..speed import environments
     from ..speed.first import first
     from ..speed.measure import machine, report
+    from ..speed.simulate import overheads
     from ..speed.sizes import sizes
     from ..speed.threads import threads
 
@@ -63,6 +65,7 @@ def speed(
             module = f"gymnosoma.agents.speed.{name}"
             if importlib.util.find_spec(module) is not None:
                 parts[f"Simulation: {name}"] = partial(importlib.import_module(module).simulations, repeats, seconds)
+        parts["`simulate` over the kernel"] = partial(overheads, animal, repeats)
     if "environments" in part:
         parts["Environments: steps a second"] = partial(environments.environments, animal, repeats)
         if "worm" in animal:

@@ -16,7 +16,7 @@ from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
 from ..core.lanes import driven
 from ..core.trajectory import Trajectory
-from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, take_rows, take_steps
+from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide
 from .model import SMALLEST, Model, load
 from .modules import Module, chain
@@ -36,7 +36,8 @@ def _rows_kernels(scheme: str, contacts: str | None) -> tuple[Any, Any]:
     if contacts is not None:
         name += f"_{contacts}"
         step = variant(step, contacts, collide=variant(collide, contacts, find_impulses=SOLVERS[contacts]))
-    return serial_and_threaded(take_rows, f"{name}_rows", run=variant(take_steps, name, step=step))
+    run = variant(follow, name, run=variant(take_steps, name, step=step))
+    return serial_and_threaded(take_rows, f"{name}_rows", run=run)
 
 
 class Neuromechanic(Animal):
@@ -279,7 +280,7 @@ class Neuromechanic(Animal):
 
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
-        self.run(rows, ids, drive[None], steps)
+        Neuromechanic.run(self, rows, ids, drive[None], steps)
 
     def run(  # noqa: D102
         self,

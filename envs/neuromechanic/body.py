@@ -479,11 +479,42 @@ def keep_finite(x):
 
 
 run: Any = None
-"""Kernel of `take_steps`; `serial_and_threaded` binds it."""
+"""Kernel of `take_steps`; `variant` binds it."""
+
+
+def follow(t, k, x, row, place, drives, steps, records, done, stride, dt, module):
+    """Take some steps by each of several drives in turn, as `Animal.run` says, until one fails.
+
+    Parameters
+    ----------
+    t, k, x : records of the model, of scratch space, and of state (changed)
+    row, place : int
+        Where the state stands in ``records``, and its drive in ``drives``.
+    drives : (T, A, u) float
+    steps : int
+        With each drive.
+    records : (B, N, K) float
+        Moment k of a row is written when it has followed k ``stride`` drives.
+    done, stride : int
+        Drives followed before, and between moments.
+    dt : float, s
+    module : callable kernel or None
+    """
+    for h in range(len(drives)):
+        for j in range(drives.shape[2]):
+            x.input[j] = drives[h, place, j]
+        run(t, k, x, steps, dt, module)
+        keep_finite(x)
+        if x.status != 0.0:
+            return
+        if (done + h + 1) % stride == 0:
+            moment = records[row, (done + h + 1) // stride]
+            for j in range(len(x.all)):
+                moment[j] = x.all[j]
 
 
 def take_rows(ts, ks, xs, ids, drives, steps, records, done, stride, dt, module):
-    """Take some steps with some rows by each of several drives in turn, as `Animal.run` says.
+    """Let some rows `follow` their drives, which is a function apart: numba lost the inputs set in a threaded loop.
 
     Parameters
     ----------
@@ -492,31 +523,13 @@ def take_rows(ts, ks, xs, ids, drives, steps, records, done, stride, dt, module)
     xs : (B,) records of state
         Those of ``ids`` are changed.
     ids : (A,) int64
-    drives : (T, A, u) float
-    steps : int
-        With each drive.
-    records : (B, N, K) float
-        Moment k of a row is written when it has followed k ``stride`` drives, unless it has failed.
-    done, stride : int
-        Drives followed before, and between moments.
-    dt : float, s
-    module : callable kernel or None
+    drives, steps, records, done, stride, dt, module
+        As of `follow`.
     """
     threads = len(ks)
     for i in prange(threads):
         for a in range(i * len(ids) // threads, (i + 1) * len(ids) // threads):
-            x = xs[ids[a]]
-            for h in range(len(drives)):
-                for j in range(drives.shape[2]):
-                    x.input[j] = drives[h, a, j]
-                run(ts[0], ks[i], x, steps, dt, module)
-                keep_finite(x)
-                if x.status != 0.0:
-                    break
-                if (done + h + 1) % stride == 0:
-                    moment = records[ids[a], (done + h + 1) // stride]
-                    for j in range(len(x.all)):
-                        moment[j] = x.all[j]
+            run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, steps, records, done, stride, dt, module)
 
 
 @kernel
