@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
-from ..core.lanes import driven
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide
@@ -24,6 +23,7 @@ from .muscles import rest_fibres
 from .params import PHYSICAL, WRENCH
 from .table import WRITTEN
 
+_NOWHERE = np.zeros((0, 0, 0))
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 
 _chained = cache(chain)  # several modules are compiled once
@@ -294,9 +294,18 @@ class Neuromechanic(Animal):
     ) -> None:
         if rows is not self._rows:  # a view costs as much as several steps
             self._rows, self._states = rows, rows.view(self._kernel_state)
-        drives, *where = driven((len(ids), self.drive_size), drives, records, done, stride)
+        drives = np.asarray(drives, np.float64)
+        if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
+            drives = np.array(drives, order="C")
+        if drives.shape[1:] != (len(ids), self.drive_size):
+            raise ValueError(f"drives must have shape (T, {len(ids)}, {self.drive_size}), got {drives.shape}")
+        if records is None:
+            moments, done, stride = _NOWHERE, 0, len(drives) + 1
+        else:
+            moments = records.view(np.float64).reshape(*records.shape, -1)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        move(self.table, self._work, self._states, ids, drives, steps, *where, self.dt, self._control)
+        given = self.table, self._work, self._states, ids, drives, steps, moments, done, stride
+        move(*given, self.dt, self._control)
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
