@@ -164,8 +164,8 @@ class WormTask(Task):
         return {"control_angle": ActionField(joints, -most, most, "rad", meaning)}
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, the muscles' work since the start, and what has been rewarded."""
-        return [("action", "f8", (self.action_size,)), ("energy", "f8"), ("value", "f8")]
+        """Previous action, the muscles' work since the start, what has been rewarded, and whether the body is crossed."""
+        return [("action", "f8", (self.action_size,)), ("energy", "f8"), ("value", "f8"), ("crossed", "f8")]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         """At rest, slightly and smoothly bent, with the head in a random direction."""
@@ -176,6 +176,10 @@ class WormTask(Task):
     def posture(self) -> NDArray[np.float64] | float:
         """Mean joint angles at the start, rad."""
         return 0.0
+
+    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
+        """Tell whether a body begins crossed."""
+        episodes.memory["crossed"] = self.animal.crosses(rows)
 
     @staticmethod
     def forward(episodes: EpisodeStart) -> NDArray[np.float64]:
@@ -251,6 +255,7 @@ class WormTask(Task):
     def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """Growth of the `value`, so that the return is the last value."""
         memory["energy"] += rows["muscle_work"]
+        memory["crossed"] = self.animal.crosses(rows)
         value, before = self.value(rows, memory), memory["value"].copy()
         memory["value"] = value
         return value - before
@@ -261,11 +266,12 @@ class WormTask(Task):
 
     def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
         """End when the body crosses itself."""
-        return np.where(self.animal.crosses(rows), CROSSED, 0.0)
+        return CROSSED * memory["crossed"]
 
-    def fails(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    @staticmethod
+    def fails(rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which worms have crossed themselves or broken down, (B,)."""
-        return (rows["status"] != 0.0) | self.animal.crosses(rows)
+        return (rows["status"] + memory["crossed"]) != 0.0
 
     def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Time (s), centre of mass (m), work of the period against friction and of the muscles, energy so far (J)."""
@@ -331,7 +337,7 @@ class Forward(WormTask):
     def value(self, rows, memory):
         memory["paid"] += self.price(memory) * rows["muscle_work"]
         value = 1e3 * self.control_rate * (self.distance(rows, memory) - memory["paid"])
-        return np.where(self.fails(rows), -self.fine, value)
+        return np.where(self.fails(rows, memory), -self.fine, value)
 
     def info(self, rows, memory):
         distance, time = self.distance(rows, memory), np.maximum(rows["time"], 0.5 * self.animal.dt)
@@ -537,7 +543,7 @@ class Reach(WormTask):
     def value(self, rows, memory):
         left = np.maximum(self._distance(rows, memory) - self.radius, 0.0) / memory["way"]
         paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
-        return np.where(self.fails(rows), -self.fine, 1.0 - left - paid)
+        return np.where(self.fails(rows, memory), -self.fine, 1.0 - left - paid)
 
     def ending(self, rows, memory):
         crossed = super().ending(rows, memory)
@@ -656,7 +662,7 @@ class Escape(WormTask):
     def info(self, rows, memory):
         progress = {name: memory[name].copy() for name in ("stage", "reversed", "turned", "run")}
         progress["progress"] = self._progress(rows, memory)
-        ends = {"is_success": self._escaped(rows, memory), "crossed": self.animal.crosses(rows)}
+        ends = {"is_success": self._escaped(rows, memory), "crossed": memory["crossed"] != 0.0}
         return super().info(rows, memory) | progress | ends
 
 
@@ -778,5 +784,5 @@ class Follow(WormTask):
         return super().info(rows, memory) | {
             "error": error,
             "is_success": success,
-            "crossed": self.animal.crosses(rows),
+            "crossed": memory["crossed"] != 0.0,
         }
