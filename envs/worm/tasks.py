@@ -164,7 +164,7 @@ class WormTask(Task):
         return {"control_angle": ActionField(joints, -most, most, "rad", meaning)}
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, the muscles' work since the start, what has been rewarded, and whether the body is crossed."""
+        """Previous action, the muscles' work so far, what has been rewarded, and whether the body crosses itself."""
         return [("action", "f8", (self.action_size,)), ("energy", "f8"), ("value", "f8"), ("crossed", "f8")]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
