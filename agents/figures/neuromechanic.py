@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from gymnosoma.envs import simulate
+from gymnosoma.envs.core.simulate import ensemble
 from gymnosoma.envs.core.trajectory import Trajectory
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import (
@@ -400,13 +401,9 @@ def _figure_3(sheet: Sheet) -> Figure:
 def _unloading_pulse() -> float:
     """Duration (s) of the ground's pulse from which on the pinned figure would lift a foot."""
     animal, durations = Neuromechanic(standing(feet="pinned")), np.linspace(_PULSE[1], 0.065, 30)
-    rows, ids = animal.rows(len(durations)), np.arange(len(durations))
-    pulse = np.column_stack([np.broadcast_to(value, len(ids)) for value in (_PULSE[0], durations, _PULSE[2])])
-    animal.reset(rows, ids, {"pulse": pulse})
-    drive, least = np.tile(reflex_input(1.1), (len(ids), 1)), np.full(len(ids), np.inf)
-    for _ in range(1500):
-        animal.advance(rows, ids, drive, 1)
-        least = np.minimum(least, rows["reaction"][:, 1::2].min(1))
+    pulse = np.column_stack([np.full(30, _PULSE[0]), durations, np.full(30, _PULSE[2])])
+    found = ensemble(animal, reflex_input(1.1), 30, 1.5, start={"pulse": pulse}, signals=["reaction"])
+    least = found["reaction"][1:, :, 1::2].min((0, 2))
     return float(np.interp(0.0, -least, durations))
 
 
