@@ -8,7 +8,6 @@ animal with the same code, bit for bit.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -33,7 +32,6 @@ _NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0
 """Columns, drives and records of rows that are advanced with what they hold."""
 
 
-@functools.cache
 def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
     """Transpose a record dtype: every field gains a last axis of ``lanes``.
 
