@@ -250,6 +250,7 @@ def test_agreement_with_the_authors_program(sigma, angle_error, place_error):
         every=HOLD,
         hold=HOLD,
         start={"joint_angle": wave(0.0), "heading": np.pi},
+        signals=("centre", "rod_angle"),
     )
     assert np.abs(run["rod_angle"][:, 0] - peer.s_log).max() < angle_error
     assert np.abs(MM * run["centre"][:, 0] - peer.xyc_log).max() < place_error

@@ -34,8 +34,8 @@ CASES: Mapping[str, Mapping[str, tuple[Callable[[], Animal], Any]]] = {
     "whisker_chain": {"whisker_chain, held": (Whisker, np.zeros(3))},
     "whisker_rod": {"whisker_rod, held": (WhiskerRod, np.zeros(3))},
     "neuromechanic": {
-        "hindlimb, held": (partial(Neuromechanic, hindlimb()), np.full(31, 0.05)),
-        "standing figure, held": (partial(Neuromechanic, standing()), reflex_input(1.1)),
+        "hindlimb, held": (lambda: Neuromechanic(hindlimb()), np.full(31, 0.05)),
+        "standing figure, held": (lambda: Neuromechanic(standing()), reflex_input(1.1)),
     },
 }
 """Animals and what drives them, array or `OpenLoop`."""
