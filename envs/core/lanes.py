@@ -297,6 +297,20 @@ def batch_kernel(step: Any, broken: float, numbers: bool = False, together: bool
     return serial_and_threaded(loop, name, function.__module__, step=step, broken=broken, together=together)
 
 
+def followed(
+    drives: ArrayLike, count: int, size: int, records: NDArray[Any] | None, done: int, stride: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int]:
+    """Check drives (T, count, size); give them and what is kept as loops take them, arguments as of `Animal.run`."""
+    drives = np.asarray(drives, np.float64)
+    if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
+        drives = np.array(drives, order="C")
+    if drives.shape[1:] != (count, size):
+        raise ValueError(f"drives must have shape (T, {count}, {size}), got {drives.shape}")
+    if records is None:
+        return drives, _NOWHERE, 0, len(drives) + 1
+    return drives, records.view(np.float64).reshape(*records.shape, -1), done, stride
+
+
 class Stepper:
     """Moves rows through a batch kernel in blocks of lanes.
 
@@ -379,15 +393,7 @@ class Stepper:
         *arguments: Any,
     ) -> None:
         """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
-        drives = np.asarray(drives, np.float64)
-        if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
-            drives = np.array(drives, order="C")
-        if drives.shape[1:] != (len(ids), self._columns.size):
-            raise ValueError(f"drives must have shape (T, {len(ids)}, {len(self._columns)}), got {drives.shape}")
-        if records is None:
-            moments, done, stride = _NOWHERE, 0, len(drives) + 1
-        else:
-            moments = records.view(np.float64).reshape(*records.shape, -1)
+        drives, moments, done, stride = followed(drives, len(ids), self._columns.size, records, done, stride)
         self._run(rows, ids, self._columns, drives, moments, done, stride, steps, *arguments)
 
     def _run(

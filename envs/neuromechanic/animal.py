@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
+from ..core.lanes import followed
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide
@@ -23,7 +24,6 @@ from .muscles import rest_fibres
 from .params import PHYSICAL, WRENCH
 from .table import WRITTEN
 
-_NOWHERE = np.zeros((0, 0, 0))
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 
 _chained = cache(chain)  # several modules are compiled once
@@ -294,15 +294,7 @@ class Neuromechanic(Animal):
     ) -> None:
         if rows is not self._rows:  # a view costs as much as several steps
             self._rows, self._states = rows, rows.view(self._kernel_state)
-        drives = np.asarray(drives, np.float64)
-        if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
-            drives = np.array(drives, order="C")
-        if drives.shape[1:] != (len(ids), self.drive_size):
-            raise ValueError(f"drives must have shape (T, {len(ids)}, {self.drive_size}), got {drives.shape}")
-        if records is None:
-            moments, done, stride = _NOWHERE, 0, len(drives) + 1
-        else:
-            moments = records.view(np.float64).reshape(*records.shape, -1)
+        drives, moments, done, stride = followed(drives, len(ids), self.drive_size, records, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         given = self.table, self._work, self._states, ids, drives, steps, moments, done, stride
         move(*given, self.dt, self._control)
