@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import binding as llvm
 from numba.core import typed_passes, types, untyped_passes
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.cpu import CPUContext
 from numba.core.imputils import lower_cast
@@ -42,11 +42,9 @@ class _Part(JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
         # Loops stay rolled: what is called in one has to become part of it before it is made of vectors.
         ll_module.data_layout = self._codegen._data_layout
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_unrolling = options.loop_vectorization = options.slp_vectorization = False
         for function in ll_module.functions:
             if not function.is_declaration:
-                builder = llvm.create_pass_builder(self._codegen._tm, options)
+                builder = _builder(self, unroll=False, loops=False, others=False)
                 builder.getFunctionPassManager().run(function, builder)
 
     def _optimize_final_module(self) -> None:
@@ -55,6 +53,29 @@ class _Part(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+def _builder(library: Any, unroll: bool, loops: bool, others: bool) -> Any:
+    """Passes of LLVM: whether they unroll loops, and make vectors of loops and of other code."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, loops, others
+    return llvm.create_pass_builder(library._codegen._tm, options)
+
+
+def _optimize(library: Any) -> None:
+    """Optimise all code of a kernel twice, as numba does, but with loops rolled until they are made of vectors.
+
+    numba unrolls those over lanes first, as they are short; then LLVM makes vectors of the loop around them, of
+    numbers that lie far apart.
+    """
+    first = _builder(library, unroll=False, loops=True, others=False)
+    passes = first.getModulePassManager()
+    passes.add_loop_rotate_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_jump_threading_pass()
+    passes.run(library._final_module, first)
+    second = _builder(library, unroll=True, loops=True, others=True)
+    second.getModulePassManager().run(library._final_module, second)
 
 
 def plain(args: Sequence[Any], kws: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -103,7 +124,7 @@ class KernelCompiler(_Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
-        with _quickly():
+        with _better():
             return super().compile_extra(func)
 
 
@@ -115,8 +136,8 @@ class PartCompiler(_Compiler):
 
 
 @contextlib.contextmanager
-def _quickly() -> Iterator[None]:
-    """Spare numba what it repeats in vain thousands of times while it compiles, a third of its time.
+def _better() -> Iterator[None]:
+    """Optimise as kernels need it, and spare numba what it repeats in vain thousands of times, a third of its time.
 
     It compares and hashes its options one by one, imports its own modules again before each look at them, and makes
     millions of objects, of which few are garbage.
@@ -140,18 +161,19 @@ def _quickly() -> Iterator[None]:
             plain_load(self)
 
     plain = (
-        (TargetConfig, "__hash__", plain_hash),
-        (TargetConfig, "__eq__", plain_eq),
-        (CPUContext, "load_additional_registries", plain_load),
+        (TargetConfig, "__hash__", plain_hash, quick_hash),
+        (TargetConfig, "__eq__", plain_eq, quick_eq),
+        (CPUContext, "load_additional_registries", plain_load, load_once),
+        (CPUCodeLibrary, "_optimize_final_module", CPUCodeLibrary._optimize_final_module, _optimize),
     )
     collects = gc.isenabled()
     gc.disable()
     try:
-        for (kind, name, _), quick in zip(plain, (quick_hash, quick_eq, load_once), strict=True):
-            setattr(kind, name, quick)
+        for kind, name, _, better in plain:
+            setattr(kind, name, better)
         yield
     finally:
-        for kind, name, function in plain:
+        for kind, name, function, _ in plain:
             setattr(kind, name, function)
         if collects:
             gc.enable()

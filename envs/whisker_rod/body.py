@@ -623,7 +623,8 @@ def _move_plate(x, k, dt):
 def _turn(x, k, dt):
     """Turn the segments, and their directions half a step ahead, in the lanes that accept the step.
 
-    ``drift``, which has served, takes the vectors of the segments at the end of the step.
+    ``drift``, which has served, takes the vectors of the segments at the end of the step. What a lane may keep is read
+    first: LLVM would branch otherwise, and scatter the results.
     """
     n, lanes = x.segment_angle.shape
     theta, omega, alpha, cos, sin = x.segment_angle, x.segment_rate, x.segment_acceleration, x.cosine, x.sine
@@ -632,23 +633,27 @@ def _turn(x, k, dt):
         for e in range(lanes):
             accepted = k.accepted[e] != 0.0
             w = k.increment[i, e]
-            rate = omega[i, e] + w
+            old_theta, old_omega, old_alpha = theta[i, e], omega[i, e], alpha[i, e]
+            old_cos, old_sin = cos[i, e], sin[i, e]
+            rate = old_omega + w
             half = 0.5 * dt * rate
             z = half * half
             s1 = half * (1.0 - z * (1 / 6 - z * (1 / 120 - z * (1 / 5040))))
             c1 = 1.0 - z * (1 / 2 - z * (1 / 24 - z * (1 / 720)))
-            c = cos[i, e] * c1 - sin[i, e] * s1
-            s = sin[i, e] * c1 + cos[i, e] * s1
+            c = old_cos * c1 - old_sin * s1
+            s = old_sin * c1 + old_cos * s1
             k.drift[0, i, e] = k.segment_length[i, e] * c
             k.drift[1, i, e] = k.segment_length[i, e] * s
             c2 = c * c1 - s * s1
             s2 = s * c1 + c * s1
             scale = 1.5 - 0.5 * (c2 * c2 + s2 * s2)
-            cos[i, e] = c2 * scale if accepted else cos[i, e]
-            sin[i, e] = s2 * scale if accepted else sin[i, e]
-            theta[i, e] += dt * (omega[i, e] + 0.5 * w) if accepted else 0.0
-            omega[i, e] = rate if accepted else omega[i, e]
-            alpha[i, e] = w * per_dt if accepted else alpha[i, e]
+            new_cos, new_sin = c2 * scale, s2 * scale
+            turned, new_alpha = old_theta + dt * (old_omega + 0.5 * w), w * per_dt
+            cos[i, e] = new_cos if accepted else old_cos
+            sin[i, e] = new_sin if accepted else old_sin
+            theta[i, e] = turned if accepted else old_theta
+            omega[i, e] = rate if accepted else old_omega
+            alpha[i, e] = new_alpha if accepted else old_alpha
 
 
 @kernel
