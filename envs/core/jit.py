@@ -38,6 +38,7 @@ from numba.core.caching import FunctionCache, NullCache
 from numba.core.compiler import CompileResult
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
+from numba.extending import intrinsic
 from numba.misc.appdirs import AppDirs
 
 from .compiling import KernelCompiler, PartCompiler, plain
@@ -55,6 +56,7 @@ __all__ = [
     "serial_and_threaded",
     "sincos",
     "sincos_small",
+    "take",
     "uncached",
     "variant",
 ]
@@ -307,6 +309,19 @@ def serial_and_threaded(
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
         twins.append(_compile(twin, bool(suffix), label))
     return twins[0], twins[1]
+
+
+def _take(context: Any, counter: Any) -> Any:
+    """Add one to the first number of ``counter`` (int64) and give what it was, to each thread another."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        return builder.atomic_rmw("add", array.data, context.get_constant(numba.types.int64, 1), "monotonic")
+
+    return numba.types.int64(counter), generate
+
+
+take: Any = intrinsic(_take)
 
 
 @kernel

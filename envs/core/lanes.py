@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .jit import kernel, prange, serial_and_threaded
+from .jit import kernel, prange, serial_and_threaded, take
 
 LANES = 16
-"""Lanes of a wide block: LLVM unrolls 4 or 8 before it vectorises, and 16 fill every register width."""
+"""Lanes of a wide block: of shorter loops LLVM makes no vectors where arrays might overlap."""
 
 FEW = 3
 """Fewer rows than this are stepped one by one: a wide block costs as much as about three single ones."""
@@ -216,11 +216,14 @@ broken, together = 0.0, True
 """Names that :func:`batch_kernel` binds anew in the two loops below."""
 
 
-def _rows(rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments):
+def _rows(
+    rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments
+):
     width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
+    taken[0] = 0
+    for t in prange(len(lanes)):
+        first = take(taken) * width
+        while first < len(ids):
             h, ashore = 0, True
             while h < len(drives):
                 if ashore:
@@ -238,15 +241,17 @@ def _rows(rows, ids, blocks, lanes, work, status, changing, columns, drives, rec
                     scatter(lanes[t], rows, ids, first, status, broken, changing)
                     if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
                         break
+            first = take(taken) * width
 
 
 def _rows_as_numbers(
-    rows, ids, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments
+    rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments
 ):
     width = lanes.shape[2]
-    count = len(lanes)
-    for t in prange(count):
-        for first in range(t * width, len(ids), count * width):
+    taken[0] = 0
+    for t in prange(len(lanes)):
+        first = take(taken) * width
+        while first < len(ids):
             h, ashore = 0, True
             while h < len(drives):
                 if ashore:
@@ -264,10 +269,14 @@ def _rows_as_numbers(
                     scatter(lanes[t], rows, ids, first, status, broken, changing)
                     if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
                         break
+            first = take(taken) * width
 
 
 def batch_kernel(step: Any, broken: float, numbers: bool = False, together: bool = True) -> tuple[Any, Any]:
     """Compile the loop that takes rows through a step kernel in blocks of lanes; serial, and threaded.
+
+    A thread takes the next block when it is done with one, for which ``taken`` (1,) counts them: cores are not equally
+    fast, nor blocks equally hard.
 
     For each of ``drives`` (T, A, n) in turn it puts the drive into ``columns`` (n,) of the state, and takes ``steps``.
     After every ``stride`` drives, counting ``done`` ones before, it keeps the rows that are well in ``records``
@@ -355,6 +364,7 @@ class Stepper:
         ]
         self._columns = np.concatenate([np.zeros(0, np.int64), *places])
         self.threads = threads
+        self._taken = aligned(1, np.dtype(np.int64))
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
 
@@ -408,9 +418,9 @@ class Stepper:
             return
         if rest == 0 or rest >= FEW:
             run = threaded if self._threads > 1 and count > self._lanes else serial
-            run(numbers, ids, *self._blocks[self._lanes], status, changing, columns, drives, *arguments)
+            run(numbers, ids, self._taken, *self._blocks[self._lanes], status, changing, columns, drives, *arguments)
         elif rest == count:
-            serial(numbers, ids, *self._blocks[1], status, changing, columns, drives, *arguments)
+            serial(numbers, ids, self._taken, *self._blocks[1], status, changing, columns, drives, *arguments)
         else:
             for part in (slice(count - rest), slice(count - rest, None)):
                 self._run(rows, ids[part], columns, np.ascontiguousarray(drives[:, part]), *arguments)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
-from ..core.lanes import followed
+from ..core.lanes import aligned, followed
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide
@@ -155,6 +155,7 @@ class Neuromechanic(Animal):
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
         self._work = np.zeros(threads, records["work"])
+        self._taken = aligned(1, np.dtype(np.int64))
         self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
@@ -296,7 +297,7 @@ class Neuromechanic(Animal):
             self._rows, self._states = rows, rows.view(self._kernel_state)
         drives, moments, done, stride = followed(drives, len(ids), self.drive_size, records, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        given = self.table, self._work, self._states, ids, drives, steps, moments, done, stride
+        given = self.table, self._work, self._states, ids, self._taken, drives, steps, moments, done, stride
         move(*given, self.dt, self._control)
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

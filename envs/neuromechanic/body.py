@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import inlined, kernel, prange
+from ..core.jit import inlined, kernel, prange, take
 from .muscles import PROPORTIONAL, activation_rate, contract
 from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
@@ -513,7 +513,7 @@ def follow(t, k, x, row, place, drives, steps, records, done, stride, dt, module
                 moment[j] = x.all[j]
 
 
-def take_rows(ts, ks, xs, ids, drives, steps, records, done, stride, dt, module):
+def take_rows(ts, ks, xs, ids, taken, drives, steps, records, done, stride, dt, module):
     """Let some rows `follow` their drives, which is a function apart: numba lost the inputs set in a threaded loop.
 
     Parameters
@@ -523,13 +523,17 @@ def take_rows(ts, ks, xs, ids, drives, steps, records, done, stride, dt, module)
     xs : (B,) records of state
         Those of ``ids`` are changed.
     ids : (A,) int64
+    taken : (1,) int64
+        Counts the rows, of which a thread takes the next when it is done with one.
     drives, steps, records, done, stride, dt, module
         As of `follow`.
     """
-    threads = len(ks)
-    for i in prange(threads):
-        for a in range(i * len(ids) // threads, (i + 1) * len(ids) // threads):
+    taken[0] = 0
+    for i in prange(len(ks)):
+        a = take(taken)
+        while a < len(ids):
             run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, steps, records, done, stride, dt, module)
+            a = take(taken)
 
 
 @kernel
