@@ -211,6 +211,12 @@ def keep(rows, ids, first, width, status, moment, records):
     return well
 
 
+@kernel
+def _nothing(xs, ks, *arguments):
+    """Prepare nothing."""
+
+
+prepare: Any = _nothing
 step: Any = None
 broken, together = 0.0, True
 """Names that :func:`batch_kernel` binds anew in the two loops below."""
@@ -224,20 +230,19 @@ def _rows(
     for t in prange(len(lanes)):
         first = take(taken) * width
         while first < len(ids):
-            h, ashore = 0, True
+            gather(rows, ids, first, lanes[t])
+            prepare(blocks[t : t + 1], work[t : t + 1], *arguments)
+            h, due = 0, True
             while h < len(drives):
-                if ashore:
+                if due:  # a row that fails has the drive that it was put to at the last moment
                     put(drives[h], columns, ids, first, width, rows)
-                    gather(rows, ids, first, lanes[t])
-                else:
-                    put_in_lanes(drives[h], columns, first, lanes[t])
+                put_in_lanes(drives[h], columns, first, lanes[t])
                 until = min(h + stride - (done + h) % stride, len(drives)) if together else h
                 alike = held(drives, h, until, first, width)
                 step(blocks[t : t + 1], work[t : t + 1], alike * steps, *arguments)
                 h += alike
                 due = (done + h) % stride == 0
-                ashore = due or h == len(drives)
-                if ashore:
+                if due or h == len(drives):
                     scatter(lanes[t], rows, ids, first, status, broken, changing)
                     if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
                         break
@@ -252,27 +257,28 @@ def _rows_as_numbers(
     for t in prange(len(lanes)):
         first = take(taken) * width
         while first < len(ids):
-            h, ashore = 0, True
+            gather(rows, ids, first, lanes[t])
+            prepare(blocks[t : t + 1], work[t : t + 1], *arguments)
+            h, due = 0, True
             while h < len(drives):
-                if ashore:
+                if due:  # a row that fails has the drive that it was put to at the last moment
                     put(drives[h], columns, ids, first, width, rows)
-                    gather(rows, ids, first, lanes[t])
-                else:
-                    put_in_lanes(drives[h], columns, first, lanes[t])
+                put_in_lanes(drives[h], columns, first, lanes[t])
                 until = min(h + stride - (done + h) % stride, len(drives)) if together else h
                 alike = held(drives, h, until, first, width)
                 step(blocks[t : t + 1], work[t : t + 1], lanes[t], alike * steps, *arguments)
                 h += alike
                 due = (done + h) % stride == 0
-                ashore = due or h == len(drives)
-                if ashore:
+                if due or h == len(drives):
                     scatter(lanes[t], rows, ids, first, status, broken, changing)
                     if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
                         break
             first = take(taken) * width
 
 
-def batch_kernel(step: Any, broken: float, numbers: bool = False, together: bool = True) -> tuple[Any, Any]:
+def batch_kernel(
+    step: Any, broken: float, numbers: bool = False, together: bool = True, prepare: Any = _nothing
+) -> tuple[Any, Any]:
     """Compile the loop that takes rows through a step kernel in blocks of lanes; serial, and threaded.
 
     A thread takes the next block when it is done with one, for which ``taken`` (1,) counts them: cores are not equally
@@ -294,6 +300,9 @@ def batch_kernel(step: Any, broken: float, numbers: bool = False, together: bool
     together : bool
         Whether many steps in one call are, to the bit, what they are in several; else equal drives are not taken
         together.
+    prepare : kernel, optional
+        Called before the first step of rows that came into lanes, as ``prepare(xs, ks, *arguments)``: for what follows
+        from the parameters.
 
     Returns
     -------
@@ -303,7 +312,9 @@ def batch_kernel(step: Any, broken: float, numbers: bool = False, together: bool
     function = step.py_func
     loop = _rows_as_numbers if numbers else _rows
     name = f"{function.__module__}.{function.__qualname__}_rows"
-    return serial_and_threaded(loop, name, function.__module__, step=step, broken=broken, together=together)
+    return serial_and_threaded(
+        loop, name, function.__module__, step=step, broken=broken, together=together, prepare=prepare
+    )
 
 
 def followed(

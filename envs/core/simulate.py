@@ -318,7 +318,8 @@ class _Record:
         self._animal, self._last, self._signals = animal, last, signals
         numbers = rows.nbytes // 8
         self._width = last + 1 if signals is None else min(last + 1, max(LARGEST // numbers, 2))
-        self.rows = np.zeros((len(rows), self._width), rows.dtype)
+        self.rows = np.empty((len(rows), self._width), rows.dtype)
+        self.rows["time"] = 0.0
         self.rows[:, 0] = rows
         self.first = 0
         """Moment that is the first of ``rows``."""
@@ -344,7 +345,7 @@ class _Record:
             self._kept[name][:, self.first : self.first + self._width][there[:, : self._last + 1 - self.first]] = values
         self._moments += there.sum(1)
         self.first += self._width
-        self.rows[:] = np.zeros(1, self.rows.dtype)
+        self.rows["time"] = 0.0
 
     def trajectories(self, every: float, rows: NDArray[Any]) -> list[Trajectory]:
         """What was recorded of each animal, whose last ``rows`` tell why it ended."""

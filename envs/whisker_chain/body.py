@@ -193,8 +193,8 @@ def work_dtype(n: int, pegs: int, directions: int) -> np.dtype:
 
 
 @kernel
-def _prepare(x, k, profile, dt):
-    """Constants of a step of length ``dt`` from the parameters of each lane, and sincos of the headings."""
+def _scale(x, k, profile, dt):
+    """Constants of a step of length ``dt`` from the parameters of each lane."""
     n, lanes = x.link_angle.shape
     for e in range(lanes):
         k.length[e] = x.length[e] / n
@@ -204,13 +204,28 @@ def _prepare(x, k, profile, dt):
             k.lever[i, e] = k.length[e] * profile[1, i]
             k.spring[i, e] = 0.5 * dt * x.stiffness[e] * profile[2, i]
             k.resistance[i, e] = 0.5 * (k.spring[i, e] + x.damping[e] * profile[3, i])
-            k.sin_start[i, e], k.cos_start[i, e] = sincos(x.link_angle[i, e])
     for i in range(n):
         j = min(i + 1, n - 1)
         share = 1.0 - profile[1, j] if i < n - 1 else 0.0
         for e in range(lanes):
             k.outer_mass[i, e] = k.mass[i, e] * profile[1, i] + k.mass[j, e] * share
             k.spin[i, e] = -k.mass[i, e] * k.lever[i, e] * (k.length[e] - k.lever[i, e])
+
+
+@kernel
+def _direct(x, k):
+    """Sine and cosine of the headings."""
+    n, lanes = x.link_angle.shape
+    for i in range(n):
+        for e in range(lanes):
+            k.sin_start[i, e], k.cos_start[i, e] = sincos(x.link_angle[i, e])
+
+
+@kernel
+def _prepare(x, k, profile, dt):
+    """Prepare a step of length ``dt``."""
+    _scale(x, k, profile, dt)
+    _direct(x, k)
 
 
 # Contacts at the step's start.
@@ -767,6 +782,12 @@ def _begin(x):
 
 
 @kernel
+def prepare(xs, ks, dt, profile):
+    """Make constants of the parameters, for steps of :func:`complementarity`, whose arguments these are."""
+    _scale(xs[0], ks[0], profile, dt)
+
+
+@kernel
 def complementarity(xs, ks, steps, dt, profile):
     """Take ``steps`` steps with contact closed at each step's end.
 
@@ -775,6 +796,7 @@ def complementarity(xs, ks, steps, dt, profile):
     xs : (1,) record of ``state_dtype`` in lanes
         Changed in place. ``status`` becomes UNSOLVED where Newton's method does not converge.
     ks : (1,) record of ``work_dtype`` in lanes
+        With what :func:`prepare` writes.
     steps : int
     dt : float, s
     profile : (4, n) float
@@ -784,7 +806,7 @@ def complementarity(xs, ks, steps, dt, profile):
     x = xs[0]
     k = ks[0]
     _begin(x)
-    _prepare(x, k, profile, dt)
+    _direct(x, k)
     stops = False
     for e in range(x.time.shape[0]):
         stops |= x.stop_at_contact[e] >= 0.5
@@ -798,7 +820,7 @@ def complementarity(xs, ks, steps, dt, profile):
                         _stop_base(x, e)
 
 
-COMPLEMENTARITY = batch_kernel(complementarity, BROKEN, together=False)
+COMPLEMENTARITY = batch_kernel(complementarity, BROKEN, together=False, prepare=prepare)
 
 
 # Collisions within a step, all in one lane.

@@ -266,7 +266,7 @@ def segments(xs, ks):
 
 
 @kernel
-def prepare(x, k, dt):
+def scale(x, k, dt):
     """Scale the segments with the time step; external damping acts as additional mass."""
     n, lanes = x.segment_angle.shape
     for e in range(lanes):
@@ -703,7 +703,7 @@ def _divided(x, k, lane, dt, profile, period):
     part, left = 128, 256
     while left > 0:
         small = dt * part / 256.0
-        prepare(x, k, small)
+        scale(x, k, small)
         direct(x, lane, small)
         attempt(x, k, small, profile, period)
         if k.fastest[lane] * small > TURN:
@@ -715,7 +715,7 @@ def _divided(x, k, lane, dt, profile, period):
             k.accepted[e] = 1.0 if e == lane else 0.0
         accept(x, k, small)
         left -= part
-    prepare(x, k, dt)
+    scale(x, k, dt)
     direct(x, lane, dt)
 
 
@@ -758,15 +758,14 @@ def keep_forces(x, k, dt, sample):
 
 
 @kernel
-def tune_bands(x, k, dt):
+def tune_bands(k, dt):
     """Set the filters of the base moment: two complex resonators in a row, 0.6 octaves wide at half power."""
-    lanes = x.length.shape[0]
+    lanes = k.mean_share.shape[0]
     for j in range(len(BANDS)):
         omega = 2.0 * math.pi * BANDS[j]
         decay = exp(-omega * dt / 3.1)
         sine, cosine = sincos(omega * dt)
         for e in range(lanes):
-            x.band_power[j, e] = 0.0
             k.band_cosine[j, e] = decay * cosine
             k.band_sine[j, e] = decay * sine
             k.band_share[j, e] = 1.0 - decay
@@ -818,6 +817,9 @@ def clear_means(x, k):
     for e in range(lanes):
         x.contact[e] = 0.0
         k.highest[e] = -1.0
+    for j in range(len(BANDS)):
+        for e in range(lanes):
+            x.band_power[j, e] = 0.0
     for j in range(3):
         for e in range(lanes):
             x.base_wrench_mean[j, e] = 0.0
@@ -846,6 +848,14 @@ def take_means(x, steps, dt):
 
 
 @kernel
+def prepare(xs, ks, dt, profile, period, top):
+    """Make segments and filters of the parameters, for steps of :func:`midpoint`, whose arguments these are."""
+    segments(xs, ks)
+    scale(xs[0], ks[0], dt)
+    tune_bands(ks[0], dt)
+
+
+@kernel
 def midpoint(xs, ks, steps, dt, profile, period, top):
     """Take ``steps`` steps of the linearly implicit midpoint rule with contact at the velocity level.
 
@@ -860,7 +870,7 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     xs : (1,) record of ``state_dtype(n)`` in lanes
         Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
     ks : (1,) record of ``work_dtype(n)`` in lanes
-        Scratch space.
+        Scratch space, with what :func:`prepare` writes.
     steps : int
     dt : float, s
     profile : (K, 4) float, m
@@ -870,10 +880,7 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     """
     x = xs[0]
     k = ks[0]
-    segments(xs, ks)
-    prepare(x, k, dt)
     clear_means(x, k)
-    tune_bands(x, k, dt)
     for step in range(steps):
         _step(x, k, dt, profile, period)
         keep_forces(x, k, dt, step * SAMPLES // steps)
@@ -882,7 +889,7 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     take_means(x, steps, dt)
 
 
-MIDPOINT = batch_kernel(midpoint, BROKEN)
+MIDPOINT = batch_kernel(midpoint, BROKEN, prepare=prepare)
 
 
 @kernel

@@ -31,7 +31,7 @@ from .body import (
     direct,
     follow_bands,
     keep_forces,
-    prepare,
+    scale,
     segments,
     surface,
     take_means,
@@ -715,7 +715,7 @@ def _divided(x, k, lane, dt, profile, period):
                 part //= 2
                 continue
             k.unsolved[lane] += 1.0
-        prepare(x, k, small)
+        scale(x, k, small)
         direct(x, lane, small)
         attempt(x, k, small, profile, period)
         if k.fastest[lane] * small > TURN:
@@ -754,6 +754,13 @@ def _step(x, k, dt, profile, period):
 
 
 @kernel
+def prepare(xs, ks, dt, profile, period, top):
+    """Make segments and filters of the parameters, for steps of :func:`published`, whose arguments these are."""
+    segments(xs, ks)
+    tune_bands(ks[0], dt)
+
+
+@kernel
 def published(xs, ks, steps, dt, profile, period, top):
     """Take ``steps`` steps of Radau IIA of order 5, the paper's method.
 
@@ -764,7 +771,7 @@ def published(xs, ks, steps, dt, profile, period, top):
     xs : (1,) record of ``body.state_dtype(n)`` in lanes
         Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
     ks : (1,) record of ``published_work(n)`` in lanes
-        Scratch space.
+        Scratch space, with what :func:`prepare` writes.
     steps : int
     dt : float, s
     profile : (K, 4) float, m
@@ -774,9 +781,7 @@ def published(xs, ks, steps, dt, profile, period, top):
     """
     x = xs[0]
     k = ks[0]
-    segments(xs, ks)
     clear_means(x, k)
-    tune_bands(x, k, dt)
     for e in range(x.length.shape[0]):
         k.parts[e] = k.unsolved[e] = 0.0
     for step in range(steps):
@@ -790,4 +795,4 @@ def published(xs, ks, steps, dt, profile, period, top):
     take_means(x, steps, dt)
 
 
-PUBLISHED = batch_kernel(published, BROKEN)
+PUBLISHED = batch_kernel(published, BROKEN, prepare=prepare)
