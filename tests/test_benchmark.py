@@ -477,7 +477,8 @@ def test_speed_is_reported(animal, peer, tmp_path, monkeypatch, capsys):
 @pytest.mark.full
 def test_threads_sizes_and_first_use_are_measured(monkeypatch):
     two = threads.threads(("whisker_rod",), 1, (20,))
-    assert len(two) == 1 and two[0].ratio > 0 and two[0].value > 0
+    assert [row.what.split(", ", 2)[2] for row in two] == ["2 threads against one", "two programs of half as many"]
+    assert all(row.ratio > 0 and row.value > 0 for row in two)
     counts = sizes.BODIES["worm"]
     monkeypatch.setattr(sizes, "BODIES", {"worm": (counts[0], (5, 10), counts[2])})
     small, large = sizes.sizes(("worm",), 1)

@@ -1,7 +1,11 @@
-"""What a second thread brings: time steps a second of many rows on two threads, against one."""
+"""What a second thread brings: time steps a second of many rows on two threads, against one.
+
+Beside it what two programs bring that share nothing, of half the rows each: no more can be had of the machine.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -15,24 +19,59 @@ from .measure import Row, paired
 
 ROWS = (64, 256, 1024)
 THREADS = 2
+PERIODS = 10
+"""Control periods from the start before the animals are set back: whoever writes all rows moves them to its core."""
 
 
 def threads(animals: Sequence[str], repeats: int, rows: Sequence[int] = ROWS) -> list[Row]:
     """Time steps a second of all rows together with `THREADS` threads; ratios to one thread, the same animals."""
+    context = multiprocessing.get_context("spawn")
+    pipe, end = context.Pipe()
+    other = context.Process(target=_answer, args=(end,), daemon=True)
+    other.start()
     found = []
     for animal in animals:
         for name in timed_ids(animal):
             for count in rows:
-                jobs = {}
-                for number in (1, THREADS):
-                    envs = gymnasium.make_vec(f"gymnosoma/{name}", num_envs=count, threads=number)
-                    jobs[str(number)] = partial(_steps, envs)
-                    jobs[str(number)](0.0)  # compile
+                one, two = (_made(name, count, number) for number in (1, THREADS))
+                half = _made(name, count // 2, 1)
+                pipe.send((name, count // 2))
+                pipe.recv()
+                jobs = {"one": partial(_steps, one), "two": partial(_steps, two), "apart": partial(_apart, half, pipe)}
                 rates = paired(jobs, repeats)
-                many, one = rates[str(THREADS)], rates["1"]
-                what = f"{name}, {count} rows, {THREADS} threads against one"
-                found.append(Row(what, float(np.median(many)), "time steps/s", float(np.median(many / one))))
+                for job, what in (("two", f"{THREADS} threads against one"), ("apart", "two programs of half as many")):
+                    ratio = float(np.median(rates[job] / rates["one"]))
+                    rate = float(np.median(rates[job]))
+                    found.append(Row(f"{name}, {count} rows, {what}", rate, "time steps/s", ratio))
+    pipe.send(None)
+    other.join()
     return found
+
+
+def _made(name: str, count: int, number: int) -> Any:
+    """Environments of an id, whose kernels are compiled."""
+    envs = gymnasium.make_vec(f"gymnosoma/{name}", num_envs=count, threads=number)
+    _steps(envs, 0.0)
+    return envs
+
+
+def _apart(envs: Any, pipe: Any) -> float:
+    """Time steps a second of these environments and of those of the process at the other end, at the same time."""
+    time.sleep(0.01)  # threads of the job before still wait for work
+    pipe.send(True)
+    return _steps(envs) + float(pipe.recv())
+
+
+def _answer(pipe: Any) -> None:
+    """Make environments where a name and a number are asked for, and time them where nothing is."""
+    envs: Any = None
+    while (asked := pipe.recv()) is not None:
+        if asked is True:
+            pipe.send(_steps(envs))
+        else:
+            name, count = asked
+            envs = _made(name, count, 1)
+            pipe.send(None)
 
 
 def _steps(envs: Any, wall: float = 0.2) -> float:
@@ -47,7 +86,8 @@ def _steps(envs: Any, wall: float = 0.2) -> float:
     while steps == 0 or spent < wall:
         rows[:] = start
         begun = time.perf_counter()
-        task.animal.advance(rows, ids, drive, simulation.steps)
+        for _ in range(PERIODS):
+            task.animal.advance(rows, ids, drive, simulation.steps)
         spent += time.perf_counter() - begun
-        steps += len(rows) * simulation.steps
+        steps += PERIODS * len(rows) * simulation.steps
     return steps / spent
