@@ -139,8 +139,8 @@ class PartCompiler(_Compiler):
 def _better() -> Iterator[None]:
     """Optimise as kernels need it, and spare numba what it repeats in vain thousands of times, a third of its time.
 
-    It compares and hashes its options one by one, imports its own modules again before each look at them, and makes
-    millions of objects, of which few are garbage.
+    It compares and hashes its options one by one, imports its own modules again before each look at them, finds out
+    anew what an operator does with the same types, and makes millions of objects, of which few are garbage.
     """
     hashes: dict[type, int] = {}
     loaded = set()
@@ -160,7 +160,17 @@ def _better() -> Iterator[None]:
             loaded.add(id(self))
             plain_load(self)
 
+    calls: dict[Any, Any] = {}
+    plain_call = types.BaseFunction.get_call_type
+
+    def call_once(self: Any, context: Any, args: Any, kws: Any) -> Any:  # the same operators are called again and again
+        key = self, tuple(args), tuple(kws.items())
+        if key not in calls:
+            calls[key] = plain_call(self, context, args, kws)
+        return calls[key]
+
     plain = (
+        (types.BaseFunction, "get_call_type", plain_call, call_once),
         (TargetConfig, "__hash__", plain_hash, quick_hash),
         (TargetConfig, "__eq__", plain_eq, quick_eq),
         (CPUContext, "load_additional_registries", plain_load, load_once),
