@@ -59,6 +59,8 @@ WORM = [
     (Worm, noise(0.005, 24, 2.9), 0.6, 0.1, {}),
     (Worm, FOLDING, 1.0, 0.1, {"start": {"stiffness": 2e-7}}),
 ]
+PUSH, SOONER = {"start": {"pulse": [0.05, 0.1, 3.0]}}, {"events": [Event(0.1, {"delay": 0.7})]}
+
 OTHERS = [
     (Lamprey, [0.4, 0.1, 0.7], 0.5, 0.05, {}),
     (Lamprey, Schedule([0.0, 0.13], [[0.2, 0.0, 1.0], [0.4, 0.1, 0.7]]), 0.3, 0.05, {}),
@@ -73,7 +75,15 @@ OTHERS = [
     (WhiskerRod, noise(3e-4, 3, 0.2), 0.01, 5e-4, {"start": {"plate_distance": 0.0327}}),
     (lambda: Neuromechanic(ARM), [0.1, 0.2], 0.5, 0.05, {}),
     (lambda: Neuromechanic(ARM), noise(0.02, 2), 0.5, 0.05, {"hold": 0.01}),
-    (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.3, 1e-3, {"start": {"pulse": [0.05, 0.1, 3.0]}}),
+    (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.3, 1e-3, PUSH),
+    (
+        lambda: Neuromechanic(standing()),
+        reflex_input(1.1),
+        0.301,
+        0.007,
+        PUSH | {"events": [Event(0.1, {"delay": 0.7})]},
+    ),
+    (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.45, 0.15, PUSH | {"hold": 0.05}),
 ]
 
 
@@ -213,11 +223,31 @@ def test_an_ensemble_is_what_simulate_records():
 
 def test_signals_alone_are_kept(monkeypatch):
     monkeypatch.setattr("gymnosoma.envs.core.simulate.LARGEST", 2000)  # little memory: it is emptied on the way
-    whole = simulate(Worm(), SineKymogram(), 1.0, 0.05, count=2)
-    some = simulate(Worm(), SineKymogram(), 1.0, 0.05, count=2, signals=("centre", "power"))
+    given = {
+        "start": {"stiffness": [1e-10, 2e-7, 1e-9]},
+        "events": [Event(0.21, {"friction_parallel": [1e-6, 4e-6, 3e-6]})],
+    }
+    whole = simulate(Worm(), FOLDING, 1.0, 0.05, count=3, **given)
+    some = simulate(Worm(), FOLDING, 1.0, 0.05, count=3, signals=("centre", "power"), **given)
+    assert [bool(run.failure) for run in some] == [False, True, False]
     for run, full in zip(some, whole, strict=True):
         assert list(run) == ["centre", "power"] and run.rows is None
         assert all(run[name].tobytes() == full[name].tobytes() for name in ("time", "centre", "power"))
+
+
+@pytest.mark.parametrize("animal", [Worm, pytest.param(lambda: Neuromechanic(standing()), marks=pytest.mark.full)])
+def test_signals_are_those_of_the_rows(monkeypatch, animal):
+    """What is kept of each moment is restored a few moments at a time, also where the past is remembered."""
+    animal = animal()
+    drive = np.full(animal.drive_size, 0.1)
+    whole = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt)
+    made = {name: animal.signal(whole.rows, name) for name in animal.signals if name != "time"}
+    monkeypatch.setattr("gymnosoma.envs.core.trajectory.NEAR", 20_000)
+    monkeypatch.setattr("gymnosoma.envs.core.simulate.LARGEST", 3_000)
+    for given in ({}, {"signals": tuple(animal.signals)}):
+        run = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt, **given)
+        for name, values in made.items():
+            assert run[name].tobytes() == values.tobytes(), name
 
 
 def test_progress_is_told_and_may_end_it():

@@ -55,8 +55,8 @@ def overheads(animals: Sequence[str], repeats: int) -> list[Row]:
                 job()  # compile
             times = paired(jobs, 2 * repeats + 1)
             bare = times.pop("bare")
-            for when, spent in times.items():
-                note = f"{made.state.itemsize:,} bytes a moment"
+            for (when, spent), every in zip(times.items(), (1, EVERY), strict=True):
+                note = f"{made.moment(every).itemsize:,} bytes a moment"
                 each = float(np.median(spent)) / STEPS * 1e6
                 rows.append(Row(f"{what}, {when}", each, "CPU us a step", float(np.median(spent / bare)), note))
     return rows

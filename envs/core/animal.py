@@ -44,6 +44,8 @@ class Animal(ABC):
     """Why an animal broke down, by ``status``."""
     signals: Mapping[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
     """What can be read of rows (B,), each (B, ...) in SI; views of the rows where they hold it, see `signal`."""
+    fields: Mapping[str, str] = {}
+    """Signals that are fields of rows, by name, where `moment` is not the whole of ``state``."""
     solvers: Mapping[str, tuple[str, ...]]
     """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
     shared: tuple[str, ...] = ("params",)
@@ -87,6 +89,33 @@ class Animal(ABC):
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
 
+    def moment(self, steps: int) -> np.dtype[Any]:
+        """Record of a row that is recorded every so many ``steps``: with its ``time``, and what `restore` needs."""
+        return self.state
+
+    def keep(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:
+        """Copy rows (B,) to records (B,) of `moment`."""
+        moments[...] = rows
+
+    def restore(
+        self, start: NDArray[Any], moments: NDArray[Any], first: int = 0, last: int | None = None
+    ) -> NDArray[Any]:
+        """Rows of state as they were at moments that `run` kept.
+
+        Parameters
+        ----------
+        start : (B,) records of ``state``
+            The rows at the first moment, or before.
+        moments : (B, N) records of `moment`
+        first, last : int
+            Moments that are wanted; those before may be needed for what rows remember.
+
+        Returns
+        -------
+        (B, last - first) records of ``state``
+        """
+        return moments[:, first:last]
+
     def run(
         self,
         rows: NDArray[Any],
@@ -107,7 +136,7 @@ class Animal(ABC):
         drives : (T, A, drive_size) float
         steps : int
             Time steps for which each is held.
-        records : (B, N) records, optional
+        records : (B, N) records of `moment`, optional
             Moment k of a row is written when it has followed k ``stride`` drives, unless it has failed.
         done : int
             Drives that the rows had followed before.
@@ -121,7 +150,9 @@ class Animal(ABC):
             self.advance(rows, ids[well], np.ascontiguousarray(drive[well]), steps)
             if records is not None and k % stride == 0:
                 kept = ids[rows["status"][ids] == 0.0]
-                records[kept, k // stride] = rows[kept]
+                moments = np.empty(len(kept), records.dtype)
+                self.keep(rows[kept], moments)
+                records[kept, k // stride] = moments
 
     def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
         """Signal ``name`` of all rows, (B, ...) in SI, as a copy.

@@ -111,41 +111,31 @@ def gather(rows, ids, first, block):
 
 
 @kernel
-def scatter(block, rows, ids, first, status, broken, changing):
-    """Copy lanes back into their rows. A lane that failed leaves its row as it was, but for the status.
+def judge(block, status, changing):
+    """Give a status to lanes whose numbers are not finite, unless the step has told what failed; tell if all are well.
 
-    So a row always holds a finite state: the last one before the failure. Numbers beyond `LARGEST` count as not
-    finite, because their squares and products, in rewards, would not be.
+    Numbers beyond `LARGEST` count as not finite, because their squares and products, in rewards, would not be.
 
     Parameters
     ----------
     block : (K, W) float64
-    rows : (B, K) float64
-        Written.
-    ids : (A,) int64
-    first : int
-        Position in ``ids`` of lane 0.
     status : int
-        Column of the field ``status``; zero means that all is well.
-    broken : float
-        Status of a row whose state is not finite.
+        Column of the field ``status``; zero means that all is well. It becomes NaN.
     changing : int
-        Columns that are looked at and copied; the others, behind them, do not change in a step.
+        Columns that are looked at; the others, behind them, do not change in a step.
+
+    Returns
+    -------
+    bool
     """
     width = block.shape[1]
     if width == 1:
-        row = rows[ids[first]]
         bad = False
         for j in range(changing):
             bad |= not abs(block[j, 0]) < LARGEST
-        code = block[status, 0]
-        if code == 0.0 and not bad:
-            for j in range(changing):
-                row[j] = block[j, 0]
-        elif row[status] == 0.0:
-            row[status] = code if code != 0.0 and code == code else broken
-        return
-    # The status becomes NaN as soon as one number is too large or none, unless the step has told what failed.
+        if bad and block[status, 0] == 0.0:
+            block[status, 0] = np.nan
+        return block[status, 0] == 0.0
     whole = changing // 4 * 4
     for j in range(0, whole, 4):
         for e in range(width):
@@ -155,27 +145,62 @@ def scatter(block, rows, ids, first, status, broken, changing):
     for j in range(whole, changing):
         for e in range(width):
             block[status, e] += (block[j, e] * OVERFLOW) * 0.0 if block[status, e] == 0.0 else 0.0
-    for e in range(min(width, len(ids) - first)):
-        i = ids[first + e]
-        code = block[status, e]
-        if code == 0.0:
-            for j in range(changing):
-                rows[i, j] = block[j, e]
-        elif rows[i, status] == 0.0:
+    well = True
+    for e in range(width):
+        well &= block[status, e] == 0.0
+    return well
+
+
+@kernel
+def copy_lane(block, e, row, count):
+    """Copy the first ``count`` numbers of lane ``e`` of a block (K, W) to ``row``."""
+    if block.shape[1] == 1:  # one after the other in memory, as LLVM cannot know otherwise
+        for j in range(count):
+            row[j] = block[j, 0]
+    else:
+        for j in range(count):
+            row[j] = block[j, e]
+
+
+@kernel
+def scatter(block, rows, ids, first, status, changing):
+    """Copy lanes that are well back into their rows: columns that are ``changing``, see `judge` and `gather`."""
+    for e in range(min(block.shape[1], len(ids) - first)):
+        if block[status, e] == 0.0:
+            copy_lane(block, e, rows[ids[first + e]], changing)
+
+
+@kernel
+def keep(block, ids, first, status, moment, records):
+    """Copy lanes that are well to a ``moment`` of ``records`` (B, N, K); tell whether there are any."""
+    well = False
+    for e in range(min(block.shape[1], len(ids) - first)):
+        if block[status, e] == 0.0:
+            well = True
+            copy_lane(block, e, records[ids[first + e], moment], len(block))
+    return well
+
+
+@kernel
+def fail(block, rows, ids, first, status, broken, moment, records, drive, columns):
+    """Give their status to rows whose lanes failed since a ``moment`` of ``records`` (B, N, K), -1 where there is none.
+
+    A row always holds a finite state: that of the moment, or what it was gathered from; and the ``drive`` (A, n) in
+    ``columns`` (n,) that it was put to since.
+    """
+    for e in range(min(block.shape[1], len(ids) - first)):
+        i, code = ids[first + e], block[status, e]
+        if code != 0.0 and rows[i, status] == 0.0:
+            for j in range(records.shape[2] if moment >= 0 else 0):
+                rows[i, j] = records[i, moment, j]
+            for j in range(len(columns)):
+                rows[i, columns[j]] = drive[first + e, j]
             rows[i, status] = code if code == code else broken
 
 
 @kernel
-def put(drive, columns, ids, first, width, rows):
-    """Copy the drive (A, n) of ``width`` rows, from position ``first`` in ``ids`` on, into ``columns`` (n,) of them."""
-    for a in range(first, min(first + width, len(ids))):
-        for j in range(len(columns)):
-            rows[ids[a], columns[j]] = drive[a, j]
-
-
-@kernel
 def put_in_lanes(drive, columns, first, block):
-    """Copy the drive (A, n) as `put` does, into the lanes of a block that holds these rows."""
+    """Copy the drive (A, n) into ``columns`` (n,) of a block that holds the rows from position ``first`` on."""
     for e in range(block.shape[1]):
         a = min(first + e, len(drive) - 1)
         for j in range(len(columns)):
@@ -184,7 +209,7 @@ def put_in_lanes(drive, columns, first, block):
 
 @kernel
 def held(drives, h, until, first, width):
-    """Count the drives (T, A, n) from ``h`` on that are the same for the rows of `put`.
+    """Count the drives (T, A, n) from ``h`` on that are the same for ``width`` rows from position ``first`` on.
 
     The one before ``until`` is alone: some fields tell what happened since the last call.
     """
@@ -196,19 +221,6 @@ def held(drives, h, until, first, width):
                     return alike
         alike += 1
     return alike
-
-
-@kernel
-def keep(rows, ids, first, width, status, moment, records):
-    """Copy those rows of `put` that are well to a ``moment`` of ``records`` (B, N, K); tell whether there are any."""
-    well = False
-    for a in range(first, min(first + width, len(ids))):
-        i = ids[a]
-        if rows[i, status] == 0.0:
-            well = True
-            for j in range(rows.shape[1]):
-                records[i, moment, j] = rows[i, j]
-    return well
 
 
 @kernel
@@ -232,20 +244,21 @@ def _rows(
         while first < len(ids):
             gather(rows, ids, first, lanes[t])
             prepare(blocks[t : t + 1], work[t : t + 1], *arguments)
-            h, due = 0, True
+            h, begun, moment = 0, 0, -1
             while h < len(drives):
-                if due:  # a row that fails has the drive that it was put to at the last moment
-                    put(drives[h], columns, ids, first, width, rows)
                 put_in_lanes(drives[h], columns, first, lanes[t])
                 until = min(h + stride - (done + h) % stride, len(drives)) if together else h
                 alike = held(drives, h, until, first, width)
                 step(blocks[t : t + 1], work[t : t + 1], alike * steps, *arguments)
                 h += alike
                 due = (done + h) % stride == 0
-                if due or h == len(drives):
-                    scatter(lanes[t], rows, ids, first, status, broken, changing)
-                    if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
+                if (due or h == len(drives)) and not judge(lanes[t], status, changing):
+                    fail(lanes[t], rows, ids, first, status, broken, moment, records, drives[begun], columns)
+                if due:
+                    begun, moment = h, (done + h) // stride
+                    if not keep(lanes[t], ids, first, status, moment, records):
                         break
+            scatter(lanes[t], rows, ids, first, status, changing)
             first = take(taken) * width
 
 
@@ -259,20 +272,21 @@ def _rows_as_numbers(
         while first < len(ids):
             gather(rows, ids, first, lanes[t])
             prepare(blocks[t : t + 1], work[t : t + 1], *arguments)
-            h, due = 0, True
+            h, begun, moment = 0, 0, -1
             while h < len(drives):
-                if due:  # a row that fails has the drive that it was put to at the last moment
-                    put(drives[h], columns, ids, first, width, rows)
                 put_in_lanes(drives[h], columns, first, lanes[t])
                 until = min(h + stride - (done + h) % stride, len(drives)) if together else h
                 alike = held(drives, h, until, first, width)
                 step(blocks[t : t + 1], work[t : t + 1], lanes[t], alike * steps, *arguments)
                 h += alike
                 due = (done + h) % stride == 0
-                if due or h == len(drives):
-                    scatter(lanes[t], rows, ids, first, status, broken, changing)
-                    if due and not keep(rows, ids, first, width, status, (done + h) // stride, records):
+                if (due or h == len(drives)) and not judge(lanes[t], status, changing):
+                    fail(lanes[t], rows, ids, first, status, broken, moment, records, drives[begun], columns)
+                if due:
+                    begun, moment = h, (done + h) // stride
+                    if not keep(lanes[t], ids, first, status, moment, records):
                         break
+            scatter(lanes[t], rows, ids, first, status, changing)
             first = take(taken) * width
 
 
@@ -286,8 +300,8 @@ def batch_kernel(
 
     For each of ``drives`` (T, A, n) in turn it puts the drive into ``columns`` (n,) of the state, and takes ``steps``.
     After every ``stride`` drives, counting ``done`` ones before, it keeps the rows that are well in ``records``
-    (B, N, K); between these moments a state stays in its lane, and equal drives are taken together. So a row that
-    fails is as it was at the last moment.
+    (B, N, K); a state stays in its lane all the time, and between these moments equal drives are taken together. So a
+    row that fails is as it was at the last moment.
 
     Parameters
     ----------

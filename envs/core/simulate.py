@@ -13,7 +13,7 @@ from .animal import MOST_STEPS, Animal, Signals
 from .arguments import choice, whole, within
 from .control import Controller, OpenLoop, TaskController, check_reads
 from .events import Agenda, Event, read_events
-from .trajectory import Trajectory
+from .trajectory import Moments, Trajectory
 
 Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
 Start = Mapping[str, ArrayLike] | None
@@ -158,7 +158,7 @@ def simulate(
     agenda.set(ids, coming)
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
-    record = _Record(animal, rows, last, signals)
+    record = _Record(animal, rows, last, animal.moment(steps * stride), signals)
     done, ended = 0, False
     most, largest = (
         (1, 1) if source.listens else (AT_ONCE // (steps * size) + 1, AHEAD // max(animal.drive_size, 1) + 1)
@@ -177,10 +177,10 @@ def simulate(
         until = min(until, moment) if done % stride or until < moment else until - until % stride
         drives, ended = source.ask(done, until - done)
         own = drives if len(ids) == size else drives[:, ids]
-        animal.run(rows, ids, own, steps, record.rows, done - record.first * stride, stride)
+        animal.run(rows, ids, own, steps, record.moments, done - record.first * stride, stride)
         done += len(drives)
         if done == record.full * stride:
-            record.empty()
+            record.empty(rows)
         ids = ids[rows["status"][ids] == 0.0]
         spent = time.perf_counter() - before
         if spent < PATIENCE:
@@ -312,59 +312,86 @@ class _Source:
 
 
 class _Record:
-    """Moments of many animals: their rows, or some of their signals."""
+    """Moments of many animals, or some of their signals.
 
-    def __init__(self, animal: Animal, rows: NDArray[Any], last: int, signals: Sequence[str] | None) -> None:
+    Parameters
+    ----------
+    animal : Animal
+    rows : (B,) records
+        At the start.
+    last : int
+        The last moment.
+    moment : dtype
+        Of the animal, see `Animal.moment`.
+    signals : sequence of str or None
+        All that is kept, if any are named.
+    """
+
+    def __init__(
+        self, animal: Animal, rows: NDArray[Any], last: int, moment: np.dtype[Any], signals: Sequence[str] | None
+    ) -> None:
         self._animal, self._last, self._signals = animal, last, signals
-        numbers = rows.nbytes // 8
-        self._width = last + 1 if signals is None else min(last + 1, max(LARGEST // numbers, 2))
-        self.rows = np.empty((len(rows), self._width), rows.dtype)
-        self.rows["time"] = 0.0
-        self.rows[:, 0] = rows
+        numbers = len(rows) * moment.itemsize // 8
+        width = last + 1 if signals is None else min(last + 1, max(LARGEST // numbers, 2))
+        self.moments = np.empty((len(rows), width), moment)
+        self.moments["time"] = 0.0
+        animal.keep(rows, self.moments[:, 0])
         self.first = 0
-        """Moment that is the first of ``rows``."""
-        self._moments = np.zeros(len(rows), int)
+        """Moment that is the first of ``moments``."""
+        self._counts = np.zeros(len(rows), int)
+        self._start = rows.copy()
         self._kept: dict[str, NDArray[np.float64]] = {}
 
     @property
     def full(self) -> int:
-        """The last moment that ``rows`` have room for."""
-        return min(self.first + self._width - 1, self._last)
+        """The last moment that ``moments`` have room for."""
+        return min(self.first + self.moments.shape[1] - 1, self._last)
 
-    def empty(self) -> None:
-        """Make room, unless the rows are what is kept."""
+    def _here(self) -> NDArray[np.int64]:
+        """How many of ``moments`` each animal has reached, whose time is then not 0."""
+        return (self.moments["time"][:, 1:] > 0.0).sum(1) + ((self.first == 0) | (self.moments["time"][:, 0] > 0.0))
+
+    def empty(self, rows: NDArray[Any]) -> None:
+        """Make room, unless the moments are what is kept."""
         if self._signals is None:
             return
-        there = self.rows["time"] > 0.0
-        there[:, 0] |= self.first == 0
-        found = self.rows[there]
-        for name in self._signals if len(found) else ():
-            values = self._animal.signal(found, name)
-            if name not in self._kept:
-                self._kept[name] = np.empty((len(self.rows), self._last + 1, *values.shape[1:]))
-            self._kept[name][:, self.first : self.first + self._width][there[:, : self._last + 1 - self.first]] = values
-        self._moments += there.sum(1)
-        self.first += self._width
-        self.rows["time"] = 0.0
+        here = self._here()
+        going = np.flatnonzero(here > 0)
+        for b in going[here[going] < here.max()]:  # who has failed stays where it was
+            self.moments[b, here[b] :] = self.moments[b, here[b] - 1]
+        if going.size:
+            all_go = len(going) == len(rows)
+            start, moments = (self._start, self.moments) if all_go else (self._start[going], self.moments[going])
+            found = Moments(self._animal, start, moments[:, : here.max()])
+            for name in self._signals:
+                values = found.signal(name)
+                if name not in self._kept:
+                    self._kept[name] = np.empty((len(rows), self._last + 1, *values.shape[2:]))
+                self._kept[name][going, self.first : self.first + values.shape[1]] = values
+        self._counts += here
+        self.first += self.moments.shape[1]
+        self.moments["time"] = 0.0
+        self._start = rows.copy()
+
+    def _of(self, b: int, count: int) -> Moments:
+        return Moments(self._animal, self._start[b : b + 1], self.moments[b : b + 1, :count])
 
     def trajectories(self, every: float, rows: NDArray[Any]) -> list[Trajectory]:
         """What was recorded of each animal, whose last ``rows`` tell why it ended."""
         if self._signals is None:
-            self._moments = 1 + (self.rows["time"][:, 1:] > 0.0).sum(1)
+            self._counts = self._here()
         elif self.first <= self._last:
-            self.empty()
-        runs = []
-        for b, moments in enumerate(self._moments):
-            runs.append(
-                Trajectory(
-                    every * np.arange(moments, dtype=float),
-                    {name: values[b, :moments] for name, values in self._kept.items()},
-                    self._animal.failures.get(float(rows["status"][b])),
-                    self._animal,
-                    self.rows[b, :moments] if self._signals is None else None,
-                )
+            self.empty(rows)
+        return [
+            Trajectory(
+                every * np.arange(count, dtype=float),
+                {name: values[b, :count] for name, values in self._kept.items()},
+                self._animal.failures.get(float(rows["status"][b])),
+                self._animal,
+                self._of(b, count) if self._signals is None else None,
             )
-        return runs
+            for b, count in enumerate(self._counts.tolist())
+        ]
 
 
 def _multiple(name: str, value: float, of: str, unit: float) -> int:

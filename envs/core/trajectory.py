@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
@@ -29,8 +30,44 @@ FORMAT = 1
 ABOUT, ROWS = "about", "rows"
 """Entries of the file beside time and signals."""
 
+NEAR = 1 << 20
+"""Bytes of rows that are restored at once: they stay in the cache until a signal is made of them."""
+
 FEW = 8
 """Components of a signal that are drawn as lines; more are an image."""
+
+
+class Moments:
+    """Moments of animals side by side, as `Animal.run` keeps them.
+
+    Parameters
+    ----------
+    animal : Animal
+    start : (B,) records of ``state``
+        The rows at the first moment, or before.
+    moments : (B, N) records of `Animal.moment`
+    """
+
+    def __init__(self, animal: Animal, start: NDArray[Any], moments: NDArray[Any]) -> None:
+        self._animal, self._start, self._moments = animal, start, moments
+
+    def rows(self) -> NDArray[Any]:
+        """Rows of state, (B, N) records."""
+        return self._animal.restore(self._start, self._moments)
+
+    def signal(self, name: str) -> NDArray[np.float64]:
+        """Signal of all moments, (B, N, ...) in SI."""
+        if name in self._animal.fields:
+            return np.array(self._moments[self._animal.fields[name]])
+        (animals, count), state = self._moments.shape, self._animal.state
+        parts = 1 if self._moments.dtype == state else -(-animals * count * state.itemsize // NEAR)
+        edges = np.linspace(0, count, min(parts, max(count // 2, 1)) + 1).astype(int).tolist()
+        values = [
+            self._animal.signal(self._animal.restore(self._start, self._moments, a, b).reshape(-1), name)
+            for a, b in pairwise(edges)
+        ]
+        shaped = [part.reshape(animals, len(part) // animals, *part.shape[1:]) for part in values]
+        return shaped[0] if len(shaped) == 1 else np.concatenate(shaped, 1)
 
 
 class Trajectory(Mapping[str, NDArray[np.float64]]):
@@ -44,8 +81,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     failure : str, optional
         Why the simulation ended early.
     animal : Animal, optional
-    rows : (N,) records, optional
-        Of the animal's ``state`` at each time: what films are drawn from.
+    rows : (N,) records or Moments of one animal, optional
+        Of the animal's ``state`` at each time: what signals and films are made from.
 
     Examples
     --------
@@ -68,14 +105,21 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         signals: Mapping[str, NDArray[np.float64]] | None = None,
         failure: str | None = None,
         animal: Animal | None = None,
-        rows: NDArray[Any] | None = None,
+        rows: NDArray[Any] | Moments | None = None,
     ) -> None:
         self.time = time
         self.failure = failure
-        self.animal, self.rows = animal, rows
+        self.animal, self._rows = animal, rows
         self._signals = dict(signals or {})
         made = animal.signals if animal is not None and rows is not None else ()
         self._names = tuple(name for name in dict.fromkeys((*self._signals, *made)) if name != "time")
+
+    @property
+    def rows(self) -> NDArray[Any] | None:
+        """Records (N,) of the animal's ``state`` at each time, None where they are not known."""
+        rows = self._rows.rows()[0] if isinstance(self._rows, Moments) else self._rows
+        self._rows = rows
+        return rows
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name == "time":
@@ -83,8 +127,11 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         if name not in self._names:
             raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(self._names)}")
         if name not in self._signals:
-            assert self.animal is not None and self.rows is not None
-            self._signals[name] = self.animal.signal(self.rows, name)
+            assert self.animal is not None and self._rows is not None
+            if isinstance(self._rows, Moments):
+                self._signals[name] = self._rows.signal(name)[0]
+            else:
+                self._signals[name] = self.animal.signal(self._rows, name)
         return self._signals[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -112,9 +159,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         if path.suffix != ".npz":
             raise ValueError(f"path must end in .npz, got {str(path)!r}")
         about = {"format": FORMAT, "failure": self.failure, **_described(self.animal)}
-        arrays: dict[str, Any] = {"time": self.time, **self, ABOUT: np.array(json.dumps(about))}
-        if self.rows is not None:
-            arrays[ROWS] = self.rows
+        rows = {} if self.rows is None else {ROWS: self.rows}
+        arrays: dict[str, Any] = {"time": self.time, **self, ABOUT: np.array(json.dumps(about)), **rows}
         with replacing(path) as file:
             np.savez_compressed(file, **arrays)
 

@@ -198,7 +198,7 @@ class Lamprey(InLanes):
             driven: tuple[str, ...] = ("motoneuron" if drive == "muscle" else "command",)
         else:
             driven = ("tonic", "asymmetry", "head_extra", "residual")[: 3 + (drive == "residual")]
-        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, driven=driven)
+        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=driven)
         self._bodies: Any = None
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],

@@ -99,7 +99,8 @@ class IsolatedCord(InLanes):
         self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **nervous(size)}
         self.state = np.dtype(isolated_fields(n) + self.cord.fields(n))
         self._record = self.cord.record(n - 1)
-        self._stepper = Stepper(self.state, np.dtype(self.cord.work(n)), ISOLATED, threads, driven=_DRIVEN)
+        records = self.state, np.dtype(self.cord.work(n))
+        self._stepper = Stepper(*records, ISOLATED, threads, constant=self.parameters, driven=_DRIVEN)
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
             "joint_angle": lambda rows: rows["joint_angle"],

@@ -156,11 +156,16 @@ class Neuromechanic(Animal):
         self.drive_size = len(self.model.inputs)
         self._work = np.zeros(threads, records["work"])
         self._taken = aligned(1, np.dtype(np.int64))
+        self._kept = [name for name in self.state.names or () if name != "ring"]
+        fields: Mapping[str, Any] = self.state.fields or {}
+        kept = [fields[name] for name in self._kept]
+        # Where a moment's numbers stand in a row; the past of delayed signals is kept apart.
+        self._columns = np.concatenate([np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in kept])
         self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
         names = ("time", "q", "v", "activation", "excitation", "input", "wrench", "reaction", "contact_error")
-        fields = dict(zip(names, names, strict=True)) | {
+        self.fields = dict(zip(names, names, strict=True)) | {
             "joint_angle": "q",
             "joint_rate": "v",
             "muscle_force": "force",
@@ -169,7 +174,7 @@ class Neuromechanic(Animal):
         }
         apart = counts["states"] - counts["leaky"]
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            name: lambda rows, field=field: rows[field] for name, field in fields.items()
+            name: lambda rows, field=field: rows[field] for name, field in self.fields.items()
         } | {
             "module_state": lambda rows: rows["n"][:, :apart],
             "neuron_state": lambda rows: rows["n"][:, apart:],
@@ -297,8 +302,47 @@ class Neuromechanic(Animal):
             self._rows, self._states = rows, rows.view(self._kernel_state)
         drives, moments, done, stride = followed(drives, len(ids), self.drive_size, records, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        given = self.table, self._work, self._states, ids, self._taken, drives, steps, moments, done, stride
-        move(*given, self.dt, self._control)
+        given = self.table, self._work, self._states, ids, self._taken, drives, steps, self._columns, moments
+        move(*given, done, stride, self.dt, self._control)
+
+    def moment(self, steps: int) -> np.dtype[Any]:
+        """Record of a row's fields without the ring of delayed signals, of which it has the latest ``steps``, ``late``.
+
+        The ring would be most of it, and what is recorded often shares most of it with what was recorded before.
+        """
+        depth, delays = self.state["ring"].shape
+        late = "late", np.float64, (min(steps, depth) * delays,)
+        return np.dtype([*((name, self.state[name]) for name in self._kept), late])
+
+    def keep(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:  # noqa: D102
+        moments[self._kept] = rows[self._kept]
+        ring = rows["ring"].reshape(len(rows), -1)
+        if ring.size:
+            now = self.state["ring"].shape[1] * rows["step"].astype(np.int64)
+            latest = now[:, None] + np.arange(-moments["late"].shape[1], 0)
+            moments["late"] = np.take_along_axis(ring, latest % ring.shape[1], 1)
+
+    def restore(  # noqa: D102
+        self, start: NDArray[Any], moments: NDArray[Any], first: int = 0, last: int | None = None
+    ) -> NDArray[Any]:
+        rows = np.zeros(moments[:, first:last].shape, self.state)
+        rows[self._kept] = moments[self._kept][:, first:last]
+        depth, delays = self.state["ring"].shape
+        begin, size, count = max(first - depth, 0), depth * delays, moments["late"].shape[2]
+        if size == 0:
+            return rows
+        for b, found in enumerate(moments[:, begin:last]):
+            step = found["step"].astype(np.int64)
+            before = int(start["step"][b]) if begin == 0 else step[0]
+            # The past as one line, from long ago to the last moment, and where in it each moment's present is.
+            now = size + np.cumsum(np.minimum(delays * np.diff(step, prepend=before), count))
+            line, new = np.empty(now[-1]), np.diff(now, prepend=size) > 0
+            line[:size] = start["ring"][b].reshape(-1)[(delays * before + np.arange(size)) % size]
+            line[now[new, None] - count + np.arange(count)] = found["late"][new]
+            now, step = now[first - begin :, None], step[first - begin :, None]
+            ago = (delays * step - 1 - np.arange(size)) % size
+            rows["ring"][b] = line[now - 1 - ago].reshape(-1, depth, delays)
+        return rows
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.

@@ -482,7 +482,7 @@ run: Any = None
 """Kernel of `take_steps`; `variant` binds it."""
 
 
-def follow(t, k, x, row, place, drives, steps, records, done, stride, dt, module):
+def follow(t, k, x, row, place, drives, steps, columns, records, done, stride, dt, module):
     """Take some steps by each of several drives in turn, as `Animal.run` says, until one fails.
 
     Parameters
@@ -493,8 +493,11 @@ def follow(t, k, x, row, place, drives, steps, records, done, stride, dt, module
     drives : (T, A, u) float
     steps : int
         With each drive.
+    columns : (C,) int
+        Places of what a moment keeps of a row.
     records : (B, N, K) float
-        Moment k of a row is written when it has followed k ``stride`` drives.
+        Moment k of a row is written when it has followed k ``stride`` drives: its ``columns``, and the latest K - C
+        numbers of ``x.ring``.
     done, stride : int
         Drives followed before, and between moments.
     dt : float, s
@@ -509,11 +512,14 @@ def follow(t, k, x, row, place, drives, steps, records, done, stride, dt, module
             return
         if (done + h + 1) % stride == 0:
             moment = records[row, (done + h + 1) // stride]
-            for j in range(len(x.all)):
-                moment[j] = x.all[j]
+            kept, past = len(columns), t.depth * t.delays
+            for j in range(kept):
+                moment[j] = x.all[columns[j]]
+            for j in range(kept, len(moment)):
+                moment[j] = x.ring[(int(x.step) * t.delays + j - len(moment)) % past]
 
 
-def take_rows(ts, ks, xs, ids, taken, drives, steps, records, done, stride, dt, module):
+def take_rows(ts, ks, xs, ids, taken, drives, steps, columns, records, done, stride, dt, module):
     """Let some rows `follow` their drives, which is a function apart: numba lost the inputs set in a threaded loop.
 
     Parameters
@@ -525,14 +531,14 @@ def take_rows(ts, ks, xs, ids, taken, drives, steps, records, done, stride, dt, 
     ids : (A,) int64
     taken : (1,) int64
         Counts the rows, of which a thread takes the next when it is done with one.
-    drives, steps, records, done, stride, dt, module
+    drives, steps, columns, records, done, stride, dt, module
         As of `follow`.
     """
     taken[0] = 0
     for i in prange(len(ks)):
         a = take(taken)
         while a < len(ids):
-            run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, steps, records, done, stride, dt, module)
+            run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, steps, columns, records, done, stride, dt, module)
             a = take(taken)
 
 

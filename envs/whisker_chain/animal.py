@@ -124,7 +124,9 @@ class Whisker(InLanes):
         self.state = state_dtype(p.n_links, pegs)
         kernels, lanes = _SCHEMES[scheme]
         work = work_dtype(p.n_links, pegs, 2 if p.friction > 0 else 1)
-        self._stepper = Stepper(self.state, work, kernels, threads, lanes, driven=("drive",))
+        self._stepper = Stepper(
+            self.state, work, kernels, threads, lanes, constant=(*PARAMETERS, "rest_angle"), driven=("drive",)
+        )
         self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
             "time": lambda rows: rows["time"],
             "base": lambda rows: rows["base"],
