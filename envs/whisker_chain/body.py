@@ -216,9 +216,13 @@ def _scale(x, k, profile, dt):
 def _direct(x, k):
     """Sine and cosine of the headings."""
     n, lanes = x.link_angle.shape
+    angle = k.cos_start
     for i in range(n):
         for e in range(lanes):
-            k.sin_start[i, e], k.cos_start[i, e] = sincos(x.link_angle[i, e])
+            angle[i, e] = x.link_angle[i, e]
+    for i in range(n):
+        for e in range(lanes):
+            k.sin_start[i, e], k.cos_start[i, e] = sincos(angle[i, e])
 
 
 @kernel
