@@ -33,7 +33,7 @@ _NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0
 
 
 def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
-    """Transpose a record dtype: every field gains a last axis of ``lanes``.
+    """Transpose a record dtype: every field gains a last axis of ``lanes``; ``numbers`` (K, lanes) are all of them.
 
     All fields of ``row`` must be float64 (status codes and counters too), packed without gaps; then a
     block is the transpose of the float64 matrix of ``lanes`` rows.
@@ -50,11 +50,13 @@ def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
         raise ValueError(f"row must be packed without gaps, got {row}")
     if any(dtype.base != np.float64 for dtype, *_ in fields.values()):
         raise ValueError(f"row must have float64 fields only, got {row}")
+    whole = np.dtype((np.float64, (row.itemsize // 8,)))
+    places = {**fields, "numbers": (whole, 0)}
     return np.dtype(
         {
-            "names": list(fields),
-            "formats": [(np.float64, (*dtype.shape, lanes)) for dtype, *_ in fields.values()],
-            "offsets": [offset * lanes for _, offset, *_ in fields.values()],
+            "names": list(places),
+            "formats": [(np.float64, (*dtype.shape, lanes)) for dtype, *_ in places.values()],
+            "offsets": [offset * lanes for _, offset, *_ in places.values()],
             "itemsize": row.itemsize * lanes,
         }
     )
@@ -231,7 +233,7 @@ def _nothing(xs, ks, *arguments):
 prepare: Any = _nothing
 step: Any = None
 broken, together = 0.0, True
-"""Names that :func:`batch_kernel` binds anew in the two loops below."""
+"""Names that :func:`batch_kernel` binds anew in the loop below."""
 
 
 def _rows(
@@ -262,37 +264,7 @@ def _rows(
             first = take(taken) * width
 
 
-def _rows_as_numbers(
-    rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments
-):
-    width = lanes.shape[2]
-    taken[0] = 0
-    for t in prange(len(lanes)):
-        first = take(taken) * width
-        while first < len(ids):
-            gather(rows, ids, first, lanes[t])
-            prepare(blocks[t : t + 1], work[t : t + 1], *arguments)
-            h, begun, moment = 0, 0, -1
-            while h < len(drives):
-                put_in_lanes(drives[h], columns, first, lanes[t])
-                until = min(h + stride - (done + h) % stride, len(drives)) if together else h
-                alike = held(drives, h, until, first, width)
-                step(blocks[t : t + 1], work[t : t + 1], lanes[t], alike * steps, *arguments)
-                h += alike
-                due = (done + h) % stride == 0
-                if (due or h == len(drives)) and not judge(lanes[t], status, changing):
-                    fail(lanes[t], rows, ids, first, status, broken, moment, records, drives[begun], columns)
-                if due:
-                    begun, moment = h, (done + h) // stride
-                    if not keep(lanes[t], ids, first, status, moment, records):
-                        break
-            scatter(lanes[t], rows, ids, first, status, changing)
-            first = take(taken) * width
-
-
-def batch_kernel(
-    step: Any, broken: float, numbers: bool = False, together: bool = True, prepare: Any = _nothing
-) -> tuple[Any, Any]:
+def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = _nothing) -> tuple[Any, Any]:
     """Compile the loop that takes rows through a step kernel in blocks of lanes; serial, and threaded.
 
     A thread takes the next block when it is done with one, for which ``taken`` (1,) counts them: cores are not equally
@@ -309,8 +281,6 @@ def batch_kernel(
         Called as ``step(xs, ks, steps, *arguments)`` with the (1,) records of state and scratch space in lanes.
     broken : float
         Status of a row whose state is not finite.
-    numbers : bool
-        Whether ``step`` takes, third, the memory of ``xs`` as (K, W) float64.
     together : bool
         Whether many steps in one call are, to the bit, what they are in several; else equal drives are not taken
         together.
@@ -324,10 +294,9 @@ def batch_kernel(
         For `Stepper`.
     """
     function = step.py_func
-    loop = _rows_as_numbers if numbers else _rows
     name = f"{function.__module__}.{function.__qualname__}_rows"
     return serial_and_threaded(
-        loop, name, function.__module__, step=step, broken=broken, together=together, prepare=prepare
+        _rows, name, function.__module__, step=step, broken=broken, together=together, prepare=prepare
     )
 
 

@@ -845,10 +845,10 @@ def _least_gap(x, k):
 
 
 @kernel
-def _try_step(x, k, numbers, profile, dt):
+def _try_step(x, k, profile, dt):
     """Step from the saved state, letting only those pegs push that touch; give the least gap of the others."""
-    for j in range(numbers.shape[0]):
-        numbers[j, 0] = k.saved[j, 0]
+    for j in range(x.numbers.shape[0]):
+        x.numbers[j, 0] = k.saved[j, 0]
     _prepare(x, k, profile, dt)
     _find_contact(x, k)
     for o in range(x.peg_radius.shape[0]):
@@ -858,12 +858,12 @@ def _try_step(x, k, numbers, profile, dt):
 
 
 @kernel
-def _closing_time(x, k, numbers, profile, before, after, left):
+def _closing_time(x, k, profile, before, after, left):
     """First instant (s) at which a gap closes, by regula falsi (Illinois); steps to it from the saved state.
 
     Parameters
     ----------
-    x, k, numbers, profile
+    x, k, profile
         As for :func:`events`.
     before, after : float, m
         Least gap now and, below 0, after ``left``.
@@ -873,7 +873,7 @@ def _closing_time(x, k, numbers, profile, before, after, left):
     h, f_low, f_high, last = 0.0, before, after, 0.0
     for _ in range(60):
         h = (low * f_high - high * f_low) / (f_high - f_low)
-        f = _try_step(x, k, numbers, profile, h)
+        f = _try_step(x, k, profile, h)
         if abs(f) < GRAZE or high - low < 1e-15:
             break
         if f > 0.0:
@@ -984,7 +984,7 @@ def _throw_back(x, k):
 
 
 @kernel
-def events(xs, ks, numbers, steps, dt, profile):
+def events(xs, ks, steps, dt, profile):
     """Take ``steps`` steps, each cut where the whisker meets a peg, with restitution there; one lane.
 
     Quist et al. (2014), Figs. 2-4. A peg that touches after its collision pushes until its impulse
@@ -994,8 +994,6 @@ def events(xs, ks, numbers, steps, dt, profile):
     ----------
     xs, ks, steps, dt, profile
         As for :func:`complementarity`.
-    numbers : (K, 1) float
-        The memory of ``xs``.
     """
     x = xs[0]
     k = ks[0]
@@ -1003,19 +1001,19 @@ def events(xs, ks, numbers, steps, dt, profile):
     for _ in range(steps):
         left = dt
         for event in range(EVENTS):
-            for j in range(numbers.shape[0]):
-                k.saved[j, 0] = numbers[j, 0]
+            for j in range(x.numbers.shape[0]):
+                k.saved[j, 0] = x.numbers[j, 0]
             _prepare(x, k, profile, left)
             before = _least_gap(x, k)
-            after = _try_step(x, k, numbers, profile, left)
+            after = _try_step(x, k, profile, left)
             if after > -GRAZE or event == EVENTS - 1:
                 break
             h = 0.0
             if before > GRAZE:
-                h = _closing_time(x, k, numbers, profile, before, after, left)
+                h = _closing_time(x, k, profile, before, after, left)
             else:
-                for j in range(numbers.shape[0]):
-                    numbers[j, 0] = k.saved[j, 0]
+                for j in range(x.numbers.shape[0]):
+                    x.numbers[j, 0] = k.saved[j, 0]
             if x.stop_at_contact[0] >= 0.5:  # the links keep their momenta
                 _stop_base(x, 0)
             bounces = math.sqrt(x.restitution[0]) if event < BOUNCES else 0.0
@@ -1023,4 +1021,4 @@ def events(xs, ks, numbers, steps, dt, profile):
             left -= h
 
 
-LOCATED = batch_kernel(events, BROKEN, numbers=True, together=False)
+LOCATED = batch_kernel(events, BROKEN, together=False)
