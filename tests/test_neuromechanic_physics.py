@@ -636,6 +636,20 @@ def test_a_copy_goes_on_with_the_model_as_it_was_read():
         animal.threads = 0
 
 
+def test_what_lies_between_the_fields_of_a_row_means_nothing():
+    """NumPy's copies of rows leave there what was in memory."""
+    animal, ids = Neuromechanic(ARM), np.arange(2)
+    clean, odd = animal.rows(2), animal.rows(2)
+    gaps = np.ones(odd.itemsize // 8, bool)
+    for dtype, offset, *_ in animal.state.fields.values():
+        gaps[offset // 8 : (offset + dtype.itemsize) // 8] = False
+    odd.view(np.float64).reshape(2, -1)[:, gaps] = np.nan
+    for rows in (clean, odd):
+        animal.advance(rows, ids, np.full((2, 2), 0.2), 20)
+    assert gaps.any() and not odd["status"].any()
+    assert all(np.array_equal(clean[name], odd[name]) for name in clean.dtype.names)
+
+
 def test_a_broken_state_is_told_and_left_out():
     animal = Neuromechanic(pendulum())
     rows, ids = animal.rows(4), np.arange(4)

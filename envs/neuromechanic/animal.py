@@ -161,6 +161,9 @@ class Neuromechanic(Animal):
         kept = [fields[name] for name in self._kept]
         # Where a moment's numbers stand in a row; the past of delayed signals is kept apart.
         self._columns = np.concatenate([np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in kept])
+        form, at = fields["ring"][:2]
+        held = [*self._columns, *np.arange(at, at + form.itemsize, 8) // 8]
+        self._gaps = np.setdiff1d(np.arange(self.state.itemsize // 8), held)
         self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
@@ -300,6 +303,8 @@ class Neuromechanic(Animal):
     ) -> None:
         if rows is not self._rows:  # a view costs as much as several steps
             self._rows, self._states = rows, rows.view(self._kernel_state)
+            # Between the fields NumPy's copies hold what was in memory; a step looks whether all numbers are finite.
+            self._states["all"][:, self._gaps] = 0.0
         drives, moments, done, stride = followed(drives, len(ids), self.drive_size, records, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         given = self.table, self._work, self._states, ids, self._taken, drives, steps, self._columns, moments
