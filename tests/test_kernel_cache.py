@@ -15,9 +15,12 @@ import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
+import numba
 import pytest
+from numba.core.registry import cpu_target
 
 from gymnosoma.envs.core import jit
+from gymnosoma.envs.core.compiling import _better
 
 MODULE = """
 import numpy as np
@@ -357,3 +360,15 @@ def test_eight_processes_on_a_damaged_cache(tmp_path):
         assert printed == PRINTED and told.count("RuntimeWarning") <= 1  # who comes late finds it whole
     assert start(script, folder) == (PRINTED, [])
     assert not list(folder.rglob("*.tmp"))
+
+
+def test_what_is_registered_while_a_kernel_is_compiled_is_found():
+    """numba registers intrinsics, such as `max` is made of, when they are called, in whichever registry comes first."""
+    context = cpu_target.target_context
+    with _better():
+        context.refresh()
+        for number, registry in enumerate(list(context._registries)):
+            registry.lower(("late", number), numba.types.float64)(lambda *given: None)
+        context.refresh()
+    for number in range(len(context._registries)):
+        assert context._defns["late", number].find((numba.types.float64,))

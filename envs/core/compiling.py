@@ -143,7 +143,7 @@ def _better() -> Iterator[None]:
     anew what an operator does with the same types, and makes millions of objects, of which few are garbage.
     """
     hashes: dict[type, int] = {}
-    loaded = set()
+    loaded: list[Any] = []
     plain_hash, plain_eq = TargetConfig.__hash__, TargetConfig.__eq__
     plain_load = CPUContext.load_additional_registries
 
@@ -156,8 +156,11 @@ def _better() -> Iterator[None]:
         return (type(self) is type(other) and self._values == other._values) or plain_eq(self, other)
 
     def load_once(self: Any) -> None:
-        if id(self) not in loaded:
-            loaded.add(id(self))
+        if any(self._registries is each for each in loaded):
+            for registry in list(self._registries):  # intrinsics are registered when they are called
+                self.install_registry(registry)
+        else:
+            loaded.append(self._registries)
             plain_load(self)
 
     calls: dict[Any, Any] = {}
