@@ -50,6 +50,8 @@ def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
         raise ValueError(f"row must be packed without gaps, got {row}")
     if any(dtype.base != np.float64 for dtype, *_ in fields.values()):
         raise ValueError(f"row must have float64 fields only, got {row}")
+    if "numbers" in fields:
+        raise ValueError(f"row must have no field 'numbers', which is all of them, got {row}")
     whole = np.dtype((np.float64, (row.itemsize // 8,)))
     places = {**fields, "numbers": (whole, 0)}
     return np.dtype(
