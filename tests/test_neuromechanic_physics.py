@@ -620,6 +620,14 @@ def test_rows_do_not_depend_on_each_other(threads):
         assert all(np.array_equal(one[name][0], rows[name][i]) for name in rows.dtype.names)
 
 
+def test_threads_write_to_no_cache_line_of_each_other():
+    animals = [Neuromechanic(model, threads=2) for model in (ARM, asset("hindlimb"), asset("standing"))]
+    for animal in animals:
+        animal.threads = 3
+    for work in [Neuromechanic(ARM, threads=2)._work, *(animal._work for animal in animals)]:
+        assert (work.ctypes.data % 64, work.itemsize % 64) == (0, 0)
+
+
 def test_a_copy_goes_on_with_the_model_as_it_was_read():
     model = asset("arm")
     animal = Neuromechanic(model, dt=5e-4)

@@ -54,8 +54,10 @@ __all__ = [
     "log",
     "prange",
     "serial_and_threaded",
+    "settle",
     "sincos",
     "sincos_small",
+    "stream",
     "take",
     "uncached",
     "variant",
@@ -322,6 +324,37 @@ def _take(context: Any, counter: Any) -> Any:
 
 
 take: Any = intrinsic(_take)
+
+
+def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
+    """Set ``array[place]`` (float64, contiguous) in memory, past the caches: for much that is not read soon.
+
+    A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `settle`.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        stored = builder.store(args[2], builder.gep(data, [args[1]]))
+        stored.set_metadata("nontemporal", builder.module.add_metadata([context.get_constant(numba.types.int32, 1)]))
+        return context.get_dummy_value()
+
+    return numba.types.none(array, numba.types.int64, numba.types.float64), generate
+
+
+stream: Any = intrinsic(_stream)
+
+
+def _settle(context: Any) -> Any:
+    """Wait until all that this thread stored can be seen by others."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return numba.types.none(), generate
+
+
+settle: Any = intrinsic(_settle)
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .jit import kernel, prange, serial_and_threaded, take
+from .jit import kernel, prange, serial_and_threaded, settle, stream, take
 
 LANES = 16
 """Lanes of a wide block: of shorter loops LLVM makes no vectors where arrays might overlap."""
@@ -65,9 +65,9 @@ def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
 
 
 def aligned(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeroed array of ``count`` records whose memory starts on a cache line (64 bytes)."""
+    """Zeroed array of ``count`` records whose memory starts on a cache line (64 bytes), and shares none."""
     size = count * dtype.itemsize
-    memory = np.zeros(size + 64, np.uint8)
+    memory = np.zeros(size + 128, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size].view(dtype)
 
@@ -181,7 +181,9 @@ def keep(block, ids, first, status, moment, records):
     for e in range(min(block.shape[1], len(ids) - first)):
         if block[status, e] == 0.0:
             well = True
-            copy_lane(block, e, records[ids[first + e], moment], len(block))
+            row = records[ids[first + e], moment]
+            for j in range(len(block)):
+                stream(row, j, block[j, e])
     return well
 
 
@@ -264,6 +266,7 @@ def _rows(
                         break
             scatter(lanes[t], rows, ids, first, status, changing)
             first = take(taken) * width
+        settle()
 
 
 def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = _nothing) -> tuple[Any, Any]:

@@ -154,7 +154,7 @@ class Neuromechanic(Animal):
             self.parameters["delay"] = replace(PHYSICAL["delay"], low=float(f"{self.dt / delays.min():.6g}"))
         self.state, self._kernel_state = records["row"], records["state"]
         self.drive_size = len(self.model.inputs)
-        self._work = np.zeros(threads, records["work"])
+        self._work = aligned(threads, records["work"])
         self._taken = aligned(1, np.dtype(np.int64))
         self._kept = [name for name in self.state.names or () if name != "ring"]
         fields: Mapping[str, Any] = self.state.fields or {}
@@ -203,7 +203,7 @@ class Neuromechanic(Animal):
     def threads(self, threads: int) -> None:
         whole("threads", threads, most=MOST_THREADS)
         if threads != len(self._work):
-            self._work = np.zeros(threads, self._work.dtype)
+            self._work = aligned(threads, self._work.dtype)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state, in the model's start posture, at rest."""
