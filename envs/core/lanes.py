@@ -219,6 +219,8 @@ def held(drives, h, until, first, width):
 
     The one before ``until`` is alone: some fields tell what happened since the last call.
     """
+    if len(drives) == 1:
+        return max(until - 1 - h, 1)
     alike = 1
     while h + alike < until - 1:
         for a in range(first, min(first + width, drives.shape[1])):
@@ -241,7 +243,22 @@ broken, together = 0.0, True
 
 
 def _rows(
-    rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, records, done, stride, steps, *arguments
+    rows,
+    ids,
+    taken,
+    blocks,
+    lanes,
+    work,
+    status,
+    changing,
+    columns,
+    drives,
+    count,
+    records,
+    done,
+    stride,
+    steps,
+    *arguments,
 ):
     width = lanes.shape[2]
     taken[0] = 0
@@ -251,15 +268,16 @@ def _rows(
             gather(rows, ids, first, lanes[t])
             prepare(blocks[t : t + 1], work[t : t + 1], *arguments)
             h, begun, moment = 0, 0, -1
-            while h < len(drives):
-                put_in_lanes(drives[h], columns, first, lanes[t])
-                until = min(h + stride - (done + h) % stride, len(drives)) if together else h
+            while h < count:
+                put_in_lanes(drives[min(h, len(drives) - 1)], columns, first, lanes[t])
+                until = min(h + stride - (done + h) % stride, count) if together else h
                 alike = held(drives, h, until, first, width)
                 step(blocks[t : t + 1], work[t : t + 1], alike * steps, *arguments)
                 h += alike
                 due = (done + h) % stride == 0
-                if (due or h == len(drives)) and not judge(lanes[t], status, changing):
-                    fail(lanes[t], rows, ids, first, status, broken, moment, records, drives[begun], columns)
+                if (due or h == count) and not judge(lanes[t], status, changing):
+                    drive = drives[min(begun, len(drives) - 1)]
+                    fail(lanes[t], rows, ids, first, status, broken, moment, records, drive, columns)
                 if due:
                     begun, moment = h, (done + h) // stride
                     if not keep(lanes[t], ids, first, status, moment, records):
@@ -275,10 +293,10 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
     A thread takes the next block when it is done with one, for which ``taken`` (1,) counts them: cores are not equally
     fast, nor blocks equally hard.
 
-    For each of ``drives`` (T, A, n) in turn it puts the drive into ``columns`` (n,) of the state, and takes ``steps``.
-    After every ``stride`` drives, counting ``done`` ones before, it keeps the rows that are well in ``records``
-    (B, N, K); a state stays in its lane all the time, and between these moments equal drives are taken together. So a
-    row that fails is as it was at the last moment.
+    For each of ``count`` drives (T, A, n), T being 1 where one is held, it puts the drive into ``columns`` (n,) of
+    the state, and takes ``steps``. After every ``stride`` drives, counting ``done`` ones before, it keeps the rows
+    that are well in ``records`` (B, N, K); a state stays in its lane all the time, and between these moments equal
+    drives are taken together. So a row that fails is as it was at the last moment.
 
     Parameters
     ----------
@@ -307,16 +325,22 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
 
 def followed(
     drives: ArrayLike, count: int, size: int, records: NDArray[Any] | None, done: int, stride: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int]:
-    """Check drives (T, count, size); give them and what is kept as loops take them, arguments as of `Animal.run`."""
+) -> tuple[NDArray[np.float64], int, NDArray[np.float64], int, int]:
+    """Check drives (T, count, size); give them and what is kept as loops take them, arguments as of `Animal.run`.
+
+    Of drives that a view repeats, as of `numpy.broadcast_to`, there is one; how many they are follows.
+    """
     drives = np.asarray(drives, np.float64)
-    if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
-        drives = np.array(drives, order="C")
     if drives.shape[1:] != (count, size):
         raise ValueError(f"drives must have shape (T, {count}, {size}), got {drives.shape}")
+    many = len(drives)
+    if drives.strides[0] == 0:
+        drives = drives[:1]
+    if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
+        drives = np.array(drives, order="C")
     if records is None:
-        return drives, _NOWHERE, 0, len(drives) + 1
-    return drives, records.view(np.float64).reshape(*records.shape, -1), done, stride
+        return drives, many, _NOWHERE, 0, many + 1
+    return drives, many, records.view(np.float64).reshape(*records.shape, -1), done, stride
 
 
 class Stepper:
@@ -388,7 +412,7 @@ class Stepper:
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place by ``steps``, with the drive that they hold; other rows are not touched."""
-        self._run(rows, ids, _NONE, _ONCE, _NOWHERE, 0, 2, steps, *arguments)
+        self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
 
     def run(
         self,
@@ -402,8 +426,8 @@ class Stepper:
         *arguments: Any,
     ) -> None:
         """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
-        drives, moments, done, stride = followed(drives, len(ids), self._columns.size, records, done, stride)
-        self._run(rows, ids, self._columns, drives, moments, done, stride, steps, *arguments)
+        given = followed(drives, len(ids), self._columns.size, records, done, stride)
+        self._run(rows, ids, self._columns, *given, steps, *arguments)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any

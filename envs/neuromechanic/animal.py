@@ -305,9 +305,9 @@ class Neuromechanic(Animal):
             self._rows, self._states = rows, rows.view(self._kernel_state)
             # Between the fields NumPy's copies hold what was in memory; a step looks whether all numbers are finite.
             self._states["all"][:, self._gaps] = 0.0
-        drives, moments, done, stride = followed(drives, len(ids), self.drive_size, records, done, stride)
+        drives, count, moments, done, stride = followed(drives, len(ids), self.drive_size, records, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        given = self.table, self._work, self._states, ids, self._taken, drives, steps, self._columns, moments
+        given = self.table, self._work, self._states, ids, self._taken, drives, count, steps, self._columns, moments
         move(*given, done, stride, self.dt, self._control)
 
     def moment(self, steps: int) -> np.dtype[Any]:

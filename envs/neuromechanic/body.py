@@ -482,7 +482,7 @@ run: Any = None
 """Kernel of `take_steps`; `variant` binds it."""
 
 
-def follow(t, k, x, row, place, drives, steps, columns, records, done, stride, dt, module):
+def follow(t, k, x, row, place, drives, count, steps, columns, records, done, stride, dt, module):
     """Take some steps by each of several drives in turn, as `Animal.run` says, until one fails.
 
     Parameters
@@ -491,6 +491,8 @@ def follow(t, k, x, row, place, drives, steps, columns, records, done, stride, d
     row, place : int
         Where the state stands in ``records``, and its drive in ``drives``.
     drives : (T, A, u) float
+    count : int
+        Of drives, T being 1 where one is held.
     steps : int
         With each drive.
     columns : (C,) int
@@ -503,9 +505,9 @@ def follow(t, k, x, row, place, drives, steps, columns, records, done, stride, d
     dt : float, s
     module : callable kernel or None
     """
-    for h in range(len(drives)):
+    for h in range(count):
         for j in range(drives.shape[2]):
-            x.input[j] = drives[h, place, j]
+            x.input[j] = drives[min(h, len(drives) - 1), place, j]
         run(t, k, x, steps, dt, module)
         keep_finite(x)
         if x.status != 0.0:
@@ -519,7 +521,7 @@ def follow(t, k, x, row, place, drives, steps, columns, records, done, stride, d
                 moment[j] = x.ring[(int(x.step) * t.delays + j - len(moment)) % past]
 
 
-def take_rows(ts, ks, xs, ids, taken, drives, steps, columns, records, done, stride, dt, module):
+def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, done, stride, dt, module):
     """Let some rows `follow` their drives, which is a function apart: numba lost the inputs set in a threaded loop.
 
     Parameters
@@ -531,14 +533,14 @@ def take_rows(ts, ks, xs, ids, taken, drives, steps, columns, records, done, str
     ids : (A,) int64
     taken : (1,) int64
         Counts the rows, of which a thread takes the next when it is done with one.
-    drives, steps, columns, records, done, stride, dt, module
+    drives, count, steps, columns, records, done, stride, dt, module
         As of `follow`.
     """
     taken[0] = 0
     for i in prange(len(ks)):
         a = take(taken)
         while a < len(ids):
-            run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, steps, columns, records, done, stride, dt, module)
+            run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, count, steps, columns, records, done, stride, dt, module)
             a = take(taken)
 
 
