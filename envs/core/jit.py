@@ -338,7 +338,7 @@ def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
         stored.set_metadata("nontemporal", builder.module.add_metadata([context.get_constant(numba.types.int32, 1)]))
         return context.get_dummy_value()
 
-    return numba.types.none(array, numba.types.int64, numba.types.float64), generate
+    return numba.types.none(numba.types.float64[::1], numba.types.int64, numba.types.float64), generate
 
 
 stream: Any = intrinsic(_stream)
