@@ -24,43 +24,37 @@ TOLD = "\nimport os\nprint(sum(os.times()[:2]))"
 
 
 def first(animals: Sequence[str], repeats: int) -> list[Row]:
-    """CPU seconds to the first step and to the end of commands, in those that to import numba and gymnasium takes."""
-    rows = []
-    unit = _cpu(IMPORT, repeats, {})
-    rows.append(Row(IMPORT, float(np.median(unit)), "CPU s"))
+    """CPU seconds to the first step and to the end of commands; ratios to importing numba and gymnasium just before."""
+    rows: list[Row] = []
+    units: list[float] = []
 
-    def row(what: str, seconds: Sequence[float]) -> None:
-        each = float(np.median(seconds))
-        rows.append(Row(what, each, "CPU s", each / float(np.median(unit))))
+    def measure(what: str, code: str, places: Sequence[Mapping[str, str]]) -> None:
+        pairs = np.array([(_cpu(IMPORT, {}), _cpu(code, place)) for place in places])
+        units.extend(pairs[:, 0].tolist())
+        rows.append(Row(what, float(np.median(pairs[:, 1])), "CPU s", float(np.median(pairs[:, 1] / pairs[:, 0]))))
 
     for animal in animals:
         for name in timed_ids(animal):
-            code, cold, warm = STEP.format(name), [], []
-            for _ in range(max(1, repeats // 2)):  # they take long, and vary little
-                with tempfile.TemporaryDirectory() as folder:
-                    place = {"NUMBA_CACHE_DIR": folder}
-                    cold += _cpu(code, 1, place)
-                    warm += _cpu(code, 1, place)
-            row(f"{name}: first step, nothing compiled", cold)
-            row(f"{name}: first step, kernels compiled", warm)
+            with tempfile.TemporaryDirectory() as folder:
+                # The first takes long, and varies little.
+                places = [{"NUMBA_CACHE_DIR": os.path.join(folder, str(k))} for k in range(max(1, repeats // 2))]
+                measure(f"{name}: first step, nothing compiled", STEP.format(name), places)
+                measure(f"{name}: first step, kernels compiled", STEP.format(name), places[:1] * repeats)
     for command in ("list", "--help"):
         code = f"import sys; sys.argv = ['gymnosoma', {command!r}]\n" + (
             "from gymnosoma.agents.commands.main import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
         )
-        row(f"`{command}`", _cpu(code, repeats, {}))
-    return rows
+        measure(f"`{command}`", code, [{}] * repeats)
+    return [Row(IMPORT, float(np.median(units)), "CPU s"), *rows]
 
 
-def _cpu(code: str, repeats: int, variables: Mapping[str, str]) -> list[float]:
-    """CPU seconds of new processes that do this."""
-    found = []
-    for _ in range(repeats):
-        done = subprocess.run(
-            [sys.executable, "-c", code + TOLD],
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        found.append(float(done.stdout.splitlines()[-1]))
-    return found
+def _cpu(code: str, variables: Mapping[str, str]) -> float:
+    """CPU seconds of a new process that does this."""
+    done = subprocess.run(
+        [sys.executable, "-c", code + TOLD],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout.splitlines()[-1])
