@@ -1,6 +1,7 @@
 """Settings of the test run."""
 
 import os
+import signal
 import tempfile
 
 # The reference solutions factor small matrices, on which BLAS threads only wait for each other.
@@ -9,6 +10,9 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 # What it writes beside its examples, of which it keeps none.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(tempfile.gettempdir(), "gymnosoma-hypothesis"))
+
+# A shell lets what it starts in the background ignore Ctrl-C, which the tests raise.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import ids  # noqa: E402, F401 (registers the tasks of the fixtures)
 

@@ -222,7 +222,8 @@ def test_an_ensemble_is_what_simulate_records():
 
 
 def test_signals_alone_are_kept(monkeypatch):
-    monkeypatch.setattr("gymnosoma.envs.core.simulate.LARGEST", 2000)  # little memory: it is emptied on the way
+    for name in ("LARGEST", "NEAR"):  # little memory: it is emptied on the way
+        monkeypatch.setattr(f"gymnosoma.envs.core.simulate.{name}", 2000)
     given = {
         "start": {"stiffness": [1e-10, 2e-7, 1e-9]},
         "events": [Event(0.21, {"friction_parallel": [1e-6, 4e-6, 3e-6]})],
@@ -243,7 +244,8 @@ def test_signals_are_those_of_the_rows(monkeypatch, animal):
     whole = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt)
     made = {name: animal.signal(whole.rows, name) for name in animal.signals if name != "time"}
     monkeypatch.setattr("gymnosoma.envs.core.trajectory.NEAR", 20_000)
-    monkeypatch.setattr("gymnosoma.envs.core.simulate.LARGEST", 3_000)
+    for name in ("LARGEST", "NEAR"):
+        monkeypatch.setattr(f"gymnosoma.envs.core.simulate.{name}", 3_000)
     for given in ({}, {"signals": tuple(animal.signals)}):
         run = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt, **given)
         for name, values in made.items():

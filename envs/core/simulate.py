@@ -27,6 +27,9 @@ AHEAD = 1 << 16
 LARGEST = 1 << 23
 """Numbers that all drives asked for ahead, or records of which only signals are kept, may take: 64 MB."""
 
+NEAR, FEW = 1 << 20, 16
+"""Such records take 8 MB where this many moments have room in it: memory that is used again costs less than new."""
+
 PATIENCE = 0.05
 """Wall time (s) that passes at least between two looks at the progress, and eight times that at most, or a hold's."""
 
@@ -332,7 +335,9 @@ class _Record:
     ) -> None:
         self._animal, self._last, self._signals = animal, last, signals
         numbers = len(rows) * moment.itemsize // 8
-        width = last + 1 if signals is None else min(last + 1, max(LARGEST // numbers, 2))
+        width = last + 1
+        if signals is not None:
+            width = min(width, max(NEAR // numbers, min(LARGEST // numbers, FEW), 2))
         self.moments = np.empty((len(rows), width), moment)
         self.moments["time"] = 0.0
         animal.keep(rows, self.moments[:, 0])
