@@ -29,6 +29,20 @@ def test_examples_of_a_page_run(page):
         exec(compile(block, str(page), "exec"), names)
 
 
+def test_policies_that_commands_name_exist():
+    named = [
+        (f"gymnosoma/{env_id}", name)
+        for page in (ROOT / "README.md", *PAGES)
+        for env_id, names in re.findall(
+            r"([A-Z]\w+-v\d) --policy ((?:[a-z_]+(?![/:\w])[ `]?)+)", page.read_text("utf-8")
+        )
+        for name in names.strip("` ").split()
+    ]
+    assert len(named) > 5
+    for env_id, name in named:
+        find_policy(env_id, name)
+
+
 def run(*command, **more):
     """Output of a command of Python."""
     ended = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=580, **more)
