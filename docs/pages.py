@@ -20,9 +20,9 @@ from numba.core.dispatcher import Dispatcher
 import gymnosoma
 from gymnosoma.agents.evaluation.pictures import draw_curves
 from gymnosoma.agents.evaluation.policies import references_of, shipped
-from gymnosoma.agents.evaluation.publish import CURVES
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import figures
+from gymnosoma.tools.publish import CURVES
 
 HERE = Path(__file__).parent
 

@@ -16,13 +16,14 @@ import gymnasium
 import numpy as np
 import pytest
 import scipy.stats
+from gymnosoma.agents.commands.speed import ANIMALS
+from gymnosoma.agents.speed import environments, first, lamprey, neuromechanic, sizes, threads
 from ids import ALL
 from pieces import marked
 
 import gymnosoma
 from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.commands.speed import ANIMALS
-from gymnosoma.agents.evaluation import benchmark, publish
+from gymnosoma.agents.evaluation import benchmark
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
 from gymnosoma.agents.evaluation.jobs import MOST_EPISODES, VALIDATION_EPISODES, do, jobs_of
 from gymnosoma.agents.evaluation.policies import (
@@ -51,9 +52,9 @@ from gymnosoma.agents.evaluation.statistics import (
 )
 from gymnosoma.agents.evaluation.work import RETRIES, crew
 from gymnosoma.agents.learning.runs import recipe
-from gymnosoma.agents.speed import environments, first, lamprey, neuromechanic, sizes, threads
 from gymnosoma.envs import CATALOGUE, tolerance
 from gymnosoma.envs.core.describe import normaliser, normalisers
+from gymnosoma.tools import publish
 
 CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 

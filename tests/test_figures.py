@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from gymnosoma.agents.figures.paper import PAPERS, Comparison, PaperFigure, draw, load, page, read, update
+from gymnosoma.papers.paper import PAPERS, Comparison, PaperFigure, draw, load, page, read, update
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -19,6 +19,7 @@ from gymnosoma.envs import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[1]
 MAPPED = ("envs", "agents", "assets")
+ROOMS = ("papers", "tools")
 
 
 def run(*command, cwd, env=None):
@@ -47,7 +48,7 @@ LINKED = all((ROOT / "gymnosoma" / name).is_symlink() for name in MAPPED)
 
 @pytest.mark.skipif(not LINKED, reason="this checkout has no symbolic links")
 def test_links_are_relative():
-    for name in MAPPED:
+    for name in (*MAPPED, *ROOMS):
         assert os.readlink(ROOT / "gymnosoma" / name) == f"../{name}"
 
 
@@ -63,7 +64,7 @@ def files():
         names = run("git", "ls-files", "-c", "-o", "--exclude-standard", cwd=ROOT).splitlines()
     else:
         names = (ROOT / "gymnosoma.egg-info" / "SOURCES.txt").read_text().splitlines()
-    links = {f"gymnosoma/{name}" for name in MAPPED}
+    links = {f"gymnosoma/{name}" for name in (*MAPPED, *ROOMS)}
     return [name for name in dict.fromkeys(names) if name not in links and (ROOT / name).is_file()]
 
 
@@ -121,6 +122,10 @@ def test_the_wheel_holds_the_package_and_works_beside_a_foreign_envs_folder(tmp_
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(home), *libraries])}
     made = run(sys.executable, "-S", "-c", script, cwd=foreign, env=env)
     assert made.splitlines() == [entry.name for entry in CATALOGUE]
+    script = "from gymnosoma.agents.commands.main import main; main()"
+    command = [sys.executable, "-S", "-c", script, "figures", "--page", "papers.md"]
+    done = subprocess.run(command, cwd=foreign, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 1 and "this needs the folder papers/ of the repository" in done.stderr
 
 
 @pytest.mark.full

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from gymnosoma.agents.speed.mujoco import in_mujoco, standing_on_springs
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic, load
 from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate, linearise
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import splay, standing, upright
+from gymnosoma.tools.speed.mujoco import in_mujoco, standing_on_springs
 
 pytestmark = pytest.mark.full
 

@@ -9,12 +9,12 @@ import pytest
 from ids import ADDED, IDS
 
 from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.evaluation import publish
 from gymnosoma.agents.evaluation.benchmark import rounded
 from gymnosoma.agents.evaluation.physiology import ACTION, measured, observed, physiology
 from gymnosoma.agents.evaluation.policies import all_ids, evaluate, find_policy, references_of, shipped, task_of
 from gymnosoma.envs.core.describe import figures
 from gymnosoma.envs.core.spec import KINDS, Measure
+from gymnosoma.tools import publish
 
 RATE = 50.0
 TIME = np.arange(400) / RATE

@@ -8,8 +8,8 @@ import gymnasium
 import pytest
 
 from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.evaluation import soak
 from gymnosoma.envs import register
+from gymnosoma.tools.soak import hostile as soak
 
 BROKEN = "gymnosoma/Broken-v0"
 

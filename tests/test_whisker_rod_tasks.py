@@ -8,9 +8,9 @@ from gymnosoma.agents.agent import ConstantAgent
 from gymnosoma.agents.controllers import Reference
 from gymnosoma.agents.controllers.whisker_rod import ContactKeeper
 from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, reference_policy
-from gymnosoma.agents.learning.textures import train_estimator, watch_sweeps
 from gymnosoma.envs.core.table import read_table
 from gymnosoma.envs.whisker_rod.tasks import DISTANCE_STEP, LAG, LENGTHS, SENSOR, SPEED_STEP, level
+from gymnosoma.tools.textures import train_estimator, watch_sweeps
 
 pytestmark = pytest.mark.full
 

@@ -14,6 +14,7 @@ from ..evaluation.search import CONSTANT
 from ..evaluation.work import crew
 from ..files import replacing
 from .arguments import Processes, Ray
+from .checkout import room
 
 
 def benchmark(
@@ -55,7 +56,7 @@ def benchmark(
         trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     from ..evaluation import benchmark as measured
-    from ..evaluation import pictures, publish
+    from ..evaluation import pictures
 
     if episodes is not None:
         in_range("episodes", episodes, 2, listed.MOST_EPISODES)
@@ -66,14 +67,15 @@ def benchmark(
             if name not in (CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
                 find_policy(env_id, name, trust=trust)  # a wrong name is told before the work, not after
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
-    root = publish.checkout() if write or chance or ship else None
+    publish = room("tools.publish") if write or chance or ship else None
+    root = publish.checkout() if publish else Path()
     folder.mkdir(parents=True, exist_ok=True)
     with crew(processes, ray) as engine:
         results = measured.benchmark(jobs, folder, engine)
         found = measured.gather(jobs, folder)
-        if root is not None and ship:
+        if publish and ship:
             print(*publish.ship(jobs, found, folder, root), sep="\n")
-        if write:
+        if publish and write:
             publish.add_shipped(results, engine)
     with replacing(folder / "benchmark.json") as file:
         file.write((json.dumps(results, indent=1) + "\n").encode())
@@ -86,7 +88,7 @@ def benchmark(
     if curves:
         pictures.draw_curves(curves, results["results"], folder / "curves.png")
     print(f"Figures and pictures are in {folder}.")
-    if root is None:
+    if publish is None:
         return
     if chance:
         publish.freeze_chance(found, root)

@@ -17,18 +17,16 @@ import tyro
 
 import gymnosoma
 
+from . import checkout
 from .benchmark import benchmark
 from .compile import compile_
 from .evaluate import evaluate
-from .figures import figures
 from .list import list_
 from .physiology import physiology
 from .play import play
 from .record import record
 from .render import render
 from .simulate import simulate
-from .soak import soak
-from .speed import speed
 from .sweep import sweep
 from .train import train
 from .tune import tune
@@ -41,9 +39,9 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "benchmark": benchmark,
     "physiology": physiology,
     "record": record,
-    "figures": figures,
-    "speed": speed,
-    "soak": soak,
+    "figures": checkout.command("figures"),
+    "speed": checkout.command("speed"),
+    "soak": checkout.command("soak"),
     "render": render,
     "simulate": simulate,
     "sweep": sweep,
@@ -110,6 +108,8 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
     try:
         with _terminable():
+            if sys.argv[1:2] and sys.argv[1] in checkout.COMMANDS:  # before its arguments are read
+                checkout.room(checkout.COMMANDS[sys.argv[1]])
             tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma", description=gymnosoma.__doc__)
             sys.stdout.flush()
     except BrokenPipeError:  # who reads our output has seen enough

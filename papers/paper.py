@@ -19,8 +19,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from ..evaluation.progress import progress_bar
-from ..files import result
+from gymnosoma.agents.evaluation.progress import progress_bar
+from gymnosoma.agents.files import result
 
 PAPERS = ("worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic")
 """Animals, each with a module of this folder."""

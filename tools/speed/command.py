@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gymnosoma.agents.files import check_writable
 from gymnosoma.envs import CATALOGUE
 
-from ..files import check_writable
-
 if TYPE_CHECKING:
-    from ..speed.measure import Row
+    from .measure import Row
 
 ANIMALS = tuple(dict.fromkeys(entry.task.partition(".")[0] for entry in CATALOGUE))
 
@@ -42,16 +41,16 @@ def speed(
     """
     from dataclasses import asdict
 
+    from gymnosoma.agents.evaluation.progress import progress_bar
     from gymnosoma.envs.core.arguments import choice
     from gymnosoma.envs.core.files import replacing
 
-    from ..evaluation.progress import progress_bar
-    from ..speed import environments
-    from ..speed.first import first
-    from ..speed.measure import machine, report
-    from ..speed.simulate import overheads
-    from ..speed.sizes import sizes
-    from ..speed.threads import threads
+    from . import environments
+    from .first import first
+    from .measure import machine, report
+    from .simulate import overheads
+    from .sizes import sizes
+    from .threads import threads
 
     for name in animal:
         choice("animal", name, ANIMALS)
@@ -62,7 +61,7 @@ def speed(
     parts: dict[str, Callable[[], list[Row]]] = {}
     if "simulations" in part:
         for name in animal:
-            module = f"gymnosoma.agents.speed.{name}"
+            module = f"gymnosoma.tools.speed.{name}"
             if importlib.util.find_spec(module) is not None:
                 parts[f"Simulation: {name}"] = partial(importlib.import_module(module).simulations, repeats, seconds)
         parts["`simulate` over the kernel"] = partial(overheads, animal, repeats)

@@ -19,9 +19,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from gymnosoma.agents.evaluation.policies import task_of
 from gymnosoma.envs.core.simulation import task_arguments
-
-from .policies import task_of
 
 SIZES = (None, 1, 3, 18, 64, 256)
 """Rows of a round; None is a scalar environment."""

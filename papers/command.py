@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 from tqdm import tqdm
 
-from ..evaluation.work import crew, watched
-from .arguments import Processes, Ray
+from gymnosoma.agents.commands.arguments import Processes, Ray
+from gymnosoma.agents.evaluation.work import crew, watched
 
 if TYPE_CHECKING:
-    from ..figures.paper import Comparison
+    from .paper import Comparison
 
 Animal = Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic"]
 
@@ -34,7 +34,7 @@ def figures(
         folder: Where pictures and numbers go.
         page: Also bring up to date this page (Markdown, such as docs/papers.md) and the CSV beside it.
     """
-    from ..figures import paper as drawn
+    from . import paper as drawn
 
     papers = [drawn.load(name) for name in animal or drawn.PAPERS]
     known = [entry.name for paper in papers for entry in paper.figures]
@@ -67,7 +67,7 @@ def figures(
 
 def _drawn(animal: str, name: str, folder: Path) -> tuple[list[Comparison], float]:
     """How a figure, drawn into the folder of its animal, compares; and the seconds it took."""
-    from ..figures import paper as drawn
+    from . import paper as drawn
 
     entry = next(entry for entry in drawn.load(animal).figures if entry.name == name)
     place = folder / animal

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..evaluation.policies import all_ids, full_id
-from ..files import result
+from gymnosoma.agents.evaluation.policies import all_ids, full_id
+from gymnosoma.agents.files import result
 
 if TYPE_CHECKING:
-    from ..evaluation.soak import Tally
+    from .hostile import Tally
 
 
 def soak(
@@ -42,8 +42,9 @@ def soak(
         seed: Of the first round of each.
         json_file: Also write the figures there.
     """
-    from ..evaluation import soak as hostile
-    from ..evaluation.progress import progress_bar
+    from gymnosoma.agents.evaluation.progress import progress_bar
+
+    from . import hostile
 
     if minutes is not None and not minutes > 0:
         raise ValueError(f"minutes must be greater than 0, got {minutes!r}")
