@@ -10,19 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymnosoma.agents.files import check_writable
-from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.core.animal import ANIMALS
 
 if TYPE_CHECKING:
     from .measure import Row
-
-ANIMALS = tuple(dict.fromkeys(entry.task.partition(".")[0] for entry in CATALOGUE))
-
 
 PARTS = ("simulations", "environments", "threads", "sizes", "first")
 
 
 def speed(
-    animal: tuple[str, ...] = ANIMALS,
+    animal: tuple[str, ...] = tuple(ANIMALS),
     part: tuple[str, ...] = PARTS[:2],
     seconds: float = 10.0,
     repeats: int = 5,

@@ -69,9 +69,7 @@ def environments(animals: Sequence[str], repeats: int) -> list[Row]:
     for what, rate in rates.items():
         kind = "scalar" if "scalar" in what else f"{LANES} by SyncVectorEnv"
         peer = rates.get(f"Swimmer-v5 (MuJoCo), {kind}")
-        rows.append(
-            Row(what, float(np.median(rate)), "steps/s", None if peer is None else float(np.median(rate / peer)))
-        )
+        rows.append(Row.median(what, rate, "steps/s", None if peer is None else rate / peer))
     return rows
 
 
@@ -108,7 +106,7 @@ def overhead(repeats: int) -> list[Row]:
             else gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=count)
         )
         walls = paired({"whole": partial(_whole, env), "parts": partial(_parts, env)}, 4 * repeats + 1)
-        extra = float(np.median(walls["whole"] - walls["parts"])) * 1e6
-        rows.append(Row(f"step of {count}: all", float(np.median(walls["whole"])) * 1e6, "us a call"))
-        rows.append(Row(f"step of {count}: neither physics nor task", extra, "us a call"))
+        rows.append(Row.median(f"step of {count}: all", 1e6 * walls["whole"], "us a call"))
+        beside = 1e6 * (walls["whole"] - walls["parts"])
+        rows.append(Row.median(f"step of {count}: neither physics nor task", beside, "us a call"))
     return rows

@@ -31,7 +31,7 @@ def first(animals: Sequence[str], repeats: int) -> list[Row]:
     def measure(what: str, code: str, places: Sequence[Mapping[str, str]]) -> None:
         pairs = np.array([(_cpu(IMPORT, {}), _cpu(code, place)) for place in places])
         units.extend(pairs[:, 0].tolist())
-        rows.append(Row(what, float(np.median(pairs[:, 1])), "CPU s", float(np.median(pairs[:, 1] / pairs[:, 0]))))
+        rows.append(Row.median(what, pairs[:, 1], "CPU s", pairs[:, 1] / pairs[:, 0]))
 
     for animal in animals:
         for name in timed_ids(animal):
@@ -45,7 +45,7 @@ def first(animals: Sequence[str], repeats: int) -> list[Row]:
             "from gymnosoma.agents.commands.main import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
         )
         measure(f"`{command}`", code, [{}] * repeats)
-    return [Row(IMPORT, float(np.median(units)), "CPU s"), *rows]
+    return [Row.median(IMPORT, np.array(units), "CPU s"), *rows]
 
 
 def _cpu(code: str, variables: Mapping[str, str]) -> float:

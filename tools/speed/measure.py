@@ -35,6 +35,18 @@ class Row:
     ratio: float | None = None
     note: str = ""
 
+    @classmethod
+    def median(
+        cls,
+        what: str,
+        found: NDArray[np.float64],
+        unit: str,
+        relative: NDArray[np.float64] | None = None,
+        note: str = "",
+    ) -> Row:
+        """The medians of what each run ``found``, and of these figures ``relative`` to what they are compared with."""
+        return cls(what, float(np.median(found)), unit, None if relative is None else float(np.median(relative)), note)
+
 
 def machine() -> dict[str, str | int]:
     """What was measured on, and with."""
@@ -116,10 +128,9 @@ def simulations(
     rows = []
     paces = paired(jobs, repeats)
     for what, found in paces.items():
-        ratio = None if first is None else float(np.median(found / paces[first]))
         step = steps.get(what)
         note = "" if step is None else f"{np.median(step / found) * 1e6:.3g} us for {step * 1e3:g} ms"
-        rows.append(Row(what, float(np.median(found)), PACE, ratio, note))
+        rows.append(Row.median(what, found, PACE, None if first is None else found / paces[first], note))
     return rows
 
 

@@ -54,9 +54,7 @@ def simulations(repeats: int, seconds: float) -> list[Row]:
     for what, rate in rates.items():
         side = f", {LANES} rows" if what.endswith("rows") else ""
         other = rates.get(f"{what.partition(':')[0]}: MuJoCo's rollout{side}")
-        rows.append(
-            Row(what, float(np.median(rate)), "steps/s", None if other is None else float(np.median(rate / other)))
-        )
+        rows.append(Row.median(what, rate, "steps/s", None if other is None else rate / other))
     return rows
 
 

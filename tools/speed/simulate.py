@@ -57,8 +57,7 @@ def overheads(animals: Sequence[str], repeats: int) -> list[Row]:
             bare = times.pop("bare")
             for (when, spent), every in zip(times.items(), (1, EVERY), strict=True):
                 note = f"{made.moment(every).itemsize:,} bytes a moment"
-                each = float(np.median(spent)) / STEPS * 1e6
-                rows.append(Row(f"{what}, {when}", each, "CPU us a step", float(np.median(spent / bare)), note))
+                rows.append(Row.median(f"{what}, {when}", 1e6 / STEPS * spent, "CPU us a step", spent / bare, note))
     return rows
 
 

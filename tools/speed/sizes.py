@@ -55,15 +55,7 @@ def sizes(animals: Sequence[str], repeats: int) -> list[Row]:
         for count, each in made.items():
             part = times[str(count)] / times[str(first)] * first / count
             note = f"{each.state.itemsize:,} bytes a row"
-            rows.append(
-                Row(
-                    f"{animal}, {count} {what}",
-                    float(np.median(times[str(count)])) * 1e6,
-                    "us a step",
-                    float(np.median(part)),
-                    note,
-                )
-            )
+            rows.append(Row.median(f"{animal}, {count} {what}", 1e6 * times[str(count)], "us a step", part, note))
     return rows
 
 

@@ -40,9 +40,8 @@ def threads(animals: Sequence[str], repeats: int, rows: Sequence[int] = ROWS) ->
                 jobs = {"one": partial(_steps, one), "two": partial(_steps, two), "apart": partial(_apart, half, pipe)}
                 rates = paired(jobs, repeats)
                 for job, what in (("two", f"{THREADS} threads against one"), ("apart", "two programs of half as many")):
-                    ratio = float(np.median(rates[job] / rates["one"]))
-                    rate = float(np.median(rates[job]))
-                    found.append(Row(f"{name}, {count} rows, {what}", rate, "time steps/s", ratio))
+                    ratio = rates[job] / rates["one"]
+                    found.append(Row.median(f"{name}, {count} rows, {what}", rates[job], "time steps/s", ratio))
     pipe.send(None)
     other.join()
     return found

@@ -97,7 +97,7 @@ def simulations(repeats: int, seconds: float) -> list[Row]:
         short = {what: partial(_wall, job, chunk / (10 if "lanes" in what else 1)) for what, job in jobs.items()}
         walls = paired(short, repeats)
         for what, wall in walls.items():
-            ratio = float(np.median(walls["ElegansBot, dt 0.01 ms"] / wall)) if peer else None
+            ratio = walls["ElegansBot, dt 0.01 ms"] / wall if peer else None
             note = f"{errors[what]:.4f} mm off at the end" if what in errors else "errs as ElegansBot"
-            rows.append(Row(f"{name}: {what}", float(np.median(wall)), "wall s per simulated s", ratio, note))
+            rows.append(Row.median(f"{name}: {what}", wall, "wall s per simulated s", ratio, note))
     return rows
