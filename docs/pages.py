@@ -10,6 +10,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,24 @@ import gymnosoma
 from gymnosoma.agents.evaluation.pictures import draw_curves
 from gymnosoma.agents.evaluation.policies import references_of, shipped
 from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.core.animal import ANIMALS
 from gymnosoma.envs.core.describe import figures
 from gymnosoma.tools.publish import CURVES
 
 HERE = Path(__file__).parent
 
-ANIMALS = {
-    "worm": ("C. elegans", "WormCrawl-v0"),
-    "lamprey": ("The lamprey", "LampreyWaypoints-v0"),
-    "whisker_chain": ("The vibrissa", "WhiskerLocalize-v0"),
-    "whisker_rod": ("The whisker on sandpaper", "WhiskerSweep-v0"),
-    "neuromechanic": ("The musculoskeletal platform", "HindlimbHold-v0"),
-}
-"""Folder of an animal to its name and an id whose animal has all of its parameters."""
+
+def title(animal: str) -> str:
+    """The heading of an animal's page."""
+    return (HERE / "animals" / f"{animal}.md").read_text("utf-8").partition("\n")[0].removeprefix("# ")
+
+
+@cache
+def example(animal: str) -> str:
+    """The first id of an animal with the most parameters to change, as a lamprey has with its cord only."""
+    names = [entry.name for entry in CATALOGUE if entry.task.startswith(f"{animal}.")]
+    tasks: dict[str, Any] = {name: gymnasium.make(f"gymnosoma/{name}").unwrapped for name in names}
+    return max(names, key=lambda name: len(tasks[name].task.animal.parameters))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -62,9 +68,12 @@ def film(name: str, caption: str, above: str) -> str:
 def films() -> str:
     """Films of an id of each animal, for the home: of the trained policy where there is one."""
     text = ""
-    for title, name in ANIMALS.values():
+    for animal in ANIMALS:
+        name = example(animal)
         policy = "trained" if shipped(f"gymnosoma/{name}").is_dir() else "baseline"
-        text += film(f"{name}-{policy}", f'{title}: <a href="environments/{name}.html">{name}</a>, {policy}', "")
+        text += film(
+            f"{name}-{policy}", f'{title(animal)}: <a href="environments/{name}.html">{name}</a>, {policy}', ""
+        )
     return text
 
 
@@ -139,7 +148,7 @@ def environments() -> str:
         "# Environments\n",
         "Films tell simulated time; of what is over in less than two seconds they are slower than they say.\n",
     ]
-    for folder, (title, _) in ANIMALS.items():
+    for folder in ANIMALS:
         rows, names = [], []
         for entry in CATALOGUE:
             if not entry.task.startswith(f"{folder}."):
@@ -151,7 +160,7 @@ def environments() -> str:
             rows.append((f"[{entry.name}]({entry.name}.md)", summary, *scores))
             names.append(entry.name)
             env.close()
-        parts.append(f"## [{title}](../animals/{folder}.md)\n")
+        parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n")
         parts.append(table(("id", "task", *SCORES.values()), rows) + "\n")
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
     return "\n".join(parts)
@@ -247,8 +256,8 @@ def generate(app: Any) -> None:
     for entry in CATALOGUE:
         write(folder / f"{entry.name}.md", page(entry.name))
     write(HERE / "animals" / "tables" / "films.md", films())
-    for animal, (_, name) in ANIMALS.items():
-        write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(name))
+    for animal in ANIMALS:
+        write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))
         write(HERE / "animals" / "tables" / f"{animal}_constants.md", constants(animal))
     reference(HERE / "api")
 
