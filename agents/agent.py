@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.arguments import choice, numbers
+from gymnosoma.envs.core.arguments import numbers
 from gymnosoma.envs.core.control import Controller, TaskController, check_reads
 from gymnosoma.envs.core.task import Task
+
+from .controllers import Reference
 
 
 class Agent(Protocol):
@@ -150,69 +152,33 @@ class FunctionAgent:
         return actions.astype(np.float32)
 
 
-class TrainedAgent:
-    """A policy that was trained, acting without exploration; see `load` and `unpickle`.
+@dataclass
+class Policy:
+    """An agent to be made for an environment, and how that environment must be made for it.
 
     Parameters
     ----------
-    network : BasePolicy, BaseAlgorithm or Agent
-        The former of stable-baselines3.
+    name : str
+    make : callable
+        Agent from a vector environment and the number of the episode that its first row plays.
+    env : dict
+        Arguments of the environment.
+    card : dict
+        Of a trained policy, what its ``card.json`` says.
     """
 
-    def __init__(self, network: Any) -> None:
-        self._network = network
+    name: str
+    make: Callable[[Any, int], Agent]
+    env: dict[str, Any] = field(default_factory=dict)
+    card: dict[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def load(cls, folder: str | Path, envs: Any) -> TrainedAgent:
-        """Load the policy of a run folder, which executes nothing.
 
-        Parameters
-        ----------
-        folder : path
-            With ``card.json``, and ``policy.safetensors`` where the policy has a network.
-        envs : VectorEnv
-            That it is to act in.
+def reference_policy(name: str, reference: Reference, **parameters: float) -> Policy:
+    """A reference as a policy, with other parameters than its own."""
 
-        Raises
-        ------
-        ValueError
-            If the files are not those of a policy, or belong to other spaces.
-        """
-        from .learning.policy_file import load_policy
+    def make(envs: Any, start: int) -> Agent:
+        if envs.task.actions == "residual":  # it is in the environment already
+            return ConstantAgent(np.zeros(envs.task.action_size, np.float32))
+        return ControllerAgent(reference.make(envs.task, **parameters), envs.task)
 
-        return cls(load_policy(Path(folder), envs))
-
-    @classmethod
-    def unpickle(cls, path: str | Path, algorithm: str, envs: Any) -> TrainedAgent:
-        """Load a zip of stable-baselines3, which runs whatever code its author put into it.
-
-        Parameters
-        ----------
-        path : path
-        algorithm : {"ppo", "sac"}
-        envs : VectorEnv
-            That it is to act in.
-
-        Raises
-        ------
-        ValueError
-            If the file is not such a zip, or belongs to other spaces.
-        """
-        import stable_baselines3
-
-        choice("algorithm", algorithm, ("ppo", "sac"))
-        try:
-            model = getattr(stable_baselines3, algorithm.upper()).load(path, device="cpu")
-        except Exception as error:  # zip, pickle and torch each raise their own
-            raise ValueError(f"policy {str(path)!r} cannot be loaded: {type(error).__name__}: {error}") from error
-        for name in ("observation_space", "action_space"):
-            own, other = getattr(model, name), getattr(envs, f"single_{name}")
-            if own.shape != other.shape:
-                raise ValueError(f"policy {str(path)!r} has {name} {own.shape}, the environment {other.shape}")
-        return cls(model)
-
-    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
-        if hasattr(self._network, "act"):
-            return self._network.act(observations, first)
-        return self._network.predict(observations, deterministic=True)[0]
+    return Policy(name, make, dict(reference.env))

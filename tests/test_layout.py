@@ -2,6 +2,7 @@
 
 import ast
 import email
+import graphlib
 import json
 import os
 import re
@@ -183,6 +184,49 @@ def imports(path):
                 yield ".".join([*base.parts, *([node.module] if node.module else [])])
             else:
                 yield node.module
+
+
+def modules_of(*folders):
+    """Modules of folders, each with those among them that it imports anywhere: in functions and for types, too."""
+    paths = {
+        ".".join(p.relative_to(ROOT).with_suffix("").parts): p for top in folders for p in (ROOT / top).rglob("*.py")
+    }
+    paths = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    found = {}
+    for name, path in paths.items():
+        found[name] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                asked = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = ".".join(path.parents[node.level - 1].relative_to(ROOT).parts) if node.level else ""
+                base = ".".join(filter(None, (base, node.module)))
+                asked = [f"{base}.{alias.name}" for alias in node.names]
+                asked = [one if one.removeprefix("gymnosoma.") in paths else base for one in asked]
+            else:
+                continue
+            found[name] |= {one.removeprefix("gymnosoma.") for one in asked} & paths.keys() - {name}
+    return found
+
+
+def test_imports_run_one_way():
+    """No circle, and no arrow up: core, animals, agents, their commands, then papers and tools."""
+    graph = modules_of("envs", "agents", "papers", "tools")
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+    floors = ("envs.core", "envs", "agents", "agents.commands", "papers", "tools")
+
+    def floor(name):
+        return max(k for k, top in enumerate(floors) if f"{name}.".startswith(f"{top}."))
+
+    up = {(name, other) for name, asked in graph.items() for other in asked if floor(other) > floor(name)}
+    assert not up
+    assert not {
+        (name, other)
+        for name, asked in graph.items()
+        if name.startswith(("papers", "tools"))
+        for other in asked
+        if other.startswith(("papers", "tools")) and other.split(".")[0] != name.split(".")[0]
+    }
 
 
 def kernel_files():

@@ -8,22 +8,20 @@ import reprlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module, resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
-from ..agent import Agent, ConstantAgent, ControllerAgent, FunctionAgent, RandomAgent, TrainedAgent
+from ..agent import FunctionAgent, Policy, RandomAgent, reference_policy
 from ..controllers import Reference, references
-from ..learning.policy_file import CARD, read_card
+from ..learning.policy_file import CARD, TrainedAgent, read_card
 from .rollout import Episodes, joined, rollout
 
 WAVE = 1024
@@ -70,25 +68,19 @@ def references_of(env_id: str) -> dict[str, Reference]:
     return references(task_class(env_id))
 
 
-@dataclass
-class Policy:
-    """An agent to be made for an environment, and how that environment must be made for it.
+def searched(env_id: str, name: str) -> Reference:
+    """The reference of a name, which must have parameters to search.
 
-    Parameters
-    ----------
-    name : str
-    make : callable
-        Agent from a vector environment and the number of the episode that its first row plays.
-    env : dict
-        Arguments of the environment.
-    card : dict
-        Of a trained policy, what its ``card.json`` says.
+    Raises
+    ------
+    ValueError
+        If there is none.
     """
-
-    name: str
-    make: Callable[[Any, int], Agent]
-    env: dict[str, Any] = field(default_factory=dict)
-    card: dict[str, Any] = field(default_factory=dict)
+    own = {key: reference for key, reference in references_of(env_id).items() if reference.bounds}
+    if name not in own:
+        known = f"one of {', '.join(own)}, which have parameters to search" if own else "'': no reference has bounds"
+        raise ValueError(f"controller must be {known}, got {name!r}")
+    return own[name]
 
 
 def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> Policy:
@@ -155,17 +147,6 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
 def _check_id(name: str, trained: str, env_id: str) -> None:
     if trained != env_id:
         raise ValueError(f"policy {name!r} was trained for {trained}, not for {env_id}")
-
-
-def reference_policy(name: str, reference: Reference, **parameters: float) -> Policy:
-    """A reference as a policy, with other parameters than its own."""
-
-    def make(envs: Any, start: int) -> Agent:
-        if envs.task.actions == "residual":  # it is in the environment already
-            return ConstantAgent(np.zeros(envs.task.action_size, np.float32))
-        return ControllerAgent(reference.make(envs.task, **parameters), envs.task)
-
-    return Policy(name, make, dict(reference.env))
 
 
 def own_policy(name: str) -> Policy:

@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agent import Agent
-from ..evaluation.policies import reference_policy, task_of
+from ..evaluation.policies import reference_policy, searched, task_of
 from ..evaluation.rollout import SideBySide, rollout
 from ..files import replacing
 from .network import Network, NetworkAgent
 from .policy_file import write_found
 from .runs import VALIDATION, Recent, Run, drawn_seeds
-from .training import searched
 
 COMPARED, FINALISTS = 32, 4
 """Episodes and number of those who are compared in the end: the favourite, the best of the last generation, and the

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import choice, number, shown, within
 
-from ..agent import Agent
+from ..agent import Agent, reference_policy
 from ..controllers import Reference, references
 from ..files import replacing
 from .answers import AnsweringAgent, Answers
@@ -380,6 +380,72 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
     return policy
 
 
+class TrainedAgent:
+    """A policy that was trained, acting without exploration; see `load` and `unpickle`.
+
+    Parameters
+    ----------
+    network : BasePolicy, BaseAlgorithm or Agent
+        The former of stable-baselines3.
+    """
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+
+    @classmethod
+    def load(cls, folder: str | Path, envs: Any) -> TrainedAgent:
+        """Load the policy of a run folder, which executes nothing.
+
+        Parameters
+        ----------
+        folder : path
+            With ``card.json``, and ``policy.safetensors`` where the policy has a network.
+        envs : VectorEnv
+            That it is to act in.
+
+        Raises
+        ------
+        ValueError
+            If the files are not those of a policy, or belong to other spaces.
+        """
+        return cls(load_policy(Path(folder), envs))
+
+    @classmethod
+    def unpickle(cls, path: str | Path, algorithm: str, envs: Any) -> TrainedAgent:
+        """Load a zip of stable-baselines3, which runs whatever code its author put into it.
+
+        Parameters
+        ----------
+        path : path
+        algorithm : {"ppo", "sac"}
+        envs : VectorEnv
+            That it is to act in.
+
+        Raises
+        ------
+        ValueError
+            If the file is not such a zip, or belongs to other spaces.
+        """
+        import stable_baselines3
+
+        choice("algorithm", algorithm, ("ppo", "sac"))
+        try:
+            model = getattr(stable_baselines3, algorithm.upper()).load(path, device="cpu")
+        except Exception as error:  # zip, pickle and torch each raise their own
+            raise ValueError(f"policy {str(path)!r} cannot be loaded: {type(error).__name__}: {error}") from error
+        for name in ("observation_space", "action_space"):
+            own, other = getattr(model, name), getattr(envs, f"single_{name}")
+            if own.shape != other.shape:
+                raise ValueError(f"policy {str(path)!r} has {name} {own.shape}, the environment {other.shape}")
+        return cls(model)
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions."""
+        if hasattr(self._network, "act"):
+            return self._network.act(observations, first)
+        return self._network.predict(observations, deterministic=True)[0]
+
+
 def check_parameters(reference: Reference, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError unless all are parameters with bounds, and within them."""
     for key, value in parameters.items():
@@ -389,8 +455,6 @@ def check_parameters(reference: Reference, parameters: Mapping[str, Any]) -> Non
 
 def _controller(folder: Path, card: Mapping[str, Any], envs: Any) -> Agent:
     """The reference that a card names, with the parameters that it tells."""
-    from ..evaluation.policies import reference_policy
-
     name, parameters, known = card["controller"]["name"], card["controller"]["parameters"], references(type(envs.task))
     try:
         choice("controller: name", name, known)

@@ -8,8 +8,7 @@ from typing import Any
 
 from gymnosoma.envs.core.arguments import choice
 
-from ..controllers import Reference
-from ..evaluation.policies import RANGES, check_config, in_range, read_config, references_of, task_of
+from ..evaluation.policies import RANGES, check_config, in_range, read_config, references_of, searched, task_of
 from ..evaluation.work import HERE, Crew
 from .answers import Answers
 from .runs import Run, recipe, versions
@@ -148,18 +147,3 @@ def train(
         run.close()
     run.draw_curve()
     return finished
-
-
-def searched(env_id: str, name: str) -> Reference:
-    """The reference of a name, which must have parameters to search.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    own = {key: reference for key, reference in references_of(env_id).items() if reference.bounds}
-    if name not in own:
-        known = f"one of {', '.join(own)}, which have parameters to search" if own else "'': no reference has bounds"
-        raise ValueError(f"controller must be {known}, got {name!r}")
-    return own[name]
