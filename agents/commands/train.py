@@ -8,14 +8,18 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..evaluation.policies import full_id, references_of
-from ..evaluation.work import crew, watched
+from ..evaluation.work import Crew, crew, watched
 from ..files import replacing
 from .arguments import Arguments, Id, Processes, Ray, read_arguments
 from .evaluate import measure, show
+
+if TYPE_CHECKING:
+    from ..learning.training import Training
 
 
 def train(
@@ -64,47 +68,44 @@ def train(
         threads: Threads of the network.
         episodes: Episodes of the evaluation at the end; not those that `evaluate` takes.
     """
-    from ..learning import runs, training
+    from ..learning.runs import recipe as read_recipe
+    from ..learning.training import Training
 
     for name, value in (("episodes", episodes), ("seeds", seeds)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
     env_id, given = full_id(env_id), read_arguments(env)
-    chosen = runs.recipe(env_id, algorithm, recipe)["algorithm"]
+    chosen = read_recipe(env_id, algorithm, recipe)["algorithm"]
+    asked = Training(
+        env_id,
+        algorithm,
+        steps=steps,
+        num_envs=num_envs,
+        imitate=imitate,
+        controller=controller,
+        env=given,
+        recipe_file=recipe,
+        checkpoint=checkpoint,
+        threads=threads,
+    )
     stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}"
     folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
     if folder is not None and seeds == 1:
         folders = {seed: folder}
     several = processes > 1 or ray is not None
     if several and seeds == 1 and chosen != "cma":
-        asked = "ray must be left out" if ray is not None else f"processes must be 1, got {processes}"
-        raise ValueError(f"{asked}: one training with {chosen} is one piece of work; --seeds or cma have more")
+        wrong = "ray must be left out" if ray is not None else f"processes must be 1, got {processes}"
+        raise ValueError(f"{wrong}: one training with {chosen} is one piece of work; --seeds or cma have more")
     if several and seeds > 1:
-        settings = (algorithm, steps, num_envs, imitate, controller, given, recipe, checkpoint, threads, episodes)
-        _side_by_side(env_id, folders, resume, settings, processes, ray)
+        with crew(processes, ray) as engine:
+            _side_by_side(asked, folders, episodes, engine, resume=resume)
         return
     own: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for k, place in folders.items():
         begun = resume and (seeds == 1 or (place / "config.json").exists())
         with crew(processes, ray) as engine, noted_signals() as caught:
-            training.train(
-                env_id,
-                place,
-                algorithm,
-                steps,
-                num_envs,
-                imitate,
-                k,
-                checkpoint,
-                threads,
-                begun,
-                stop=lambda: caught,
-                controller=controller,
-                env=given,
-                recipe_file=recipe,
-                crew=engine,
-            )
+            replace(asked, seed=k).run(place, resume=begun, stop=lambda: caught, crew=engine)
         if caught:
             print(f"Interrupted. Everything is in {place}; continue with --resume.")
             sys.exit(128 + caught[0])
@@ -115,70 +116,31 @@ def train(
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
 
 
-def _side_by_side(
-    env_id: str,
-    folders: Mapping[int, Path],
-    resume: bool,
-    settings: Sequence[Any],
-    processes: int,
-    ray: str | None,
-) -> None:
+def _side_by_side(asked: Training, folders: Mapping[int, Path], episodes: int, engine: Crew, *, resume: bool) -> None:
     """Train and measure seeds at the same time; what is stopped goes on from its last checkpoint."""
     for place in folders.values():
         if not resume and (place / "config.json").exists():
             raise ValueError(f"folder {str(place)!r} already holds a run: give --resume to continue it, or --folder")
-    names = {str(place): (env_id, seed, place, *settings) for seed, place in folders.items()}
-    with crew(processes, ray) as engine:
-        done = {outcome.name: outcome for outcome in watched(engine.work(_seed, names), len(names), "run")}
-        failed = {name: outcome.error for name, outcome in done.items() if outcome.error is not None}
-        whole = {name: done[name].value for name in names if name not in failed}
-        if whole:
-            [(_, others, error)] = engine.work(_references, {"references": (env_id, settings[-1])})
-            if error is not None:
-                raise ValueError(f"references could not be measured: {error}")
-            for name, row in whole.items():
-                _note_scores(Path(name), row, others)
-            show([*whole.values(), *others])
+    names = {str(place): (replace(asked, seed=seed), place, episodes) for seed, place in folders.items()}
+    done = {outcome.name: outcome for outcome in watched(engine.work(_seed, names), len(names), "run")}
+    failed = {name: outcome.error for name, outcome in done.items() if outcome.error is not None}
+    whole = {name: done[name].value for name in names if name not in failed}
+    if whole:
+        [(_, others, error)] = engine.work(_references, {"references": (asked.env_id, episodes)})
+        if error is not None:
+            raise ValueError(f"references could not be measured: {error}")
+        for name, row in whole.items():
+            _note_scores(Path(name), row, others)
+        show([*whole.values(), *others])
     if failed:
         raise ValueError("; ".join(f"{name}: {error}" for name, error in failed.items()) + "; go on with --resume")
     print(f"Policy, learning curve and evaluation are in {', '.join(names)}.")
 
 
-def _seed(
-    env_id: str,
-    seed: int,
-    place: Path,
-    algorithm: str | None,
-    steps: int | None,
-    num_envs: int | None,
-    imitate: str | None,
-    controller: str | None,
-    env: Mapping[str, Any],
-    recipe: Path | None,
-    checkpoint: int,
-    threads: int,
-    episodes: int,
-) -> dict[str, Any]:
+def _seed(asked: Training, place: Path, episodes: int) -> dict[str, Any]:
     """One training, begun or gone on with, and its scores."""
-    from ..learning import training
-
-    begun = (place / "config.json").exists()
-    training.train(
-        env_id,
-        place,
-        algorithm,
-        steps,
-        num_envs,
-        imitate,
-        seed,
-        checkpoint,
-        threads,
-        begun,
-        controller=controller,
-        env=env,
-        recipe_file=recipe,
-    )
-    return measure(env_id, [str(place)], episodes, 1000)[0]
+    asked.run(place, resume=(place / "config.json").exists())
+    return measure(asked.env_id, [str(place)], episodes, 1000)[0]
 
 
 def _references(env_id: str, episodes: int) -> list[dict[str, Any]]:

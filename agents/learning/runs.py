@@ -128,6 +128,7 @@ class Run:
         config: dict[str, Any],
         goal: int,
         every: int,
+        *,
         stop: Callable[[], object],
         watch: Callable[[Mapping[str, float]], None],
         resumed: bool,

@@ -225,14 +225,12 @@ def _trial(
             asked["id"],
             place,
             base["algorithm"],
-            asked["steps"],
-            seed=asked["seed"],
+            **{name: asked[name] for name in ("steps", "seed", "env")},
             checkpoint=10**12,
-            stop=lambda: asked["seconds"] is not None and spent[0] > asked["seconds"],
-            env=asked["env"],
             settings={**base["settings"], **settings},
-            watch=watch,
             **shared,
+            stop=lambda: asked["seconds"] is not None and spent[0] > asked["seconds"],
+            watch=watch,
         )
         played = evaluate(asked["id"], find_policy(asked["id"], str(place)), EPISODES, VALIDATION)
         score = task_of(asked["id"], **asked["env"]).score
