@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -22,18 +23,50 @@ from .arguments import Events, assignment, read_arguments, read_event, read_size
 Named = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
 
 
+AnimalName = Annotated[str, tyro.conf.arg(metavar="ANIMAL"), tyro.conf.Positional]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A simulation, as `simulate` and `sweep` describe it.
+
+    Args:
+        drive: A CSV file (time in s, then the drive in SI), numbers that are held, or a controller of the animal, such
+            as sine (worm), brainstem (lamprey), whisk (whisker_chain), sweep (whisker_rod); 0 by default.
+        duration: In s.
+        every: Interval between recordings in s; that of the drive by default.
+        hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
+        param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
+            cord.segments=200, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
+            water, 1 agar) and scale; may be repeated.
+        start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
+        event: Physical parameter that changes at a time, as in 2.0:stiffness=1e-10; may be repeated.
+        scheme: How it is solved in time.
+        dt: Time step in s.
+    """
+
+    drive: tuple[str, ...] = ()
+    duration: float = 1.0
+    every: float | None = None
+    hold: float | None = None
+    param: Named = ()
+    start: Named = ()
+    event: Events = ()
+    scheme: str | None = None
+    dt: float | None = None
+
+    def initial(self) -> dict[str, Any]:
+        """Initial values by name."""
+        return dict(assignment("start", text, "heading=0.5") for text in self.start)
+
+
+SIMPLE = Settings()
+
+
 def simulate(
-    animal: Annotated[str, tyro.conf.arg(metavar="ANIMAL"), tyro.conf.Positional],
+    animal: AnimalName,
     /,
-    drive: tuple[str, ...] = (),
-    duration: float = 1.0,
-    every: float | None = None,
-    hold: float | None = None,
-    param: Named = (),
-    start: Named = (),
-    event: Events = (),
-    scheme: str | None = None,
-    dt: float | None = None,
+    settings: Annotated[Settings, tyro.conf.OmitArgPrefixes] = SIMPLE,
     save: Path | None = None,
     csv: Path | None = None,
     film: Path | None = None,
@@ -47,18 +80,6 @@ def simulate(
 
     Args:
         animal: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
-        drive: A CSV file (time in s, then the drive in SI), numbers that are held, or a controller of the animal, such
-            as sine (worm), brainstem (lamprey), whisk (whisker_chain), sweep (whisker_rod); 0 by default.
-        duration: In s.
-        every: Interval between recordings in s; that of the drive by default.
-        hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
-        param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
-            cord.segments=200, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
-            water, 1 agar) and scale; may be repeated.
-        start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
-        event: Physical parameter that changes at a time, as in 2.0:stiffness=1e-10; may be repeated.
-        scheme: How it is solved in time.
-        dt: Time step in s.
         save: What was recorded, .npz, for Trajectory.load.
         csv: The same as a table.
         film: A film, .mp4 or .gif, or the last moment, .png.
@@ -77,15 +98,16 @@ def simulate(
         raise ValueError(f"save must end in .npz, got {str(save)!r}")
     if film is not None:
         check_film("film", film, width, height)
-    body = make_animal(animal, read_params_of(param), {"scheme": scheme, "dt": dt})
-    controller = read_drive(body, drive)
-    if hold is None:
-        rate = getattr(controller, "control_rate", None)
-        hold = body.dt if rate is None else 1.0 / rate
-    events = [read_event(text) for text in event]
-    given = dict(assignment("start", text, "heading=0.5") for text in start)
-    with _Watched(duration) as watched:
-        run = simulate_animal(body, controller, duration, every, given, hold, events, progress=watched)
+    body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
+    controller = read_drive(body, settings.drive)
+    hold = usual_hold(body, controller) if settings.hold is None else settings.hold
+    told: dict[str, Any] = {
+        "start": settings.initial(),
+        "hold": hold,
+        "events": [read_event(text) for text in settings.event],
+    }
+    with _Watched(settings.duration) as watched:
+        run = simulate_animal(body, controller, settings.duration, settings.every, **told, progress=watched)
     ended = f", then {run.failure}" if run.failure else ""
     print(f"{run.time[-1]:g} s in {len(run.time)} moments{ended}.")
     if save is not None:
@@ -148,6 +170,12 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
     medium = {key: rest.pop(key) for key in ("sigma", "scale") if key in rest and hasattr(usual, "in_medium")}
     made = usual.in_medium(**medium) if medium else usual()
     return kind(**own, params=read_params("param", rest, made), **chosen)
+
+
+def usual_hold(body: Animal, controller: Controller) -> float:
+    """Time for which a drive is held, s: a controller's own, or the time step."""
+    rate = getattr(controller, "control_rate", None)
+    return body.dt if rate is None else 1.0 / rate
 
 
 def _class_of(hint: Any) -> Any:

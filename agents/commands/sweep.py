@@ -24,8 +24,8 @@ from gymnosoma.envs.core.lanes import LANES
 
 from ..evaluation.work import Crew, Outcome, crew, watched
 from ..files import check_writable, result
-from .arguments import Events, Processes, Ray, assignment, read_event
-from .simulate import Named, make_animal, read_drive, read_params_of
+from .arguments import Processes, Ray, read_event
+from .simulate import SIMPLE, AnimalName, Settings, make_animal, read_drive, read_params_of, usual_hold
 
 MOST_POINTS = 1_000_000
 
@@ -47,18 +47,10 @@ TOLD = ("duration", "every", "hold", "scheme", "dt")
 
 
 def sweep(
-    animal: Annotated[str, tyro.conf.arg(metavar="ANIMAL"), tyro.conf.Positional],
+    animal: AnimalName,
     /,
     over: Over = (),
-    drive: tuple[str, ...] = (),
-    duration: float = 1.0,
-    every: float | None = None,
-    hold: float | None = None,
-    param: Named = (),
-    start: Named = (),
-    event: Events = (),
-    scheme: str | None = None,
-    dt: float | None = None,
+    settings: Annotated[Settings, tyro.conf.OmitArgPrefixes] = SIMPLE,
     column: Columns = (),
     table: Path = Path("sweep.csv"),
     processes: Processes = 1,
@@ -74,15 +66,6 @@ def sweep(
         over: What takes several values, such as stiffness=1e-10:1e-9:5:log or scheme=paper,fast: a NAME as of param;
             start.NAME, drive.NAME (a parameter of the controller), or one of duration, every, hold, scheme, dt. May be
             repeated: every combination is a point.
-        drive: As of `simulate`.
-        duration: In s.
-        every: Interval between the moments that statistics are of, in s; that of the drive by default.
-        hold: Time for which the drive is held in s.
-        param: As of `simulate`.
-        start: As of `simulate`.
-        event: As of `simulate`.
-        scheme: How it is solved in time.
-        dt: Time step in s.
         column: A signal of the animal and mean, min, max or last, such as power.mean; all four without; may be
             repeated. By default mean and last of all signals that are one number.
         table: Where the rows go, .csv or .parquet.
@@ -101,11 +84,11 @@ def sweep(
         raise ValueError(f"over must make at most {MOST_POINTS} points, got {count}")
     asked = {
         "animal": animal,
-        "drive": list(drive),
-        "param": read_params_of(param),
-        "start": dict(assignment("start", text, "heading=0.5") for text in start),
-        "event": list(event),
-        **{"duration": duration, "every": every, "hold": hold, "scheme": scheme, "dt": dt},
+        "drive": list(settings.drive),
+        "param": read_params_of(settings.param),
+        "start": settings.initial(),
+        "event": list(settings.event),
+        **{name: getattr(settings, name) for name in TOLD},
         "column": list(column),
         "over": axes,
     }
@@ -194,8 +177,7 @@ def prepare(asked: Mapping[str, Any], point: Mapping[str, Any]) -> tuple[Animal,
     body = make_animal(asked["animal"], params, {"scheme": told.pop("scheme"), "dt": told.pop("dt")})
     controller = read_drive(body, asked["drive"], changes)
     if told["hold"] is None:
-        rate = getattr(controller, "control_rate", None)
-        told["hold"] = body.dt if rate is None else 1.0 / rate
+        told["hold"] = usual_hold(body, controller)
     events = [read_event(text) for text in asked["event"]]
     return body, controller, {**told, "start": start, "events": events}
 
