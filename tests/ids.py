@@ -12,8 +12,7 @@ register("gymnosoma/WormTurn-v0", "fixtures.worm_turn:Turn", 300)
 register("gymnosoma/PendulumUp-v0", "fixtures.pendulum.tasks:Up", 200)
 
 ADDED = ["gymnosoma/WormTurn-v0", "gymnosoma/PendulumUp-v0"]
-CATALOGUED = [f"gymnosoma/{entry.name}" for entry in CATALOGUE]
-ALL = [*CATALOGUED, *ADDED]
+ALL = [*(f"gymnosoma/{entry.name}" for entry in CATALOGUE), *ADDED]
 
 
 def module(env_id):

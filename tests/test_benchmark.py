@@ -336,8 +336,8 @@ def test_learning_curves_are_thinned():
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
 def test_thresholds_lie_between_the_best_constant_and_the_best_known(entry):
-    between = publish.thresholds(FIGURES)[f"gymnosoma/{entry.name}"]
-    if between is None:  # nothing that is known is better
+    between = publish.thresholds(FIGURES).get(f"gymnosoma/{entry.name}")
+    if between is None:  # it was not measured yet, or nothing that is known is better
         assert entry.reward_threshold is None
     else:
         assert between[0] < entry.reward_threshold <= between[1]

@@ -6,12 +6,12 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from ids import ADDED, IDS
+from ids import IDS
 
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation.benchmark import rounded
 from gymnosoma.agents.evaluation.physiology import ACTION, measured, observed, physiology
-from gymnosoma.agents.evaluation.policies import all_ids, evaluate, find_policy, references_of, shipped, task_of
+from gymnosoma.agents.evaluation.policies import all_ids, evaluate, find_policy, shipped, task_of
 from gymnosoma.envs.core.describe import figures
 from gymnosoma.envs.core.spec import KINDS, Measure
 from gymnosoma.tools import publish
@@ -60,8 +60,6 @@ def test_measures_can_be_read(env_id):
     task = env.unwrapped.task
     known = {"action", *task.animal.signals, *info}
     assert {measure.source for measure in task.physiology.values()} <= known
-    for measure in task.physiology.values():
-        assert measure.times is None or "baseline" in references_of(env_id) or env_id in ADDED
     env.close()
 
 
