@@ -6,43 +6,25 @@ things are settled here and nowhere else:
 * Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
   polynomial functions instead of the C library's (which LLVM cannot vectorise, and which differ
   between systems).
-* Compiled code is cached under a folder named after the sources of *all* kernels. numba by itself
-  notices a change only in the file that holds the function, so a kernel that calls an edited helper
-  of another file would go on running old machine code. Whatever happens to the folder, programs run:
-  what cannot be read is compiled, what cannot be saved is compiled by every process.
+* Compiled code is kept on disk, see `kernel_cache`, and compiled faster than numba does it by itself, see `compiling`,
+  which reaches into numba. Where a release of numba has changed inside, kernels are compiled by what it documents.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
-import json
 import logging
 import math
-import os
-import pickle
-import sys
-import time
 import types
-import uuid
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 from numba import prange
-from numba.core.caching import FunctionCache, NullCache
-from numba.core.compiler import CompileResult
-from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
 from numba.extending import intrinsic
-from numba.misc.appdirs import AppDirs
 
-from .compiling import KernelCompiler, PartCompiler, plain
-from .files import replacing
+from .kernel_cache import compiled
 
 __all__ = [
     "asinh",
@@ -63,169 +45,18 @@ __all__ = [
     "variant",
 ]
 
-DIGEST = hashlib.sha256().digest_size
+try:
+    from .compiling import compile_kernel
+except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a numba that is unlike those it was made for
+    logging.getLogger("gymnosoma").warning(
+        "gymnosoma: kernels are compiled slowly, and by each process anew, until another numba is installed (%s)", error
+    )
 
-
-def _cache_folder() -> Path:
-    """Folder for compiled kernels; it need not exist, nor be one that can be written."""
-    envs = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
-    for path in sorted([*envs.rglob("*.py"), *(envs.parent / "agents").rglob("*.py")]):
-        source = path.read_bytes()
-        if b"kernel" in source:
-            digest.update(path.name.encode() + source)
-    root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or AppDirs("gymnosoma", appauthor=False).user_cache_dir)
-    if root.startswith("~"):  # nobody knows of a home, and code is not loaded from the folder one happens to be in
-        root = os.devnull
-    return Path(root).absolute() / digest.hexdigest()[:16]
-
-
-_FOLDER = _cache_folder()
-_LOG = logging.getLogger("gymnosoma")
-_told: set[str] = set()
-
-
-def compiled() -> set[Path]:
-    """Files of the kernels that are compiled already, for these sources."""
-    return set(_FOLDER.glob("*.nbc"))
-
-
-def _tell_once(problem: str, detail: str) -> None:
-    if problem not in _told:
-        _told.add(problem)
-        warnings.warn(f"{problem} ({detail})", RuntimeWarning, stacklevel=2)
-
-
-@functools.cache
-def _source_digest(path: str) -> bytes | None:
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).digest()
-    except OSError:  # typed in, not read from a file
-        return None
-
-
-def _seconds() -> dict[str, float]:
-    """How long it took to compile, by label, whatever the sources were then."""
-    try:
-        found = json.loads((_FOLDER.parent / "seconds.json").read_text("utf-8"))
-        return {str(label): float(seconds) for label, seconds in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _keep_seconds(label: str, seconds: float) -> None:
-    with contextlib.suppress(OSError):
-        _FOLDER.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(_FOLDER.parent / "seconds.json") as file:
-            file.write(json.dumps(_seconds() | {label: round(seconds, 1)}).encode())
-
-
-class _Cache(NullCache):
-    """Machine code of a kernel on disk: a file for each signature, with a checksum.
-
-    numba's own cache raises where a file is damaged or cannot be written, crashes where a bit of machine code has
-    changed, and has an index of its files, which processes that save at the same time mix up.
-    """
-
-    _index_key: Any = FunctionCache._index_key
-
-    def __init__(self, function: Callable[..., Any], label: str | None = None) -> None:
-        self._py_func = function
-        self._source = _source_digest(function.__code__.co_filename)
-        self._label = label
-        self._begun = 0.0
-
-    def _file(self, key: Any) -> Path:
-        function = self._py_func
-        name = f"{function.__code__.co_filename} {function.__module__} {function.__qualname__} {key}"
-        return _FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
-
-    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Machine code for a signature, None where it has to be compiled, which is told if it takes long."""
-        found = self._load(sig, target_context)
-        if found is None and self._label is not None:
-            last = _seconds().get(self._label)
-            took = "" if last is None else f"; it took {last:.0f} s last time"
-            _LOG.warning("gymnosoma: compiling %s, once on this machine%s", self._label, took)
-            self._begun = time.perf_counter()
-        return found
-
-    def _load(self, sig: Any, target_context: Any) -> CompileResult | None:
-        rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
-        key = self._index_key(sig, target_context.codegen())
-        path = self._file(key)
-        try:
-            content = path.read_bytes()
-        except OSError:
-            return None
-        try:
-            if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
-                raise ValueError("wrong checksum")
-            if content[DIGEST : 2 * DIGEST] != self._source:
-                return None
-            saved, code = pickle.loads(content[2 * DIGEST :])
-            return CompileResult._rebuild(target_context, *code) if saved == key else None
-        except Exception as error:  # whatever it is, the kernel can be compiled
-            problem = f"compiled kernels in {_FOLDER} are damaged; they are compiled and saved again"
-            _tell_once(problem, f"{path.name}: {error}")
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save machine code, where that is possible, and how long it took."""
-        if self._label is not None:
-            _keep_seconds(self._label, time.perf_counter() - self._begun)
-        if self._source is None or data.library.has_dynamic_globals:  # addresses that hold in this process only
-            return
-        key = self._index_key(sig, data.codegen)
-        path = self._file(key)
-        content = self._source + dumps((key, data._reduce()))
-        temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
-        try:
-            _FOLDER.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(hashlib.sha256(content).digest() + content)
-            os.replace(temporary, path)
-        except OSError as error:
-            if os.name != "nt" or not isinstance(error, PermissionError):  # there, while another process reads the file
-                problem = f"compiled kernels cannot be saved in {_FOLDER}; NUMBA_CACHE_DIR names another folder"
-                _tell_once(problem, str(error))
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-            for left in _FOLDER.glob("*.tmp"):  # by processes that were killed
-                if time.time() - left.stat().st_mtime > 3600.0:
-                    left.unlink()
-
-
-def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
-    """Name of a record type in machine code, made of its layout.
-
-    numba's own name is a number counted up within a process. Two layouts compiled in two processes may
-    get the same one, and a third process, which loads both from the cache, calls the one's kernels on
-    the other's data.
-    """
-    digest = hashlib.sha256(str(record).encode()).digest()
-    return type(record).__name__, (int.from_bytes(digest[:7]),)
-
-
-setattr(numba.types.Record, "mangling_args", property(_record_symbol))  # noqa: B010 (mypy)
-
-
-def _compile(
-    function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
-) -> Any:
-    # Kernels allocate nothing, so that no references are counted (`_nrt`), and are called by no C.
-    options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel, "_nrt": False, "no_cfunc_wrapper": True}
-    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
-    dispatcher._cache = _Cache(function, label)
-
-    @functools.cache
-    def part() -> Any:
-        options.update(no_cpython_wrapper=True, forceinline=inline)
-        return numba.njit(pipeline_class=PartCompiler, **options)(function)
-
-    # Other kernels call the part; Python calls the kernel.
-    dispatcher.get_call_template = lambda args, kws: part().get_call_template(*plain(args, kws))
-    dispatcher.get_overload = lambda signature: part().get_overload(signature)
-    return dispatcher
+    def compile_kernel(
+        function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
+    ) -> Any:
+        """Compile a function with what numba documents."""
+        return numba.njit(error_model="numpy", parallel=parallel)(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -233,7 +64,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
     """
-    return _compile(function)
+    return compile_kernel(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -242,7 +73,7 @@ def inlined(function: Callable[..., Any]) -> Any:
     LLVM leaves large ones apart, with their records behind pointers. What is called in many places would be compiled
     as many times.
     """
-    return _compile(function, inline=True)
+    return compile_kernel(function, inline=True)
 
 
 @functools.cache
@@ -284,7 +115,7 @@ def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
         By the global names that they replace.
     """
     function = getattr(function, "py_func", function)
-    return _compile(_copy(function, f"{function.__qualname__}_{name}", None, constants), inline=True)
+    return compile_kernel(_copy(function, f"{function.__qualname__}_{name}", None, constants), inline=True)
 
 
 def serial_and_threaded(
@@ -309,7 +140,7 @@ def serial_and_threaded(
         twin = _copy(function, name + suffix, module, constants)
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
-        twins.append(_compile(twin, bool(suffix), label))
+        twins.append(compile_kernel(twin, bool(suffix), label))
     return twins[0], twins[1]
 
 
