@@ -20,7 +20,6 @@ import pickle
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -112,39 +111,32 @@ class _Cache(NullCache):
         self._label = label
         self._begun = 0.0
 
-    def _file(self, signature: Any, codegen: Any) -> Path | None:
-        return kernel_cache.file_of(self._function, signature, codegen.magic_tuple())
-
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Machine code for a signature, None where it has to be compiled, which is told if it takes long."""
-        found = self._load(sig, target_context)
-        if found is None and self._label is not None:
+        rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
+        path = kernel_cache.file_of(self._function, sig, target_context.codegen().magic_tuple())
+        try:
+            content = kernel_cache.load(path)
+            if content is not None:
+                return CompileResult._rebuild(target_context, *pickle.loads(content))
+        except Exception as error:  # whatever it is, the kernel can be compiled
+            problem = f"compiled kernels in {kernel_cache.FOLDER} are damaged; they are compiled and saved again"
+            kernel_cache.warn_once(problem, f"{path and path.name}: {error}")
+        if self._label is not None:
             last = kernel_cache.last_seconds().get(self._label)
             took = "" if last is None else f"; it took {last:.0f} s last time"
             _LOG.warning("gymnosoma: compiling %s, once on this machine%s", self._label, took)
             self._begun = time.perf_counter()
-        return found
-
-    def _load(self, signature: Any, context: Any) -> CompileResult | None:
-        rtsys.initialize(context)  # all that machine code needs; to compile more takes the rest of numba
-        path = self._file(signature, context.codegen())
-        if path is None:
-            return None
-        try:
-            content = kernel_cache.load(path)
-            return None if content is None else CompileResult._rebuild(context, *pickle.loads(content))
-        except Exception as error:  # whatever it is, the kernel can be compiled
-            kernel_cache.tell_damage(path, error)
-            return None
+        return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Save machine code, where that is possible, and how long it took."""
         if self._label is not None:
             kernel_cache.keep_seconds(self._label, time.perf_counter() - self._begun)
-        path = self._file(sig, cres.codegen)
-        if path is not None and not cres.library.has_dynamic_globals:  # addresses that hold in this process only
+        if not cres.library.has_dynamic_globals:  # addresses that hold in this process only
             # The annotated source is as large as the machine code, and names the folder of this installation.
-            kernel_cache.save(path, serialize.dumps(cres._replace(type_annotation="")._reduce()))
+            content = serialize.dumps(cres._replace(type_annotation="")._reduce())
+            kernel_cache.save(kernel_cache.file_of(self._function, sig, cres.codegen.magic_tuple()), content)
 
 
 def compile_kernel(
@@ -255,7 +247,7 @@ _NEEDLESS = (
 
 class _Compiler(Compiler):
     def define_pipelines(self) -> list[Any]:
-        """Leave out the passes that do nothing with a kernel, unless it is threaded, which needs some of them."""
+        """Leave out passes that do nothing with a kernel; threaded ones need some of them."""
         managers = super().define_pipelines()
         if not self.state.flags.auto_parallel.enabled:
             for manager in managers:
@@ -288,16 +280,16 @@ def accelerated() -> Iterator[None]:
     """
     hashes: dict[type, int] = {}
     loaded: list[Any] = []
-    plain_hash, plain_eq = TargetConfig.__hash__, TargetConfig.__eq__
-    plain_load = CPUContext.load_additional_registries
+    calls: dict[Any, Any] = {}
 
     def quick_hash(self: Any) -> int:  # of the names of the options, which are those of the class
         if type(self) not in hashes:
-            hashes[type(self)] = plain_hash(self)
+            hashes[type(self)] = original[TargetConfig, "__hash__"](self)
         return hashes[type(self)]
 
     def quick_eq(self: Any, other: Any) -> Any:
-        return (type(self) is type(other) and self._values == other._values) or plain_eq(self, other)
+        same = type(self) is type(other) and self._values == other._values
+        return same or original[TargetConfig, "__eq__"](self, other)
 
     def load_once(self: Any) -> None:
         if any(self._registries is each for each in loaded):
@@ -305,32 +297,30 @@ def accelerated() -> Iterator[None]:
                 self.install_registry(registry)
         else:
             loaded.append(self._registries)
-            plain_load(self)
-
-    calls: dict[Any, Any] = {}
-    plain_call = types.BaseFunction.get_call_type
+            original[CPUContext, "load_additional_registries"](self)
 
     def call_once(self: Any, context: Any, args: Any, kws: Any) -> Any:  # the same operators are called again and again
         key = self, tuple(args), tuple(kws.items())
         if key not in calls:
-            calls[key] = plain_call(self, context, args, kws)
+            calls[key] = original[types.BaseFunction, "get_call_type"](self, context, args, kws)
         return calls[key]
 
-    plain = (
-        (types.BaseFunction, "get_call_type", plain_call, call_once),
-        (TargetConfig, "__hash__", plain_hash, quick_hash),
-        (TargetConfig, "__eq__", plain_eq, quick_eq),
-        (CPUContext, "load_additional_registries", plain_load, load_once),
-        (CPUCodeLibrary, "_optimize_final_module", CPUCodeLibrary._optimize_final_module, _optimize),
-    )
+    better: dict[tuple[type, str], Any] = {
+        (types.BaseFunction, "get_call_type"): call_once,
+        (TargetConfig, "__hash__"): quick_hash,
+        (TargetConfig, "__eq__"): quick_eq,
+        (CPUContext, "load_additional_registries"): load_once,
+        (CPUCodeLibrary, "_optimize_final_module"): _optimize,
+    }
+    original = {place: getattr(*place) for place in better}
     collects = gc.isenabled()
     gc.disable()
     try:
-        for kind, name, _, better in plain:
-            setattr(kind, name, better)
+        for place, function in better.items():
+            setattr(*place, function)
         yield
     finally:
-        for kind, name, function, _ in plain:
-            setattr(kind, name, function)
+        for place, function in original.items():
+            setattr(*place, function)
         if collects:
             gc.enable()

@@ -26,30 +26,15 @@ from numba.extending import intrinsic
 
 from .kernel_cache import compiled
 
-__all__ = [
-    "asinh",
-    "callback",
-    "compiled",
-    "exp",
-    "inlined",
-    "kernel",
-    "log",
-    "prange",
-    "serial_and_threaded",
-    "settle",
-    "sincos",
-    "sincos_small",
-    "stream",
-    "take",
-    "uncached",
-    "variant",
-]
+__all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
+__all__ += ["sincos", "sincos_small", "stream", "take", "uncached", "variant"]
 
 try:
     from .compiling import compile_kernel
 except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a numba that is unlike those it was made for
     logging.getLogger("gymnosoma").warning(
-        "gymnosoma: kernels are compiled slowly, and by each process anew, until another numba is installed (%s)", error
+        "gymnosoma: kernels are compiled slowly, and by each process anew, as numba is not one that is asked for: %s",
+        error,
     )
 
     def compile_kernel(
@@ -60,7 +45,7 @@ except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a nu
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function of numbers, arrays and records to machine code, cached on disk.
+    """Compile a function of numbers, arrays and records to machine code, kept on disk.
 
     Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
     """
@@ -106,13 +91,7 @@ def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
     What the constants leave out is not compiled. To other kernels it is as if `inlined`. A kernel passed as an argument
     would not be kept on disk.
 
-    Parameters
-    ----------
-    function : callable
-    name : str
-        Added to the function's own.
-    **constants
-        By the global names that they replace.
+    ``name`` is added to the function's own; ``constants`` are given by the global names that they replace.
     """
     function = getattr(function, "py_func", function)
     return compile_kernel(_copy(function, f"{function.__qualname__}_{name}", None, constants), inline=True)
@@ -123,16 +102,8 @@ def serial_and_threaded(
 ) -> tuple[Any, Any]:
     """Compile a function written with ``prange`` twice: serial and threaded.
 
-    The two get different names, because numba's cache ignores the options of a compilation and
-    would load one for the other.
-
-    Parameters
-    ----------
-    function : callable
-    name, module : str, optional
-        Under which it is cached, where one function is compiled several times with other constants.
-    **constants
-        Global names of the function that it does not find in its own module, such as other kernels.
+    The two get different names, by which they are told apart on disk. A function that is compiled several times, with
+    other ``constants`` for its global names, such as other kernels, is given a ``name`` and a ``module`` for each.
     """
     name = function.__qualname__ if name is None else name
     twins = []
@@ -160,7 +131,7 @@ take: Any = intrinsic(_take)
 def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
     """Set ``array[place]`` (float64, contiguous) in memory, past the caches: for much that is not read soon.
 
-    A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `settle`.
+    A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `fence`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -175,7 +146,7 @@ def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
 stream: Any = intrinsic(_stream)
 
 
-def _settle(context: Any) -> Any:
+def _fence(context: Any) -> Any:
     """Wait until all that this thread stored can be seen by others."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -185,44 +156,19 @@ def _settle(context: Any) -> Any:
     return numba.types.none(), generate
 
 
-settle: Any = intrinsic(_settle)
+fence: Any = intrinsic(_fence)
 
 
 @kernel
 def sincos_small(r):
     """Sine and cosine of an angle up to pi/4 in magnitude (rad), by the polynomials of fdlibm."""
     z = r * r
-    s = r + r * z * (
-        -1.66666666666666324348e-01
-        + z
-        * (
-            8.33333333332248946124e-03
-            + z
-            * (
-                -1.98412698298579493134e-04
-                + z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10))
-            )
-        )
-    )
-    c = (
-        1.0
-        - 0.5 * z
-        + z
-        * z
-        * (
-            4.16666666666666019037e-02
-            + z
-            * (
-                -1.38888888888741095749e-03
-                + z
-                * (
-                    2.48015872894767294178e-05
-                    + z
-                    * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))
-                )
-            )
-        )
-    )
+    p = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+    p = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * p)
+    s = r + r * z * (-1.66666666666666324348e-01 + z * p)
+    p = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
+    p = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * p)
+    c = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * p)
     return s, c
 
 
@@ -273,13 +219,10 @@ def exp(x):
     n = t - 6755399441055744.0
     r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
     power = np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
-    tail = 1 / 5040 + r * (
-        1 / 40320
-        + r * (1 / 362880 + r * (1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))))
-    )
-    return power * (
-        1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))))))
-    )
+    tail = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))
+    tail = 1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * tail))
+    tail = 1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))
+    return power * (1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * tail))))
 
 
 @kernel

@@ -50,7 +50,8 @@ def find_folder() -> Path:
     if root.startswith("~"):  # nobody knows of a home, and code is not loaded from the folder one happens to be in
         root = os.devnull
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
-    digest.update(Path(__file__).with_name("compiling.py").read_bytes())
+    with contextlib.suppress(OSError):  # installed without sources
+        digest.update(Path(__file__).with_name("compiling.py").read_bytes())
     return Path(root).absolute() / digest.hexdigest()[:16]
 
 
@@ -113,19 +114,23 @@ def file_of(function: Callable[..., Any], *key: Any) -> Path | None:
     return FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
 
 
-def load(path: Path) -> bytes | None:
+def load(path: Path | None) -> bytes | None:
     """Read what was saved, None where there is nothing; raises ValueError where it is damaged."""
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if path is not None else None
     except OSError:
+        content = None
+    if content is None:
         return None
     if hashlib.sha256(content[CHECKSUM:]).digest() != content[:CHECKSUM]:
         raise ValueError("wrong checksum")
     return content[CHECKSUM:]
 
 
-def save(path: Path, content: bytes) -> None:
+def save(path: Path | None, content: bytes) -> None:
     """Save a kernel, or warn that it cannot be done."""
+    if path is None:
+        return
     temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
     try:
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -134,7 +139,7 @@ def save(path: Path, content: bytes) -> None:
     except OSError as error:
         if os.name != "nt" or not isinstance(error, PermissionError):  # there, while another process reads the file
             problem = f"compiled kernels cannot be saved in {FOLDER}; NUMBA_CACHE_DIR names another folder"
-            _warn_once(problem, str(error))
+            warn_once(problem, str(error))
     with contextlib.suppress(OSError):
         temporary.unlink(missing_ok=True)
         for left in FOLDER.glob("*.tmp"):  # by processes that were killed
@@ -142,12 +147,8 @@ def save(path: Path, content: bytes) -> None:
                 left.unlink()
 
 
-def tell_damage(path: Path, error: Exception) -> None:
-    """Warn that a file cannot be used."""
-    _warn_once(f"compiled kernels in {FOLDER} are damaged; they are compiled and saved again", f"{path.name}: {error}")
-
-
-def _warn_once(problem: str, detail: str) -> None:
+def warn_once(problem: str, detail: str) -> None:
+    """Warn of a problem, unless this process was told already."""
     if problem not in warned:
         warned.add(problem)
         warnings.warn(f"{problem} ({detail})", RuntimeWarning, stacklevel=2)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .jit import kernel, prange, serial_and_threaded, settle, stream, take
+from .jit import fence, kernel, prange, serial_and_threaded, stream, take
 
 LANES = 16
 """Lanes of a wide block: of shorter loops LLVM makes no vectors where arrays might overlap."""
@@ -284,7 +284,7 @@ def _rows(
                         break
             scatter(lanes[t], rows, ids, first, status, changing)
             first = take(taken) * width
-        settle()
+        fence()
 
 
 def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = _nothing) -> tuple[Any, Any]:
