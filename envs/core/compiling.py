@@ -16,10 +16,11 @@ import gc
 import hashlib
 import inspect
 import logging
+import os
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numba
@@ -37,8 +38,6 @@ from numba.core.targetconfig import TargetConfig
 from numba.extending import lower_cast
 
 from . import kernel_cache
-
-__all__ = ["accelerated", "compile_kernel"]
 
 USED: dict[Any, str] = {
     BaseContext: "_registries install_registry(self, registry)",
@@ -121,7 +120,7 @@ class _Cache(NullCache):
                 return CompileResult._rebuild(target_context, *pickle.loads(content))
         except Exception as error:  # whatever it is, the kernel can be compiled
             problem = f"compiled kernels in {kernel_cache.FOLDER} are damaged; they are compiled and saved again"
-            kernel_cache.warn_once(problem, f"{path and path.name}: {error}")
+            kernel_cache.warn_once(problem, f"{path.name}: {error}")
         if self._label is not None:
             last = kernel_cache.last_seconds().get(self._label)
             took = "" if last is None else f"; it took {last:.0f} s last time"
@@ -146,7 +145,8 @@ def compile_kernel(
     # Kernels allocate nothing, so that no references are counted (`_nrt`), and are called by no C.
     options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel, "_nrt": False, "no_cfunc_wrapper": True}
     dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
-    dispatcher._cache = _Cache(function, label)
+    if os.path.isfile(function.__code__.co_filename):  # not typed in
+        dispatcher._cache = _Cache(function, label)
 
     @functools.cache
     def part() -> Any:
@@ -154,7 +154,9 @@ def compile_kernel(
         return numba.njit(pipeline_class=PartCompiler, **options)(function)
 
     # Other kernels call the part; Python calls the kernel.
-    dispatcher.get_call_template = lambda args, kws: part().get_call_template(*plain(args, kws))
+    dispatcher.get_call_template = lambda args, kws: part().get_call_template(
+        tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()}
+    )
     dispatcher.get_overload = lambda signature: part().get_overload(signature)
     return dispatcher
 
@@ -214,12 +216,8 @@ def _optimize(library: Any) -> None:
     second.getModulePassManager().run(library._final_module, second)
 
 
-def plain(args: Sequence[Any], kws: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Types of arguments of which a part is compiled: the same for a constant and a variable, a field and an array."""
-    return tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()}
-
-
 def _plain(kind: Any) -> Any:
+    """Type of an argument of which a part is compiled: the same for a constant and a variable, a field and an array."""
     if isinstance(kind, types.NestedArray):
         return types.Array(kind.dtype, kind.ndim, kind.layout)
     return types.unliteral(kind)

@@ -29,6 +29,8 @@ from .kernel_cache import compiled
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
 __all__ += ["sincos", "sincos_small", "stream", "take", "uncached", "variant"]
 
+_intrinsic: Any = intrinsic  # its type is not that of what it makes
+
 try:
     from .compiling import compile_kernel
 except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a numba that is unlike those it was made for
@@ -81,7 +83,7 @@ def _copy(function: Callable[..., Any], name: str, module: str | None, constants
     names = function.__globals__ | constants if constants else function.__globals__
     copy = types.FunctionType(function.__code__, names, name, function.__defaults__)
     copy.__qualname__ = name
-    copy.__module__ = function.__module__ if module is None else module
+    copy.__module__ = module or function.__module__
     return copy
 
 
@@ -105,17 +107,17 @@ def serial_and_threaded(
     The two get different names, by which they are told apart on disk. A function that is compiled several times, with
     other ``constants`` for its global names, such as other kernels, is given a ``name`` and a ``module`` for each.
     """
-    name = function.__qualname__ if name is None else name
     twins = []
     for suffix in ("", "_threaded"):
-        twin = _copy(function, name + suffix, module, constants)
+        twin = _copy(function, (name or function.__qualname__) + suffix, module, constants)
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
         twins.append(compile_kernel(twin, bool(suffix), label))
     return twins[0], twins[1]
 
 
-def _take(context: Any, counter: Any) -> Any:
+@_intrinsic
+def take(context: Any, counter: Any) -> Any:
     """Add one to the first number of ``counter`` (int64) and give what it was, to each thread another."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -125,10 +127,8 @@ def _take(context: Any, counter: Any) -> Any:
     return numba.types.int64(counter), generate
 
 
-take: Any = intrinsic(_take)
-
-
-def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
+@_intrinsic
+def stream(context: Any, array: Any, place: Any, value: Any) -> Any:
     """Set ``array[place]`` (float64, contiguous) in memory, past the caches: for much that is not read soon.
 
     A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `fence`.
@@ -143,10 +143,8 @@ def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
     return numba.types.none(numba.types.float64[::1], numba.types.int64, numba.types.float64), generate
 
 
-stream: Any = intrinsic(_stream)
-
-
-def _fence(context: Any) -> Any:
+@_intrinsic
+def fence(context: Any) -> Any:
     """Wait until all that this thread stored can be seen by others."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -154,9 +152,6 @@ def _fence(context: Any) -> Any:
         return context.get_dummy_value()
 
     return numba.types.none(), generate
-
-
-fence: Any = intrinsic(_fence)
 
 
 @kernel

@@ -106,31 +106,25 @@ def _describe_names(found: Mapping[str, Any], user: Any, functions: list[Any]) -
     return [f"{name} {_describe(found[name], user, functions)}" for name in sorted(names(user.__code__) & found.keys())]
 
 
-def file_of(function: Callable[..., Any], *key: Any) -> Path | None:
-    """File of a kernel with a further key; None for what was typed in, of which nothing is kept."""
-    if not os.path.isfile(function.__code__.co_filename):
-        return None
+def file_of(function: Callable[..., Any], *key: Any) -> Path:
+    """File of a kernel with a further key."""
     name = f"{function.__module__} {function.__qualname__} {code_digest(function)} {key}"
     return FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
 
 
-def load(path: Path | None) -> bytes | None:
+def load(path: Path) -> bytes | None:
     """Read what was saved, None where there is nothing; raises ValueError where it is damaged."""
     try:
-        content = path.read_bytes() if path is not None else None
+        content = path.read_bytes()
     except OSError:
-        content = None
-    if content is None:
         return None
     if hashlib.sha256(content[CHECKSUM:]).digest() != content[:CHECKSUM]:
         raise ValueError("wrong checksum")
     return content[CHECKSUM:]
 
 
-def save(path: Path | None, content: bytes) -> None:
+def save(path: Path, content: bytes) -> None:
     """Save a kernel, or warn that it cannot be done."""
-    if path is None:
-        return
     temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
     try:
         FOLDER.mkdir(parents=True, exist_ok=True)
