@@ -7,20 +7,20 @@ import json
 import os
 import pickle
 import random
+import re
 import shutil
 import subprocess
 import sys
 import time
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 
 import numba
 import pytest
 from numba.core.registry import cpu_target
 
-from gymnosoma.envs.core import jit
-from gymnosoma.envs.core.compiling import _better
+import gymnosoma
+from gymnosoma.envs.core import compiling, jit, kernel_cache
 
 MODULE = """
 import numpy as np
@@ -90,7 +90,7 @@ def damaged(content, how):
     return {
         "empty": b"",
         "one byte": content[:1],
-        "checksum alone": content[: jit.DIGEST],
+        "checksum alone": content[: kernel_cache.CHECKSUM],
         "half": content[:middle],
         "last byte gone": content[:-1],
         "one byte more": content + b"\0",
@@ -98,8 +98,8 @@ def damaged(content, how):
         "garbage": random.Random(0).randbytes(len(content)),
         "one bit": content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :],
         "one bit of the checksum": bytes([content[0] ^ 1]) + content[1:],
-        "no pickle": signed(content[jit.DIGEST : 2 * jit.DIGEST] + b"no pickle"),
-        "another pickle": signed(content[jit.DIGEST : 2 * jit.DIGEST] + pickle.dumps(7)),
+        "no pickle": signed(b"no pickle"),
+        "another pickle": signed(pickle.dumps(7)),
     }[how]
 
 
@@ -143,13 +143,13 @@ def half(x):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "_FOLDER", tmp_path / "cache" / "digest")
+    monkeypatch.setattr(kernel_cache, "FOLDER", tmp_path / "cache" / "digest")
     return tmp_path / "cache" / "digest"
 
 
 def run(function=half):
     """What a new process would meet: what it tells, and whether it has compiled."""
-    jit._told.clear()
+    kernel_cache.warned.clear()
     compiled = jit.kernel(function)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -191,13 +191,137 @@ def test_another_source_is_compiled(folder, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     seen = []
-    for factors in ((0.125, 0.375), (0.375, 0.125), (0.375, 0.125)):
+    for factors in ((0.125, 0.375), (0.375, 0.125), (0.375, 0.125), (0.125, 0.375)):
         (tmp_path / "edited.py").write_text("def f(x):\n    return {} * x + {} * x\n".format(*factors))
-        jit._source_digest.cache_clear()
         monkeypatch.delitem(sys.modules, "edited", raising=False)
         seen.append(run(importlib.import_module("edited").f))
-    assert seen == [([], True), ([], True), ([], False)]
-    assert len(list(folder.iterdir())) == 2
+    assert seen == [([], True), ([], True), ([], False), ([], False)]
+    assert len(list(folder.iterdir())) == 4  # two signatures of either
+
+
+SOURCES = {
+    "params": "LENGTH, UNUSED = 0.25, 1.0\nTABLE = np.array([1.0, 2.0])\nWIDTHS = frozenset({'left', 'right'})\n",
+    "more": "MASS = 3.0\nPAIR = (1.0, (2.0, 'three'))\nclass Kind(enum.Enum):\n    SOFT = 1\n",
+    "helpers": """
+from .more import MASS
+from . import more
+def shared(x):
+    return MASS * x + more.PAIR[0]
+@kernel
+def helper(x, gain=2.0):
+    return gain * shared(x)
+""",
+    "body": """
+from .params import LENGTH, TABLE, WIDTHS
+from .more import Kind
+from .helpers import helper
+from . import params, helpers
+def made(factor):
+    def inner(x):
+        return factor * x
+    return inner
+inner = made(7.0)
+@intrinsic
+def nothing(context):
+    return None
+@kernel
+def step(x, y=5.0):
+    'What it does.'
+    nothing()
+    if x in {1.0, 2.0} or WIDTHS:
+        return helper(x, 4.0) + LENGTH * TABLE[0]
+    return inner(x) + y + Kind.SOFT.value + sum([6.0 * z for z in x])
+def idle():
+    return params.LENGTH + np.sin(1.0)
+""",
+}
+"""Modules of a package, none of which but one holds a kernel that Python calls."""
+
+REACHED = [
+    ("params", "0.25", "0.5"), ("params", "2.0]", "4.0]"), ("params", "'left'", "'right, '"),
+    ("more", "3.0", "4.0"), ("more", "(1.0, ", "(1, "), ("more", "'three'", "'four'"), ("more", "SOFT = 1", "SOFT = 2"),
+    ("helpers", "return MASS * x", "return MASS + x"), ("helpers", "gain=2.0", "gain=2.5"),
+    ("helpers", "more.PAIR[0]", "more.MASS"),
+    ("body", "4.0", "4.5"), ("body", "7.0", "7.5"), ("body", "factor * x", "factor + x"), ("body", "5.0", "5"),
+    ("body", "return None", "return 1"), ("body", "{1.0, 2.0}", "{1.0, 3.0}"), ("body", "6.0", "6.5"),
+    ("body", "helper(x, 4.0)", "helper(x, gain=4.0)"),
+]  # fmt: skip
+NOT_REACHED = [
+    ("params", "UNUSED = 0.25, 1.0", "UNUSED = 0.25, 2.0"),
+    ("body", "What it does.", "What else it does."),
+    ("body", "np.sin(1.0)", "np.cos(2.0)"),
+    ("helpers", "def shared", "# A comment.\n\ndef shared"),
+]
+
+
+@pytest.fixture
+def digest(tmp_path, monkeypatch):
+    """Digest of the kernel of the package, with what stands in its files, which may be edited before."""
+    head = "import enum\nimport numpy as np\nfrom numba.extending import intrinsic\n"
+    head += "from gymnosoma.envs.core.jit import kernel\n"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def find(edited=None, old=None, new=None):
+        (tmp_path / "creeper").mkdir(exist_ok=True)
+        for name, text in SOURCES.items():
+            assert name != edited or text.count(old) >= 1
+            (tmp_path / "creeper" / f"{name}.py").write_text(
+                head + (text.replace(old, new) if name == edited else text)
+            )
+        for name in [name for name in sys.modules if name.partition(".")[0] == "creeper"]:
+            monkeypatch.delitem(sys.modules, name)
+        importlib.invalidate_caches()
+        return kernel_cache.code_digest(importlib.import_module("creeper.body").step.py_func)
+
+    return find
+
+
+@pytest.mark.parametrize("edit", REACHED, ids=str)
+def test_an_edit_of_what_a_kernel_reaches_is_compiled(digest, edit):
+    assert digest(*edit) != digest()
+
+
+@pytest.mark.parametrize("edit", NOT_REACHED, ids=str)
+def test_other_edits_are_not(digest, edit):
+    assert digest(*edit) == digest()
+
+
+def test_copies_share_what_they_compiled(tmp_path):
+    """Clones, virtual environments: what one compiled the next one loads, but for kernels that were edited there."""
+    cache, script = tmp_path / "cache", tmp_path / "script.py"
+    script.write_text("""
+import gymnosoma
+from gymnosoma.envs.core.jit import asinh, exp
+from gymnosoma.envs.core.kernel_cache import code_digest
+print(gymnosoma.__file__)
+print(asinh(0.5), exp(0.5), code_digest(lambda x: x in {"in", "no", "order", "at", "all"}))
+""")
+    package = Path(gymnosoma.__file__).parent
+
+    def start_copy(name, edits=()):
+        copy = tmp_path / name / "gymnosoma"
+        shutil.copytree(package / "envs", copy / "envs", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(package / "__init__.py", copy)
+        for path, old, new in edits:
+            text = (copy / path).read_text("utf-8")
+            assert text.count(old) == 1
+            (copy / path).write_text(text.replace(old, new), "utf-8")
+        env = {**environment(cache), "PYTHONPATH": str(tmp_path / name), "PYTHONHASHSEED": str(len(name))}
+        done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, check=True)
+        where, values = done.stdout.splitlines()
+        assert Path(where).is_relative_to(tmp_path / name)
+        return values
+
+    values = start_copy("first")
+    written = files(cache)
+    assert [name.partition("-")[0] for name in sorted(written)] == ["asinh", "exp"]
+    assert start_copy("second", [("envs/worm/body.py", "import numpy as np", "import numpy as np  # kernel")]) == values
+    assert files(cache) == written
+    start_copy("edited", [("envs/core/jit.py", "1 / 6227020800", "1 / 6227020801")])
+    assert [name.partition("-")[0] for name in sorted(files(cache))] == ["asinh", "exp", "exp"]
+    start_copy("compiled otherwise", [("envs/core/compiling.py", "speed_level=3", "speed_level=2")])
+    assert len(list(cache.rglob("*.nbc"))) == 5
 
 
 def test_what_is_typed_in_is_compiled_without_a_word(folder):
@@ -278,12 +402,12 @@ def test_a_folder_that_cannot_be_made_or_vanishes(folder):
 
 def test_without_a_home(monkeypatch):
     """Machine code is not looked for in a folder ``~`` of the present one."""
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr(jit, "AppDirs", lambda *_, **__: SimpleNamespace(user_cache_dir="~/.cache/gymnosoma"))
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    folder = jit._cache_folder()
+    folder = kernel_cache.find_folder()
     assert Path(os.devnull).absolute() in folder.parents
-    monkeypatch.setattr(jit, "_FOLDER", folder)
+    monkeypatch.setattr(kernel_cache, "FOLDER", folder)
     (told,), compiled = run()
     assert f"cannot be saved in {folder}" in told and compiled
 
@@ -365,10 +489,78 @@ def test_eight_processes_on_a_damaged_cache(tmp_path):
 def test_what_is_registered_while_a_kernel_is_compiled_is_found():
     """numba registers intrinsics, such as `max` is made of, when they are called, in whichever registry comes first."""
     context = cpu_target.target_context
-    with _better():
+    with compiling.accelerated():
         context.refresh()
         for number, registry in enumerate(list(context._registries)):
             registry.lower(("late", number), numba.types.float64)(lambda *given: None)
         context.refresh()
     for number in range(len(context._registries)):
         assert context._defns["late", number].find((numba.types.float64,))
+
+
+STEPPED = """
+import sys
+import gymnasium, numpy as np
+from gymnosoma.envs.core import jit
+env_id, *entry = sys.argv[1:]
+if entry:
+    from gymnosoma.envs import register
+    register(env_id, *entry, 200)
+for count in (1, 17):
+    envs = gymnasium.make_vec(env_id, num_envs=count, **({"threads": 2} if count > 1 and not entry else {}))
+    observations, _ = envs.reset(seed=0)
+    for _ in range(5):
+        observations, rewards, *_ = envs.step(np.full(envs.action_space.shape, 0.3, np.float32))
+    print(observations.tobytes().hex() if count == 1 else hash(observations.tobytes()), rewards.tolist())
+print(len(jit.compiled()) > 0)
+"""
+
+
+@pytest.fixture
+def step(tmp_path):
+    """What a new process prints that steps an environment, and what it tells; something may be done before."""
+
+    def run(before, *arguments):
+        script = tmp_path / "stepped.py"
+        script.write_text(f"{before}\n{STEPPED}")
+        tests = str(Path(__file__).parent)
+        path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), tests])
+        env = {**environment(tmp_path / before.partition(" ")[0]), "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+        done = subprocess.run(
+            [sys.executable, str(script), *arguments], env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split(), [line for line in done.stderr.splitlines() if line.startswith("gymnosoma:")]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("gymnosoma/PendulumUp-v0", "fixtures.pendulum.tasks:Up"),
+        pytest.param(("gymnosoma/WormSwim-v0",), marks=pytest.mark.full),
+        pytest.param(("gymnosoma/StandPulse-v0",), marks=pytest.mark.full),
+    ],
+    ids=str,
+)
+def test_another_numba_steps_alike(step, arguments):
+    """One that lacks a name: nothing is replaced in it, and nothing is kept on disk."""
+    usual, _ = step("", *arguments)
+    missing, told = step("from numba.core.codegen import CPUCodegen; del CPUCodegen.magic_tuple", *arguments)
+    assert usual[-1] == "True" and missing == [*usual[:-1], "False"]
+    (line,) = told
+    assert line.startswith("gymnosoma: kernels are compiled slowly") and "has no CPUCodegen.magic_tuple" in line
+
+
+@pytest.mark.parametrize("owner", compiling.USED, ids=lambda owner: getattr(owner, "__name__", "rtsys"))
+def test_numba_is_checked_for_what_is_used(monkeypatch, owner):
+    for name in re.findall(r"(\w+)\(", compiling.USED[owner]):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, lambda another: None)
+            with pytest.raises(ImportError, match=rf"has .*{name}\(another\), not \("):
+                compiling.check()
+    compiling.check()
+    for absent in ("absent", "absent(self)"):
+        with pytest.raises(ImportError, match=r"has no .*\.absent$"):
+            compiling.check({owner: f"{compiling.USED[owner]} {absent}"})

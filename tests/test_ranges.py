@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ids import FIRST, IDS
 
-from gymnosoma.envs.core.lanes import LARGEST, fail, judge, scatter
+from gymnosoma.envs.core.lanes import LARGEST, mark_broken, scatter, set_back
 from gymnosoma.envs.core.spec import Option
 from gymnosoma.envs.lamprey import LampreyParams
 from gymnosoma.envs.lamprey import params as lamprey
@@ -185,10 +185,10 @@ def test_a_state_beyond_bounds_is_not_kept(width, value, status, place):
     block[place] = [*block[place][:-1], -value]
     block[6] = np.inf
     ids, drive = np.arange(width), np.zeros((width, 0))
-    well = judge(block, 0, 6)
+    well = mark_broken(block, 0, 6)
     assert well == (status == 0.0)
     if not well:
-        fail(block, rows, ids, 0, 0, 2.0, -1, np.zeros((width, 1, 6)), drive, np.zeros(0, np.int64))
+        set_back(block, rows, ids, 0, 0, 2.0, -1, np.zeros((width, 1, 6)), drive, np.zeros(0, np.int64))
     scatter(block, rows, ids, 0, 0, 6)
     assert rows[-1, 0] == status and rows[-1, place] == (-value if status == 0.0 else 1.0)
     assert (rows[:-1, 0] == 0.0).all() and (rows[:, 6] == 1.0).all()

@@ -1,26 +1,164 @@
-"""How numba compiles kernels: in less than half the time that it takes by itself.
+"""How numba compiles kernels: in less than half the time that it takes by itself, and once for all processes.
 
-numba by itself optimises every kernel, makes machine code of it and wraps it for Python, then links it into all that
+By itself numba optimises every kernel, makes machine code of it and wraps it for Python, then links it into all that
 call it and does so again. Here a kernel that another one calls is only translated (:class:`PartCompiler`), and
 optimised where it ends up, once. Results are the same to the bit: no optimisation that is allowed changes them.
+
+All private names of numba that the package uses are in this file. Importing it raises ImportError or AttributeError
+where numba lacks one of them or has changed its arguments; then `jit` does without this file.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import inspect
+import logging
+import os
+import pickle
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numba
 from llvmlite import binding as llvm
-from numba.core import typed_passes, types, untyped_passes
-from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.cpu import CPUContext
-from numba.core.imputils import lower_cast
+from numba.core import serialize, typed_passes, types, untyped_passes
+from numba.core.base import BaseContext
+from numba.core.caching import NullCache
+from numba.core.codegen import CodeLibrary, CPUCodegen, CPUCodeLibrary, JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.compiler_machinery import PassManager
+from numba.core.cpu import CPUContext, CPUTargetOptions
+from numba.core.dispatcher import Dispatcher
+from numba.core.runtime.nrt import rtsys
 from numba.core.targetconfig import TargetConfig
+from numba.extending import lower_cast
 
-__all__ = ["KernelCompiler", "PartCompiler", "plain"]
+from . import kernel_cache
+
+USED: dict[Any, str] = {
+    BaseContext: "_registries install_registry(self, registry)",
+    CodeLibrary: "_codegen _finalized _ensure_finalized(self) has_dynamic_globals",
+    CompileResult: "type_annotation _replace(self, kwds) _reduce(self) _rebuild(target_context, libdata, fndesc, env, "
+    "signature, objectmode, lifted, typeann, reload_init, referenced_envs)",
+    Compiler: "__init__(self, typingctx, targetctx, library, args, return_type, flags, locals) "
+    "compile_extra(self, func) define_pipelines(self)",
+    CPUCodegen: "_data_layout _tm magic_tuple(self)",
+    CPUCodeLibrary: "_final_module _finalize_dynamic_globals(self) _finalize_final_module(self) "
+    "_optimize_final_module(self) _optimize_functions(self, ll_module)",
+    CPUContext: "load_additional_registries(self)",
+    CPUTargetOptions: "_nrt forceinline no_cfunc_wrapper no_cpython_wrapper",
+    Dispatcher: "_cache get_call_template(self, args, kws) get_overload(self, sig)",
+    Flags: "auto_parallel",
+    JITCodeLibrary: "get_pointer_to_function(self, name)",
+    JITCPUCodegen: "set_env(self, env_name, env)",
+    NullCache: "load_overload(self, sig, target_context) save_overload(self, sig, cres)",
+    PassManager: "passes",
+    TargetConfig: "_values __eq__(self, other) __hash__(self)",
+    rtsys: "initialize(ctx)",
+    serialize: "dumps(obj)",
+    types.BaseFunction: "get_call_type(self, context, args, kws)",
+    types.Record: "mangling_args",
+}
+"""What of numba is called or replaced here, with the names of parameters, and the attributes that are read."""
+
+
+def check(table: Mapping[Any, str] = USED) -> None:
+    """Raise ImportError where numba lacks something of the table, or has it with other parameters."""
+    for owner, names in table.items():
+        used = {name for each in vars(owner).values() if inspect.isfunction(each) for name in each.__code__.co_names}
+        for name, parameters in re.findall(r"(\w+)(?:\((.*?)\))?", names):
+            place = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+            if not hasattr(owner, name) and (parameters or name not in used):
+                raise ImportError(f"numba {numba.__version__} has no {place}")
+            found = ", ".join(inspect.signature(getattr(owner, name)).parameters) if parameters else ""
+            if found != parameters:
+                raise ImportError(f"numba {numba.__version__} has {place}({found}), not ({parameters})")
+
+
+check()
+
+_LOG = logging.getLogger("gymnosoma")
+
+
+def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
+    """Name of a record type in machine code, made of its layout.
+
+    numba's own name is a number counted up within a process. Two layouts compiled in two processes may
+    get the same one, and a third process, which loads both from the cache, calls the one's kernels on
+    the other's data.
+    """
+    digest = hashlib.sha256(str(record).encode()).digest()
+    return type(record).__name__, (int.from_bytes(digest[:7]),)
+
+
+setattr(types.Record, "mangling_args", property(_record_symbol))  # noqa: B010 (mypy)
+
+
+class _Cache(NullCache):
+    """Machine code of a kernel on disk: a file for each signature, with a checksum.
+
+    numba's own cache raises where a file is damaged or cannot be written, crashes where a bit of machine code has
+    changed, and has an index of its files, which processes that save at the same time mix up.
+    """
+
+    def __init__(self, function: Callable[..., Any], label: str | None = None) -> None:
+        self._function = function
+        self._label = label
+        self._begun = 0.0
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """Machine code for a signature, None where it has to be compiled, which is told if it takes long."""
+        rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
+        path = kernel_cache.file_of(self._function, sig, target_context.codegen().magic_tuple())
+        try:
+            content = kernel_cache.load(path)
+            if content is not None:
+                return CompileResult._rebuild(target_context, *pickle.loads(content))
+        except Exception as error:  # whatever it is, the kernel can be compiled
+            problem = f"compiled kernels in {kernel_cache.FOLDER} are damaged; they are compiled and saved again"
+            kernel_cache.warn_once(problem, f"{path.name}: {error}")
+        if self._label is not None:
+            last = kernel_cache.last_seconds().get(self._label)
+            took = "" if last is None else f"; it took {last:.0f} s last time"
+            _LOG.warning("gymnosoma: compiling %s, once on this machine%s", self._label, took)
+            self._begun = time.perf_counter()
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Save machine code, where that is possible, and how long it took."""
+        if self._label is not None:
+            kernel_cache.keep_seconds(self._label, time.perf_counter() - self._begun)
+        if not cres.library.has_dynamic_globals:  # addresses that hold in this process only
+            # The annotated source is as large as the machine code, and names the folder of this installation.
+            content = serialize.dumps(cres._replace(type_annotation="")._reduce())
+            kernel_cache.save(kernel_cache.file_of(self._function, sig, cres.codegen.magic_tuple()), content)
+
+
+def compile_kernel(
+    function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
+) -> Any:
+    """Compile a function to machine code, kept on disk; other kernels call a part of it, which may become `inline`."""
+    # Kernels allocate nothing, so that no references are counted (`_nrt`), and are called by no C.
+    options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel, "_nrt": False, "no_cfunc_wrapper": True}
+    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    if os.path.isfile(function.__code__.co_filename):  # not typed in
+        dispatcher._cache = _Cache(function, label)
+
+    @functools.cache
+    def part() -> Any:
+        options.update(no_cpython_wrapper=True, forceinline=inline)
+        return numba.njit(pipeline_class=PartCompiler, **options)(function)
+
+    # Other kernels call the part; Python calls the kernel.
+    dispatcher.get_call_template = lambda args, kws: part().get_call_template(
+        tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()}
+    )
+    dispatcher.get_overload = lambda signature: part().get_overload(signature)
+    return dispatcher
 
 
 class _Part(JITCodeLibrary):
@@ -78,12 +216,8 @@ def _optimize(library: Any) -> None:
     second.getModulePassManager().run(library._final_module, second)
 
 
-def plain(args: Sequence[Any], kws: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Types of arguments of which a part is compiled: the same for a constant and a variable, a field and an array."""
-    return tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()}
-
-
 def _plain(kind: Any) -> Any:
+    """Type of an argument of which a part is compiled: the same for a constant and a variable, a field and an array."""
     if isinstance(kind, types.NestedArray):
         return types.Array(kind.dtype, kind.ndim, kind.layout)
     return types.unliteral(kind)
@@ -111,7 +245,7 @@ _NEEDLESS = (
 
 class _Compiler(Compiler):
     def define_pipelines(self) -> list[Any]:
-        """Leave out the passes that do nothing with a kernel, unless it is threaded, which needs some of them."""
+        """Leave out passes that do nothing with a kernel; threaded ones need some of them."""
         managers = super().define_pipelines()
         if not self.state.flags.auto_parallel.enabled:
             for manager in managers:
@@ -124,7 +258,7 @@ class KernelCompiler(_Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
-        with _better():
+        with accelerated():
             return super().compile_extra(func)
 
 
@@ -136,7 +270,7 @@ class PartCompiler(_Compiler):
 
 
 @contextlib.contextmanager
-def _better() -> Iterator[None]:
+def accelerated() -> Iterator[None]:
     """Optimise as kernels need it, and spare numba what it repeats in vain thousands of times, a third of its time.
 
     It compares and hashes its options one by one, imports its own modules again before each look at them, finds out
@@ -144,16 +278,16 @@ def _better() -> Iterator[None]:
     """
     hashes: dict[type, int] = {}
     loaded: list[Any] = []
-    plain_hash, plain_eq = TargetConfig.__hash__, TargetConfig.__eq__
-    plain_load = CPUContext.load_additional_registries
+    calls: dict[Any, Any] = {}
 
     def quick_hash(self: Any) -> int:  # of the names of the options, which are those of the class
         if type(self) not in hashes:
-            hashes[type(self)] = plain_hash(self)
+            hashes[type(self)] = original[TargetConfig, "__hash__"](self)
         return hashes[type(self)]
 
     def quick_eq(self: Any, other: Any) -> Any:
-        return (type(self) is type(other) and self._values == other._values) or plain_eq(self, other)
+        same = type(self) is type(other) and self._values == other._values
+        return same or original[TargetConfig, "__eq__"](self, other)
 
     def load_once(self: Any) -> None:
         if any(self._registries is each for each in loaded):
@@ -161,32 +295,30 @@ def _better() -> Iterator[None]:
                 self.install_registry(registry)
         else:
             loaded.append(self._registries)
-            plain_load(self)
-
-    calls: dict[Any, Any] = {}
-    plain_call = types.BaseFunction.get_call_type
+            original[CPUContext, "load_additional_registries"](self)
 
     def call_once(self: Any, context: Any, args: Any, kws: Any) -> Any:  # the same operators are called again and again
         key = self, tuple(args), tuple(kws.items())
         if key not in calls:
-            calls[key] = plain_call(self, context, args, kws)
+            calls[key] = original[types.BaseFunction, "get_call_type"](self, context, args, kws)
         return calls[key]
 
-    plain = (
-        (types.BaseFunction, "get_call_type", plain_call, call_once),
-        (TargetConfig, "__hash__", plain_hash, quick_hash),
-        (TargetConfig, "__eq__", plain_eq, quick_eq),
-        (CPUContext, "load_additional_registries", plain_load, load_once),
-        (CPUCodeLibrary, "_optimize_final_module", CPUCodeLibrary._optimize_final_module, _optimize),
-    )
+    better: dict[tuple[type, str], Any] = {
+        (types.BaseFunction, "get_call_type"): call_once,
+        (TargetConfig, "__hash__"): quick_hash,
+        (TargetConfig, "__eq__"): quick_eq,
+        (CPUContext, "load_additional_registries"): load_once,
+        (CPUCodeLibrary, "_optimize_final_module"): _optimize,
+    }
+    original = {place: getattr(*place) for place in better}
     collects = gc.isenabled()
     gc.disable()
     try:
-        for kind, name, _, better in plain:
-            setattr(kind, name, better)
+        for place, function in better.items():
+            setattr(*place, function)
         yield
     finally:
-        for kind, name, function, _ in plain:
-            setattr(kind, name, function)
+        for place, function in original.items():
+            setattr(*place, function)
         if collects:
             gc.enable()

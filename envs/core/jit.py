@@ -6,234 +6,52 @@ things are settled here and nowhere else:
 * Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
   polynomial functions instead of the C library's (which LLVM cannot vectorise, and which differ
   between systems).
-* Compiled code is cached under a folder named after the sources of *all* kernels. numba by itself
-  notices a change only in the file that holds the function, so a kernel that calls an edited helper
-  of another file would go on running old machine code. Whatever happens to the folder, programs run:
-  what cannot be read is compiled, what cannot be saved is compiled by every process.
+* Compiled code is kept on disk, see `kernel_cache`, and compiled faster than numba does it by itself, see `compiling`,
+  which reaches into numba. Where a release of numba has changed inside, kernels are compiled by what it documents.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
-import json
 import logging
 import math
-import os
-import pickle
-import sys
-import time
 import types
-import uuid
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 from numba import prange
-from numba.core.caching import FunctionCache, NullCache
-from numba.core.compiler import CompileResult
-from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
 from numba.extending import intrinsic
-from numba.misc.appdirs import AppDirs
 
-from .compiling import KernelCompiler, PartCompiler, plain
-from .files import replacing
+from .kernel_cache import compiled
 
-__all__ = [
-    "asinh",
-    "callback",
-    "compiled",
-    "exp",
-    "inlined",
-    "kernel",
-    "log",
-    "prange",
-    "serial_and_threaded",
-    "settle",
-    "sincos",
-    "sincos_small",
-    "stream",
-    "take",
-    "uncached",
-    "variant",
-]
+__all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
+__all__ += ["sincos", "sincos_small", "stream", "take", "uncached", "variant"]
 
-DIGEST = hashlib.sha256().digest_size
+_intrinsic: Any = intrinsic  # its type is not that of what it makes
 
+try:
+    from .compiling import compile_kernel
+except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a numba that is unlike those it was made for
+    logging.getLogger("gymnosoma").warning(
+        "gymnosoma: kernels are compiled slowly, and by each process anew, as numba is not one that is asked for: %s",
+        error,
+    )
 
-def _cache_folder() -> Path:
-    """Folder for compiled kernels; it need not exist, nor be one that can be written."""
-    envs = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
-    for path in sorted([*envs.rglob("*.py"), *(envs.parent / "agents").rglob("*.py")]):
-        source = path.read_bytes()
-        if b"kernel" in source:
-            digest.update(path.name.encode() + source)
-    root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or AppDirs("gymnosoma", appauthor=False).user_cache_dir)
-    if root.startswith("~"):  # nobody knows of a home, and code is not loaded from the folder one happens to be in
-        root = os.devnull
-    return Path(root).absolute() / digest.hexdigest()[:16]
-
-
-_FOLDER = _cache_folder()
-_LOG = logging.getLogger("gymnosoma")
-_told: set[str] = set()
-
-
-def compiled() -> set[Path]:
-    """Files of the kernels that are compiled already, for these sources."""
-    return set(_FOLDER.glob("*.nbc"))
-
-
-def _tell_once(problem: str, detail: str) -> None:
-    if problem not in _told:
-        _told.add(problem)
-        warnings.warn(f"{problem} ({detail})", RuntimeWarning, stacklevel=2)
-
-
-@functools.cache
-def _source_digest(path: str) -> bytes | None:
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).digest()
-    except OSError:  # typed in, not read from a file
-        return None
-
-
-def _seconds() -> dict[str, float]:
-    """How long it took to compile, by label, whatever the sources were then."""
-    try:
-        found = json.loads((_FOLDER.parent / "seconds.json").read_text("utf-8"))
-        return {str(label): float(seconds) for label, seconds in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _keep_seconds(label: str, seconds: float) -> None:
-    with contextlib.suppress(OSError):
-        _FOLDER.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(_FOLDER.parent / "seconds.json") as file:
-            file.write(json.dumps(_seconds() | {label: round(seconds, 1)}).encode())
-
-
-class _Cache(NullCache):
-    """Machine code of a kernel on disk: a file for each signature, with a checksum.
-
-    numba's own cache raises where a file is damaged or cannot be written, crashes where a bit of machine code has
-    changed, and has an index of its files, which processes that save at the same time mix up.
-    """
-
-    _index_key: Any = FunctionCache._index_key
-
-    def __init__(self, function: Callable[..., Any], label: str | None = None) -> None:
-        self._py_func = function
-        self._source = _source_digest(function.__code__.co_filename)
-        self._label = label
-        self._begun = 0.0
-
-    def _file(self, key: Any) -> Path:
-        function = self._py_func
-        name = f"{function.__code__.co_filename} {function.__module__} {function.__qualname__} {key}"
-        return _FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
-
-    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Machine code for a signature, None where it has to be compiled, which is told if it takes long."""
-        found = self._load(sig, target_context)
-        if found is None and self._label is not None:
-            last = _seconds().get(self._label)
-            took = "" if last is None else f"; it took {last:.0f} s last time"
-            _LOG.warning("gymnosoma: compiling %s, once on this machine%s", self._label, took)
-            self._begun = time.perf_counter()
-        return found
-
-    def _load(self, sig: Any, target_context: Any) -> CompileResult | None:
-        rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
-        key = self._index_key(sig, target_context.codegen())
-        path = self._file(key)
-        try:
-            content = path.read_bytes()
-        except OSError:
-            return None
-        try:
-            if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
-                raise ValueError("wrong checksum")
-            if content[DIGEST : 2 * DIGEST] != self._source:
-                return None
-            saved, code = pickle.loads(content[2 * DIGEST :])
-            return CompileResult._rebuild(target_context, *code) if saved == key else None
-        except Exception as error:  # whatever it is, the kernel can be compiled
-            problem = f"compiled kernels in {_FOLDER} are damaged; they are compiled and saved again"
-            _tell_once(problem, f"{path.name}: {error}")
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save machine code, where that is possible, and how long it took."""
-        if self._label is not None:
-            _keep_seconds(self._label, time.perf_counter() - self._begun)
-        if self._source is None or data.library.has_dynamic_globals:  # addresses that hold in this process only
-            return
-        key = self._index_key(sig, data.codegen)
-        path = self._file(key)
-        content = self._source + dumps((key, data._reduce()))
-        temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
-        try:
-            _FOLDER.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(hashlib.sha256(content).digest() + content)
-            os.replace(temporary, path)
-        except OSError as error:
-            if os.name != "nt" or not isinstance(error, PermissionError):  # there, while another process reads the file
-                problem = f"compiled kernels cannot be saved in {_FOLDER}; NUMBA_CACHE_DIR names another folder"
-                _tell_once(problem, str(error))
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-            for left in _FOLDER.glob("*.tmp"):  # by processes that were killed
-                if time.time() - left.stat().st_mtime > 3600.0:
-                    left.unlink()
-
-
-def _record_symbol(record: Any) -> tuple[str, tuple[int]]:
-    """Name of a record type in machine code, made of its layout.
-
-    numba's own name is a number counted up within a process. Two layouts compiled in two processes may
-    get the same one, and a third process, which loads both from the cache, calls the one's kernels on
-    the other's data.
-    """
-    digest = hashlib.sha256(str(record).encode()).digest()
-    return type(record).__name__, (int.from_bytes(digest[:7]),)
-
-
-setattr(numba.types.Record, "mangling_args", property(_record_symbol))  # noqa: B010 (mypy)
-
-
-def _compile(
-    function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
-) -> Any:
-    # Kernels allocate nothing, so that no references are counted (`_nrt`), and are called by no C.
-    options: dict[str, Any] = {"error_model": "numpy", "parallel": parallel, "_nrt": False, "no_cfunc_wrapper": True}
-    dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
-    dispatcher._cache = _Cache(function, label)
-
-    @functools.cache
-    def part() -> Any:
-        options.update(no_cpython_wrapper=True, forceinline=inline)
-        return numba.njit(pipeline_class=PartCompiler, **options)(function)
-
-    # Other kernels call the part; Python calls the kernel.
-    dispatcher.get_call_template = lambda args, kws: part().get_call_template(*plain(args, kws))
-    dispatcher.get_overload = lambda signature: part().get_overload(signature)
-    return dispatcher
+    def compile_kernel(
+        function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
+    ) -> Any:
+        """Compile a function with what numba documents."""
+        return numba.njit(error_model="numpy", parallel=parallel)(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function of numbers, arrays and records to machine code, cached on disk.
+    """Compile a function of numbers, arrays and records to machine code, kept on disk.
 
     Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
     """
-    return _compile(function)
+    return compile_kernel(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -242,7 +60,7 @@ def inlined(function: Callable[..., Any]) -> Any:
     LLVM leaves large ones apart, with their records behind pointers. What is called in many places would be compiled
     as many times.
     """
-    return _compile(function, inline=True)
+    return compile_kernel(function, inline=True)
 
 
 @functools.cache
@@ -265,7 +83,7 @@ def _copy(function: Callable[..., Any], name: str, module: str | None, constants
     names = function.__globals__ | constants if constants else function.__globals__
     copy = types.FunctionType(function.__code__, names, name, function.__defaults__)
     copy.__qualname__ = name
-    copy.__module__ = function.__module__ if module is None else module
+    copy.__module__ = module or function.__module__
     return copy
 
 
@@ -275,16 +93,10 @@ def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
     What the constants leave out is not compiled. To other kernels it is as if `inlined`. A kernel passed as an argument
     would not be kept on disk.
 
-    Parameters
-    ----------
-    function : callable
-    name : str
-        Added to the function's own.
-    **constants
-        By the global names that they replace.
+    ``name`` is added to the function's own; ``constants`` are given by the global names that they replace.
     """
     function = getattr(function, "py_func", function)
-    return _compile(_copy(function, f"{function.__qualname__}_{name}", None, constants), inline=True)
+    return compile_kernel(_copy(function, f"{function.__qualname__}_{name}", None, constants), inline=True)
 
 
 def serial_and_threaded(
@@ -292,28 +104,20 @@ def serial_and_threaded(
 ) -> tuple[Any, Any]:
     """Compile a function written with ``prange`` twice: serial and threaded.
 
-    The two get different names, because numba's cache ignores the options of a compilation and
-    would load one for the other.
-
-    Parameters
-    ----------
-    function : callable
-    name, module : str, optional
-        Under which it is cached, where one function is compiled several times with other constants.
-    **constants
-        Global names of the function that it does not find in its own module, such as other kernels.
+    The two get different names, by which they are told apart on disk. A function that is compiled several times, with
+    other ``constants`` for its global names, such as other kernels, is given a ``name`` and a ``module`` for each.
     """
-    name = function.__qualname__ if name is None else name
     twins = []
     for suffix in ("", "_threaded"):
-        twin = _copy(function, name + suffix, module, constants)
+        twin = _copy(function, (name or function.__qualname__) + suffix, module, constants)
         animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
         label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
-        twins.append(_compile(twin, bool(suffix), label))
+        twins.append(compile_kernel(twin, bool(suffix), label))
     return twins[0], twins[1]
 
 
-def _take(context: Any, counter: Any) -> Any:
+@_intrinsic
+def take(context: Any, counter: Any) -> Any:
     """Add one to the first number of ``counter`` (int64) and give what it was, to each thread another."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -323,13 +127,11 @@ def _take(context: Any, counter: Any) -> Any:
     return numba.types.int64(counter), generate
 
 
-take: Any = intrinsic(_take)
-
-
-def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
+@_intrinsic
+def stream(context: Any, array: Any, place: Any, value: Any) -> Any:
     """Set ``array[place]`` (float64, contiguous) in memory, past the caches: for much that is not read soon.
 
-    A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `settle`.
+    A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `fence`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -341,10 +143,8 @@ def _stream(context: Any, array: Any, place: Any, value: Any) -> Any:
     return numba.types.none(numba.types.float64[::1], numba.types.int64, numba.types.float64), generate
 
 
-stream: Any = intrinsic(_stream)
-
-
-def _settle(context: Any) -> Any:
+@_intrinsic
+def fence(context: Any) -> Any:
     """Wait until all that this thread stored can be seen by others."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -354,44 +154,16 @@ def _settle(context: Any) -> Any:
     return numba.types.none(), generate
 
 
-settle: Any = intrinsic(_settle)
-
-
 @kernel
 def sincos_small(r):
     """Sine and cosine of an angle up to pi/4 in magnitude (rad), by the polynomials of fdlibm."""
     z = r * r
-    s = r + r * z * (
-        -1.66666666666666324348e-01
-        + z
-        * (
-            8.33333333332248946124e-03
-            + z
-            * (
-                -1.98412698298579493134e-04
-                + z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10))
-            )
-        )
-    )
-    c = (
-        1.0
-        - 0.5 * z
-        + z
-        * z
-        * (
-            4.16666666666666019037e-02
-            + z
-            * (
-                -1.38888888888741095749e-03
-                + z
-                * (
-                    2.48015872894767294178e-05
-                    + z
-                    * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))
-                )
-            )
-        )
-    )
+    p = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+    p = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * p)
+    s = r + r * z * (-1.66666666666666324348e-01 + z * p)
+    p = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
+    p = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * p)
+    c = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * p)
     return s, c
 
 
@@ -442,13 +214,10 @@ def exp(x):
     n = t - 6755399441055744.0
     r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
     power = np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
-    tail = 1 / 5040 + r * (
-        1 / 40320
-        + r * (1 / 362880 + r * (1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))))
-    )
-    return power * (
-        1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))))))
-    )
+    tail = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))
+    tail = 1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * tail))
+    tail = 1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))
+    return power * (1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * tail))))
 
 
 @kernel

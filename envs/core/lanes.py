@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .jit import kernel, prange, serial_and_threaded, settle, stream, take
+from .jit import fence, kernel, prange, serial_and_threaded, stream, take
 
 LANES = 16
 """Lanes of a wide block: of shorter loops LLVM makes no vectors where arrays might overlap."""
@@ -87,17 +87,9 @@ def column(row: np.dtype[Any], name: str) -> int:
 
 @kernel
 def gather(rows, ids, first, block):
-    """Copy rows into the lanes of a block; unfilled lanes repeat the last row, so that all stay valid.
+    """Copy ``rows`` (B, K), those of ``ids`` (A,) from position ``first`` on, into the lanes of a ``block`` (K, W).
 
-    Parameters
-    ----------
-    rows : (B, K) float64
-    ids : (A,) int64
-        Active rows.
-    first : int
-        Position in ``ids`` of lane 0.
-    block : (K, W) float64
-        Written.
+    Lanes that are left over repeat the last row, so that all hold valid numbers.
     """
     width = block.shape[1]
     if width == 1:
@@ -115,8 +107,8 @@ def gather(rows, ids, first, block):
 
 
 @kernel
-def judge(block, status, changing):
-    """Give a status to lanes whose numbers are not finite, unless the step has told what failed; tell if all are well.
+def mark_broken(block, status, changing):
+    """Mark lanes whose numbers are not finite, unless the step has told what failed; tell whether all are well.
 
     Numbers beyond `LARGEST` count as not finite, because their squares and products, in rewards, would not be.
 
@@ -127,10 +119,6 @@ def judge(block, status, changing):
         Column of the field ``status``; zero means that all is well. It becomes NaN.
     changing : int
         Columns that are looked at; the others, behind them, do not change in a step.
-
-    Returns
-    -------
-    bool
     """
     width = block.shape[1]
     if width == 1:
@@ -168,14 +156,14 @@ def copy_lane(block, e, row, count):
 
 @kernel
 def scatter(block, rows, ids, first, status, changing):
-    """Copy lanes that are well back into their rows: columns that are ``changing``, see `judge` and `gather`."""
+    """Copy lanes that are well back into their rows: columns that are ``changing``, see `mark_broken` and `gather`."""
     for e in range(min(block.shape[1], len(ids) - first)):
         if block[status, e] == 0.0:
             copy_lane(block, e, rows[ids[first + e]], changing)
 
 
 @kernel
-def keep(block, ids, first, status, moment, records):
+def record(block, ids, first, status, moment, records):
     """Copy lanes that are well to a ``moment`` of ``records`` (B, N, K); tell whether there are any."""
     well = False
     for e in range(min(block.shape[1], len(ids) - first)):
@@ -188,7 +176,7 @@ def keep(block, ids, first, status, moment, records):
 
 
 @kernel
-def fail(block, rows, ids, first, status, broken, moment, records, drive, columns):
+def set_back(block, rows, ids, first, status, broken, moment, records, drive, columns):
     """Give their status to rows whose lanes failed since a ``moment`` of ``records`` (B, N, K), -1 where there is none.
 
     A row always holds a finite state: that of the moment, or what it was gathered from; and the ``drive`` (A, n) in
@@ -214,7 +202,7 @@ def put_in_lanes(drive, columns, first, block):
 
 
 @kernel
-def held(drives, h, until, first, width):
+def count_equal(drives, h, until, first, width):
     """Count the drives (T, A, n) from ``h`` on that are the same for ``width`` rows from position ``first`` on.
 
     The one before ``until`` is alone: some fields tell what happened since the last call.
@@ -243,22 +231,7 @@ broken, together = 0.0, True
 
 
 def _rows(
-    rows,
-    ids,
-    taken,
-    blocks,
-    lanes,
-    work,
-    status,
-    changing,
-    columns,
-    drives,
-    count,
-    records,
-    done,
-    stride,
-    steps,
-    *arguments,
+    rows, ids, taken, blocks, lanes, work, status, changing, columns, drives, count, records, done, stride, steps, *rest
 ):
     width = lanes.shape[2]
     taken[0] = 0
@@ -266,25 +239,25 @@ def _rows(
         first = take(taken) * width
         while first < len(ids):
             gather(rows, ids, first, lanes[t])
-            prepare(blocks[t : t + 1], work[t : t + 1], *arguments)
+            prepare(blocks[t : t + 1], work[t : t + 1], *rest)
             h, begun, moment = 0, 0, -1
             while h < count:
                 put_in_lanes(drives[min(h, len(drives) - 1)], columns, first, lanes[t])
                 until = min(h + stride - (done + h) % stride, count) if together else h
-                alike = held(drives, h, until, first, width)
-                step(blocks[t : t + 1], work[t : t + 1], alike * steps, *arguments)
+                alike = count_equal(drives, h, until, first, width)
+                step(blocks[t : t + 1], work[t : t + 1], alike * steps, *rest)
                 h += alike
                 due = (done + h) % stride == 0
-                if (due or h == count) and not judge(lanes[t], status, changing):
+                if (due or h == count) and not mark_broken(lanes[t], status, changing):
                     drive = drives[min(begun, len(drives) - 1)]
-                    fail(lanes[t], rows, ids, first, status, broken, moment, records, drive, columns)
+                    set_back(lanes[t], rows, ids, first, status, broken, moment, records, drive, columns)
                 if due:
                     begun, moment = h, (done + h) // stride
-                    if not keep(lanes[t], ids, first, status, moment, records):
+                    if not record(lanes[t], ids, first, status, moment, records):
                         break
             scatter(lanes[t], rows, ids, first, status, changing)
             first = take(taken) * width
-        settle()
+        fence()
 
 
 def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any = _nothing) -> tuple[Any, Any]:
