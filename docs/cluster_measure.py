@@ -18,11 +18,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import marked
 import psutil
-from cluster_plan import GUIDE, in_guide
 from ray.cluster_utils import Cluster
 
-TRAIN = Path(__file__).resolve().parents[1] / "train.py"
+HERE = Path(__file__).resolve().parent
+TRAIN, GUIDE = HERE.parent / "train.py", HERE / "guides" / "cluster.md"
 SMALL = ("benchmark", "WormSwim-v0", "LampreySprint-v0", "--policy", "trained", "--train-seeds", "2")
 WAYS = {"one process": (), "`--processes 2`": ("--processes", "2"), "`--ray`, two nodes": ("--ray",)}
 EVERY = 0.5
@@ -100,4 +101,4 @@ if __name__ == "__main__":
     shown = table()
     print(shown, end="")
     if given.write:
-        GUIDE.write_text(in_guide(GUIDE.read_text("utf-8"), shown, "measured"), "utf-8")
+        GUIDE.write_text(marked.put(GUIDE.read_text("utf-8"), shown, "measured"), "utf-8")

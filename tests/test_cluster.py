@@ -1,16 +1,13 @@
-"""What docs/guides/cluster.md rests on: the plan, the image, the cluster to start from, the commands they name."""
+"""What docs/guides/cluster.md rests on: the image, the cluster to start from, the commands they name."""
 
 import functools
-import json
 import os
 import platform
 import re
-import runpy
 import shlex
 import subprocess
 import sys
 import tomllib
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -18,56 +15,12 @@ import yaml
 
 import gymnosoma
 from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.evaluation.jobs import jobs_of
-from gymnosoma.envs import CATALOGUE
 
 ROOT = Path(gymnosoma.__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 GUIDE = (ROOT / "docs" / "guides" / "cluster.md").read_text("utf-8")
 CLUSTER = (ROOT / "cluster.yaml").read_text("utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return runpy.run_path(str(ROOT / "docs" / "cluster_plan.py"), run_name="plan")
-
-
-def test_the_plan_in_the_guide_is_that_of_the_script(plan):
-    pieces = plan["read"](plan["TIMES"].read_text("utf-8"))
-    assert plan["written"](pieces) == plan["TIMES"].read_text("utf-8")
-    assert {piece.id for piece in pieces} == {entry.name for entry in CATALOGUE}
-    assert plan["table"](pieces) in GUIDE and plan["in_guide"](GUIDE, plan["table"](pieces)) == GUIDE
-
-
-def test_work_is_spread_over_cores(plan):
-    makespan = plan["makespan"]
-    assert makespan([1.0] * 4, 2, task=0.0, start=0.5) == 2.5 and makespan([3.0, 1.0, 1.0, 1.0], 2, 0.0, 0.0) == 3.0
-    assert makespan([0.01] * 1000, 1000, task=0.1, start=0.0) == pytest.approx(100.01)  # the scheduler is the limit
-
-
-def test_the_plan_takes_its_times_from_a_benchmark(plan, tmp_path):
-    """Of one id; the rest is as there, and says so."""
-    for job in jobs_of("gymnosoma/WormSwim-v0", trainings=2):
-        result = {"job": asdict(job), "scores": [0.0] * 256, "seconds": 2.0}
-        if job.training is not None:
-            result |= {"curve": {"steps": [2e5, 4e5], "seconds": [10.0, 20.0]}, "validation": 0.0}
-            job.run(tmp_path).mkdir(parents=True)
-            (job.run(tmp_path) / "checkpoint.zip").write_bytes(b"1234")
-        job.file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
-        job.file(tmp_path).write_text(json.dumps(result))
-    pieces = plan["measured"](tmp_path)
-    found = {(piece.id, piece.policy): piece[2:] for piece in pieces}
-    assert found["WormSwim-v0", "random"] == (1, 2.0, 0.0, "measured")
-    assert found["WormSwim-v0", "trained"] == (5, 20.0 + 2.0 * (1 + 128 / 256), 4 * 4.0, "measured")
-    assert found["WormSwim-v0", "trial"] == (20, 10.0 + 2.0 * 64 / 256, 0.0, "measured")
-    assert found["WormSwim-v0", "best constant"][1] > 5.0
-    assert found["WormMedium-v0", "trained"] == (5, 23.0, 16.0, "as worm")
-    assert found["WhiskerTap-v0", "trained"] == (5, 23.0, 16.0, "as all")
-    assert found["WormTransition-v0", "oracle"] == (1, 2.0, 0.0, "as worm")
-    assert "WormSwim-v0" not in plan["absent"](pieces) and "WormMedium-v0" in plan["absent"](pieces)
-    with pytest.raises(ValueError, match="folder must hold results of a benchmark with 'trial', got none"):
-        plan["measured"](tmp_path / "none")
 
 
 def runs():
