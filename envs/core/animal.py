@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Self
 
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import number, whole, within
-from .spec import Option
+from .spec import Option, Signal, signal_table
 
 MOST_THREADS = 256
 
@@ -42,8 +44,8 @@ class Animal(ABC):
     """Physical parameters: a number per row, or where they have a shape several, under the same name in ``state``."""
     failures: Mapping[float, str]
     """Why an animal broke down, by ``status``."""
-    signals: Mapping[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
-    """What can be read of rows (B,), each (B, ...) in SI; views of the rows where they hold it, see `signal`."""
+    SIGNALS: Mapping[str, Signal] = {}
+    """What can be read of rows; ``{signals}`` in the docstring of the class becomes a table of it."""
     fields: Mapping[str, str] = {}
     """Signals that are fields of rows, by name, where `moment` is not the whole of ``state``."""
     solvers: Mapping[str, tuple[str, ...]]
@@ -54,6 +56,11 @@ class Animal(ABC):
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
     _stepper: Any
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__:  # python -OO leaves none
+            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace("{signals}", signal_table(cls.SIGNALS))
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: D102
         self = super().__new__(cls)
         self._made_of = args, kwargs
@@ -62,6 +69,11 @@ class Animal(ABC):
     def __reduce__(self) -> tuple[Any, ...]:
         args, kwargs = self._made_of
         return _make, (type(self), args, kwargs, self.threads)
+
+    @cached_property
+    def signals(self) -> dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]]:
+        """Functions of rows (B,) that give `SIGNALS`, (B, ...) in SI; views of the rows where they hold it."""
+        return {name: signal.of(name, self) for name, signal in self.SIGNALS.items()}
 
     @property
     def threads(self) -> int:

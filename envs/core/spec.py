@@ -6,8 +6,12 @@ The spaces, the checks and the documentation of an environment are all made from
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +20,47 @@ from .arguments import choice, shown, within
 
 LIMIT = 10.0
 """Observations are clipped to this many times their scale."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What can be read of an animal.
+
+    Parameters
+    ----------
+    shape : str
+        Of one row's value, such as "(n - 1,)".
+    unit : str
+        SI unit; several, separated by commas, where the numbers differ in it.
+    meaning : str
+        For the documentation.
+    function : callable, optional
+        Gives the values (B, ...) of an animal and its rows (B,). By default that is the animal's method of the signal's
+        name, or else the rows' field of this name.
+    """
+
+    shape: str
+    unit: str
+    meaning: str = ""
+    function: Callable[[Any, NDArray[Any]], NDArray[np.float64]] | None = None
+
+    def of(self, name: str, animal: Any) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+        """The function of rows that reads this signal, whose name is given, of an animal."""
+        if self.function is not None:
+            return partial(self.function, animal)
+        return getattr(animal, name) if callable(getattr(type(animal), name, None)) else itemgetter(name)
+
+
+def signal_table(signals: Mapping[str, Signal]) -> str:
+    """Lay out a table of signals in reStructuredText, as the documentation of an animal's class holds it."""
+    rows = [("name", "shape", "unit", "meaning")]
+    for name, signal in signals.items():
+        first, *more = textwrap.wrap(signal.meaning, 66) or [""]
+        rows += [(f"``{name}``", signal.shape, signal.unit, first), *(("", "", "", text) for text in more)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rule = "  ".join("=" * width for width in widths)
+    head, *lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([rule, head, rule, *lines, rule])
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import UnionType
@@ -223,8 +221,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     # As a table.
 
     def unit(self, name: str) -> str:
-        """SI unit of a signal, as the documentation of the animal states it; empty where that is not known."""
-        return "s" if name == "time" else units(type(self.animal)).get(name, "") if self.animal is not None else ""
+        """SI unit of a signal; empty where that is not known."""
+        known = {} if self.animal is None else self.animal.SIGNALS
+        return "s" if name == "time" else known[name].unit if name in known else ""
 
     def _columns(self, names: tuple[str, ...]) -> dict[str, tuple[str, NDArray[np.float64]]]:
         """Name of each column to its unit and values (N,): ``joint_angle_0``, ``rod_centre_3_1``."""
@@ -345,24 +344,6 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         images = np.moveaxis(values, 1 + longest, -1)
         for place in np.ndindex(images.shape[1:-1]):
             yield "_".join([name, *map(str, place)]), unit, None, images[(slice(None), *place)]
-
-
-@cache
-def units(kind: type[Animal]) -> dict[str, str]:
-    """SI units of an animal's signals, from the table of its docstring.
-
-    Where a signal's numbers differ in it, their units are separated by commas.
-    """
-    text = next((vars(base)["__doc__"] for base in kind.__mro__ if vars(base).get("__doc__")), "")
-    lines = inspect.cleandoc(text).splitlines()
-    for k in range(1, len(lines) - 1):
-        spans = [match.span() for match in re.finditer(r"=+", lines[k - 1])]
-        head = [lines[k][a:b].strip() for a, b in spans]
-        if lines[k - 1].startswith("==") and head[0] == "name" and "unit" in head:
-            a, b = spans[head.index("unit")]
-            rows = (line for line in lines[k + 2 : lines.index(lines[k - 1], k + 2)])
-            return {name: line[a:b].strip() for line in rows for name in re.findall(r"``(\w+)``", line[: spans[0][1]])}
-    return {}
 
 
 # An animal as data: the arguments that it was made of.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import headings
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
-from ..core.spec import Option
+from ..core.spec import Option, Signal
 from .body import (
     BENT,
     BODY,
@@ -57,32 +57,7 @@ class Lamprey(InLanes):
 
     Signals, by name, each with a leading axis of rows:
 
-    ====================  ===============  =========  ===================================================
-    name                  shape            unit       meaning
-    ====================  ===============  =========  ===================================================
-    ``time``              ()               s
-    ``centre``            (2,)             m          centre of mass
-    ``centre_velocity``   (2,)             m/s
-    ``link_angle``        (n,)             rad        of each link, head to tail, continuous
-    ``link_rate``         (n,)             rad/s
-    ``yaw_rate``          ()               rad/s      of turning to the left: mean ``link_rate`` of the mass
-    ``link_centre``       (n, 2)           m
-    ``link_velocity``     (n, 2)           m/s
-    ``joint_angle``       (n - 1,)         rad        link i+1 minus link i; positive is concave right
-    ``joint_rate``        (n - 1,)         rad/s
-    ``head``, ``tail``    (2,)             m          ends of the body
-    ``motoneuron``        (2, n - 1)       1          left and right, in force during the last step
-    ``edge_cell``         (2, n - 1)       1/m        left and right: curvature where it stretches the side
-    ``joint_torque``      (n - 1,)         N m        of muscles and tissue, Eq. 7; it acts on ``joint_angle``
-    ``muscle_torque``     (2, n - 1)       N m        of the active left (negative) and right muscle in it
-    ``joint_power``       (n - 1,)         W          that the joint's torque does on the links
-    ``joint_force``       (n - 1, 2)       N          inner force of link i+1 on link i, Eq. 12
-    ``energy``            ()               J          kinetic, and elastic of the joints
-    ``work``              ()               J          positive work of active muscles in the last ``advance``
-    ``spent``             ()               J          that and the heat of their activity
-    ``co_contraction``    ()               1          output of the less active side, mean of the joints
-    ``neurons``           (2, 4, S)        1          left and right EIN, CCIN, LIN, MN (with a cord)
-    ====================  ===============  =========  ===================================================
+    {signals}
 
     The animal faces -(cos phi, sin phi), and turns right where phi decreases.
 
@@ -136,6 +111,51 @@ class Lamprey(InLanes):
     >>> run = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start=start)
     """
 
+    SIGNALS: Mapping[str, Signal] = {
+        "time": Signal("()", "s"),
+        "centre": Signal("(2,)", "m", "centre of mass"),
+        "centre_velocity": Signal("(2,)", "m/s"),
+        "link_angle": Signal("(n,)", "rad", "of each link, head to tail, continuous"),
+        "link_rate": Signal("(n,)", "rad/s"),
+        "yaw_rate": Signal("()", "rad/s", "of turning to the left: mean ``link_rate`` of the mass"),
+        "link_centre": Signal("(n, 2)", "m", "", lambda self, rows: rows["link_position"].swapaxes(1, 2)),
+        "link_velocity": Signal("(n, 2)", "m/s", "", lambda self, rows: rows["link_velocity"].swapaxes(1, 2)),
+        "joint_angle": Signal(
+            "(n - 1,)",
+            "rad",
+            "link i+1 minus link i; positive is concave right",
+            lambda self, rows: np.diff(rows["link_angle"]),
+        ),
+        "joint_rate": Signal("(n - 1,)", "rad/s", "", lambda self, rows: np.diff(rows["link_rate"])),
+        "head": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, 0]),
+        "tail": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, -1]),
+        "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
+        "edge_cell": Signal(
+            "(2, n - 1)",
+            "1/m",
+            "left and right: curvature where it stretches the side",
+            lambda self, rows: self.edge_cells(rows),
+        ),
+        "joint_torque": Signal("(n - 1,)", "N m", "of muscles and tissue, Eq. 7; it acts on ``joint_angle``"),
+        "muscle_torque": Signal("(2, n - 1)", "N m", "of the active left (negative) and right muscle in it"),
+        "joint_power": Signal(
+            "(n - 1,)",
+            "W",
+            "that the joint's torque does on the links",
+            lambda self, rows: self.joint_torque(rows) * np.diff(rows["link_rate"]),
+        ),
+        "joint_force": Signal("(n - 1, 2)", "N", "inner force of link i+1 on link i, Eq. 12"),
+        "energy": Signal("()", "J", "kinetic, and elastic of the joints"),
+        "work": Signal("()", "J", "positive work of active muscles in the last ``advance``"),
+        "spent": Signal("()", "J", "that and the heat of their activity"),
+        "co_contraction": Signal(
+            "()",
+            "1",
+            "output of the less active side, mean of the joints",
+            lambda self, rows: rows["motoneuron"].min(1).mean(1),
+        ),
+        "neurons": Signal("(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN (with a cord)"),
+    }
     parameters: Mapping[str, Option] = PHYSICAL
     shared = ("params", "cord")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
@@ -200,32 +220,8 @@ class Lamprey(InLanes):
             driven = ("tonic", "asymmetry", "head_extra", "residual")[: 3 + (drive == "residual")]
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=driven)
         self._bodies: Any = None
-        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            "time": lambda rows: rows["time"],
-            "centre": lambda rows: rows["centre"],
-            "centre_velocity": lambda rows: rows["centre_velocity"],
-            "link_angle": lambda rows: rows["link_angle"],
-            "link_rate": lambda rows: rows["link_rate"],
-            "yaw_rate": self.yaw_rate,
-            "link_centre": lambda rows: rows["link_position"].swapaxes(1, 2),
-            "link_velocity": lambda rows: rows["link_velocity"].swapaxes(1, 2),
-            "joint_angle": lambda rows: np.diff(rows["link_angle"]),
-            "joint_rate": lambda rows: np.diff(rows["link_rate"]),
-            "head": lambda rows: self.points(rows)[:, 0],
-            "tail": lambda rows: self.points(rows)[:, -1],
-            "motoneuron": lambda rows: rows["motoneuron"],
-            "edge_cell": self.edge_cells,
-            "joint_torque": self.joint_torque,
-            "muscle_torque": self.muscle_torque,
-            "joint_power": lambda rows: self.joint_torque(rows) * np.diff(rows["link_rate"]),
-            "joint_force": self.joint_forces,
-            "energy": self.energy,
-            "work": lambda rows: rows["work"],
-            "spent": lambda rows: rows["spent"],
-            "co_contraction": lambda rows: rows["motoneuron"].min(1).mean(1),
-        }
-        if self.cord is not None:
-            self.signals["neurons"] = self.neurons
+        if self.cord is None:
+            del self.signals["neurons"]
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along x, head at -x, centred and at rest; the cord is intact."""
@@ -339,7 +335,7 @@ class Lamprey(InLanes):
         passive = stiffness * (phi[:, 1:] - phi[:, :-1]) + rows["damping"] * (omega[:, 1:] - omega[:, :-1])
         return -(rows["muscle_gain"] * (left - right) + passive)
 
-    def joint_forces(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Inner forces (B, n - 1, 2) N of the links, of i+1 on i, in the paper's maximal coordinates; Eq. 12."""
         if self._bodies is None:
             records = (in_lanes(np.dtype(fields(self.links)), 1) for fields in (body_fields, body_work))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import whole
 from ..core.lanes import Stepper
-from ..core.spec import Option
+from ..core.spec import Option, Signal
 from .animal import edges_of, excite, outputs_of
 from .body import BROKEN
 from .nerves import ISOLATED, isolated_fields
@@ -28,15 +28,7 @@ class IsolatedCord(InLanes):
 
     Signals, by name, each with a leading axis of rows:
 
-    ====================  ===============  =========  ===================================================
-    name                  shape            unit       meaning
-    ====================  ===============  =========  ===================================================
-    ``time``              ()               s
-    ``joint_angle``       (n - 1,)         rad        imposed in the last ``advance``
-    ``edge_cell``         (2, n - 1)       1/m        left and right: curvature where it stretches the side
-    ``motoneuron``        (2, n - 1)       1          left and right, in force during the last step
-    ``neurons``           (2, 4, S)        1          left and right EIN, CCIN, LIN, MN
-    ====================  ===============  =========  ===================================================
+    {signals}
 
     Parameters
     ----------
@@ -76,6 +68,21 @@ class IsolatedCord(InLanes):
     True
     """
 
+    SIGNALS: Mapping[str, Signal] = {
+        "time": Signal("()", "s"),
+        "joint_angle": Signal("(n - 1,)", "rad", "imposed in the last ``advance``"),
+        "edge_cell": Signal(
+            "(2, n - 1)",
+            "1/m",
+            "left and right: curvature where it stretches the side",
+            lambda self, rows: rows["edge"],
+        ),
+        "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
+        "neurons": Signal(
+            "(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN", lambda self, rows: outputs_of(rows, self._record)
+        ),
+    }
+
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
     shared = ("params", "cord")
     solvers: Mapping[str, tuple[str, ...]] = {}
@@ -101,13 +108,6 @@ class IsolatedCord(InLanes):
         self._record = self.cord.record(n - 1)
         records = self.state, np.dtype(self.cord.work(n))
         self._stepper = Stepper(*records, ISOLATED, threads, constant=self.parameters, driven=_DRIVEN)
-        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            "time": lambda rows: rows["time"],
-            "joint_angle": lambda rows: rows["joint_angle"],
-            "edge_cell": lambda rows: rows["edge"],
-            "motoneuron": lambda rows: rows["motoneuron"],
-            "neurons": lambda rows: outputs_of(rows, self._record),
-        }
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight, silent and intact."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from ..core.animal import MOST_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
 from ..core.lanes import aligned, followed
+from ..core.spec import Signal
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide
@@ -46,37 +47,7 @@ class Neuromechanic(Animal):
     Its drive are the model's inputs, in the order of ``model.inputs``. Signals, by name, each with a leading axis of
     rows:
 
-    ===================  ============  ==========  =================================================================
-    name                 shape         unit        meaning
-    ===================  ============  ==========  =================================================================
-    ``time``             ()            s
-    ``q``, ``v``         (n,)          rad, rad/s  joints (m, m/s where they slide), as the paper names them
-    ``joint_angle``      (n,)          rad         ``q``
-    ``joint_rate``       (n,)          rad/s       ``v``
-    ``activation``       (a,)          1           of the muscles that are not proportional
-    ``excitation``       (m,)          1
-    ``muscle_force``     (m,)          N           of the tendons, along the paths
-    ``muscle_length``    (m,)          m           of the paths
-    ``muscle_power``     (m,)          W           positive where a muscle shortens and so works
-    ``joint_torque``     (n,)          N m         of muscles, motors, damping and springs (N where it slides)
-    ``joint_power``      (n,)          W           its power: positive where it speeds the joint up
-    ``joint_force``      (n, 3)        N           that the parent exerts on the body through the joint and whatever
-                                                   crosses it, in the world: the resultant of inverse dynamics
-    ``quaternion``       (b, 4)        1           attitudes w, x, y, z of balls and free bodies, in their parents
-    ``neurons``          (k,)                      outputs
-    ``module_state``     (s,)                      of control modules
-    ``neuron_state``     (l,)                      of leaky neurons: what is shaped
-    ``reaction``         (c,)          N           of the pins, along their directions
-    ``contact_force``    (c, 3)        N           of the ground on the contacts, in the world
-    ``contact_point``    (c, 3)        m           where the points of the contacts are
-    ``contact_mode``     (c,)                      0 apart, 1 sticks, 2 slips, 3 slips against the tangent
-    ``contact_error``    ()            m/s         by which the contacts' solution violates their law
-    ``platform``         (3,)          m           how far the ground, to which all else refers, has moved
-    ``input``            (u,)                      the drive in force
-    ``wrench``           (w, 6)        N, N m      external forces and moments
-    ``centre``           (3,)          m           centre of mass
-    ``energy``           ()            J           kinetic, of gravity and of joint springs
-    ===================  ============  ==========  =================================================================
+    {signals}
 
     Excitations, muscle forces, neurons and reactions are those at the beginning of the last step; contact forces and
     modes, of that step; powers, torques and forces of joints, at the time itself, with the contacts of the last step.
@@ -105,6 +76,69 @@ class Neuromechanic(Animal):
         For a wrong model, an unknown scheme or solver, contacts with another scheme than semi-implicit, a time step
         that does not divide a delay, or a number out of range.
     """
+
+    SIGNALS: Mapping[str, Signal] = {
+        "time": Signal("()", "s"),
+        "q": Signal("(n,)", "rad", "joints (m where they slide), as the paper names them"),
+        "v": Signal("(n,)", "rad/s", "their rates (m/s)"),
+        "activation": Signal("(a,)", "1", "of the muscles that are not proportional"),
+        "excitation": Signal("(m,)", "1"),
+        "input": Signal("(u,)", "", "the drive in force"),
+        "wrench": Signal("(w, 6)", "N, N m", "external forces and moments"),
+        "reaction": Signal("(c,)", "N", "of the pins, along their directions"),
+        "contact_error": Signal("()", "m/s", "by which the contacts' solution violates their law"),
+        "joint_angle": Signal("(n,)", "rad", "``q``", lambda self, rows: rows["q"]),
+        "joint_rate": Signal("(n,)", "rad/s", "``v``", lambda self, rows: rows["v"]),
+        "muscle_force": Signal("(m,)", "N", "of the tendons, along the paths", lambda self, rows: rows["force"]),
+        "neurons": Signal("(k,)", "", "outputs", lambda self, rows: rows["neuron"]),
+        "contact_mode": Signal(
+            "(c,)", "", "0 apart, 1 sticks, 2 slips, 3 slips against the tangent", lambda self, rows: rows["mode"]
+        ),
+        "module_state": Signal(
+            "(s,)",
+            "",
+            "of control modules",
+            lambda self, rows: rows["n"][:, : (self.model.counts["states"] - self.model.counts["leaky"])],
+        ),
+        "neuron_state": Signal(
+            "(l,)",
+            "",
+            "of leaky neurons: what is shaped",
+            lambda self, rows: rows["n"][:, (self.model.counts["states"] - self.model.counts["leaky"]) :],
+        ),
+        "muscle_length": Signal("(m,)", "m", "of the paths", lambda self, rows: self._each(rows, "length")),
+        "muscle_power": Signal(
+            "(m,)",
+            "W",
+            "positive where a muscle shortens and so works",
+            lambda self, rows: -self._each(rows, "force") * self._each(rows, "rate"),
+        ),
+        "joint_torque": Signal(
+            "(n,)",
+            "N m",
+            "of muscles, motors, damping and springs (N where it slides)",
+            lambda self, rows: self._each(rows, "joint_torque"),
+        ),
+        "joint_power": Signal(
+            "(n,)",
+            "W",
+            "its power: positive where it speeds the joint up",
+            lambda self, rows: self._each(rows, "joint_torque") * rows["v"],
+        ),
+        "joint_force": Signal(
+            "(n, 3)",
+            "N",
+            "the parent's on the body through the joint and what crosses it, in the world (inverse dynamics)",
+        ),
+        "quaternion": Signal("(b, 4)", "1", "attitudes w, x, y, z of balls and free bodies, in their parents"),
+        "centre": Signal("(3,)", "m", "centre of mass", lambda self, rows: self._each(rows, "centre")),
+        "energy": Signal("()", "J", "kinetic, of gravity and of joint springs"),
+        "contact_force": Signal("(c, 3)", "N", "of the ground on the contacts, in the world"),
+        "contact_point": Signal(
+            "(c, 3)", "m", "where the points of the contacts are", lambda self, rows: self._each(rows, "contact_point")
+        ),
+        "platform": Signal("(3,)", "m", "how far the ground, to which all else refers, has moved"),
+    }
 
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(SCHEMES)}
     shared = ("model",)
@@ -174,24 +208,6 @@ class Neuromechanic(Animal):
             "muscle_force": "force",
             "neurons": "neuron",
             "contact_mode": "mode",
-        }
-        apart = counts["states"] - counts["leaky"]
-        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            name: lambda rows, field=field: rows[field] for name, field in self.fields.items()
-        } | {
-            "module_state": lambda rows: rows["n"][:, :apart],
-            "neuron_state": lambda rows: rows["n"][:, apart:],
-            "muscle_length": lambda rows: self._each(rows, "length"),
-            "muscle_power": lambda rows: -self._each(rows, "force") * self._each(rows, "rate"),
-            "joint_torque": lambda rows: self._each(rows, "joint_torque"),
-            "joint_power": lambda rows: self._each(rows, "joint_torque") * rows["v"],
-            "joint_force": self.joint_force,
-            "quaternion": self.quaternion,
-            "centre": lambda rows: self._each(rows, "centre"),
-            "energy": self.energy,
-            "contact_force": self.contact_force,
-            "contact_point": lambda rows: self._each(rows, "contact_point"),
-            "platform": self.platform,
         }
 
     @property

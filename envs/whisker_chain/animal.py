@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import LANES, Stepper
+from ..core.spec import Signal
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
 from .params import PHYSICAL, WhiskerParams
 
@@ -34,33 +35,7 @@ class Whisker(InLanes):
     the start of the last time step, and jump at an impact; ``base_wrench_mean`` is the impulse since the last
     ``advance`` began, over that time. Signals, by name, each with a leading axis of rows:
 
-    ======================  ===============  ===============  =============================================
-    name                    shape            unit             meaning
-    ======================  ===============  ===============  =============================================
-    ``time``                ()               s
-    ``base``                (2,)             m                where the follicle is
-    ``base_velocity``       (2,)             m/s
-    ``base_angle``          ()               rad              heading of link 1
-    ``base_rate``           ()               rad/s
-    ``base_acceleration``   ()               rad/s^2          as driven, held since the last ``advance`` began
-    ``link_angle``          (n,)             rad              heading of each link, base to tip
-    ``link_rate``           (n,)             rad/s            mean over the last time step
-    ``joint_angle``         (n - 1,)         rad              link i+1 minus link i
-    ``joint_torque``        (n - 1,)         N m              of link i+1 on link i, middle of the last time step
-    ``joint_force``         (n - 1, 2)       N                of link i+1 on link i, along world x and y
-    ``joint_power``         (n - 1,)         W                of spring and damper on the links, as their torque
-    ``node``                (n + 1, 2)       m                base, joints, tip
-    ``base_wrench``         (3,)             N m, N, N        M, Fx, Fy
-    ``base_wrench_mean``    (3,)             N m, N, N        the same as mean over the last ``advance``
-    ``peg``                 (pegs, 2)        m                centre
-    ``gap``                 (pegs,)          m                free distance to it; inf beyond its tip
-    ``contact_force``       (pegs, 2)        N                push across and drag along the whisker
-    ``contact_place``       (pegs,)          1                arc length of the contact over the whole
-    ``contact_force_mean``  (pegs,)          N                push across as mean over the last ``advance``
-    ``base_moment_mean``    ()               N m              M of ``base_wrench_mean``
-    ``collision_energy``    ()               J                lost in collisions, ``scheme="events"``
-    ``energy``              ()               J                kinetic and elastic, see :meth:`energy`
-    ======================  ===============  ===============  =============================================
+    {signals}
 
     Parameters
     ----------
@@ -80,6 +55,55 @@ class Whisker(InLanes):
     ValueError
         For an unknown scheme, or a ``dt``, ``pegs`` or ``threads`` that is not positive.
     """
+
+    SIGNALS: Mapping[str, Signal] = {
+        "time": Signal("()", "s"),
+        "base": Signal("(2,)", "m", "where the follicle is"),
+        "base_velocity": Signal("(2,)", "m/s"),
+        "base_angle": Signal("()", "rad", "heading of link 1", lambda self, rows: rows["link_angle"][:, 0]),
+        "base_rate": Signal("()", "rad/s"),
+        "base_acceleration": Signal(
+            "()", "rad/s^2", "as driven, held since the last ``advance`` began", lambda self, rows: rows["drive"][:, 0]
+        ),
+        "link_angle": Signal("(n,)", "rad", "heading of each link, base to tip"),
+        "link_rate": Signal("(n,)", "rad/s", "mean over the last time step"),
+        "joint_angle": Signal(
+            "(n - 1,)", "rad", "link i+1 minus link i", lambda self, rows: np.diff(rows["link_angle"])
+        ),
+        "joint_torque": Signal("(n - 1,)", "N m", "of link i+1 on link i, middle of the last time step"),
+        "joint_force": Signal("(n - 1, 2)", "N", "of link i+1 on link i, along world x and y"),
+        "joint_power": Signal(
+            "(n - 1,)",
+            "W",
+            "of spring and damper on the links, as their torque",
+            lambda self, rows: -self.joint_torque(rows) * np.diff(rows["link_rate"]),
+        ),
+        "node": Signal("(n + 1, 2)", "m", "base, joints, tip", lambda self, rows: self.nodes(rows)),
+        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy", lambda self, rows: rows["wrench"]),
+        "base_wrench_mean": Signal(
+            "(3,)", "N m, N, N", "the same as mean over the last ``advance``", lambda self, rows: wrench_mean(rows)
+        ),
+        "peg": Signal("(pegs, 2)", "m", "centre", lambda self, rows: rows["peg"].swapaxes(1, 2)),
+        "gap": Signal("(pegs,)", "m", "free distance to it; inf beyond its tip"),
+        "contact_force": Signal(
+            "(pegs, 2)",
+            "N",
+            "push across and drag along the whisker",
+            lambda self, rows: rows["contact_force"].swapaxes(1, 2),
+        ),
+        "contact_place": Signal("(pegs,)", "1", "arc length of the contact over the whole"),
+        "contact_force_mean": Signal(
+            "(pegs,)",
+            "N",
+            "push across as mean over the last ``advance``",
+            lambda self, rows: rows["contact_sum"] / np.maximum(rows["span"], 1e-300)[:, None],
+        ),
+        "base_moment_mean": Signal(
+            "()", "N m", "M of ``base_wrench_mean``", lambda self, rows: wrench_mean(rows)[:, 0]
+        ),
+        "collision_energy": Signal("()", "J", 'lost in collisions, ``scheme="events"``'),
+        "energy": Signal("()", "J", "kinetic and elastic, see :meth:`energy`"),
+    }
 
     drive_size = 3
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
@@ -127,31 +151,6 @@ class Whisker(InLanes):
         self._stepper = Stepper(
             self.state, work, kernels, threads, lanes, constant=(*PARAMETERS, "rest_angle"), driven=("drive",)
         )
-        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            "time": lambda rows: rows["time"],
-            "base": lambda rows: rows["base"],
-            "base_velocity": lambda rows: rows["base_velocity"],
-            "base_angle": lambda rows: rows["link_angle"][:, 0],
-            "base_rate": lambda rows: rows["base_rate"],
-            "base_acceleration": lambda rows: rows["drive"][:, 0],
-            "link_angle": lambda rows: rows["link_angle"],
-            "link_rate": lambda rows: rows["link_rate"],
-            "joint_angle": lambda rows: np.diff(rows["link_angle"]),
-            "joint_torque": self._joint_torque,
-            "joint_force": self._joint_force,
-            "joint_power": lambda rows: -self._joint_torque(rows) * np.diff(rows["link_rate"]),
-            "node": self.nodes,
-            "base_wrench": lambda rows: rows["wrench"],
-            "base_wrench_mean": wrench_mean,
-            "peg": lambda rows: rows["peg"].swapaxes(1, 2),
-            "gap": self.gap,
-            "contact_force": lambda rows: rows["contact_force"].swapaxes(1, 2),
-            "contact_place": self.contact_place,
-            "contact_force_mean": lambda rows: rows["contact_sum"] / np.maximum(rows["span"], 1e-300)[:, None],
-            "base_moment_mean": lambda rows: wrench_mean(rows)[:, 0],
-            "collision_energy": lambda rows: rows["collision_energy"],
-            "energy": self.energy,
-        }
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: along x from the origin, at rest, pegs away."""
@@ -321,7 +320,8 @@ class Whisker(InLanes):
         bend = np.diff(rows["link_angle"]) - rows["rest_angle"]
         return kinetic + 0.5 * rows["stiffness"] * np.sum(self.profile[2, 1:] * bend**2, 1)
 
-    def _joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torque (B, n - 1) N m of springs and dampers."""
         rate = np.diff(rows["link_rate"])
         bend = np.diff(rows["link_angle"]) - 0.5 * rows["step_length"][:, None] * rate - rows["rest_angle"]
         stiffness, damping = (
@@ -329,7 +329,8 @@ class Whisker(InLanes):
         )
         return stiffness * bend + damping * rate
 
-    def _joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Force (B, n - 1, 2) N of each link on the one before it."""
         # What the masses beyond a joint lack to their acceleration, which is the change of their mean velocities.
         dt, link = rows["step_length"][:, None], (rows["length"] / self.params.n_links)[:, None]
         turn, before = dt * rows["link_rate"], dt * rows["link_rate_before"]

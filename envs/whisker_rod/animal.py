@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
+from ..core.spec import Signal
 from .body import (
     BROKEN,
     BURIED,
@@ -52,38 +53,7 @@ class WhiskerRod(InLanes):
     it is then no longer the tip alone that touches, and it fails. Signals, by name, each with a leading axis of
     rows:
 
-    ========================  ==========  ==========  ================================================
-    name                      shape       unit        meaning
-    ========================  ==========  ==========  ================================================
-    ``time``                  ()          s
-    ``segment_angle``         (n,)        rad         from +x, base to tip
-    ``segment_rate``          (n,)        rad/s
-    ``arc``                   (n + 1,)    m           of the nodes, along the whisker from the base
-    ``centreline``            (n + 1, 2)  m           nodes; the last is the tip
-    ``velocity``              (n + 1, 2)  m/s         of the nodes
-    ``acceleration``          (n + 1, 2)  m/s^2       of the nodes, about the last step
-    ``curvature_change``      (n,)        rad/m       kappa - kappa_i at the inner end of each segment
-    ``moment``                (n,)        N m         of bending, there; positive turns towards -x
-    ``joint_force``           (n, 2)      N           there, of what lies beyond on what lies within
-    ``shear``                 (n,)        N           its part across, to the left: the moment's fall along the whisker
-    ``joint_power``           (n,)        W           there, of elasticity and damping on the segments
-    ``tip_velocity``          (2,)        m/s
-    ``tip_force``             (2,)        N           of the plate on the tip (mu p, -p); last step's mean
-    ``contact``               ()          1           fraction of the last ``advance`` in contact
-    ``slip_speed``            ()          m/s         of the plate over the tip; 0 in flight
-    ``friction_state``        ()          1           the paper's phi
-    ``friction_coefficient``  ()          1           the paper's mu, as long as there is contact
-    ``gap``                   ()          m           from the tip to the plate without its relief
-    ``plate_position``        ()          m           along x
-    ``plate_speed``           ()          m/s         along x; the drive in force
-    ``plate_distance``        ()          m           along y
-    ``base_angle``            ()          rad
-    ``base_wrench``           (3,)        N m, N, N   M, Fx, Fy of the rod on its base; last step's mean
-    ``base_wrench_mean``      (3,)        N m, N, N   mean over the last ``advance``
-    ``base_wrench_samples``   (8, 3)      N m, N, N   means over the eighths of the last ``advance``
-    ``band_power``            (8,)        (N m)^2     running power of the base moment around ``BANDS``
-    ``energy``                ()          J           kinetic and elastic
-    ========================  ==========  ==========  ================================================
+    {signals}
 
     Parameters
     ----------
@@ -103,6 +73,61 @@ class WhiskerRod(InLanes):
     ValueError
         For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
+
+    SIGNALS: Mapping[str, Signal] = {
+        "time": Signal("()", "s"),
+        "segment_angle": Signal("(n,)", "rad", "from +x, base to tip"),
+        "segment_rate": Signal("(n,)", "rad/s"),
+        "arc": Signal(
+            "(n + 1,)",
+            "m",
+            "of the nodes, along the whisker from the base",
+            lambda self, rows: _sums(self.rods(rows)[:, 0]),
+        ),
+        "centreline": Signal("(n + 1, 2)", "m", "nodes; the last is the tip"),
+        "velocity": Signal("(n + 1, 2)", "m/s", "of the nodes"),
+        "acceleration": Signal("(n + 1, 2)", "m/s^2", "of the nodes, about the last step"),
+        "curvature_change": Signal("(n,)", "rad/m", "kappa - kappa_i at the inner end of each segment"),
+        "moment": Signal(
+            "(n,)", "N m", "of bending, there; positive turns towards -x", lambda self, rows: self._moment(rows)
+        ),
+        "joint_force": Signal("(n, 2)", "N", "there, of what lies beyond on what lies within"),
+        "shear": Signal("(n,)", "N", "its part across, to the left: the moment's fall along the whisker"),
+        "joint_power": Signal(
+            "(n,)",
+            "W",
+            "there, of elasticity and damping on the segments",
+            lambda self, rows: -self._moment(rows) * np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None]),
+        ),
+        "tip_velocity": Signal("(2,)", "m/s"),
+        "tip_force": Signal("(2,)", "N", "of the plate on the tip (mu p, -p); last step's mean"),
+        "contact": Signal("()", "1", "fraction of the last ``advance`` in contact"),
+        "slip_speed": Signal("()", "m/s", "of the plate over the tip; 0 in flight"),
+        "friction_state": Signal("()", "1", "the paper's phi"),
+        "friction_coefficient": Signal(
+            "()",
+            "1",
+            "the paper's mu, as long as there is contact",
+            lambda self, rows: rows["friction_level"] * rows["rate_strength"],
+        ),
+        "gap": Signal(
+            "()",
+            "m",
+            "from the tip to the plate without its relief",
+            lambda self, rows: rows["plate_distance"] - rows["tip"][:, 1],
+        ),
+        "plate_position": Signal("()", "m", "along x"),
+        "plate_speed": Signal(
+            "()", "m/s", "along x; the drive in force", lambda self, rows: rows["plate_velocity"][:, 0]
+        ),
+        "plate_distance": Signal("()", "m", "along y"),
+        "base_angle": Signal("()", "rad"),
+        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy of the rod on its base; last step's mean"),
+        "base_wrench_mean": Signal("(3,)", "N m, N, N", "mean over the last ``advance``"),
+        "base_wrench_samples": Signal("(8, 3)", "N m, N, N", "means over the eighths of the last ``advance``"),
+        "band_power": Signal("(8,)", "(N m)^2", "running power of the base moment around ``BANDS``"),
+        "energy": Signal("()", "J", "kinetic and elastic"),
+    }
 
     shared = ("params", "relief")
     drive_size = 3
@@ -137,38 +162,6 @@ class WhiskerRod(InLanes):
         )
         self._surface = self.relief.coefficients(), self.relief.period, float(self.relief.height.max())
         self._rods = b"", np.empty((0, 6, n))
-        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            "time": lambda rows: rows["time"],
-            "segment_angle": lambda rows: rows["segment_angle"],
-            "segment_rate": lambda rows: rows["segment_rate"],
-            "arc": lambda rows: _sums(self.rods(rows)[:, 0]),
-            "centreline": self._centreline,
-            "velocity": self._velocity,
-            "acceleration": self._acceleration,
-            "curvature_change": self._curvature_change,
-            "moment": self._moment,
-            "joint_force": self._joint_force,
-            "shear": self._shear,
-            "joint_power": lambda rows: (
-                -self._moment(rows) * np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
-            ),
-            "tip_velocity": lambda rows: rows["tip_velocity"],
-            "tip_force": lambda rows: rows["tip_force"],
-            "contact": lambda rows: rows["contact"],
-            "slip_speed": lambda rows: rows["slip_speed"],
-            "friction_state": lambda rows: rows["friction_state"],
-            "friction_coefficient": lambda rows: rows["friction_level"] * rows["rate_strength"],
-            "gap": lambda rows: rows["plate_distance"] - rows["tip"][:, 1],
-            "plate_position": lambda rows: rows["plate_position"],
-            "plate_speed": lambda rows: rows["plate_velocity"][:, 0],
-            "plate_distance": lambda rows: rows["plate_distance"],
-            "base_angle": lambda rows: rows["base_angle"],
-            "base_wrench": lambda rows: rows["base_wrench"],
-            "base_wrench_mean": lambda rows: rows["base_wrench_mean"],
-            "base_wrench_samples": lambda rows: rows["base_wrench_samples"],
-            "band_power": lambda rows: rows["band_power"],
-            "energy": self.energy,
-        }
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along y, unloaded, the plate out of reach."""
@@ -239,8 +232,8 @@ class WhiskerRod(InLanes):
         fresh["friction_level"] = given.get("friction_coefficient", 0.0) / fresh["rate_strength"]
         ahead = fresh["segment_angle"] + 0.5 * self.dt * fresh["segment_rate"]
         fresh["cosine"], fresh["sine"] = np.cos(ahead), np.sin(ahead)
-        fresh["tip"] = self._centreline(fresh)[:, -1]
-        fresh["tip_velocity"] = self._velocity(fresh)[:, -1]
+        fresh["tip"] = self.centreline(fresh)[:, -1]
+        fresh["tip_velocity"] = self.velocity(fresh)[:, -1]
         # What is at rest passes the force on its tip on to its base.
         fresh["base_wrench"][:, 0] = fresh["moment_mean"] = self._moment(fresh)[:, 0]
         fresh["base_wrench"][:, 1:] = fresh["tip_force"]
@@ -286,15 +279,18 @@ class WhiskerRod(InLanes):
             self._rods = key, out
         return self._rods[1]
 
-    def _centreline(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def centreline(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Nodes (B, n + 1, 2) m."""
         h, angle = self.rods(rows)[:, 0], rows["segment_angle"]
         return np.stack([_sums(h * np.cos(angle)), _sums(h * np.sin(angle))], -1)
 
-    def _velocity(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def velocity(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Velocity of the nodes (B, n + 1, 2) m/s."""
         speed, angle = self.rods(rows)[:, 0] * rows["segment_rate"], rows["segment_angle"]
         return np.stack([_sums(-speed * np.sin(angle)), _sums(speed * np.cos(angle))], -1)
 
-    def _acceleration(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def acceleration(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Acceleration of the nodes (B, n + 1, 2) m/s^2."""
         h, angle = self.rods(rows)[:, 0], rows["segment_angle"]
         along, across = -h * rows["segment_rate"] ** 2, h * rows["segment_acceleration"]
         x = along * np.cos(angle) - across * np.sin(angle)
@@ -305,7 +301,8 @@ class WhiskerRod(InLanes):
         """Angles of the joints (B, n) less those at rest, rad."""
         return np.diff(rows["segment_angle"], prepend=rows["base_angle"][:, None]) - self.rods(rows)[:, 5]
 
-    def _curvature_change(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def curvature_change(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Change of curvature (B, n) rad/m."""
         h = self.rods(rows)[:, 0]
         cell = 0.5 * (h + np.concatenate([np.zeros((len(h), 1)), h[:, :-1]], 1))
         return self._deflection(rows) / cell
@@ -315,19 +312,21 @@ class WhiskerRod(InLanes):
         rate = np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
         return rod[:, 3] * self._deflection(rows) + rod[:, 4] * rate
 
-    def _joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        drag = rows["external_damping"][:, None, None] * self._velocity(rows)
-        lack = self.rods(rows)[:, 1, :, None] * (self._acceleration(rows) + drag)[:, 1:]
+    def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Force (B, n, 2) N of what lies beyond each segment's inner end."""
+        drag = rows["external_damping"][:, None, None] * self.velocity(rows)
+        lack = self.rods(rows)[:, 1, :, None] * (self.acceleration(rows) + drag)[:, 1:]
         return rows["tip_force"][:, None] - np.cumsum(lack[:, ::-1], 1)[:, ::-1]
 
-    def _shear(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        force, angle = self._joint_force(rows), rows["segment_angle"]
+    def shear(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Shear force (B, n) N."""
+        force, angle = self.joint_force(rows), rows["segment_angle"]
         return force[:, :, 1] * np.cos(angle) - force[:, :, 0] * np.sin(angle)
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Kinetic and elastic energy, (B,) J."""
         rod = self.rods(rows)
-        square = np.sum(self._velocity(rows)[:, 1:] ** 2, -1)
+        square = np.sum(self.velocity(rows)[:, 1:] ** 2, -1)
         kinetic = rod[:, 1] * square + rod[:, 2] * rows["segment_rate"] ** 2
         return 0.5 * np.sum(kinetic + rod[:, 3] * self._deflection(rows) ** 2, -1)
 

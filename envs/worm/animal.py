@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import chain_points, headings, self_crossing
 from ..core.lanes import Stepper
+from ..core.spec import Signal
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
 from .params import JOINTS, PHYSICAL, WormParams
 
@@ -25,29 +26,7 @@ class Worm(InLanes):
     Its drive is the control angle of each joint (n_rods - 1, rad). Signals, by name, each with a
     leading axis of rows:
 
-    =====================  ===============  =========  ==================================================
-    name                   shape            unit       meaning
-    =====================  ===============  =========  ==================================================
-    ``time``               ()               s
-    ``centre``             (2,)             m          centre of mass
-    ``centre_velocity``    (2,)             m/s
-    ``rod_angle``          (n,)             rad        heading of each rod, head to tail, continuous
-    ``rod_rate``           (n,)             rad/s
-    ``rod_centre``         (n, 2)           m
-    ``rod_velocity``       (n, 2)           m/s
-    ``joint_angle``        (n - 1,)         rad        rod i+1 minus rod i
-    ``joint_rate``         (n - 1,)         rad/s
-    ``control_angle``      (n - 1,)         rad        the drive in force
-    ``head``, ``tail``     (2,)             m          ends of the body
-    ``friction_force``     (n, 2)           N          of the medium on each rod
-    ``power``              ()               W          done against friction (translation, as in Fig. 4)
-    ``muscle_power``       ()               W          positive power of the muscles, of all joints
-    ``muscle_torque``      (n - 1,)         N m        of the commands, kappa g theta_ctrl; 0 where ablated
-    ``joint_torque``       (n - 1,)         N m        of muscle, elasticity and damping, where it increases
-                                                       the joint's angle
-    ``joint_power``        (n - 1,)         W          of that torque
-    ``joint_force``        (n - 1, 2)       N          of the rod behind the joint on the rod before it
-    =====================  ===============  =========  ==================================================
+    {signals}
 
     With the midpoint scheme rates, velocities, friction, torques, forces and powers are those of half a step ago; as
     functions of that time they have errors of second order, as have angles and places as functions of ``time``. Torques
@@ -70,6 +49,41 @@ class Worm(InLanes):
     ValueError
         For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
+
+    SIGNALS: Mapping[str, Signal] = {
+        "time": Signal("()", "s"),
+        "centre": Signal("(2,)", "m", "centre of mass"),
+        "centre_velocity": Signal("(2,)", "m/s"),
+        "rod_angle": Signal("(n,)", "rad", "heading of each rod, head to tail, continuous"),
+        "rod_rate": Signal("(n,)", "rad/s"),
+        "rod_centre": Signal(
+            "(n, 2)", "m", "", lambda self, rows: 0.5 * (self.points(rows)[:, 1:] + self.points(rows)[:, :-1])
+        ),
+        "rod_velocity": Signal("(n, 2)", "m/s", "", lambda self, rows: rows["rod_velocity"].swapaxes(1, 2)),
+        "joint_angle": Signal("(n - 1,)", "rad", "rod i+1 minus rod i", lambda self, rows: np.diff(rows["rod_angle"])),
+        "joint_rate": Signal("(n - 1,)", "rad/s", "", lambda self, rows: np.diff(rows["rod_rate"])),
+        "control_angle": Signal("(n - 1,)", "rad", "the drive in force"),
+        "head": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, 0]),
+        "tail": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, -1]),
+        "friction_force": Signal("(n, 2)", "N", "of the medium on each rod"),
+        "power": Signal(
+            "()",
+            "W",
+            "done against friction (translation, as in Fig. 4)",
+            lambda self, rows: (
+                -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2))
+            ),
+        ),
+        "muscle_power": Signal("()", "W", "positive power of the muscles, of all joints"),
+        "muscle_torque": Signal("(n - 1,)", "N m", "of the commands, kappa g theta_ctrl; 0 where ablated"),
+        "joint_torque": Signal(
+            "(n - 1,)", "N m", "of muscle, elasticity and damping, where it increases the joint's angle"
+        ),
+        "joint_power": Signal(
+            "(n - 1,)", "W", "of that torque", lambda self, rows: self.joint_torque(rows) * np.diff(rows["rod_rate"])
+        ),
+        "joint_force": Signal("(n - 1, 2)", "N", "of the rod behind the joint on the rod before it"),
+    }
 
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
@@ -95,29 +109,6 @@ class Worm(InLanes):
         shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
         self._mass, self._length, self._friction = shares
         self._rod_lengths, self._ends = np.full(self.params.n_rods, self._length), np.empty((self.params.n_rods + 1, 2))
-        self.signals: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
-            "time": lambda rows: rows["time"],
-            "centre": lambda rows: rows["centre"],
-            "centre_velocity": lambda rows: rows["centre_velocity"],
-            "rod_angle": lambda rows: rows["rod_angle"],
-            "rod_rate": lambda rows: rows["rod_rate"],
-            "rod_centre": lambda rows: 0.5 * (self.points(rows)[:, 1:] + self.points(rows)[:, :-1]),
-            "rod_velocity": lambda rows: rows["rod_velocity"].swapaxes(1, 2),
-            "joint_angle": lambda rows: np.diff(rows["rod_angle"]),
-            "joint_rate": lambda rows: np.diff(rows["rod_rate"]),
-            "control_angle": lambda rows: rows["control_angle"],
-            "head": lambda rows: self.points(rows)[:, 0],
-            "tail": lambda rows: self.points(rows)[:, -1],
-            "friction_force": self._friction_force,
-            "power": lambda rows: (
-                -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2))
-            ),
-            "muscle_power": self._muscle_power,
-            "muscle_torque": self._muscle_torque,
-            "joint_torque": self._joint_torque,
-            "joint_power": lambda rows: self._joint_torque(rows) * np.diff(rows["rod_rate"]),
-            "joint_force": self._joint_force,
-        }
 
     def _angle(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Angles of the rods (B, n) rad at the time of their velocities."""
@@ -127,38 +118,38 @@ class Worm(InLanes):
             angle = angle - back[:, None] * rows["rod_rate"]
         return angle
 
-    def _friction_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def friction_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Friction on the rods, (B, n, 2) N."""
         return friction_force(self._angle(rows), rows["rod_velocity"].swapaxes(1, 2), rows, self._friction)
 
-    def _muscle_power(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def muscle_power(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Positive power of the muscles (B,) W: of kappa (g theta_ctrl - theta) where it has its way."""
         torque = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - np.diff(self._angle(rows)))
         return np.sum(np.maximum(torque * np.diff(rows["rod_rate"]), 0.0), 1)
 
-    def _muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Torque (B, n - 1) N m of the commands."""
         lever = np.cos(0.5 * np.diff(self._angle(rows))) ** 2
         return rows["stiffness"] * rows["control_gain"] * rows["control_angle"] / lever
 
-    def _joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def joint_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Torque (B, n - 1) N m with which each joint opens."""
         theta = np.diff(self._angle(rows))
         elastic = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - theta)
         return (elastic - rows["damping"] * np.diff(rows["rod_rate"])) / np.cos(0.5 * theta) ** 2
 
-    def _joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Force (B, n - 1, 2) N of each rod on the one before it."""
         n, count = self.params.n_rods, len(rows)
         half, mass = self._half_length(rows), (rows["mass"] / n)[:, None] * self._mass
         drag = (rows["friction_perpendicular"] / n)[:, None] * self._friction * half**2 / 3.0
         torque = -drag * rows["rod_rate"]
-        joint = self._joint_torque(rows)
+        joint = self.joint_torque(rows)
         torque[:, :-1] -= joint
         torque[:, 1:] += joint
         full = [np.ascontiguousarray(np.broadcast_to(each, (count, n))) for each in (mass, half)]
         out = np.empty((count, n - 1, 2))
-        medium = self._friction_force(rows)
+        medium = self.friction_force(rows)
         angle, rate = np.ascontiguousarray(self._angle(rows)), np.ascontiguousarray(rows["rod_rate"])
         joint_forces(angle, rate, np.ascontiguousarray(medium), torque, *full, np.empty((n, 4)), out)
         return out
