@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.jit import kernel, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import fields, record
 
 BENT, BROKEN = 1.0, 2.0
 """Status codes: a joint beyond ``LARGEST_JOINT_ANGLE``; the state is not finite."""
@@ -49,75 +50,67 @@ PARAMETERS = (*MUSCLES, "water", "feedback")
 
 
 def body_fields(n: int) -> list[tuple]:
-    """Fields of the record of one body of ``n`` links, without a cord.
-
-    ``time`` s; ``status``; ``link_position`` (x; y) m and ``link_velocity`` m/s of the midpoints;
-    ``link_angle`` rad; ``link_rate`` rad/s; ``centre`` m and ``centre_velocity`` m/s of mass;
-    ``motoneuron`` (left; right) of every joint, held since the last neural step; ``work`` J, positive
-    work of the active muscles, and ``spent`` J, that and their heat, since the last ``advance`` began; then the
-    physical parameters:
-    ``muscle_gain`` alpha and ``muscle_stiffness`` beta N m, ``tonic_stiffness`` gamma, ``damping``
-    delta N m s (Eq. 7), each by joint, ``water``, the factor on both drag coefficients, ``feedback`` m, the strength of
-    the edge cells' synapse (Table 2), and ``current`` (x; y) m/s, the velocity of the water.
-    """
-    return [
-        ("time", "f8"),
-        ("status", "f8"),
-        ("link_position", "f8", (2, n)),
-        ("link_velocity", "f8", (2, n)),
-        ("link_angle", "f8", (n,)),
-        ("link_rate", "f8", (n,)),
-        ("centre", "f8", (2,)),
-        ("centre_velocity", "f8", (2,)),
-        ("motoneuron", "f8", (2, n - 1)),
-        ("work", "f8"),
-        ("spent", "f8"),
-        *[(name, "f8", (n - 1,) if name in MUSCLES else ()) for name in PARAMETERS],
-        ("current", "f8", (2,)),
-    ]
+    """Fields of the record of one body of ``n`` links, without a cord."""
+    return fields(
+        ("time", (), "s", ""),
+        ("status", (), "1", "0, BENT or BROKEN"),
+        ("link_position link_velocity", (2, n), "m, m/s", "x; y of the midpoints"),
+        ("link_angle link_rate", n, "rad, rad/s", ""),
+        ("centre centre_velocity", 2, "m, m/s", "of mass"),
+        ("motoneuron", (2, n - 1), "1", "left; right of every joint, held since the last neural step"),
+        (
+            "work spent",
+            (),
+            "J",
+            "since ``advance`` began: positive work of the active muscles, and that with their heat",
+        ),
+        ("muscle_gain muscle_stiffness", n - 1, "N m", "alpha and beta of Eq. 7"),
+        ("tonic_stiffness damping", n - 1, "1, N m s", "gamma and delta of Eq. 7"),
+        ("water", (), "1", "factor on both drag coefficients"),
+        ("feedback", (), "m", "strength of the edge cells' synapse (Table 2)"),
+        ("current", 2, "m/s", "x; y of the water"),
+    )
 
 
 def links_dtype(n: int) -> np.dtype:
-    """Record of the links' constants: half length m, 1/kg, 1/(kg m^2), share of the mass, drag N s^2/m^2."""
-    names = ("half", "inverse_mass", "inverse_inertia", "share", "drag_perpendicular", "drag_parallel")
-    return np.dtype([(name, "f8", (n,)) for name in names])
+    """Record of the links' constants."""
+    return record(
+        ("half inverse_mass inverse_inertia", n, "m, 1/kg, 1/(kg m^2)", "half length, and inverses"),
+        ("share", n, "1", "of the mass of the body"),
+        ("drag_perpendicular drag_parallel", n, "N s^2/m^2", "lambda of Eq. 6"),
+    )
 
 
 def body_work(n: int) -> list[tuple]:
     """Scratch fields of the mechanics."""
-    return [
-        ("sine", "f8", (n,)),  # of the links' angles
-        ("cosine", "f8", (n,)),
-        ("torque", "f8", (n + 1,)),  # of the joint before link i, N m; 0 at the ends
-        ("motion", "f8", (3, n)),  # accelerations or speeds of loose links: X, Y, ANGLE
-        ("gap", "f8", (n, 2)),  # right-hand side of Eq. 12, a row per joint: X, Y
-        ("mean", "f8", (2,)),  # over the mass of the body: X, Y
+    return fields(
+        ("sine cosine", n, "1", "of the links' angles"),
+        ("torque", n + 1, "N m", "of the joint before link i; 0 at the ends"),
+        ("motion", (3, n), "m/s^2 or m/s, rad", "accelerations or speeds of loose links: X, Y, ANGLE"),
+        ("gap", (n, 2), "the same", "right-hand side of Eq. 12, a row per joint: X, Y"),
+        ("mean", 2, "m or m/s", "over the mass of the body: X, Y"),
         # Eq. 12
-        ("lever", "f8", (3, n)),  # K_i of a link: XX, XY, YY
-        ("lower", "f8", (n, 2, 2)),  # factor L of the matrix, a block per joint
-        ("inverse", "f8", (n, 3)),  # 1/D: XX, XY, YY; row j+1 for joint j, and none before the first
-        ("force", "f8", (n + 1, 2)),  # of link i on link i-1: X, Y; 0 at the ends
+        ("lever", (3, n), "1/kg", "K_i of a link: XX, XY, YY"),
+        ("lower", (n, 2, 2), "1", "factor L of the matrix, a block per joint"),
+        ("inverse", (n, 3), "kg", "1/D: XX, XY, YY; row j+1 for joint j, and none before the first"),
+        ("force", (n + 1, 2), "N or N s", "of link i on link i-1: X, Y; 0 at the ends"),
         # Implicit scheme
-        ("viscous", "f8", (n + 1,)),  # derivative of a joint's angular impulse by its rate; 0 at the ends
-        ("mobility", "f8", (3, n)),  # (m + dt D)^-1 of a link in water: XX, XY, YY
-        ("schur", "f8", (3, 3)),  # what the links before add to the matrix of the next: X, Y, ANGLE
-        ("schur_side", "f8", (3,)),  # and to its right-hand side
-        ("side", "f8", (n, 3)),  # eliminated right-hand side: impulse X, Y behind a link, and its rate, ANGLE
-        ("rate_factor", "f8", (n, 3)),  # of impulse X, Y behind a link and of the next rate, ANGLE, in its rate
-        ("impulse_factor", "f8", (n, 2, 3)),  # of the next impulse X, Y and the next rate, ANGLE, in impulse X, Y
-        ("impulse", "f8", (n + 1, 2)),  # of link i on link i-1: X, Y, N s; 0 at the ends
-        ("lack", "f8"),  # angular momentum about the centre of mass, N m s; then a rate, rad/s
-        ("inertia", "f8"),  # of the body about it, kg m^2
+        ("viscous", n + 1, "N m s^2", "derivative of a joint's angular impulse by its rate; 0 at the ends"),
+        ("mobility", (3, n), "1/kg", "(m + dt D)^-1 of a link in water: XX, XY, YY"),
+        ("schur", (3, 3), "", "what the links before add to the matrix of the next: X, Y, ANGLE"),
+        ("schur_side", 3, "m/s, N m s", "and to its right-hand side"),
+        ("side", (n, 3), "N s, rad/s", "eliminated right-hand side: impulse X, Y behind a link, and its rate, ANGLE"),
+        ("rate_factor", (n, 3), "", "of impulse X, Y behind a link and of the next rate, ANGLE, in its rate"),
+        ("impulse_factor", (n, 2, 3), "", "of the next impulse X, Y and the next rate, ANGLE, in impulse X, Y"),
+        ("impulse", (n + 1, 2), "N s", "of link i on link i-1: X, Y; 0 at the ends"),
+        ("lack", (), "N m s", "angular momentum about the centre of mass; then a rate, rad/s"),
+        ("inertia", (), "kg m^2", "of the body about it"),
         # Runge-Kutta: where a step begins, and the weighted mean of the derivatives
-        ("start_angle", "f8", (n,)),
-        ("start_rate", "f8", (n,)),
-        ("start_centre", "f8", (2,)),
-        ("start_velocity", "f8", (2,)),
-        ("slope_angle", "f8", (n,)),
-        ("slope_rate", "f8", (n,)),
-        ("slope_centre", "f8", (2,)),
-        ("slope_velocity", "f8", (2,)),
-    ]
+        ("start_angle start_rate", n, "rad, rad/s", ""),
+        ("start_centre start_velocity", 2, "m, m/s", ""),
+        ("slope_angle slope_rate", n, "rad/s, rad/s^2", ""),
+        ("slope_centre slope_velocity", 2, "m/s, m/s^2", ""),
+    )
 
 
 @kernel

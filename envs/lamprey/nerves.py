@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core.jit import exp, kernel
 from ..core.lanes import batch_kernel
+from ..core.records import fields, record
 from .body import (
     BROKEN,
     EULER,
@@ -49,118 +50,105 @@ ADAPTING = 2
 
 
 def cord_fields(n: int, segments: int, adapting: int = ADAPTING) -> list[tuple]:
-    """Fields that a cord of ``segments`` adds to the record of a body of ``n`` links.
-
-    ``excitation`` and ``inhibition``, the delayed inputs xi+ and xi- of Eq. 1, by side, cell and segment;
-    ``adaptation``, its theta, of the cells that adapt; the drive in force: ``tonic`` level, ``asymmetry``
-    (added on the right, taken away on the left), ``head_extra`` (relative increase in the first segments) and
-    ``residual`` (left; right), added to the motoneurons of every joint; gains between 0 (lesioned) and 1
-    (intact): ``segment_gain`` by side and segment, ``cell_gain`` by side and cell, edge cells last, which but for edge
-    cells holds from the first to before the second of ``cell_segments``; ``bath``, tonic drive beside the brainstem's,
-    by segment; and ``transection``, how many segments lie in front of a cut, 0 where there is none.
-    """
-    return [
-        ("excitation", "f8", (2, 4, segments)),
-        ("inhibition", "f8", (2, 4, segments)),
-        ("adaptation", "f8", (2, adapting, segments)),
-        ("tonic", "f8"),
-        ("asymmetry", "f8"),
-        ("head_extra", "f8"),
-        ("residual", "f8", (2, n - 1)),
-        ("segment_gain", "f8", (2, segments)),
-        ("cell_gain", "f8", (2, 5)),
-        ("cell_segments", "f8", (2,)),
-        ("bath", "f8", (segments,)),
-        ("transection", "f8"),
-    ]
+    """Fields that a cord of ``segments`` adds to the record of a body of ``n`` links."""
+    return fields(
+        (
+            "excitation inhibition",
+            (2, 4, segments),
+            "1",
+            "delayed inputs xi+ and xi- of Eq. 1, by side, cell and segment",
+        ),
+        ("adaptation", (2, adapting, segments), "1", "theta of Eq. 1, of the cells that adapt"),
+        ("tonic", (), "1", "level of the drive"),
+        ("asymmetry", (), "1", "added to it on the right, taken away on the left"),
+        ("head_extra", (), "1", "its relative increase in the first segments"),
+        ("residual", (2, n - 1), "1", "left; right, added to the motoneurons of every joint"),
+        ("segment_gain", (2, segments), "1", "output left, from 0 (lesioned) to 1, by side and segment"),
+        ("cell_gain", (2, 5), "1", "the same by side and cell, edge cells last"),
+        ("cell_segments", 2, "1", "from the first to before the second it holds, but for edge cells"),
+        ("bath", segments, "1", "tonic drive beside the brainstem's"),
+        ("transection", (), "1", "segments in front of a cut, 0 where there is none"),
+    )
 
 
 def motoneuron_fields(n: int) -> list[tuple]:
-    """Fields that motoneurons without a cord, one for each side and joint, add to the record of a body of ``n`` links.
-
-    ``excitation`` and ``inhibition``, the delayed inputs xi+ and xi- of Eq. 1, and ``command``, from -1 (fully
-    inhibited) to 1 (fully excited): all left; right.
-    """
-    return [(name, "f8", (2, n - 1)) for name in ("excitation", "inhibition", "command")]
+    """Fields that motoneurons without a cord, one a side and joint, add to the record of a body of ``n`` links."""
+    return fields(
+        ("excitation inhibition", (2, n - 1), "1", "left; right: delayed inputs xi+ and xi- of Eq. 1"),
+        ("command", (2, n - 1), "1", "from -1 (fully inhibited) to 1 (fully excited)"),
+    )
 
 
 def motoneuron_dtype() -> np.dtype:
-    """Record of a motoneuron's constants.
-
-    ``threshold`` Theta, ``gain`` Gamma and ``rate`` 1/tau_D 1/s of Table 1; ``excite`` and ``inhibit``, what a command
-    of 1 or -1 adds up to.
-    """
-    return np.dtype([(name, "f8") for name in ("threshold", "gain", "rate", "excite", "inhibit")])
+    """Record of a motoneuron's constants."""
+    return record(
+        ("threshold gain rate", (), "1, 1, 1/s", "Theta, Gamma and 1/tau_D of Table 1"),
+        ("excite inhibit", (), "1", "what a command of 1 or -1 adds up to"),
+    )
 
 
 def cord_work(n: int, segments: int, windows: int, pad: int) -> list[tuple]:
     """Scratch fields of a cord with ``windows`` different extents, the longest over ``pad`` segments."""
-    return [
-        ("share", "f8", (windows, segments)),  # one over the number of sources, as in the constants
-        ("level", "f8", (2, segments)),  # brainstem drive, by side and segment
-        ("intact", "f8", (2, 4, segments)),  # gain left by all lesions, by side, cell and segment
-        ("output", "f8", (2, 4, segments)),  # of all neurons, by side, cell and segment
-        ("total", "f8", (2, 3, segments + 2 * pad + 1)),  # running sums of the output, continued beyond the ends
-        ("edge", "f8", (2, n - 1)),  # output of the edge cells, 1/m, by side and joint
-        ("input", "f8", (2, segments)),  # EXCITATORY and INHIBITORY, that reach one cell type of one side
-    ]
+    return fields(
+        ("share", (windows, segments), "1", "one over the number of sources, as in the constants"),
+        ("level", (2, segments), "1", "brainstem drive, by side and segment"),
+        (
+            "intact output",
+            (2, 4, segments),
+            "1",
+            "gain left by all lesions, and of all neurons, by side, cell and segment",
+        ),
+        ("total", (2, 3, segments + 2 * pad + 1), "1", "running sums of the output, continued beyond the ends"),
+        ("edge", (2, n - 1), "1/m", "output of the edge cells, by side and joint"),
+        ("input", (2, segments), "1", "EXCITATORY and INHIBITORY, that reach one cell type of one side"),
+    )
 
 
 def isolated_fields(n: int) -> list[tuple]:
-    """Fields of a cord without a body that come before its own: ``time`` s, ``status``, what it senses, its output.
-
-    ``joint_angle`` rad, for the record, and ``edge`` (left; right, by joint) 1/m are given; ``output`` is the mean of
-    ``motoneuron`` during ``advance``, ``excite`` and ``inhibit`` are those of what its motoneurons receive.
-    """
-    joints = [(name, "f8", (2, n - 1)) for name in ("edge", "motoneuron", "output", "excite", "inhibit")]
-    return [("time", "f8"), ("status", "f8"), ("joint_angle", "f8", (n - 1,)), *joints, ("feedback", "f8")]
+    """Fields of a cord without a body that come before its own; joints are left; right."""
+    return fields(
+        ("time", (), "s", ""),
+        ("status", (), "1", "0 or BROKEN"),
+        ("joint_angle", n - 1, "rad", "given, for the record"),
+        ("edge", (2, n - 1), "1/m", "given: what it senses"),
+        ("motoneuron output", (2, n - 1), "1", "output, and its mean during ``advance``"),
+        ("excite inhibit", (2, n - 1), "1", "means of what its motoneurons receive"),
+        ("feedback", (), "m", "strength of the edge cells' synapses"),
+    )
 
 
 def reference_work(segments: int, adapting: int = ADAPTING) -> list[tuple]:
     """Further scratch fields for Runge-Kutta steps: where one begins, and the weighted mean of the derivatives."""
-    return [
-        ("start_excitation", "f8", (2, 4, segments)),
-        ("start_inhibition", "f8", (2, 4, segments)),
-        ("start_adaptation", "f8", (2, adapting, segments)),
-        ("slope_excitation", "f8", (2, 4, segments)),
-        ("slope_inhibition", "f8", (2, 4, segments)),
-        ("slope_adaptation", "f8", (2, adapting, segments)),
-    ]
+    inputs, fatigue = (2, 4, segments), (2, adapting, segments)
+    return fields(
+        ("start_excitation start_inhibition", inputs, "1", ""),
+        ("start_adaptation", fatigue, "1", ""),
+        ("slope_excitation slope_inhibition", inputs, "1/s", ""),
+        ("slope_adaptation", fatigue, "1/s", ""),
+    )
 
 
 def cord_dtype(segments: int, joints: int, synapses: int, windows: int, edges: int) -> np.dtype:
-    """Record of the constants of Tables 1 and 2.
-
-    By cell: ``threshold`` Theta, ``gain`` Gamma, ``adaptation`` mu, ``rate`` 1/tau_D and ``adaptation_rate``
-    1/tau_A 1/s, ``brainstem`` strength. By projection: ``source``, ``target``, ``inhibitory`` and ``crossed``
-    (1 or 0), ``strength``, and ``window``, its place among the different extents. By extent: ``rostral`` and
-    ``caudal`` segments, and ``share``, one over the number of sources, of each receiving segment. ``joint`` of each
-    segment, whose edge cells it has. By projection of edge cells: ``edge_target``, ``edge_inhibitory`` (1 from the
-    other side, 0 from their own and excitatory), extents, ``edge_strength``, and, for
-    each receiving segment, ``edge_weight`` of every joint, zero but from ``edge_first`` to before ``edge_last``.
-    There may be room for more than there are: a ``target`` is then -1, and ``windows`` counts the extents. ``reach``:
-    the longest extent of all; ``head`` segments; ``clamp``: 1 where the end segments stand in for missing ones.
-    """
-    cells = ("threshold", "gain", "adaptation", "rate", "adaptation_rate", "brainstem")
-    return np.dtype(
-        [
-            *[(name, "f8", (4,)) for name in cells],
-            *[(name, "i8", (synapses,)) for name in ("source", "target", "inhibitory", "crossed", "window")],
-            ("strength", "f8", (synapses,)),
-            ("rostral", "i8", (windows,)),
-            ("caudal", "i8", (windows,)),
-            ("share", "f8", (windows, segments)),
-            ("joint", "i8", (segments,)),
-            *[(f"edge_{name}", "i8", (edges,)) for name in ("target", "inhibitory", "rostral", "caudal")],
-            ("edge_strength", "f8", (edges,)),
-            ("edge_weight", "f8", (edges, segments, joints)),
-            ("edge_first", "i8", (edges, segments)),
-            ("edge_last", "i8", (edges, segments)),
-            ("windows", "i8"),
-            ("reach", "i8"),
-            ("head", "i8"),
-            ("clamp", "f8"),
-        ]
+    """Record of the constants of Tables 1 and 2, with room for so many projections, extents and edge projections."""
+    return record(
+        ("threshold gain adaptation", 4, "1", "Theta, Gamma and mu, by cell"),
+        ("rate adaptation_rate", 4, "1/s", "1/tau_D and 1/tau_A"),
+        ("brainstem", 4, "1", "strength"),
+        ("source target", synapses, "1", "cells of a projection; a target is -1 where there is none", "i8"),
+        ("inhibitory crossed", synapses, "1", "1 or 0", "i8"),
+        ("window", synapses, "1", "place among the extents", "i8"),
+        ("strength", synapses, "1", ""),
+        ("rostral caudal", windows, "1", "segments of an extent", "i8"),
+        ("share", (windows, segments), "1", "one over the number of sources of each receiving segment"),
+        ("joint", segments, "1", "whose edge cells a segment has", "i8"),
+        ("edge_target", edges, "1", "cell, or -1", "i8"),
+        ("edge_inhibitory", edges, "1", "1 from the other side, 0 from their own and excitatory", "i8"),
+        ("edge_rostral edge_caudal", edges, "1", "extents", "i8"),
+        ("edge_strength", edges, "1", ""),
+        ("edge_weight", (edges, segments, joints), "1", "of every joint for each receiving segment"),
+        ("edge_first edge_last", (edges, segments), "1", "it is 0 but from the first to before the last", "i8"),
+        ("windows reach head", (), "1", "number of extents; longest of all; segments of the head", "i8"),
+        ("clamp", (), "1", "1 where the end segments stand in for missing ones"),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.jit import asinh, exp, kernel, log, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import record
 
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
 """Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite."""
@@ -55,155 +56,85 @@ DEPTH = 20e-6
 
 
 def state_dtype(n: int) -> np.dtype:
-    """Record of one whisker of ``n`` segments.
-
-    ``time`` s; ``status``; ``segment_angle`` rad, ``segment_rate`` rad/s and ``segment_acceleration``
-    rad/s^2 (mean of the last step), base to tip; ``cosine`` and ``sine`` of the angles half a step
-    ahead; ``base_angle`` rad; ``tip`` m and ``tip_velocity`` m/s (x; y); ``plate_position`` (x) and
-    ``plate_distance`` (y) m; the drive: ``plate_velocity`` (x; y) m/s and ``base_rate`` rad/s;
-    ``slip_speed`` m/s; ``friction_state``, the paper's phi; ``friction_level``, mu/a, and
-    ``friction_trend``, its last change. Means over the last step: ``tip_force`` N and ``base_wrench``
-    (M, Fx, Fy), N m and N, of the rod on its base. Over the last ``advance``: ``base_wrench_mean``,
-    ``base_wrench_samples``, ``contact`` (fraction of time) and ``band_power`` (N m)^2; ``moment_mean``
-    and ``band`` are states of the filters. Then the physical parameters in SI.
-    """
-    return np.dtype(
-        [
-            ("time", "f8"),
-            ("status", "f8"),
-            ("segment_angle", "f8", (n,)),
-            ("segment_rate", "f8", (n,)),
-            ("segment_acceleration", "f8", (n,)),
-            ("cosine", "f8", (n,)),
-            ("sine", "f8", (n,)),
-            ("base_angle", "f8"),
-            ("tip", "f8", (2,)),
-            ("tip_velocity", "f8", (2,)),
-            ("plate_position", "f8"),
-            ("plate_distance", "f8"),
-            ("plate_velocity", "f8", (2,)),
-            ("base_rate", "f8"),
-            ("slip_speed", "f8"),
-            ("friction_state", "f8"),
-            ("friction_level", "f8"),
-            ("friction_trend", "f8"),
-            ("tip_force", "f8", (2,)),
-            ("base_wrench", "f8", (3,)),
-            ("base_wrench_mean", "f8", (3,)),
-            ("base_wrench_samples", "f8", (SAMPLES, 3)),
-            ("contact", "f8"),
-            ("band_power", "f8", (len(BANDS),)),
-            ("moment_mean", "f8"),
-            ("band", "f8", (len(BANDS), 4)),
-            *[(name, "f8") for name in PARAMETERS],
-            ("curvature", "f8", (n,)),
-        ]
+    """Record of one whisker of ``n`` segments."""
+    return record(
+        ("time", (), "s", ""),
+        ("status", (), "1", "0, FLIPPED, BURIED, WILD or BROKEN"),
+        ("segment_angle segment_rate", n, "rad, rad/s", "base to tip"),
+        ("segment_acceleration", n, "rad/s^2", "mean of the last step"),
+        ("cosine sine", n, "1", "of the angles half a step ahead"),
+        ("base_angle", (), "rad", ""),
+        ("tip tip_velocity", 2, "m, m/s", "x; y"),
+        ("plate_position plate_distance", (), "m", "x and y of the plate"),
+        ("plate_velocity", 2, "m/s", "x; y, and with ``base_rate`` the drive"),
+        ("base_rate", (), "rad/s", ""),
+        ("slip_speed", (), "m/s", ""),
+        ("friction_state", (), "1", "the paper's phi"),
+        ("friction_level friction_trend", (), "1", "mu/a, and its last change"),
+        ("tip_force", 2, "N", "mean over the last step"),
+        ("base_wrench", 3, "N m, N", "M, Fx, Fy of the rod on its base, mean over the last step"),
+        ("base_wrench_mean", 3, "N m, N", "over the last ``advance``, as are the next three"),
+        ("base_wrench_samples", (SAMPLES, 3), "N m, N", ""),
+        ("contact", (), "1", "fraction of time"),
+        ("band_power", len(BANDS), "(N m)^2", ""),
+        ("moment_mean", (), "N m", "state of a filter"),
+        ("band", (len(BANDS), 4), "N m", "states of the filters"),
+        (" ".join(PARAMETERS), (), "kg/m^3, m ...", "see `params.PHYSICAL`"),
+        ("curvature", n, "rad/m", "of each joint"),
     )
 
 
 def work_dtype(n: int) -> np.dtype:
-    """Scratch space of :func:`midpoint`: numbers of each segment, then of the whole whisker."""
-    bands = len(BANDS)
-    return np.dtype(
-        [
-            # The rod, see `segments`.
-            ("segment_length", "f8", (n,)),
-            ("node_mass", "f8", (n,)),
-            ("inertia", "f8", (n,)),
-            ("stiffness", "f8", (n,)),
-            ("viscosity", "f8", (n,)),
-            ("rest_angle", "f8", (n,)),
-            # The same for a time step: impulse of a joint per angle (N m s), and per increment of its rate at the
-            # end of the step (kg m^2); inertia with the external damping.
-            ("joint_spring", "f8", (n,)),
-            ("joint_response", "f8", (n,)),
-            ("damped_mass", "f8", (n,)),
-            ("damped_inertia", "f8", (n,)),
-            # A step: impulse of each joint at the old rates (N m s), velocity increment of the outer node against
-            # the inner one at the old rate (m/s; later the vector of the segment, m).
-            ("joint_impulse", "f8", (n,)),
-            ("drift", "f8", (2, n)),
-            # Increment of the segment's rate (rad/s) at a resting inner node (later the whole increment), and what
-            # is added to it per impulse on the tip (x, y), less per velocity increment of the inner node (x, y),
-            # and added per increment of the rate of the segment before.
-            ("increment", "f8", (n,)),
-            ("by_tip", "f8", (2, n)),
-            ("by_node", "f8", (2, n)),
-            ("by_rate", "f8", (n,)),
-            # Numbers of the whole whisker come last: LLVM compares the address ranges of both kinds.
-            ("lighter", "f8"),
-            ("drag", "f8"),
-            # Elimination from tip to base: quadratic form in the velocity increment (x, y) of a node and the rate
-            # increment w of the segment before it, its linear part, and that of unit impulses on the tip along x
-            # and y (the second letter).
-            ("mass_xx", "f8"),
-            ("mass_xy", "f8"),
-            ("mass_yy", "f8"),
-            ("mass_xw", "f8"),
-            ("mass_yw", "f8"),
-            ("mass_ww", "f8"),
-            ("load_x", "f8"),
-            ("load_y", "f8"),
-            ("load_w", "f8"),
-            ("unit_xx", "f8"),
-            ("unit_yx", "f8"),
-            ("unit_wx", "f8"),
-            ("unit_xy", "f8"),
-            ("unit_yy", "f8"),
-            ("unit_wy", "f8"),
-            # The tip: velocity increment without contact and its correction for external damping, m/s; velocity
-            # increment per impulse, 1/kg.
-            ("tip_change_x", "f8"),
-            ("tip_change_y", "f8"),
-            ("correction_x", "f8"),
-            ("correction_y", "f8"),
-            ("compliance_xx", "f8"),
-            ("compliance_xy", "f8"),
-            ("compliance_yy", "f8"),
-            # Contact: velocity of the tip without it, relief, speed at which the tip would enter the plate,
-            # compliance along the normal and between normal and tangent, whether there is contact.
-            ("free_x", "f8"),
-            ("free_y", "f8"),
-            ("height", "f8"),
-            ("slope", "f8"),
-            ("stretch", "f8"),
-            ("entering", "f8"),
-            ("compliance_nn", "f8"),
-            ("compliance_nt", "f8"),
-            ("touching", "f8"),
-            # Friction: gamma/V_*, level mu/a with its bracket, whether it is still searched, and what follows from
-            # it: slip speed, impulse of the plate on the tip, N s, state phi.
-            ("gain", "f8"),
-            ("level", "f8"),
-            ("level_low", "f8"),
-            ("level_high", "f8"),
-            ("searching", "f8"),
-            ("slip", "f8"),
-            ("impulse_x", "f8"),
-            ("impulse_y", "f8"),
-            ("friction_state", "f8"),
-            # Solution from base to tip: increments of the last node's velocity and of its segment's rate; greatest
-            # magnitude of a rate, rad/s.
-            ("last_x", "f8"),
-            ("last_y", "f8"),
-            ("last_w", "f8"),
-            ("fastest", "f8"),
-            # Accepted parts of a step: whether this lane takes part, whether its step must be divided, its tip,
-            # greatest y of an inner node; impulses on base (M, Fx, Fy) and tip (x, y), and time in contact.
-            ("accepted", "f8"),
-            ("too_fast", "f8"),
-            ("tip", "f8", (2,)),
-            ("tip_velocity", "f8", (2,)),
-            ("highest", "f8"),
-            ("base_impulse", "f8", (3,)),
-            ("tip_impulse", "f8", (2,)),
-            ("contact_time", "f8"),
-            # Filters of the base moment: rotation in a step and share of the newest moment.
-            ("band_cosine", "f8", (bands,)),
-            ("band_sine", "f8", (bands,)),
-            ("band_share", "f8", (bands,)),
-            ("mean_share", "f8"),
-        ]
+    """Scratch space of :func:`midpoint`: numbers of each segment, then of the whole whisker.
+
+    The order matters for speed: LLVM compares the address ranges of both kinds.
+    """
+    return record(
+        # The rod, see `segments`.
+        ("segment_length node_mass inertia", n, "m, kg, kg m^2", "of a segment, of its outer node, and the remainder"),
+        ("stiffness viscosity rest_angle", n, "N m, N m s, rad", "of the joint before a segment"),
+        # The same for a time step.
+        ("joint_spring joint_response", n, "N m s, kg m^2", "impulse per angle, and per increment of its rate"),
+        ("damped_mass damped_inertia", n, "kg, kg m^2", "with the external damping"),
+        ("joint_impulse", n, "N m s", "of each joint at the old rates"),
+        ("drift", (2, n), "m/s", "velocity increment of the outer node against the inner one at the old rate"),
+        ("increment", n, "rad/s", "of the segment's rate at a resting inner node; later the whole increment"),
+        ("by_tip by_node", (2, n), "1/(kg m), 1/m", "added per impulse on the tip, less per increment of the node"),
+        ("by_rate", n, "1", "added per increment of the rate of the segment before"),
+        ("lighter drag", (), "1", "factors of the external damping, see `scale`"),
+        # Elimination from tip to base: quadratic form in the velocity increment (x, y) of a node and the rate
+        # increment w of the segment before it, its linear part, and that of unit impulses on the tip (second letter).
+        ("mass_xx mass_xy mass_yy mass_xw mass_yw mass_ww", (), "kg, kg m, kg m^2", ""),
+        ("load_x load_y load_w", (), "N s, N m s", ""),
+        ("unit_xx unit_yx unit_wx unit_xy unit_yy unit_wy", (), "1, m", ""),
+        # The tip.
+        ("tip_change_x tip_change_y", (), "m/s", "velocity increment without contact"),
+        ("correction_x correction_y", (), "m/s", "its correction for external damping"),
+        ("compliance_xx compliance_xy compliance_yy", (), "1/kg", "velocity increment per impulse"),
+        # Contact.
+        ("free_x free_y", (), "m/s", "velocity of the tip without it"),
+        ("height slope stretch", (), "m, 1, 1", "relief, and length along it per length along x"),
+        ("entering", (), "m/s", "speed at which the tip would enter the plate"),
+        ("compliance_nn compliance_nt", (), "1/kg", "along the normal, and between normal and tangent"),
+        ("touching", (), "1", "1 where there is contact"),
+        # Friction.
+        ("gain", (), "s/m", "gamma/V_*"),
+        ("level level_low level_high searching", (), "1", "mu/a with its bracket, and whether it is still searched"),
+        ("slip", (), "m/s", "speed that follows from it"),
+        ("impulse_x impulse_y", (), "N s", "of the plate on the tip"),
+        ("friction_state", (), "1", "phi"),
+        # Solution from base to tip.
+        ("last_x last_y last_w", (), "m/s, rad/s", "increments of the last node's velocity and of its segment's rate"),
+        ("fastest", (), "rad/s", "greatest magnitude of a rate"),
+        # Accepted parts of a step.
+        ("accepted too_fast", (), "1", "whether this lane takes part, and whether its step must be divided"),
+        ("tip tip_velocity", 2, "m, m/s", "x, y"),
+        ("highest", (), "m", "greatest y of an inner node"),
+        ("base_impulse", 3, "N m s, N s", "M, Fx, Fy"),
+        ("tip_impulse", 2, "N s", "x, y"),
+        ("contact_time", (), "s", ""),
+        ("band_cosine band_sine band_share", len(BANDS), "1", "rotation in a step, share of the newest moment"),
+        ("mean_share", (), "1", "of the newest moment in its mean"),
     )
 
 

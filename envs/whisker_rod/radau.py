@@ -19,6 +19,7 @@ import numpy as np
 
 from ..core.jit import asinh, exp, kernel, log, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import record
 from .body import (
     BROKEN,
     SAMPLES,
@@ -111,56 +112,42 @@ TURN_LEFT, LEVEL_LEFT = 1e-10, 1e-7
 
 
 def published_work(n: int) -> np.dtype:
-    """Scratch space of :func:`published`: numbers of each segment, that of `body.midpoint`, then of the whisker."""
-    return np.dtype(
-        [
-            # Accelerations of the segments at the stages, rad/s^2, and what is missing to their balance, N m.
-            ("acceleration", "f8", (3, n)),
-            ("missing", "f8", (3, n)),
-            # At a stage: vector of the segment (m), force that its outer node takes (N).
-            ("vector", "f8", (2, n)),
-            ("node_force", "f8", (2, n)),
-            # Newton's matrix, the real and the complex system (real, imaginary): inverse pivot, column of the node
-            # (x, y), response of the joint, accelerations per force on the tip (x, y), solution.
-            ("inverse", "f8", (2, 2, n)),
-            ("column", "f8", (2, 2, 2, n)),
-            ("response", "f8", (2, 2, n)),
-            ("per_force", "f8", (2, 2, 2, n)),
-            ("solution", "f8", (2, 2, n)),
-            *[(name, "f8", field[0].shape) for name, field in (work_dtype(n).fields or {}).items()],
-            # Velocity of the tip at a stage per force on it at a stage (xx, xy, yy), and what the rod changes it by.
-            ("compliance", "f8", (3, 3, 3)),
-            ("tip_change", "f8", (3, 2)),
-            # A stage: tip (m), its velocity (m/s), wrench on the base; greatest y of an inner node (m).
-            ("stage_tip", "f8", (3, 2)),
-            ("stage_velocity", "f8", (3, 2)),
-            ("base", "f8", (3, 3)),
-            ("peak", "f8"),
-            # Contact at the stages: normal force (N), level mu/a, slope of the relief, slip speed, friction state.
-            ("force", "f8", (3,)),
-            ("stage_level", "f8", (3,)),
-            ("stage_slope", "f8", (3,)),
-            ("stage_slip", "f8", (3,)),
-            ("stage_state", "f8", (3,)),
-            # Normal speed of the tip over the plate before the step and wanted after it, m/s.
-            ("closing", "f8"),
-            ("bound", "f8"),
-            # Greatest change in an iteration, in units of what is left at the end; whether a step is not solved.
-            ("change", "f8"),
-            ("failed", "f8"),
-            # Parts that were tried in this call, and those of 1/16 that Newton's iteration did not solve.
-            ("parts", "f8"),
-            ("unsolved", "f8"),
-            # Equations of the friction; see `_touch`.
-            ("table", "f8", (3, 7)),
-            ("along", "f8", (3, 7)),
-            ("normal", "f8", (3, 4)),
-            ("slip_slope", "f8", (3, 3)),
-            # Running values along the rod.
-            ("before", "f8", (2,)),
-            ("node", "f8", (6,)),
-            ("form", "f8", (2, 16)),
-        ]
+    """Scratch space of :func:`published`: numbers of each segment, that of `body.midpoint`, then of the whisker.
+
+    Newton's matrix has two systems, the real and the complex one, and of each number a real and an imaginary part.
+    """
+    fields_of_body = work_dtype(n).fields or {}
+    return record(
+        ("acceleration", (3, n), "rad/s^2", "of the segments at the stages"),
+        ("missing", (3, n), "N m", "to their balance"),
+        ("vector", (2, n), "m", "of a segment at a stage"),
+        ("node_force", (2, n), "N", "that its outer node takes"),
+        ("inverse", (2, 2, n), "1/(kg m^2)", "inverse pivot of Newton's matrix"),
+        ("column", (2, 2, 2, n), "kg m", "of the node (x, y)"),
+        ("response", (2, 2, n), "kg m^2", "of the joint"),
+        ("per_force", (2, 2, 2, n), "1/(kg m)", "accelerations per force on the tip (x, y)"),
+        ("solution", (2, 2, n), "rad/s^2", ""),
+        *[(name, field[0].shape, "", "of `body.midpoint`") for name, field in fields_of_body.items()],
+        ("compliance", (3, 3, 3), "s/kg", "velocity of the tip at a stage per force on it at a stage (xx, xy, yy)"),
+        ("tip_change", (3, 2), "m/s, N", "what the rod changes it by; then change of the force on it"),
+        ("stage_tip stage_velocity", (3, 2), "m, m/s", "tip at a stage"),
+        ("base", (3, 3), "N m, N", "wrench on the base at a stage"),
+        ("peak", (), "m", "greatest y of an inner node"),
+        # Contact at the stages.
+        ("force", 3, "N", "along the normal"),
+        ("stage_level stage_slope stage_slip stage_state", 3, "1, 1, m/s, 1", "mu/a; of relief; speed; of friction"),
+        ("closing bound", (), "m/s", "normal speed of the tip over the plate before the step, and wanted after it"),
+        ("change", (), "1", "greatest in an iteration, in units of what is left at the end"),
+        ("failed", (), "1", "whether a step is not solved"),
+        ("parts unsolved", (), "1", "parts tried in this call, and those of 1/16 that were not solved"),
+        # Equations of the friction; see `_touch`.
+        ("table along", (3, 7), "", ""),
+        ("normal", (3, 4), "", ""),
+        ("slip_slope", (3, 3), "", ""),
+        # Running values along the rod.
+        ("before", 2, "rad, rad/s", "angle and rate of the segment before"),
+        ("node", 6, "m, m/s, m/s^2", "of the outer node; then the force that the rod beyond takes"),
+        ("form", (2, 16), "", "real; imaginary"),
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..core.jit import kernel, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import record
 
 FOLDED, BROKEN = 1.0, 2.0
 """Status codes: a joint folded back on itself; the state is not finite."""
@@ -33,36 +34,21 @@ MASS, LENGTH, FRICTION = range(3)
 
 
 def state_dtype(n: int) -> np.dtype:
-    """Record of one worm of ``n`` rods.
-
-    ``time`` s; ``step`` since reset; ``status``; ``rod_angle`` rad; ``rod_rate`` rad/s and
-    ``rod_velocity`` (x; y) m/s, and both one step ``before``; ``centre`` m and ``centre_velocity`` m/s
-    of mass; ``control_angle`` rad; since the last ``advance`` began the ``work`` J done against friction,
-    and the positive ``muscle_work`` J; then the physical parameters in SI, those of the worm and of each joint.
-    """
-    return np.dtype(
-        [
-            ("time", "f8"),
-            ("step", "f8"),
-            ("status", "f8"),
-            ("rod_angle", "f8", (n,)),
-            ("rod_rate", "f8", (n,)),
-            ("rod_rate_before", "f8", (n,)),
-            ("rod_velocity", "f8", (2, n)),
-            ("rod_velocity_before", "f8", (2, n)),
-            ("centre", "f8", (2,)),
-            ("centre_velocity", "f8", (2,)),
-            ("control_angle", "f8", (n - 1,)),
-            ("work", "f8"),
-            ("muscle_work", "f8"),
-            *[(name, "f8") for name in OF_WORM],
-            *[(name, "f8", (n - 1,)) for name in OF_JOINT],
-        ]
+    """Record of one worm of ``n`` rods."""
+    return record(
+        ("time", (), "s", ""),
+        ("step", (), "1", "since reset"),
+        ("status", (), "1", "0, FOLDED or BROKEN"),
+        ("rod_angle", n, "rad", "head to tail"),
+        ("rod_rate rod_rate_before", n, "rad/s", "now, and one step before"),
+        ("rod_velocity rod_velocity_before", (2, n), "m/s", "x; y, of the centres, now and one step before"),
+        ("centre", 2, "m", "of mass"),
+        ("centre_velocity", 2, "m/s", "of mass"),
+        ("control_angle", n - 1, "rad", "the drive"),
+        ("work muscle_work", (), "J", "since ``advance`` began: against friction, and positive work of the muscles"),
+        (" ".join(OF_WORM), (), "kg, m, kg/s, kg/s", "parameters of the worm"),
+        (" ".join(OF_JOINT), n - 1, "N m, N m s, 1", "parameters of each joint"),
     )
-
-
-def _fields(names: str, *shape: int) -> list[tuple[str, str, tuple[int, ...]]]:
-    return [(name, "f8", shape) for name in names.split()]
 
 
 @kernel
@@ -115,39 +101,34 @@ def _line(r, i, e, a, b):
 
 
 def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
-    """Scratch space of :func:`midpoint`, for a body that may be ``shaped``.
-
-    Of the step, for all rods or for each: ``half_length`` of a rod (m); its mobility (s/kg), velocity per force at the
-    half step, ``across`` it and the ``excess`` along it; the weights of its velocities (kg/s) and rates (kg m^2/s),
-    now and one step before, in the momenta with which it sets out; and its ``resistance`` (kg m^2/s), torque per rate.
-
-    ``elastic`` (N m) is the spring's torque at the joint before rod i, ``viscous`` (N m s) its derivative by the rate
-    of the joint; both are 0 at the ends of the body.
-
-    The elimination hands on to the next rod: the Schur complement and the right-hand side of its equations (w, x, y:
-    that of its rate, those of the force at the joint behind it), its mobility (s/kg), and the velocity (m/s) it would
-    have if no joint pulled at it. It leaves the factors of the substitution, ``a_by_b``: the force (x, y) depends on
-    rate and force of the next rod, the rate on the rod's own force and on the ``next`` rod's rate. ``rate`` (rad/s)
-    and ``force_x``, ``force_y`` (N) are the right-hand sides that remain, and then the solution.
-
-    At last: the force at the joint ``before`` a rod (N), the ``sum`` of the rods' velocities (m/s), and n times the
-    ``power`` (W) against friction.
-    """
-    each = (n,) if shaped else ()
-    return np.dtype(
-        [
-            *_fields("half_length mobility_across mobility_excess", *each),
-            *_fields("velocity_weight velocity_weight_before rate_weight rate_weight_before resistance", *each),
-            *_fields("sin cos", n),
-            *_fields("elastic viscous", n + 1),
-            *_fields("schur_ww schur_wx schur_wy schur_xx schur_xy schur_yy"),
-            *_fields("right_w right_x right_y"),
-            *_fields("mobility_xx mobility_xy mobility_yy free_x free_y"),
-            *_fields("rate_by_x rate_by_y rate_by_next", n),
-            *_fields("x_by_rate x_by_x x_by_y y_by_rate y_by_x y_by_y", n),
-            *_fields("rate force_x force_y", n),
-            *_fields("before_x before_y sum_x sum_y power"),
-        ]
+    """Scratch space of :func:`midpoint`; a body that is ``shaped`` has the constants of rods for each of them."""
+    rods = (n,) if shaped else ()
+    return record(
+        ("half_length", rods, "m", "of a rod"),
+        ("mobility_across mobility_excess", rods, "s/kg", "velocity per force at the half step, across and more along"),
+        ("velocity_weight velocity_weight_before", rods, "kg/s", "of velocities in the momentum before a step"),
+        ("rate_weight rate_weight_before", rods, "kg m^2/s", "of rates in the angular momentum before a step"),
+        ("resistance", rods, "kg m^2/s", "torque per rate"),
+        ("sin cos", n, "1", "of the angles at the half step"),
+        ("elastic", n + 1, "N m", "torque of the spring before each rod, 0 at the ends"),
+        ("viscous", n + 1, "N m s", "its derivative by the joint's rate, 0 at the ends"),
+        # Handed on to the next rod: w is the equation of its rate, x and y are those of the force behind it.
+        ("schur_ww schur_wx schur_wy schur_xx schur_xy schur_yy", (), "kg m^2/s, m, s/kg", "Schur complement"),
+        ("right_w right_x right_y", (), "N m, m/s", "right-hand side"),
+        ("mobility_xx mobility_xy mobility_yy", (), "s/kg", "of the next rod"),
+        ("free_x free_y", (), "m/s", "its velocity, if no joint pulled at it"),
+        # Factors of the substitution: what comes first depends on what comes last, of the next rod.
+        (
+            "rate_by_x rate_by_y rate_by_next",
+            n,
+            "1/(N s), 1",
+            "the rate by the force behind the rod, and by the next rate",
+        ),
+        ("x_by_rate x_by_x x_by_y y_by_rate y_by_x y_by_y", n, "N s, 1", "the force by the next rate and force"),
+        ("rate force_x force_y", n, "rad/s, N", "right-hand sides that remain, then the solution"),
+        ("before_x before_y", (), "N", "force at the joint before a rod"),
+        ("sum_x sum_y", (), "m/s", "of the rods' velocities"),
+        ("power", (), "W", "n times that against friction"),
     )
 
 
@@ -405,34 +386,22 @@ MIDPOINT = batch_kernel(midpoint, BROKEN)
 
 
 def published_work(n: int, shaped: bool = False) -> np.dtype:
-    """Scratch space of :func:`published`, for a body that may be ``shaped``.
-
-    Of each rod: sine and cosine of its angle; ``place`` (x; y) m and ``velocity`` m/s of its centre about the
-    centre of mass; ``rate`` (rad/s) before the correction; ``force`` (N) and ``torque`` (N m) of friction and
-    muscles; ``rate_torque`` (N m), of elasticity and joint forces only: damping and friction are implicit in the
-    rates.
-
-    Of each joint: ``joint_force`` (N), at first the right-hand side of its equations; the factors of their block
-    elimination, ``lower`` A_i B_i^-1 and ``inverse`` B_i^-1; ``upper``, the factor of the rates' elimination.
-
-    Of all rods or of each: ``half_length`` (m). Of the worm: moment of inertia (kg m^2) and ``spin``, angular momentum
-    (kg m^2/s), about the centre of mass before and after the step; ``friction`` (N), its torque (N m) about that
-    centre; and the ``correction`` (rad/s) of all rates.
-    """
-    return np.dtype(
-        [
-            *_fields("sin cos", n),
-            *_fields("place velocity", 2, n),
-            *_fields("rate", n),
-            *_fields("force", 2, n),
-            *_fields("torque rate_torque", n),
-            *_fields("joint_force", 2, n),
-            *_fields("lower_xx lower_xy lower_yx lower_yy", n),
-            *_fields("inverse_xx inverse_xy inverse_yy upper", n),
-            *_fields("half_length", *((n,) if shaped else ())),
-            *_fields("inertia_before spin_before inertia_after spin_after"),
-            *_fields("friction_x friction_y friction_torque correction"),
-        ]
+    """Scratch space of :func:`published`; a body that is ``shaped`` has the half lengths of each rod."""
+    return record(
+        ("sin cos", n, "1", "of the angles"),
+        ("place velocity", (2, n), "m, m/s", "of the rods' centres about the centre of mass"),
+        ("rate", n, "rad/s", "before the correction"),
+        ("force", (2, n), "N", "of friction and muscles on a rod"),
+        ("torque rate_torque", n, "N m", "of friction and muscles; of elasticity and joint forces alone"),
+        ("joint_force", (2, n), "N", "at first the right-hand side of its equations"),
+        ("lower_xx lower_xy lower_yx lower_yy", n, "1", "A_i B_i^-1 of the joint forces' elimination"),
+        ("inverse_xx inverse_xy inverse_yy", n, "1", "B_i^-1 of the same"),
+        ("upper", n, "1", "factor of the rates' elimination"),
+        ("half_length", n if shaped else (), "m", "of a rod"),
+        ("inertia_before spin_before", (), "kg m^2, kg m^2/s", "about the centre of mass, before the step"),
+        ("inertia_after spin_after", (), "kg m^2, kg m^2/s", "and after it"),
+        ("friction_x friction_y friction_torque", (), "N, N m", "on the worm, and about its centre of mass"),
+        ("correction", (), "rad/s", "of all rates"),
     )
 
 
