@@ -4,11 +4,9 @@ Each of S segments has on each side one excitatory (EIN), one contralateral inhi
 inhibitory interneuron (LIN) and one motoneuron (MN), each standing for a population; edge cells sense the
 curvature at every joint (Ekeberg, 1993). Side 0 is left, 1 right; cells are counted in the order above.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``,
-``links`` and ``cord``, each one record: the state in lanes (``body_fields`` and ``cord_fields``), scratch space in
-lanes (``body_work`` and ``cord_work``), and the constants of links and cord (``links_dtype``, ``cord_dtype``); all is
-in SI, and what is named as written is changed in place. Loops over f run over segments and lanes as one, so that they
-vectorise for a single animal too.
+Kernels work on lanes and take records as those of ``body.py`` do; beside them they take ``cord``, one record of the
+cord's constants (``cord_dtype``). ``xs`` and ``ks`` hold the fields of cord and body. Loops over f run over segments
+and lanes as one, so that they vectorise for a single animal too.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from ..core.records import fields, record
 from .body import (
     BROKEN,
     EULER,
-    IMPLICIT,
     LEFT,
     RIGHT,
     RUNGE_KUTTA,
@@ -30,11 +27,13 @@ from .body import (
     end_step,
     euler,
     finish_runge_kutta,
+    follow_slope,
     implicit,
+    keep_start,
+    move_body,
     runge_kutta_stage,
     start_runge_kutta,
 )
-from .body import runge_kutta as runge_kutta_of_body
 
 CELLS = ("EIN", "CCIN", "LIN", "MN")
 """Types of neurons, in the order in which they are counted."""
@@ -154,10 +153,7 @@ def cord_dtype(segments: int, joints: int, synapses: int, windows: int, edges: i
 
 @kernel
 def sense_curvature(xs, ks, links):
-    """Outputs of the edge cells, the curvature of each joint where it stretches the side; Ekeberg (1993), Eq. 8.
-
-    ``edge`` (left; right, by joint) is written, 1/m.
-    """
+    """Write the ``edge``, the curvature of each joint where it stretches the side; Ekeberg (1993), Eq. 8."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     for j in range(n - 1):
@@ -170,17 +166,10 @@ def sense_curvature(xs, ks, links):
 
 @kernel
 def prepare(xs, ks, cord):
-    """Spread what stays the same during ``advance`` over segments and lanes: tonic drive, gains, shares.
+    """Spread what stays the same during ``advance`` over segments and lanes: ``level``, ``intact`` and ``share``.
 
     The drive is the brainstem's, in front of a transection, and the bath's. It only excites: where the asymmetry
     exceeds the tonic level, the drive is zero.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-    ks : (1,) record of scratch space in lanes
-        ``level``, ``intact`` and ``share`` are written.
-    cord : (1,) record of ``cord_dtype``
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
@@ -238,8 +227,7 @@ def fire_type(xs, ks, cord, side, cell):
 def add_up(ks, cord, side, cell):
     """Write into ``total`` the running sum along the cord of the outputs of one type and side.
 
-    It begins with 0 and is continued beyond both ends of the cord, by the output of the end segment where the
-    constants' ``clamp`` is 1, and else by nothing.
+    It begins with 0 and is continued beyond both ends by the output of the end segment, if ``clamp`` is 1.
     """
     k, p = ks[0], cord[0]
     segments, lanes = k.output.shape[2:]
@@ -304,16 +292,7 @@ def drive_muscles(xs, ks, side):
 
 @kernel
 def fire(xs, ks, cord):
-    """Outputs of all neurons, their running sums along the cord, and the motoneurons of every joint.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        ``motoneuron`` is written.
-    ks : (1,) record of scratch space in lanes
-        After :func:`prepare`. ``output`` and ``total`` are written.
-    cord : (1,) record of ``cord_dtype``
-    """
+    """Write the ``output`` of all neurons, its ``total``, and the ``motoneuron`` of joints; after :func:`prepare`."""
     for side in range(2):
         for cell in range(4):
             fire_type(xs, ks, cord, side, cell)
@@ -341,13 +320,8 @@ def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, 
             for cell in range(4):
                 for q in range(outputs.shape[3]):
                     fatigue = p.adaptation[cell] * adaptation[b, side, min(cell, adaptation.shape[2] - 1), q]
-                    u = activity(
-                        excitation[b, side, cell, q],
-                        inhibition[b, side, cell, q],
-                        fatigue,
-                        p.threshold[cell],
-                        p.gain[cell],
-                    )
+                    excited, inhibited = excitation[b, side, cell, q], inhibition[b, side, cell, q]
+                    u = activity(excited, inhibited, fatigue, p.threshold[cell], p.gain[cell])
                     inside = cell_segments[b, 0] <= q < cell_segments[b, 1]
                     gain = cell_gain[b, side, cell] if inside else 1.0
                     outputs[b, side, cell, q] = segment_gain[b, side, q] * gain * u
@@ -397,12 +371,6 @@ def receive(xs, ks, cord, side, cell):
 
     A projection from p reaches q where q - caudal <= p <= q + rostral, so a sum over the sources is the
     difference of two running sums. After :func:`sense_curvature` and :func:`fire`.
-
-    Parameters
-    ----------
-    xs, ks, cord : (1,) records
-    side, cell : int
-        Of the receiving neurons.
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
@@ -437,17 +405,7 @@ def receive(xs, ks, cord, side, cell):
 
 @kernel
 def integrate(xs, ks, cord, dt):
-    """Take one Euler step of all neurons, Ekeberg (1993), Eq. 1 and section 3.6.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        ``excitation``, ``inhibition`` and ``adaptation`` are changed.
-    ks : (1,) record of scratch space in lanes
-        After :func:`sense_curvature` and :func:`fire`.
-    cord : (1,) record of ``cord_dtype``
-    dt : float, s
-    """
+    """Take one Euler step of all neurons, Ekeberg (1993), Eq. 1 and section 3.6; after :func:`fire`."""
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
     span = segments * lanes
@@ -469,75 +427,60 @@ def integrate(xs, ks, cord, dt):
 
 @kernel
 def start_neurons(xs, ks):
-    """Keep where a Runge-Kutta step of the neurons begins, and clear the mean of the derivatives."""
+    """Begin a Runge-Kutta step of the neurons."""
     x, k = xs[0], ks[0]
-    segments, lanes = x.excitation.shape[2:]
     for side in range(2):
         for cell in range(4):
-            for q in range(segments):
-                for e in range(lanes):
-                    k.start_excitation[side, cell, q, e] = x.excitation[side, cell, q, e]
-                    k.start_inhibition[side, cell, q, e] = x.inhibition[side, cell, q, e]
-                    k.slope_excitation[side, cell, q, e] = k.slope_inhibition[side, cell, q, e] = 0.0
+            keep_start(x.excitation[side, cell], k.start_excitation[side, cell], k.slope_excitation[side, cell])
+            keep_start(x.inhibition[side, cell], k.start_inhibition[side, cell], k.slope_inhibition[side, cell])
         for cell in range(x.adaptation.shape[1]):
-            for q in range(segments):
-                for e in range(lanes):
-                    k.start_adaptation[side, cell, q, e] = x.adaptation[side, cell, q, e]
-                    k.slope_adaptation[side, cell, q, e] = 0.0
+            keep_start(x.adaptation[side, cell], k.start_adaptation[side, cell], k.slope_adaptation[side, cell])
+
+
+@kernel
+def _approach(value, goal, rate, start, slope, part, ahead):
+    """Do as `add_slope` with the derivative of values (S, W) that approach a goal with a ``rate`` (1/s)."""
+    for q in range(value.shape[0]):
+        for e in range(value.shape[1]):
+            a = rate * (goal[q, e] - value[q, e])
+            slope[q, e] += part * a
+            value[q, e] = start[q, e] + ahead * a
 
 
 @kernel
 def neurons_stage(xs, ks, cord, part, ahead):
-    """One of the four evaluations of a Runge-Kutta step of all neurons.
+    """One of the four evaluations of a Runge-Kutta step of all neurons, as `runge_kutta_stage` of the mechanics.
 
-    As `body.runge_kutta_stage` is of the mechanics, with ``part`` and ``ahead`` (s) as there. After
-    :func:`start_neurons`, :func:`sense_curvature` and :func:`fire`.
+    After :func:`start_neurons`, :func:`sense_curvature` and :func:`fire`.
     """
     x, k, p = xs[0], ks[0], cord[0]
-    segments, lanes = x.excitation.shape[2:]
-    for side in range(2):
-        for cell in range(4):
-            receive(xs, ks, cord, side, cell)
-            rate = p.rate[cell]
-            for q in range(segments):
-                for e in range(lanes):
-                    a = rate * (k.input[EXCITATORY, q, e] - x.excitation[side, cell, q, e])
-                    b = rate * (k.input[INHIBITORY, q, e] - x.inhibition[side, cell, q, e])
-                    k.slope_excitation[side, cell, q, e] += part * a
-                    k.slope_inhibition[side, cell, q, e] += part * b
-                    x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + ahead * a
-                    x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + ahead * b
-        for cell in range(x.adaptation.shape[1]):
-            rate = p.adaptation_rate[cell]
-            for q in range(segments):
-                for e in range(lanes):
-                    a = rate * (k.output[side, cell, q, e] - x.adaptation[side, cell, q, e])
-                    k.slope_adaptation[side, cell, q, e] += part * a
-                    x.adaptation[side, cell, q, e] = k.start_adaptation[side, cell, q, e] + ahead * a
+    for s in range(2):
+        for c in range(4):
+            receive(xs, ks, cord, s, c)
+            start, slope = k.start_excitation[s, c], k.slope_excitation[s, c]
+            _approach(x.excitation[s, c], k.input[EXCITATORY], p.rate[c], start, slope, part, ahead)
+            start, slope = k.start_inhibition[s, c], k.slope_inhibition[s, c]
+            _approach(x.inhibition[s, c], k.input[INHIBITORY], p.rate[c], start, slope, part, ahead)
+        for c in range(x.adaptation.shape[1]):
+            start, slope = k.start_adaptation[s, c], k.slope_adaptation[s, c]
+            _approach(x.adaptation[s, c], k.output[s, c], p.adaptation_rate[c], start, slope, part, ahead)
 
 
 @kernel
 def finish_neurons(xs, ks, dt):
-    """End a Runge-Kutta step of the neurons: its start plus ``dt`` (s) times the mean of the derivatives."""
+    """End a Runge-Kutta step of the neurons."""
     x, k = xs[0], ks[0]
-    segments, lanes = x.excitation.shape[2:]
-    for side in range(2):
-        for cell in range(4):
-            for q in range(segments):
-                for e in range(lanes):
-                    excitation, inhibition = k.slope_excitation[side, cell, q, e], k.slope_inhibition[side, cell, q, e]
-                    x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + dt * excitation
-                    x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + dt * inhibition
-        for cell in range(x.adaptation.shape[1]):
-            for q in range(segments):
-                for e in range(lanes):
-                    adaptation = k.slope_adaptation[side, cell, q, e]
-                    x.adaptation[side, cell, q, e] = k.start_adaptation[side, cell, q, e] + dt * adaptation
+    for s in range(2):
+        for c in range(4):
+            follow_slope(x.excitation[s, c], k.start_excitation[s, c], k.slope_excitation[s, c], dt)
+            follow_slope(x.inhibition[s, c], k.start_inhibition[s, c], k.slope_inhibition[s, c], dt)
+        for c in range(x.adaptation.shape[1]):
+            follow_slope(x.adaptation[s, c], k.start_adaptation[s, c], k.slope_adaptation[s, c], dt)
 
 
 @kernel
 def runge_kutta(xs, ks, links, cord, dt):
-    """Take one fourth-order step of ``dt`` (s) of cord and body together, the reference for the other schemes."""
+    """Take one fourth-order step of cord and body together, the reference for the other schemes."""
     start_runge_kutta(xs, ks)
     start_neurons(xs, ks)
     for i in range(4):
@@ -553,25 +496,11 @@ def runge_kutta(xs, ks, links, cord, dt):
 
 @kernel
 def swim(xs, ks, steps, dt, links, cord, scheme, substeps):
-    """Advance cord and body by ``steps`` steps of ``dt``, the brainstem drive held.
+    """Advance cord and body by ``steps`` steps of ``dt``, ``substeps`` of the body in each, the brainstem drive held.
 
-    In each step edge cells and motoneurons are taken from the state at its start, then the neurons take one
-    Euler step, then the body moves with these motoneurons; Ekeberg (1993), sections 2 and 3.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Changed in place. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
-    ks : (1,) record of scratch space in lanes
-    steps : int
-    dt : float, s
-        The paper's is 10 ms.
-    links : (1,) record of ``links_dtype(n)``
-    cord : (1,) record of ``cord_dtype``
-    scheme : int
-        EULER or IMPLICIT.
-    substeps : int
-        Mechanical steps in ``dt``.
+    In each step edge cells and motoneurons are taken from the state at its start, then the neurons take one Euler
+    step, then the body moves with these motoneurons, by EULER or IMPLICIT; Ekeberg (1993), sections 2 and 3, where dt
+    is 10 ms. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
     """
     clear_work(xs)
     prepare(xs, ks, cord)
@@ -628,24 +557,10 @@ def follow(xs, neuron, part):
 
 @kernel
 def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
-    """Advance motoneurons and body by ``steps`` steps of ``dt``, the command of the motoneurons held.
+    """Advance motoneurons and body as :func:`swim` does, the command of the motoneurons held.
 
-    In order as :func:`swim`. Under the reference scheme the motoneurons that act during a step are those at its middle,
-    exactly.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Of ``body_fields`` and ``motoneuron_fields``; changed in place.
-    ks : (1,) record of ``body_work`` in lanes
-    steps : int
-    dt : float, s
-    links : (1,) record of ``links_dtype(n)``
-    neuron : (1,) record of ``motoneuron_dtype``
-    scheme : int
-        EULER, IMPLICIT or RUNGE_KUTTA.
-    substeps : int
-        Mechanical steps in ``dt``.
+    ``xs`` holds ``body_fields`` and ``motoneuron_fields``, ``ks`` ``body_work``, ``neuron`` is one record of
+    ``motoneuron_dtype``. Under RUNGE_KUTTA the motoneurons that act during a step are those at its middle, exactly.
     """
     clear_work(xs)
     rate = neuron[0].rate
@@ -656,12 +571,7 @@ def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
         respond(xs, neuron)
         add_work(xs, dt)
         follow(xs, neuron, half if scheme == RUNGE_KUTTA else dt * rate)
-        if scheme == EULER:
-            euler(xs, ks, links, substeps, dt / substeps)
-        elif scheme == IMPLICIT:
-            implicit(xs, ks, links, substeps, dt / substeps)
-        else:
-            runge_kutta_of_body(xs, ks, links, substeps, dt / substeps)
+        move_body(xs, ks, links, scheme, substeps, dt / substeps)
         end_step(xs, dt)
 
 
@@ -676,14 +586,7 @@ REFERENCE = batch_kernel(swim_reference, BROKEN)
 def fictive(xs, ks, steps, dt, cord):
     """Advance an isolated cord by ``steps`` steps of ``dt``, with what its edge cells sense held.
 
-    Parameters
-    ----------
-    xs : (1,) record of ``isolated_fields`` and ``cord_fields`` in lanes
-        Changed in place.
-    ks : (1,) record of ``cord_work`` in lanes
-    steps : int
-    dt : float, s
-    cord : (1,) record of ``cord_dtype``
+    ``xs`` holds ``isolated_fields`` and ``cord_fields``, ``ks`` ``cord_work``.
     """
     x, k = xs[0], ks[0]
     sides, joints, lanes = x.edge.shape

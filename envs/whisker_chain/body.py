@@ -189,9 +189,7 @@ def _prepare(x, k, profile, dt):
 def _nearest_link(x, k, o):
     """Link closest to peg ``o``, where on it and how far; link 1, in the follicle, cannot be touched.
 
-    Of several discs in one place each takes another link, so that together they stop a whisker that lies
-    along a wall. Writes ``contact_link``, the link's normal, ``along`` and ``across`` the link (m) and ``square``,
-    the squared distance.
+    Of several discs in one place each takes another link, so that together they stop a whisker along a wall.
     """
     n, lanes = x.link_angle.shape
     along, across, nearest, px, py = k.along, k.across, k.square, k.peg_x, k.peg_y
@@ -231,8 +229,7 @@ def _out_of_reach(link, along, length, n):
 def _signed_gap(radius, side, along, across, length, free):
     """Gap (m) between a peg on a ``side`` of the whisker and the link it lies beside.
 
-    A point is tested against the whole line of the link, a disc against the link itself; no gap to
-    a point is closed that is out of reach.
+    A point is tested against the line of the link, a disc against the link; no gap to a point out of reach is closed.
     """
     beyond = along - min(max(along, 0.0), length)
     distance = math.sqrt(beyond * beyond + across * across)
@@ -340,8 +337,7 @@ def _turn_links(x, k):
 def _factorise(k):
     """Eliminate the headings from tip to base, for any residual and for a unit of each contact load.
 
-    The matrix of a Newton pass is M/dt + dt/4 K + b/2. What lies beyond a joint answers the joint's
-    motion through a mass, a coupling and a resistance, so one sweep takes link after link.
+    The matrix of a Newton pass is M/dt + dt/4 K + b/2; mass, coupling and resistance stand for all beyond a joint.
     """
     n, lanes = k.pivot.shape
     xx, xy, yy, xw, yw, ww = k.beyond_xx, k.beyond_xy, k.beyond_yy, k.beyond_xw, k.beyond_yw, k.beyond_ww
@@ -416,10 +412,7 @@ def _substitute(k, a):
 
 @kernel
 def _balance(x, k):
-    """Residual p + LQ - LV of the discrete equations without contact, and the correction it asks for.
-
-    Quist et al. (2014), Eqs. 6-9.
-    """
+    """Residual p + LQ - LV of Quist et al. (2014), Eqs. 6-9, without contact, and the correction it asks for."""
     n, lanes = x.link_angle.shape
     s, c, turn, ux, uy, outward = k.sin_middle, k.cos_middle, k.turn, k.momentum_x, k.momentum_y, k.outer_torque
     gx, gy, gw = k.left_x, k.left_y, k.left_turn
@@ -455,10 +448,7 @@ def _balance(x, k):
 
 @kernel
 def _predict_contact(x, k):
-    """Gap of every peg at the step's end, and its slip in the step with friction, were there no loads.
-
-    Turns and headings are those of the pass, corrected by the residual's part to first order.
-    """
+    """Gap of every peg at the step's end, and its slip in the step, to first order in the residual, without loads."""
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -507,10 +497,7 @@ def _predict_contact(x, k):
 
 @kernel
 def _contact_impulse(x, k):
-    """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere.
-
-    A push per peg, at least 0, with friction a drag within Coulomb's cone; several pegs by Gauss-Seidel.
-    """
+    """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere, within Coulomb's cone."""
     lanes = x.time.shape[0]
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -551,10 +538,7 @@ def _contact_impulse(x, k):
 
 @kernel
 def _correct(k):
-    """Correct the turns by the residual and the loads, and with them what the balance of link 1 needs.
-
-    Lanes that are solved stay; the others are, where the correction is small.
-    """
+    """Correct the turns by the residual and the loads, and what the balance of link 1 needs; solved lanes stay."""
     n, lanes = k.pivot.shape
     loads = k.gradient.shape[0]
     before = k.before
@@ -598,10 +582,7 @@ def _correct(k):
 
 @kernel
 def _change_momenta(x, k, dt):
-    """Momenta at the step's end, forces of the pegs, and what the follicle takes.
-
-    The reaction on the follicle is what is missing in the balance of the base's momenta, as an impulse.
-    """
+    """Momenta at the step's end, forces of the pegs, and what the follicle takes: the rest of the base's balance."""
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -684,16 +665,9 @@ def _move_on(x, k, dt):
 def step(x, k, dt):
     """Take one step of the variational integrator; a contact that is ready closes no gap below zero at its end.
 
-    Quist et al. (2014), Eqs. 6-12: midpoint rule, forces f+ and f- each half a step's impulse. The
-    contact acts at the step's start in the direction that ``_find_contact`` found there.
-
-    Parameters
-    ----------
-    x : record of ``state_dtype`` in lanes
-        Changed in place. ``status`` becomes UNSOLVED where Newton's method does not converge.
-    k : record of ``work_dtype`` in lanes
-        Prepared for ``dt``, with the contacts found.
-    dt : float, s
+    Quist et al. (2014), Eqs. 6-12: midpoint rule, forces f+ and f- each half a step's impulse. The contact acts at the
+    step's start in the direction that ``_find_contact`` found there. ``status`` becomes UNSOLVED where Newton's method
+    does not converge.
     """
     _predict(x, k, dt)
     for count in range(PASSES):
@@ -743,16 +717,11 @@ def prepare(xs, ks, dt, profile):
 
 @kernel
 def complementarity(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps with contact closed at each step's end.
+    """Take ``steps`` steps of ``dt`` (s) with contact closed at each step's end, after :func:`prepare`.
 
     Parameters
     ----------
-    xs : (1,) record of ``state_dtype`` in lanes
-        Changed in place. ``status`` becomes UNSOLVED where Newton's method does not converge.
-    ks : (1,) record of ``work_dtype`` in lanes
-        With what :func:`prepare` writes.
-    steps : int
-    dt : float, s
+    xs, ks : (1,) records of ``state_dtype`` and ``work_dtype`` in lanes
     profile : (4, n) float
         Shares of the links: mass of the whole, centre over length of the link, stiffness and damping
         relative to the first free joint.
@@ -811,13 +780,7 @@ def _try_step(x, k, profile, dt):
 def _closing_time(x, k, profile, before, after, left):
     """First instant (s) at which a gap closes, by regula falsi (Illinois); steps to it from the saved state.
 
-    Parameters
-    ----------
-    x, k, profile
-        As for :func:`events`.
-    before, after : float, m
-        Least gap now and, below 0, after ``left``.
-    left : float, s
+    The least gap (m) is ``before`` now, and ``after``, below 0, once ``left`` (s) is over.
     """
     low, high = 0.0, left
     h, f_low, f_high, last = 0.0, before, after, 0.0
@@ -838,9 +801,9 @@ def _closing_time(x, k, profile, before, after, left):
 
 @kernel
 def _approach(x, k, profile):
-    """Equations of a collision: rates without one, how gaps change by them (``residual``), and who touches.
+    """Rates before a collision, how gaps change by them (``residual``), and who touches.
 
-    They are those of a step as short as ``INSTANT``, without springs and dampers.
+    The equations are those of a step as short as ``INSTANT``, without springs and dampers.
     """
     n = x.link_angle.shape[0]
     pegs = x.peg_radius.shape[0]
@@ -876,8 +839,7 @@ def _collide(x, k, profile, keep):
     """Stop or throw back the pegs that the whisker meets: the momenta after a collision.
 
     Quist et al. (2014), Eqs. 19-23. The free links obey M v = p + G lambda. Of the collision energy
-    v_n^2/(2 G M^-1 G^T) the share 1 - C.O.R. is lost, so that v_n reverses times ``keep``, the root of
-    the C.O.R. The base moves on as it does; there is no friction in a collision.
+    v_n^2/(2 G M^-1 G^T) the share 1 - C.O.R. is lost, so that v_n reverses times ``keep``, the root of the C.O.R.
     """
     pegs = x.peg_radius.shape[0]
     directions = k.gradient.shape[0] // pegs
@@ -938,12 +900,7 @@ def events(xs, ks, steps, dt, profile):
     """Take ``steps`` steps, each cut where the whisker meets a peg, with restitution there; one lane.
 
     Quist et al. (2014), Figs. 2-4. A peg that touches after its collision pushes until its impulse
-    would turn into a pull.
-
-    Parameters
-    ----------
-    xs, ks, steps, dt, profile
-        As for :func:`complementarity`.
+    would turn into a pull. Arguments are those of :func:`complementarity`.
     """
     x = xs[0]
     k = ks[0]

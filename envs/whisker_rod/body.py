@@ -20,23 +20,12 @@ from ..core.records import record
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
 """Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite."""
 
-PARAMETERS = (
-    "density",
-    "length",
-    "base_radius",
-    "tip_radius",
-    "youngs_modulus",
-    "damping",
-    "external_damping",
-    "curvature_base",
-    "curvature_tip",
-    "rate_strength",
-    "state_strength",
-    "reference_speed",
-    "reference_friction",
-    "memory_length",
-    "relief",
+_NAMES = (
+    "density length base_radius tip_radius youngs_modulus damping external_damping curvature_base curvature_tip "
+    "rate_strength state_strength reference_speed reference_friction memory_length relief"
 )
+
+PARAMETERS = tuple(_NAMES.split())
 """Numbers of a row; ``curvature`` has one for each joint."""
 
 SAMPLES = 8
@@ -79,7 +68,7 @@ def state_dtype(n: int) -> np.dtype:
         ("band_power", len(BANDS), "(N m)^2", ""),
         ("moment_mean", (), "N m", "state of a filter"),
         ("band", (len(BANDS), 4), "N m", "states of the filters"),
-        (" ".join(PARAMETERS), (), "kg/m^3, m ...", "see `params.PHYSICAL`"),
+        (_NAMES, (), "kg/m^3, m ...", "see `params.PHYSICAL`"),
         ("curvature", n, "rad/m", "of each joint"),
     )
 
@@ -145,14 +134,6 @@ def segments(xs, ks):
     Nodes lie at s_j = l (1 - (1 - j/N)^1.5). The mass of each segment is shared between its ends by the
     lever rule; ``inertia`` is what remains of its own. The joint before segment i carries EI(s)/c and
     delta A(s)/c with c the distance of the segments' middles (Oladazimi et al., 2021, Eqs 5 and 6).
-
-    Parameters
-    ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-    ks : (1,) record of ``work_dtype(n)`` in lanes
-        Written, each (n,): ``segment_length`` (m); ``node_mass`` (kg) of the outer node; ``inertia`` (kg m^2) that
-        the nodes do not account for; ``stiffness`` (N m), ``viscosity`` (N m s) and ``rest_angle`` (rad) of the
-        joint before the segment.
     """
     x = xs[0]
     k = ks[0]
@@ -243,10 +224,9 @@ def _begin_at_tip(k):
 def _eliminate(x, k, dt):
     """Eliminate the rate increments from tip to base.
 
-    The momentum equations of all segments beyond node i, with the rate increment w of the segment before it,
-    leave a quadratic form in the node's velocity increment and in w (``mass``) and its linear part (``load``).
-    Two unit impulses on the tip (``unit``) are carried along, which give the tip's velocity increment without
-    contact (``tip_change``) and its compliance.
+    The equations of all segments beyond a node leave a quadratic form in its velocity increment and in the rate
+    increment of the segment before it, ``mass``, with a linear part, ``load``. Two unit impulses on the tip, ``unit``,
+    are carried along, which give ``tip_change`` and the compliance of the tip.
     """
     n, lanes = x.segment_angle.shape
     omega, alpha, cos, sin = x.segment_rate, x.segment_acceleration, x.cosine, x.sine
@@ -328,21 +308,10 @@ def _eliminate(x, k, dt):
 
 @kernel
 def aged(phi, fresh, z, decay):
-    """Friction state after sliding, the exact solution of Eq. 13 at a constant speed.
+    """Friction state after sliding, the exact solution of Eq. 13 at a constant speed, and its derivative by ``z``.
 
-    Parameters
-    ----------
-    phi : float
-        State before, 1.
-    fresh : float
-        State gained in the same time t at rest, V_* t/L, 1.
-    z, decay : float
-        Way slid / memory length L, and exp(-z), 1.
-
-    Returns
-    -------
-    phi, slope : float
-        State after, and its derivative by z.
+    From the state ``phi`` before, the state ``fresh`` = V_* t/L gained in the same time at rest, the way slid over the
+    memory length L, ``z``, and ``decay`` = exp(-z).
     """
     # (1 - exp(-z))/z and its derivative, by their series where the difference would cancel
     small = z < 0.03
@@ -356,21 +325,9 @@ def aged(phi, fresh, z, decay):
 
 @kernel
 def surface(profile, period, position):
-    """Height of a relief and its slope.
+    """Height (m) of a relief at a ``position`` (m) on the plate, and its slope.
 
-    Parameters
-    ----------
-    profile : (K, 4) float, m
-        Polynomials of ``Relief.coefficients``.
-    period : float, m
-        After which the profile repeats.
-    position : float, m
-        On the plate.
-
-    Returns
-    -------
-    height, slope : float
-        In m, and m/m.
+    ``profile`` (K, 4) m holds the polynomials of ``Relief.coefficients``, which repeat after ``period`` (m).
     """
     count = len(profile)
     place = position / period
@@ -384,10 +341,7 @@ def surface(profile, period, position):
 
 @kernel
 def _approach(x, k, dt, profile, period):
-    """Contact as it would be met: relief, speed at which the tip enters the plate, compliance, first guess.
-
-    The normal velocity is set by Moreau's rule.
-    """
+    """Contact as it would be met, by Moreau's rule, and a first guess of the friction."""
     lanes = x.length.shape[0]
     slope, free_x, free_y, entering, touching = k.slope, k.free_x, k.free_y, k.entering, k.touching
     for e in range(lanes):
@@ -554,8 +508,8 @@ def _move_plate(x, k, dt):
 def _turn(x, k, dt):
     """Turn the segments, and their directions half a step ahead, in the lanes that accept the step.
 
-    ``drift``, which has served, takes the vectors of the segments at the end of the step. What a lane may keep is read
-    first: LLVM would branch otherwise, and scatter the results.
+    ``drift`` takes the vectors of the segments at the end of the step. What a lane may keep is read first: LLVM would
+    branch otherwise, and scatter the results.
     """
     n, lanes = x.segment_angle.shape
     theta, omega, alpha, cos, sin = x.segment_angle, x.segment_rate, x.segment_acceleration, x.cosine, x.sine
@@ -788,22 +742,18 @@ def prepare(xs, ks, dt, profile, period, top):
 
 @kernel
 def midpoint(xs, ks, steps, dt, profile, period, top):
-    """Take ``steps`` steps of the linearly implicit midpoint rule with contact at the velocity level.
+    """Take ``steps`` steps of ``dt`` (s) of the linearly implicit midpoint rule with contact at the velocity level.
 
     Elasticity and damping are implicit and linear in the rate increments, inertia is evaluated at the
     extrapolated middle of the step; N increments are eliminated in O(N). A step in which a segment
     would turn by more than 0.05 rad is divided, in that lane alone.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5-13; the scheme is ours.
+    Oladazimi, Putelat et al. (2021), Eqs 5-13; the scheme is ours. After :func:`prepare`. ``status`` becomes FLIPPED,
+    BURIED or WILD where the model is left.
 
     Parameters
     ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
-    ks : (1,) record of ``work_dtype(n)`` in lanes
-        Scratch space, with what :func:`prepare` writes.
-    steps : int
-    dt : float, s
+    xs, ks : (1,) records of ``state_dtype(n)`` and ``work_dtype(n)`` in lanes
     profile : (K, 4) float, m
         Relief of the plate, see :func:`surface`.
     period, top : float, m

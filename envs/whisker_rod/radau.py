@@ -14,6 +14,8 @@ apart into a real and a complex system of the size of the rod, and these are eli
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +92,7 @@ SHARES = np.array([1.0, 2.0])
 """How often a system counts: the complex one stands for its conjugate, too."""
 
 ITERATIONS = 12
-"""Of Newton, at most."""
+"""Largest number of passes of Newton's iteration."""
 
 LAG = 1e-6
 """Distance by which the tip may lag behind a plate whose velocity has jumped, within a step, m."""
@@ -116,7 +118,7 @@ def published_work(n: int) -> np.dtype:
 
     Newton's matrix has two systems, the real and the complex one, and of each number a real and an imaginary part.
     """
-    fields_of_body = work_dtype(n).fields or {}
+    body: Mapping[str, Any] = work_dtype(n).fields or {}
     return record(
         ("acceleration", (3, n), "rad/s^2", "of the segments at the stages"),
         ("missing", (3, n), "N m", "to their balance"),
@@ -127,7 +129,7 @@ def published_work(n: int) -> np.dtype:
         ("response", (2, 2, n), "kg m^2", "of the joint"),
         ("per_force", (2, 2, 2, n), "1/(kg m)", "accelerations per force on the tip (x, y)"),
         ("solution", (2, 2, n), "rad/s^2", ""),
-        *[(name, field[0].shape, "", "of `body.midpoint`") for name, field in fields_of_body.items()],
+        *[(name, field[0].shape, "", "of `body.midpoint`") for name, field in body.items()],
         ("compliance", (3, 3, 3), "s/kg", "velocity of the tip at a stage per force on it at a stage (xx, xy, yy)"),
         ("tip_change", (3, 2), "m/s, N", "what the rod changes it by; then change of the force on it"),
         ("stage_tip stage_velocity", (3, 2), "m, m/s", "tip at a stage"),
@@ -153,11 +155,7 @@ def published_work(n: int) -> np.dtype:
 
 @kernel
 def _factor(x, k, dt):
-    """Eliminate the rod from tip to base in both systems, with two unit forces on the tip.
-
-    As `body._eliminate`: the equations of all segments beyond a node leave a quadratic form in the node's acceleration
-    and in that of the segment before it. Writes ``inverse``, ``column``, ``response``, ``by_tip``, ``compliance``.
-    """
+    """Eliminate the rod from tip to base in both systems, with two unit forces on the tip; see `body._eliminate`."""
     n, lanes = x.segment_angle.shape
     once = int(dt / dt)  # as in `body._eliminate`
     for i in range(3):
@@ -319,10 +317,7 @@ def _balance(x, k, dt, stage):
 
 @kernel
 def _balance_all(x, k, dt):
-    """Move the rod to its three stages.
-
-    This is no loop, as LLVM keeps the loops over lanes scalar where it does not know the stage.
-    """
+    """Move the rod to its three stages; in no loop, as LLVM vectorises none where it does not know the stage."""
     _balance(x, k, dt, 0)
     _balance(x, k, dt, 1)
     _balance(x, k, dt, 2)
@@ -391,7 +386,7 @@ def _touch(x, k, e, dt):
     """Change the forces of the plate on the tip in one lane, by a Newton step in the friction at the three stages.
 
     The changes of mu/a are sought; the normal forces keep the tip on the plate, and the friction state fulfils Eq. 13
-    at the stages, whatever they are. ``tip_change`` takes the changes of the force on the tip (x, y), N.
+    at the stages, whatever they are. ``tip_change`` takes the changes of the force on the tip.
     """
     a = x.rate_strength[e]
     ratio = x.state_strength[e] / a
@@ -749,22 +744,10 @@ def prepare(xs, ks, dt, profile, period, top):
 
 @kernel
 def published(xs, ks, steps, dt, profile, period, top):
-    """Take ``steps`` steps of Radau IIA of order 5, the paper's method.
+    """Take ``steps`` steps of Radau IIA of order 5, the paper's method; arguments and ``status`` are as of `midpoint`.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5-13 and Numerical implementation; Hairer & Wanner (1996), IV.8.
-
-    Parameters
-    ----------
-    xs : (1,) record of ``body.state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
-    ks : (1,) record of ``published_work(n)`` in lanes
-        Scratch space, with what :func:`prepare` writes.
-    steps : int
-    dt : float, s
-    profile : (K, 4) float, m
-        Relief of the plate, see `body.surface`.
-    period, top : float, m
-        Its period and its greatest height.
+    Oladazimi, Putelat et al. (2021), Eqs 5-13 and Numerical implementation; Hairer & Wanner (1996), IV.8. The scratch
+    space is of ``published_work``, with what :func:`prepare` writes.
     """
     x = xs[0]
     k = ks[0]

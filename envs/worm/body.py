@@ -8,8 +8,9 @@ A body with a shape has a ``profile`` (3, n): masses, lengths and friction of it
 uniform body, each with mean 1; its rods' constants are arrays. The paper's uniform body has a ``profile`` (0,). The
 type tells them apart: `_of`, `_times` and their like are compiled for each, and the uniform body pays nothing.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. A scheme is a row of
-stages, each a kernel of the animal's record ``x`` and of scratch space ``k``, by which they hand on results.
+Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. A scheme takes (1,) records
+``xs`` of the state, which it changes, and ``ks`` of its scratch space; its stages take the animal's record ``x`` and
+the scratch space ``k``, by which they hand on results.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
 
 @kernel
 def midpoint(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps of the linearly implicit midpoint rule with BDF2 rates.
+    """Take ``steps`` steps of ``dt`` (s) of the linearly implicit midpoint rule with BDF2 rates.
 
     Rates and rod velocities live at half steps, angles and the centre at whole steps. Everything stiff
     (springs, friction, joints) is implicit at the half step and linear in the unknowns, so one
@@ -142,17 +143,8 @@ def midpoint(xs, ks, steps, dt, profile):
     velocities are eliminated through their momentum equations. The muscle forces of the paper's
     appendix amount to a joint torque tau / cos^2(theta/2).
 
-    Chung et al. (2024), equations of "Newton's equation of motion"; the scheme is ours.
-
-    Parameters
-    ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
-    ks : (1,) record of ``midpoint_work(n, shaped)`` in lanes
-    steps : int
-    dt : float, s
-    profile : (0,) or (3, n) float
-        Masses, lengths and friction of the rods in those of the uniform body, which has none.
+    Chung et al. (2024), equations of "Newton's equation of motion"; the scheme is ours. The scratch space is of
+    ``midpoint_work``. ``status`` becomes FOLDED where a joint reaches pi.
     """
     x = xs[0]
     k = ks[0]
@@ -299,10 +291,8 @@ def _substitute(x, k):
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
         i = n - 1
-        now, before = (
-            _of(k.rate_weight, i, e) * x.rod_rate[i, e],
-            _of(k.rate_weight_before, i, e) * x.rod_rate_before[i, e],
-        )
+        now = _of(k.rate_weight, i, e) * x.rod_rate[i, e]
+        before = _of(k.rate_weight_before, i, e) * x.rod_rate_before[i, e]
         bw = k.right_w[e] + now - before - k.elastic[i, e]
         k.rate[i, e] = bw / (k.schur_ww[e] + _of(k.resistance, i, e) + k.viscous[i, e])
         k.force_x[i, e] = 0.0
@@ -368,9 +358,8 @@ def _move(x, k, profile, dt):
 def _shorten(x, dt):
     """Add the positive work of the muscles in the step that was taken, joint by joint.
 
-    A muscle's torque kappa (g theta_ctrl - theta), g its gain, does work where it has its way; what it is stretched by
-    is not paid back. The 1 / cos^2(theta/2) of the paper's appendix is left out: it adds 1.6% at most to the paper's
-    waves.
+    A muscle's torque kappa (g theta_ctrl - theta), g its gain, works in its own direction only. The 1 / cos^2(theta/2)
+    of the paper's appendix is left out: it adds 1.6% at most to the paper's waves.
     """
     n, lanes = x.rod_angle.shape
     s, omega = x.rod_angle, x.rod_rate
@@ -407,22 +396,13 @@ def published_work(n: int, shaped: bool = False) -> np.dtype:
 
 @kernel
 def published(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction.
+    """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction; its ``dt`` is 1e-5 s.
 
     Chung et al. (2024), Appendix 1: friction and muscle forces at t; joint forces from D F = Q; rates
     implicit in damping, elasticity and friction; centre of mass damped by 1 + b dt/M; then the rates
     are corrected so that the angular momentum of the whole worm changes by the friction's torque.
 
-    Parameters
-    ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
-    ks : (1,) record of ``published_work(n, shaped)`` in lanes
-    steps : int
-    dt : float, s
-        The paper's is 1e-5.
-    profile : (0,) or (3, n) float
-        As for :func:`midpoint`.
+    Arguments and ``status`` are those of :func:`midpoint`, the scratch space is of ``published_work``.
     """
     x = xs[0]
     k = ks[0]
@@ -583,10 +563,7 @@ def _right_sides(x, k, profile):
 
 @kernel
 def _joint_forces(x, k, profile):
-    """Joint forces F from D F = Q (Appendix 1), and their torques on the rods.
-
-    Block elimination of the paper's 2x2 blocks A_i, B_i, joint by joint from the head, and back.
-    """
+    """Joint forces F from D F = Q (Appendix 1), by elimination of 2x2 blocks A_i, B_i, and their torques on rods."""
     n, lanes = x.rod_angle.shape
     sin, cos, r, q, rate_torque = k.sin, k.cos, k.half_length, k.joint_force, k.rate_torque
     inverse_xx, inverse_xy, inverse_yy = k.inverse_xx, k.inverse_xy, k.inverse_yy
