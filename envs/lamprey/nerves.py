@@ -304,15 +304,9 @@ def fire(xs, ks, cord):
 
 @kernel
 def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, cell_segments, cord, outputs):
-    """Outputs of all neurons of rows, as :func:`fire` gives them to the network.
+    """Write the ``outputs`` (B, 2, 4, S) of all neurons of rows, as :func:`fire` gives them to the network.
 
-    Parameters
-    ----------
-    excitation, inhibition, adaptation, segment_gain, cell_gain, cell_segments : (B, ...) float
-        Fields of the state.
-    cord : (1,) record of ``cord_dtype``
-    outputs : (B, 2, 4, S) float
-        Written.
+    The other arguments are fields of the state, each (B, ...), and the constants of the cord.
     """
     p = cord[0]
     for b in range(len(outputs)):

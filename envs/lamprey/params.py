@@ -159,19 +159,16 @@ class LampreyParams:
             Axes of the elliptical cross section; arrays at evenly spaced places from the tip of the head to that of
             the tail, linear in between. The paper's is 0.02 wide for about a third of the body, then tapers to the
             tail, and 0.03 high.
-        length : float, m
-        links : int
-            Of equal length.
+        length, links : float, m, and int
+            Of the body, in equal links.
         density : float, kg/m^3
             Of water, and so of the animal.
         fill : float
             Area of a cross section by w h: pi / 4 is an ellipse, and 1 / 4 what Table 3 was computed with.
-        drag : float
-            Coefficient C of Eq. 5 across the body.
-        nose_drag : float
-            The same along the body, for its largest cross section, ``fill`` w h. Like the values of Table 3, which the
-            paper calls estimates, its drag is spread over the first third, 3 : 2 : 1 over three of ten links; 0.8 gives
-            their size.
+        drag, nose_drag : float
+            Coefficient C of Eq. 5 across the body, and along it for its largest cross section, ``fill`` w h. Like the
+            values of Table 3, which the paper calls estimates, the drag along the body is spread over the first third,
+            3 : 2 : 1 over three of ten links; 0.8 gives their size.
         **others
             Muscles, ``water`` and ``feedback``, see above.
 
@@ -295,15 +292,8 @@ def synapses() -> tuple[Synapse, ...]:
 class EdgeSynapse(NamedTuple):
     """A projection of edge cells, of which Fig. 1 B has more than the paper uses.
 
-    Parameters
-    ----------
-    target : {"EIN", "CCIN", "LIN", "MN"}
-    strength : float
-        In units of the parameter ``feedback``, whose 0.01 m is Table 2's.
-    excites : bool
-        Excitatory edge cells project to their own side, inhibitory ones to the other.
-    rostral, caudal : int
-        How far it reaches, in segments; the weight is shared as a `Synapse`'s is.
+    The strength is in units of the parameter ``feedback``, whose 0.01 m is Table 2's. Excitatory edge cells project to
+    their own side, inhibitory ones to the other. The weight is shared over the extent as a `Synapse`'s is.
     """
 
     target: str

@@ -777,14 +777,9 @@ MIDPOINT = batch_kernel(midpoint, BROKEN, prepare=prepare)
 def rods(rows, blocks, lanes, work, out):
     """Segments of many whiskers, see :func:`segments`.
 
-    Parameters
-    ----------
-    rows : (B, K) float64
-        Records of ``state_dtype(n)`` as numbers.
-    blocks, lanes, work : (1,) records of one lane, the same as numbers, scratch space
-    out : (B, 6, n) float
-        Written: length (m), mass of the outer node (kg), inertia (kg m^2), and of the joint before the segment
-        stiffness (N m), viscosity (N m s), angle at rest (rad).
+    ``rows`` (B, K) are records of ``state_dtype(n)`` as numbers; ``blocks``, ``lanes`` and ``work`` are (1,) records of one
+    lane, the same as numbers, and scratch space. Into ``out`` (B, 6, n) are written length (m), mass of the outer node
+    (kg), inertia (kg m^2), and stiffness (N m), viscosity (N m s) and angle at rest (rad) of the joint before.
     """
     for a in range(len(rows)):
         for j in range(rows.shape[1]):

@@ -693,12 +693,11 @@ def joint_forces(angle, rate, force, torque, mass, half_length, ratio, out):
 
     Parameters
     ----------
-    angle, rate : (B, n) float, rad, rad/s
+    angle, rate, mass, half_length : (B, n) float, rad, rad/s, kg, m
     force : (B, n, 2) float, N
         Of the medium on the rods.
     torque : (B, n) float, N m
         Of the medium and of the joints on the rods.
-    mass, half_length : (B, n) float, kg, m
     ratio : (n, 4) float
         Scratch space.
     out : (B, n - 1, 2) float, N

@@ -22,18 +22,9 @@ def table() -> dict[str, float]:
 
 
 def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Friction coefficients between water and agar, b_water^(1 - sigma) b_agar^sigma.
+    """Friction coefficients (kg/s) across and along the body between water (``sigma`` 0) and agar (1).
 
-    Chung et al. (2024), "Body shape ensembles".
-
-    Parameters
-    ----------
-    sigma : array_like
-        Medium index: 0 water, 1 agar.
-
-    Returns
-    -------
-    perpendicular, parallel : array, kg/s
+    Chung et al. (2024), "Body shape ensembles": b_water^(1 - sigma) b_agar^sigma.
     """
     t, s = table(), np.asarray(sigma, float)
     water, agar = t["water_friction_perpendicular"], t["agar_friction_perpendicular"]
