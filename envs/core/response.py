@@ -66,8 +66,10 @@ def from_motion(
 
     Parameters
     ----------
-    time, tip, base : (N,) arrays, s, m, m
-        At equal distances; displacements across the base's heading, of a base that rested before (held still by default).
+    time : (N,) array, s
+        At equal distances.
+    tip, base : (N,) arrays, m
+        Displacements across the base's heading, of any origin; of a base that has rested before, or is held still.
     make, system : callable
         Parameters from modulus (Pa) and damping, and linear equations of these.
     guess : (float, float)

@@ -246,8 +246,8 @@ def accelerate(xs, ks, links):
 def inner_forces(rows, number, xs, ks, links, forces):
     """Inner forces of rows as they are, Ekeberg (1993), Eq. 12.
 
-    ``rows`` (B, K) begin with ``body_fields``. ``xs`` and ``ks`` are of one lane, ``number`` is the memory of ``xs``; all
-    three are lost. ``forces`` (B, n - 1, 2) N are written: of link i+1 on link i, along the axes of the world.
+    ``rows`` (B, K) begin with ``body_fields``. ``xs`` and ``ks`` are of one lane, ``number`` is the memory of ``xs``;
+    all are lost. ``forces`` (B, n - 1, 2) N are written: of link i+1 on link i, along the axes of the world.
     """
     for b in range(len(rows)):
         for i in range(len(number)):

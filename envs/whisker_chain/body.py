@@ -269,16 +269,14 @@ def _find_contact(x, k):
             normal_y[e] = -side * normal_y[e] if point else ny
             place[e] = along[e] if point else held
             k.ready[o, e] = 0.0 if (point & free) | (gap < -max(MISSED, 0.5 * radius)) else 1.0
-        push, drag = k.gradient[o * directions], k.gradient[o * directions + directions - 1]
-        for i in range(n):
-            for e in range(lanes):
-                arm = k.length[e] if i < link[e] else (place[e] if i == link[e] else 0.0)
-                push[i, e] = arm * (normal_y[e] * k.cos_start[i, e] - normal_x[e] * k.sin_start[i, e])
-        if directions == 2:
+        for a in range(directions):
+            gradient = k.gradient[o * directions + a]
             for i in range(n):
                 for e in range(lanes):
                     arm = k.length[e] if i < link[e] else (place[e] if i == link[e] else 0.0)
-                    drag[i, e] = arm * (normal_x[e] * k.cos_start[i, e] + normal_y[e] * k.sin_start[i, e])
+                    push = normal_y[e] * k.cos_start[i, e] - normal_x[e] * k.sin_start[i, e]
+                    drag = normal_x[e] * k.cos_start[i, e] + normal_y[e] * k.sin_start[i, e]
+                    gradient[i, e] = arm * (push if a == 0 else drag)
 
 
 # A Newton pass.
@@ -635,22 +633,19 @@ def _move_on(x, k, dt):
         x.wrench_sum[1, e] += x_axis
         x.wrench_sum[2, e] += y_axis
         x.step_length[e] = dt
-        x.base_velocity_before[0, e] = x.base_velocity_mean[0, e]
-        x.base_velocity_before[1, e] = x.base_velocity_mean[1, e]
-        x.base_velocity_mean[0, e] = k.base_move[0, e] / dt
-        x.base_velocity_mean[1, e] = k.base_move[1, e] / dt
         x.base_rate[e] += dt * x.drive[0, e]
-        x.base[0, e] += k.base_move[0, e]
-        x.base[1, e] += k.base_move[1, e]
-        x.base_velocity[0, e] += dt * x.drive[1, e]
-        x.base_velocity[1, e] += dt * x.drive[2, e]
         x.time[e] += dt
         x.span[e] += dt
         x.step[e] += 1.0
-    for o in range(x.peg_radius.shape[0]):
+    for d in range(2):
         for e in range(lanes):
-            x.peg[0, o, e] += k.peg_move[0, o, e]
-            x.peg[1, o, e] += k.peg_move[1, o, e]
+            x.base_velocity_before[d, e] = x.base_velocity_mean[d, e]
+            x.base_velocity_mean[d, e] = k.base_move[d, e] / dt
+            x.base[d, e] += k.base_move[d, e]
+            x.base_velocity[d, e] += dt * x.drive[1 + d, e]
+        for o in range(x.peg_radius.shape[0]):
+            for e in range(lanes):
+                x.peg[d, o, e] += k.peg_move[d, o, e]
     for i in range(n):
         for e in range(lanes):
             k.sin_start[i, e] = k.sin_end[i, e]

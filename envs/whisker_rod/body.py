@@ -481,8 +481,23 @@ def attempt(x, k, dt, profile, period):
 
 
 @kernel
-def _move_plate(x, k, dt):
-    """Move plate and base, keep the friction, and add up impulses, in the lanes that accept the step."""
+def move_plate(x, k, e, dt, slip, state, level):
+    """Move plate and base of a lane, and keep slip speed, state and level of the friction, if it accepts the step."""
+    accepted = k.accepted[e] != 0.0
+    change = level - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
+    k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
+    x.slip_speed[e] = slip if accepted else x.slip_speed[e]
+    x.friction_state[e] = state if accepted else x.friction_state[e]
+    x.friction_trend[e] = change if accepted else x.friction_trend[e]
+    x.friction_level[e] += change if accepted else 0.0
+    x.base_angle[e] += dt * x.base_rate[e] if accepted else 0.0
+    x.plate_position[e] += dt * x.plate_velocity[0, e] if accepted else 0.0
+    x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
+
+
+@kernel
+def _add_impulses(x, k, dt):
+    """Move plate and base, and add up impulses, in the lanes that accept the step."""
     for e in range(x.length.shape[0]):
         accepted = k.accepted[e] != 0.0
         base_moment = k.joint_impulse[0, e] + k.joint_response[0, e] * k.increment[0, e]
@@ -493,15 +508,7 @@ def _move_plate(x, k, dt):
         k.base_impulse[2, e] += base_y if accepted else 0.0
         k.tip_impulse[0, e] += k.impulse_x[e] if accepted else 0.0
         k.tip_impulse[1, e] += k.impulse_y[e] if accepted else 0.0
-        k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
-        x.slip_speed[e] = k.slip[e] if accepted else x.slip_speed[e]
-        x.friction_state[e] = k.friction_state[e] if accepted else x.friction_state[e]
-        change = k.level[e] - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
-        x.friction_trend[e] = change if accepted else x.friction_trend[e]
-        x.friction_level[e] += change if accepted else 0.0
-        x.base_angle[e] += dt * x.base_rate[e] if accepted else 0.0
-        x.plate_position[e] += dt * x.plate_velocity[0, e] if accepted else 0.0
-        x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
+        move_plate(x, k, e, dt, k.slip[e], k.friction_state[e], k.level[e])
 
 
 @kernel
@@ -569,7 +576,7 @@ def _place_tip(x, k):
 @kernel
 def accept(x, k, dt):
     """Take the step in the lanes that are ``accepted``."""
-    _move_plate(x, k, dt)
+    _add_impulses(x, k, dt)
     _turn(x, k, dt)
     _place_tip(x, k)
 
@@ -605,14 +612,18 @@ def _divided(x, k, lane, dt, profile, period):
 
 
 @kernel
+def clear_impulses(k):
+    """Begin the sums over a step."""
+    for e in range(k.contact_time.shape[0]):
+        k.base_impulse[0, e] = k.base_impulse[1, e] = k.base_impulse[2, e] = 0.0
+        k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
+
+
+@kernel
 def _step(x, k, dt, profile, period):
     """Take a step in all lanes, by parts where a segment would turn too far."""
     lanes = x.length.shape[0]
-    for j in range(3):
-        for e in range(lanes):
-            k.base_impulse[j, e] = 0.0
-    for e in range(lanes):
-        k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
+    clear_impulses(k)
     attempt(x, k, dt, profile, period)
     for e in range(lanes):
         k.too_fast[e] = 1.0 if (k.fastest[e] * dt > TURN) & (x.status[e] == 0.0) else 0.0
@@ -777,9 +788,9 @@ MIDPOINT = batch_kernel(midpoint, BROKEN, prepare=prepare)
 def rods(rows, blocks, lanes, work, out):
     """Segments of many whiskers, see :func:`segments`.
 
-    ``rows`` (B, K) are records of ``state_dtype(n)`` as numbers; ``blocks``, ``lanes`` and ``work`` are (1,) records of one
-    lane, the same as numbers, and scratch space. Into ``out`` (B, 6, n) are written length (m), mass of the outer node
-    (kg), inertia (kg m^2), and stiffness (N m), viscosity (N m s) and angle at rest (rad) of the joint before.
+    ``rows`` (B, K) are records of ``state_dtype(n)`` as numbers; ``blocks``, ``lanes`` and ``work`` are (1,) records of
+    one lane, the same as numbers, and scratch space. Into ``out`` (B, 6, n) are written length (m), mass of the outer
+    node (kg), inertia (kg m^2), and stiffness (N m), viscosity (N m s) and angle at rest (rad) of the joint before.
     """
     for a in range(len(rows)):
         for j in range(rows.shape[1]):

@@ -30,10 +30,12 @@ from .body import (
     accept,
     attempt,
     check_model,
+    clear_impulses,
     clear_means,
     direct,
     follow_bands,
     keep_forces,
+    move_plate,
     scale,
     segments,
     surface,
@@ -640,18 +642,10 @@ def _accept(x, k, dt):
     for e in range(lanes):
         accepted = k.accepted[e] != 0.0
         touching = k.touching[e] != 0.0
-        k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
         flying = min(x.friction_state[e] + x.reference_speed[e] * dt / x.memory_length[e], 1.0)
         state = k.stage_state[2, e] if touching else flying
         slip = k.stage_slip[2, e] if touching else 0.0
-        change = k.stage_level[2, e] - x.friction_level[e] if touching else 0.0
-        x.friction_state[e] = state if accepted else x.friction_state[e]
-        x.slip_speed[e] = slip if accepted else x.slip_speed[e]
-        x.friction_trend[e] = change if accepted else x.friction_trend[e]
-        x.friction_level[e] += change if accepted else 0.0
-        x.base_angle[e] += dt * x.base_rate[e] if accepted else 0.0
-        x.plate_position[e] += dt * x.plate_velocity[0, e] if accepted else 0.0
-        x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
+        move_plate(x, k, e, dt, slip, state, k.stage_level[2, e])
         k.highest[e] = k.peak[e] if accepted else k.highest[e]
         for m in range(2):
             x.tip[m, e] = k.stage_tip[2, m, e] if accepted else x.tip[m, e]
@@ -716,11 +710,8 @@ def _divided(x, k, lane, dt, profile, period):
 def _step(x, k, dt, profile, period):
     """Take a step in all lanes, by parts where Newton's iteration does not solve it."""
     lanes = x.length.shape[0]
-    for j in range(3):
-        for e in range(lanes):
-            k.base_impulse[j, e] = 0.0
+    clear_impulses(k)
     for e in range(lanes):
-        k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
         k.accepted[e] = 1.0 if x.status[e] == 0.0 else 0.0
     _attempt(x, k, dt, profile, period)
     count = 0.0
