@@ -22,7 +22,7 @@ BENT, BROKEN = 1.0, 2.0
 """Status codes: a joint beyond ``LARGEST_JOINT_ANGLE``; the state is not finite."""
 
 LARGEST_JOINT_ANGLE = 2.0
-"""Of either sign, rad; of bodies bent further the paper says nothing."""
+"""Largest angle of a joint, rad; the paper says nothing of bodies that are bent further."""
 
 EULER, IMPLICIT, RUNGE_KUTTA = 0, 1, 2
 """Schemes: the paper's; linearly implicit; fourth order, for reference."""

@@ -530,9 +530,8 @@ def respond(xs, neuron):
     for side in range(sides):
         for j in range(joints):
             for e in range(lanes):
-                x.motoneuron[side, j, e] = activity(
-                    x.excitation[side, j, e], x.inhibition[side, j, e], 0.0, p.threshold, p.gain
-                )
+                excited, inhibited = x.excitation[side, j, e], x.inhibition[side, j, e]
+                x.motoneuron[side, j, e] = activity(excited, inhibited, 0.0, p.threshold, p.gain)
 
 
 @kernel

@@ -54,7 +54,7 @@ COEFFICIENTS = np.array(
         [0.37640306270046727505, 0.51248582618842161384, 0.11111111111111111111],
     ]
 )
-"""Of the method; the last line are the weights, too."""
+"""Coefficients of the method; the last row also holds its weights."""
 
 SQUARED = np.array(
     [
@@ -66,7 +66,7 @@ SQUARED = np.array(
 """Product of the coefficients with themselves."""
 
 EIGENVALUES = np.array([0.27488882959567736775, 0.16255558520216131613 + 0.18494932440714078428j])
-"""Of the coefficients; the third is conjugate to the second."""
+"""Eigenvalues of the coefficients; the third is conjugate to the second."""
 
 VECTORS = np.array(
     [
@@ -91,7 +91,7 @@ INVERSE = np.array(
 """Inverse of the matrix of the eigenvectors, but for the conjugate line."""
 
 SHARES = np.array([1.0, 2.0])
-"""How often a system counts: the complex one stands for its conjugate, too."""
+"""How often each system counts: the complex one also stands for its conjugate."""
 
 ITERATIONS = 12
 """Largest number of passes of Newton's iteration."""
@@ -103,7 +103,7 @@ LARGEST_IMPACT = 16
 """Parts, of 256, of a step in which the tip may come down on the plate."""
 
 UNSOLVED = 16
-"""Such parts in a call, after which Newton's iteration is tried in none: it costs a hundred times as much in vain."""
+"""After so many parts that were not solved in a call Newton's iteration is not tried again: it costs too much."""
 
 BUDGET = 32
 """Parts to a step, on average over a call, after which a lane is WILD; the tasks' whiskers need up to 16."""

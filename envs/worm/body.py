@@ -240,13 +240,8 @@ def _eliminate(x, k):
             xx = k.schur_xx[e] - k.mobility_xx[e] - gxx
             xy = k.schur_xy[e] - k.mobility_xy[e] - gxy
             yy = k.schur_yy[e] - k.mobility_yy[e] - gyy
-            bw = (
-                k.right_w[e]
-                + _of(k.rate_weight, i, e) * omega[i, e]
-                - _of(k.rate_weight_before, i, e) * omega1[i, e]
-                + elastic[i + 1, e]
-                - elastic[i, e]
-            )
+            bw = k.right_w[e] + _of(k.rate_weight, i, e) * omega[i, e] - _of(k.rate_weight_before, i, e) * omega1[i, e]
+            bw = bw + elastic[i + 1, e] - elastic[i, e]
             bx = k.right_x[e] + k.free_x[e] - ux
             by = k.right_y[e] + k.free_y[e] - uy
             ww1 = -viscous[i + 1, e]
@@ -543,22 +538,11 @@ def _right_sides(x, k, profile):
             t1 = _over(3.0 / r1 * torque[i + 1, e], profile, MASS, i + 1)
             w0 = m * r0 * omega[i, e] * omega[i, e]
             w1 = m * r1 * omega[i + 1, e] * omega[i + 1, e]
-            k.joint_force[0, i, e] = (
-                _over(force[0, i + 1, e], profile, MASS, i + 1)
-                - _over(force[0, i, e], profile, MASS, i)
-                + t0 * sin[i, e]
-                + t1 * sin[i + 1, e]
-                + w0 * cos[i, e]
-                + w1 * cos[i + 1, e]
-            )
-            k.joint_force[1, i, e] = (
-                _over(force[1, i + 1, e], profile, MASS, i + 1)
-                - _over(force[1, i, e], profile, MASS, i)
-                - t0 * cos[i, e]
-                - t1 * cos[i + 1, e]
-                + w0 * sin[i, e]
-                + w1 * sin[i + 1, e]
-            )
+            s0, s1, c0, c1 = sin[i, e], sin[i + 1, e], cos[i, e], cos[i + 1, e]
+            qx = _over(force[0, i + 1, e], profile, MASS, i + 1) - _over(force[0, i, e], profile, MASS, i)
+            qy = _over(force[1, i + 1, e], profile, MASS, i + 1) - _over(force[1, i, e], profile, MASS, i)
+            k.joint_force[0, i, e] = qx + t0 * s0 + t1 * s1 + w0 * c0 + w1 * c1
+            k.joint_force[1, i, e] = qy - t0 * c0 - t1 * c1 + w0 * s0 + w1 * s1
 
 
 @kernel
