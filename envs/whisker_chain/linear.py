@@ -34,11 +34,8 @@ def matrices(
 
     Returns
     -------
-    M : (f, f) array, kg m^2
+    M, B, K, h : (f, f), (f, f), (f, f) and (f,) arrays, kg m^2, N m s, N m, kg m
         Of the f free links, all but the first if the base is not elastic.
-    B : (f, f) array, N m s
-    K : (f, f) array, N m
-    h : (f,) array, kg m
     """
     p = WhiskerParams() if params is None else params
     mass, link = np.array(p.link_mass), p.length / p.n_links
@@ -67,8 +64,7 @@ def tip_response(
     Parameters
     ----------
     frequency : (F,) array, Hz
-    params : WhiskerParams, optional
-    elastic_base, masses_at_ends : bool
+    params, elastic_base, masses_at_ends
         As of `matrices`.
 
     Returns

@@ -20,12 +20,8 @@ def system(params: WhiskerRodParams) -> System:
 
     Returns
     -------
-    M : (n, n) array, kg m^2
-    B : (n, n) array, N m s
-    K : (n, n) array, N m
-    h : (n,) array, kg m
-    arm : (n,) array, m
-        Motion of the tip across the base by each angle.
+    M, B, K, h, arm : (n, n), (n, n), (n, n), (n,) and (n,) arrays, kg m^2, N m s, N m, kg m, m
+        The arm is the motion of the tip across the base by each angle.
     """
     animal = WhiskerRod(params)
     length, mass, own, stiffness, viscosity, rest = animal.rods(animal.rows(1))[0]
