@@ -227,7 +227,8 @@ def kernel_files():
 
 def test_kernels_import_only_numbers_and_each_other():
     assert kernel_files()
-    own = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in kernel_files()} | {"envs.core.jit"}
+    own = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in kernel_files()}
+    own |= {"envs.core.jit", "envs.core.records"}
     plain = {"__future__", "collections.abc", "math", "numba", "numpy", "numpy.typing", "typing"}
     for path in kernel_files():
         assert set(imports(path)) <= plain | own, path

@@ -68,14 +68,10 @@ def from_motion(
     ----------
     time : (N,) array, s
         At equal distances.
-    tip : (N,) array, m
-        Displacement across the base's heading.
-    base : (N,) array, m, optional
-        The same of the base, which has rested before; held still by default.
-    make : callable
-        Parameters from modulus (Pa) and damping.
-    system : callable
-        Linear equations of these.
+    tip, base : (N,) arrays, m
+        Displacements across the base's heading, of any origin; of a base that has rested before, or is held still.
+    make, system : callable
+        Parameters from modulus (Pa) and damping, and linear equations of these.
     guess : (float, float)
         Modulus and damping about which they are sought.
     """
@@ -111,17 +107,7 @@ def search(
     make: Callable[[float, float], Params],
     guess: tuple[float, float],
 ) -> Identification[Params]:
-    """Find modulus and damping with which a prediction comes nearest to what was measured.
-
-    Parameters
-    ----------
-    measured : (N,) array
-    predict : callable
-        From both values, (N,).
-    make : callable
-        Parameters from both.
-    guess : (float, float)
-    """
+    """Find modulus and damping, about a guess, with which a prediction (N,) comes nearest to what was measured (N,)."""
     from scipy.optimize import least_squares  # scipy.optimize is slow to import
 
     size = float(np.std(measured))

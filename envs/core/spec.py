@@ -6,17 +6,20 @@ The spaces, the checks and the documentation of an environment are all made from
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import choice, shown, within
+
+Params = TypeVar("Params", bound=Any)
 
 LIMIT = 10.0
 """Observations are clipped to this many times their scale."""
@@ -207,6 +210,25 @@ class Option:
         except ValueError:
             either = f"{self.shape} or {(count, *self.shape)}"
             raise ValueError(f"{name} must have shape {either}, got {shown(value)}") from None
+
+
+def documented(ranges: Mapping[str, Option]) -> Callable[[type[Params]], type[Params]]:
+    """Write type, range, unit and meaning of a dataclass's fields where its docstring has a line ``{ranges}``."""
+
+    def document(kind: type[Params]) -> type[Params]:
+        lines = []
+        for field in fields(kind):
+            if option := ranges.get(field.name):
+                unit = "" if option.unit == "1" else f" {option.unit}"
+                lines.append(f"{field.name} : {field.type}, {option.low:g} to {option.high:g}{unit}")
+                lines.append(f"    {option.meaning[:1].upper()}{option.meaning[1:]}.")
+        text = kind.__doc__ or ""  # python -OO leaves none
+        kind.__doc__ = re.sub(
+            r"^( *)\{ranges\}$", lambda found: textwrap.indent("\n".join(lines), found[1]), text, flags=re.M
+        )
+        return kind
+
+    return document
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ the motoneurons of its left and right side, M_L and M_R, make and stiffen its mu
 
 Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``
 and ``links``, each one record: the state in lanes (``body_fields``), scratch space in lanes (``body_work``) and the
-constants of the links (``links_dtype``); all is in SI, and what is named as written is changed in place.
+constants of the links (``links_dtype``), and take ``steps`` steps of ``dt`` s; all is in SI, and what is named as
+written is changed in place.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import numpy as np
 
 from ..core.jit import kernel, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import fields, record
 
 BENT, BROKEN = 1.0, 2.0
 """Status codes: a joint beyond ``LARGEST_JOINT_ANGLE``; the state is not finite."""
 
 LARGEST_JOINT_ANGLE = 2.0
-"""Of either sign, rad; of bodies bent further the paper says nothing."""
+"""Largest angle of a joint, rad; the paper says nothing of bodies that are bent further."""
 
 EULER, IMPLICIT, RUNGE_KUTTA = 0, 1, 2
 """Schemes: the paper's; linearly implicit; fourth order, for reference."""
@@ -49,75 +51,67 @@ PARAMETERS = (*MUSCLES, "water", "feedback")
 
 
 def body_fields(n: int) -> list[tuple]:
-    """Fields of the record of one body of ``n`` links, without a cord.
-
-    ``time`` s; ``status``; ``link_position`` (x; y) m and ``link_velocity`` m/s of the midpoints;
-    ``link_angle`` rad; ``link_rate`` rad/s; ``centre`` m and ``centre_velocity`` m/s of mass;
-    ``motoneuron`` (left; right) of every joint, held since the last neural step; ``work`` J, positive
-    work of the active muscles, and ``spent`` J, that and their heat, since the last ``advance`` began; then the
-    physical parameters:
-    ``muscle_gain`` alpha and ``muscle_stiffness`` beta N m, ``tonic_stiffness`` gamma, ``damping``
-    delta N m s (Eq. 7), each by joint, ``water``, the factor on both drag coefficients, ``feedback`` m, the strength of
-    the edge cells' synapse (Table 2), and ``current`` (x; y) m/s, the velocity of the water.
-    """
-    return [
-        ("time", "f8"),
-        ("status", "f8"),
-        ("link_position", "f8", (2, n)),
-        ("link_velocity", "f8", (2, n)),
-        ("link_angle", "f8", (n,)),
-        ("link_rate", "f8", (n,)),
-        ("centre", "f8", (2,)),
-        ("centre_velocity", "f8", (2,)),
-        ("motoneuron", "f8", (2, n - 1)),
-        ("work", "f8"),
-        ("spent", "f8"),
-        *[(name, "f8", (n - 1,) if name in MUSCLES else ()) for name in PARAMETERS],
-        ("current", "f8", (2,)),
-    ]
+    """Fields of the record of one body of ``n`` links, without a cord."""
+    return fields(
+        ("time", (), "s", ""),
+        ("status", (), "1", "0, BENT or BROKEN"),
+        ("link_position link_velocity", (2, n), "m, m/s", "x; y of the midpoints"),
+        ("link_angle link_rate", n, "rad, rad/s", ""),
+        ("centre centre_velocity", 2, "m, m/s", "of mass"),
+        ("motoneuron", (2, n - 1), "1", "left; right of every joint, held since the last neural step"),
+        (
+            "work spent",
+            (),
+            "J",
+            "since ``advance`` began: positive work of the active muscles, and that with their heat",
+        ),
+        ("muscle_gain muscle_stiffness", n - 1, "N m", "alpha and beta of Eq. 7"),
+        ("tonic_stiffness damping", n - 1, "1, N m s", "gamma and delta of Eq. 7"),
+        ("water", (), "1", "factor on both drag coefficients"),
+        ("feedback", (), "m", "strength of the edge cells' synapse (Table 2)"),
+        ("current", 2, "m/s", "x; y of the water"),
+    )
 
 
 def links_dtype(n: int) -> np.dtype:
-    """Record of the links' constants: half length m, 1/kg, 1/(kg m^2), share of the mass, drag N s^2/m^2."""
-    names = ("half", "inverse_mass", "inverse_inertia", "share", "drag_perpendicular", "drag_parallel")
-    return np.dtype([(name, "f8", (n,)) for name in names])
+    """Record of the links' constants."""
+    return record(
+        ("half inverse_mass inverse_inertia", n, "m, 1/kg, 1/(kg m^2)", "half length, and inverses"),
+        ("share", n, "1", "of the mass of the body"),
+        ("drag_perpendicular drag_parallel", n, "N s^2/m^2", "lambda of Eq. 6"),
+    )
 
 
 def body_work(n: int) -> list[tuple]:
     """Scratch fields of the mechanics."""
-    return [
-        ("sine", "f8", (n,)),  # of the links' angles
-        ("cosine", "f8", (n,)),
-        ("torque", "f8", (n + 1,)),  # of the joint before link i, N m; 0 at the ends
-        ("motion", "f8", (3, n)),  # accelerations or speeds of loose links: X, Y, ANGLE
-        ("gap", "f8", (n, 2)),  # right-hand side of Eq. 12, a row per joint: X, Y
-        ("mean", "f8", (2,)),  # over the mass of the body: X, Y
+    return fields(
+        ("sine cosine", n, "1", "of the links' angles"),
+        ("torque", n + 1, "N m", "of the joint before link i; 0 at the ends"),
+        ("motion", (3, n), "m/s^2 or m/s, rad", "accelerations or speeds of loose links: X, Y, ANGLE"),
+        ("gap", (n, 2), "the same", "right-hand side of Eq. 12, a row per joint: X, Y"),
+        ("mean", 2, "m or m/s", "over the mass of the body: X, Y"),
         # Eq. 12
-        ("lever", "f8", (3, n)),  # K_i of a link: XX, XY, YY
-        ("lower", "f8", (n, 2, 2)),  # factor L of the matrix, a block per joint
-        ("inverse", "f8", (n, 3)),  # 1/D: XX, XY, YY; row j+1 for joint j, and none before the first
-        ("force", "f8", (n + 1, 2)),  # of link i on link i-1: X, Y; 0 at the ends
+        ("lever", (3, n), "1/kg", "K_i of a link: XX, XY, YY"),
+        ("lower", (n, 2, 2), "1", "factor L of the matrix, a block per joint"),
+        ("inverse", (n, 3), "kg", "1/D: XX, XY, YY; row j+1 for joint j, and none before the first"),
+        ("force", (n + 1, 2), "N or N s", "of link i on link i-1: X, Y; 0 at the ends"),
         # Implicit scheme
-        ("viscous", "f8", (n + 1,)),  # derivative of a joint's angular impulse by its rate; 0 at the ends
-        ("mobility", "f8", (3, n)),  # (m + dt D)^-1 of a link in water: XX, XY, YY
-        ("schur", "f8", (3, 3)),  # what the links before add to the matrix of the next: X, Y, ANGLE
-        ("schur_side", "f8", (3,)),  # and to its right-hand side
-        ("side", "f8", (n, 3)),  # eliminated right-hand side: impulse X, Y behind a link, and its rate, ANGLE
-        ("rate_factor", "f8", (n, 3)),  # of impulse X, Y behind a link and of the next rate, ANGLE, in its rate
-        ("impulse_factor", "f8", (n, 2, 3)),  # of the next impulse X, Y and the next rate, ANGLE, in impulse X, Y
-        ("impulse", "f8", (n + 1, 2)),  # of link i on link i-1: X, Y, N s; 0 at the ends
-        ("lack", "f8"),  # angular momentum about the centre of mass, N m s; then a rate, rad/s
-        ("inertia", "f8"),  # of the body about it, kg m^2
+        ("viscous", n + 1, "N m s^2", "derivative of a joint's angular impulse by its rate; 0 at the ends"),
+        ("mobility", (3, n), "1/kg", "(m + dt D)^-1 of a link in water: XX, XY, YY"),
+        ("schur", (3, 3), "", "what the links before add to the matrix of the next: X, Y, ANGLE"),
+        ("schur_side", 3, "m/s, N m s", "and to its right-hand side"),
+        ("side", (n, 3), "N s, rad/s", "eliminated right-hand side: impulse X, Y behind a link, and its rate, ANGLE"),
+        ("rate_factor", (n, 3), "", "of impulse X, Y behind a link and of the next rate, ANGLE, in its rate"),
+        ("impulse_factor", (n, 2, 3), "", "of the next impulse X, Y and the next rate, ANGLE, in impulse X, Y"),
+        ("impulse", (n + 1, 2), "N s", "of link i on link i-1: X, Y; 0 at the ends"),
+        ("lack", (), "N m s", "angular momentum about the centre of mass; then a rate, rad/s"),
+        ("inertia", (), "kg m^2", "of the body about it"),
         # Runge-Kutta: where a step begins, and the weighted mean of the derivatives
-        ("start_angle", "f8", (n,)),
-        ("start_rate", "f8", (n,)),
-        ("start_centre", "f8", (2,)),
-        ("start_velocity", "f8", (2,)),
-        ("slope_angle", "f8", (n,)),
-        ("slope_rate", "f8", (n,)),
-        ("slope_centre", "f8", (2,)),
-        ("slope_velocity", "f8", (2,)),
-    ]
+        ("start_angle start_rate", n, "rad, rad/s", ""),
+        ("start_centre start_velocity", 2, "m, m/s", ""),
+        ("slope_angle slope_rate", n, "rad/s, rad/s^2", ""),
+        ("slope_centre slope_velocity", 2, "m/s, m/s^2", ""),
+    )
 
 
 @kernel
@@ -132,16 +126,10 @@ def orient(xs, ks):
 
 @kernel
 def factorise(ks, links):
-    """Factorise G^T M^-1 G = L D L^T, Ekeberg (1993), Eq. 12.
+    """Factorise G^T M^-1 G = L D L^T, Ekeberg (1993), Eq. 12, into ``lower`` and ``inverse``; after :func:`orient`.
 
-    The matrix couples neighbouring joints only, by 2x2 blocks: with n_i = (-sin, cos) phi_i and
+    The matrix couples neighbouring joints only, by 2x2 blocks: with n_i = (-sin, cos) phi_i and ``lever``
     K_i = h_i^2/I_i n_i n_i^T, link i adds 1/m_i + K_i to the two joints it touches and K_i - 1/m_i between them.
-
-    Parameters
-    ----------
-    ks : (1,) record of scratch space in lanes
-        After :func:`orient`. ``lever``, ``lower`` and ``inverse`` (all 1/kg, ``inverse`` kg) are written.
-    links : (1,) record of ``links_dtype(n)``
     """
     k, p = ks[0], links[0]
     n, lanes = k.sine.shape
@@ -175,15 +163,9 @@ def join(ks, links):
     """Make accelerations or speeds of loose links fit the joints, Ekeberg (1993), Eq. 12 and section 3.6.
 
     Solves (G^T M^-1 G) f = pi - G^T q for the inner forces f and adds M^-1 G f to q: the least change in the
-    metric of the masses, which leaves momentum and angular momentum alone.
-
-    Parameters
-    ----------
-    ks : (1,) record of scratch space in lanes
-        After :func:`factorise`. ``motion`` holds q (m/s^2 and rad/s^2, or m/s and rad/s) and is changed; ``gap``
-        holds pi, a row per joint, and is lost; row j+1 of ``force`` becomes F_j (N, or N s), which acts on link j
-        and, reversed, on link j+1.
-    links : (1,) record of ``links_dtype(n)``
+    metric of the masses, which leaves momentum and angular momentum alone. After :func:`factorise`: ``motion`` holds q
+    and is changed; ``gap`` holds pi and is lost; row j+1 of ``force`` becomes F_j, which acts on link j and, reversed,
+    on link j+1.
     """
     k, p = ks[0], links[0]
     n, lanes = k.sine.shape
@@ -223,17 +205,10 @@ def join(ks, links):
 
 @kernel
 def accelerate(xs, ks, links):
-    """Accelerations of all links under water, muscles and inner forces, Ekeberg (1993), Eqs. 4, 6, 7, 12.
+    """Write the accelerations of all links into ``motion``, Ekeberg (1993), Eqs. 4, 6, 7, 12; after :func:`orient`.
 
     Muscles bend the chain towards the active side. Drag acts against the velocity relative to the water,
     along and across the link separately, with the square of each component (Eq. 6 prints the magnitudes).
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-    ks : (1,) record of scratch space in lanes
-        After :func:`orient`. ``motion`` becomes the accelerations (x; y, m/s^2; angle, rad/s^2), ``torque`` N m.
-    links : (1,) record of ``links_dtype(n)``
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -252,12 +227,8 @@ def accelerate(xs, ks, links):
             k.gap[j, X, e] = h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e]
             k.gap[j, Y, e] = h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e]
     for i in range(n):
-        light, turn, parallel, perpendicular = (
-            p.inverse_mass[i],
-            p.inverse_inertia[i],
-            p.drag_parallel[i],
-            p.drag_perpendicular[i],
-        )
+        light, turn = p.inverse_mass[i], p.inverse_inertia[i]
+        parallel, perpendicular = p.drag_parallel[i], p.drag_perpendicular[i]
         for e in range(lanes):
             sin, cos, ux, uy = s[i, e], c[i, e], vx[i, e] - x.current[X, e], vy[i, e] - x.current[Y, e]
             par = ux * cos + uy * sin
@@ -275,17 +246,8 @@ def accelerate(xs, ks, links):
 def inner_forces(rows, number, xs, ks, links, forces):
     """Inner forces of rows as they are, Ekeberg (1993), Eq. 12.
 
-    Parameters
-    ----------
-    rows : (B, K) float64
-        Records that begin with ``body_fields``.
-    number : (L,) float64
-        Memory of ``xs``.
-    xs, ks : (1,) records of ``body_fields`` and ``body_work`` in one lane
-        Lost.
-    links : (1,) record of ``links_dtype(n)``
-    forces : (B, n - 1, 2) float64, N
-        Written: of link i+1 on link i, along the axes of the world.
+    ``rows`` (B, K) begin with ``body_fields``. ``xs`` and ``ks`` are of one lane, ``number`` is the memory of ``xs``;
+    all are lost. ``forces`` (B, n - 1, 2) N are written: of link i+1 on link i, along the axes of the world.
     """
     for b in range(len(rows)):
         for i in range(len(number)):
@@ -298,16 +260,7 @@ def inner_forces(rows, number, xs, ks, links, forces):
 
 @kernel
 def mass_mean(qx, qy, share, mean):
-    """Mean over the mass of the body.
-
-    Parameters
-    ----------
-    qx, qy : (n, W) float
-    share : (n,) float
-        Of each link in the mass.
-    mean : (2, W) float
-        Written, in the unit of ``qx`` and ``qy``.
-    """
+    """Write the ``mean`` (2, W) of ``qx`` and ``qy`` (n, W), weighted by each link's ``share`` (n,) of the mass."""
     n, lanes = qx.shape
     for e in range(lanes):
         mean[X, e] = mean[Y, e] = 0.0
@@ -319,10 +272,7 @@ def mass_mean(qx, qy, share, mean):
 
 @kernel
 def set_positions(xs, ks, links):
-    """Write the ``link_position`` (m) that fits ``link_angle`` and ``centre``; Ekeberg (1993), section 3.6.
-
-    After :func:`orient`.
-    """
+    """Write the ``link_position`` that fits angles and ``centre`` after :func:`orient`; Ekeberg (1993), section 3.6."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     px, py, s, c = x.link_position[X], x.link_position[Y], k.sine, k.cosine
@@ -341,7 +291,7 @@ def set_positions(xs, ks, links):
 
 @kernel
 def set_velocities(xs, ks, links):
-    """Write the ``link_velocity`` (m/s) that fits ``link_rate`` and ``centre_velocity``; after :func:`orient`."""
+    """Write the ``link_velocity`` that fits ``link_rate`` and ``centre_velocity``; after :func:`orient`."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     vx, vy, w, s, c = x.link_velocity[X], x.link_velocity[Y], x.link_rate, k.sine, k.cosine
@@ -363,15 +313,6 @@ def euler(xs, ks, links, steps, dt):
     """Take ``steps`` steps of the paper's scheme: explicit Euler, then repositioning and projection.
 
     Ekeberg (1993), section 3.6. Positions move with the old speeds.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Changed in place.
-    ks : (1,) record of scratch space in lanes
-    links : (1,) record of ``links_dtype(n)``
-    steps : int
-    dt : float, s
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -404,11 +345,10 @@ def euler(xs, ks, links, steps, dt):
 
 @kernel
 def load(xs, ks, links, dt):
-    """Muscles and water of an implicit step of ``dt`` (s); the scheme is ours.
+    """Muscles and water of an implicit step; after :func:`orient` and :func:`set_velocities`.
 
-    After :func:`orient` and :func:`set_velocities`. Written are ``torque`` (N m) without its damping, ``viscous``
-    (N m s, what damping and stiffness take of the new rates), ``gap`` (m/s), the ``mobility`` of every link (1/kg),
-    and in ``motion`` the velocities (m/s) that drag, ``-lambda |v_old| v_new``, would leave loose links.
+    Written are ``torque`` without its damping, ``viscous``, what damping and stiffness take of the new rates, ``gap``,
+    ``mobility``, and in ``motion`` the velocities that drag, ``-lambda |v_old| v_new``, would leave loose links.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -429,11 +369,8 @@ def load(xs, ks, links, dt):
             gap[j, X, e] = dt * (h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e])
             gap[j, Y, e] = dt * (h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e])
     for i in range(n):
-        mass, parallel, perpendicular = (
-            1.0 / p.inverse_mass[i],
-            dt * p.drag_parallel[i],
-            dt * p.drag_perpendicular[i],
-        )
+        mass = 1.0 / p.inverse_mass[i]
+        parallel, perpendicular = dt * p.drag_parallel[i], dt * p.drag_perpendicular[i]
         for e in range(lanes):
             sin, cos, wx, wy = s[i, e], c[i, e], x.current[X, e], x.current[Y, e]
             par, perp = vx[i, e] * cos + vy[i, e] * sin, vy[i, e] * cos - vx[i, e] * sin
@@ -451,11 +388,10 @@ def load(xs, ks, links, dt):
 
 @kernel
 def eliminate(xs, ks, links, dt):
-    """Eliminate rates and impulses of an implicit step of ``dt`` (s) from head to tail, by blocks of 1 + 2.
+    """Eliminate rates and impulses of an implicit step from head to tail, by blocks of 1 + 2; after :func:`load`.
 
-    After :func:`load`. Link i has its rate omega_i and the impulse F_i in the joint behind it; both are expressed by
-    those of the next link, with ``rate_factor``, ``impulse_factor`` and ``side``. What is left for the last link
-    stands in ``schur`` and ``schur_side``.
+    Link i has its rate omega_i and the impulse F_i in the joint behind it; both are expressed by those of the next
+    link, with ``rate_factor``, ``impulse_factor`` and ``side``. For the last, ``schur`` and ``schur_side`` remain.
     """
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
@@ -506,10 +442,7 @@ def eliminate(xs, ks, links, dt):
 
 @kernel
 def substitute(xs, ks, links, dt):
-    """Find the new ``link_rate`` (rad/s) and ``impulse`` (N s) of an implicit step from tail to head.
-
-    After :func:`eliminate`.
-    """
+    """Find the new ``link_rate`` and ``impulse`` of an implicit step from tail to head; after :func:`eliminate`."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     omega, impulse, side, rate, factor = x.link_rate, k.impulse, k.side, k.rate_factor, k.impulse_factor
@@ -529,7 +462,7 @@ def substitute(xs, ks, links, dt):
 
 @kernel
 def move(xs, ks, links, dt):
-    """End an implicit step of ``dt`` (s): velocities under the impulses, and angles and centre with the new speeds.
+    """End an implicit step: velocities under the impulses, and angles and centre with the new speeds.
 
     These velocities fit the joints of the old shape. Those that fit the new one lack some angular momentum about the
     centre, which the body gets back by rotating as a whole: without water it keeps all.
@@ -580,15 +513,6 @@ def implicit(xs, ks, links, steps, dt):
     the new speeds. The unknowns are the rates omega_i and the impulses F_i in the joints, link by link: a
     symmetric quasi-definite band, eliminated by blocks of 1 + 2. Velocities of the links follow from their
     momentum equations with the mobility (m + dt D)^-1.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Changed in place.
-    ks : (1,) record of scratch space in lanes
-    links : (1,) record of ``links_dtype(n)``
-    steps : int
-    dt : float, s
     """
     orient(xs, ks)
     for _ in range(steps):
@@ -599,68 +523,67 @@ def implicit(xs, ks, links, steps, dt):
 
 
 @kernel
+def keep_start(value, start, slope):
+    """Keep where a Runge-Kutta step of values (n, W) begins, and clear the weighted mean of their derivatives."""
+    for i in range(value.shape[0]):
+        for e in range(value.shape[1]):
+            start[i, e] = value[i, e]
+            slope[i, e] = 0.0
+
+
+@kernel
+def add_slope(value, derivative, start, slope, part, ahead):
+    """Add ``part`` of a derivative (n, W) to the mean, and move the value ``ahead`` (s) from the start by it."""
+    for i in range(value.shape[0]):
+        for e in range(value.shape[1]):
+            rate = derivative[i, e]
+            slope[i, e] += part * rate
+            value[i, e] = start[i, e] + ahead * rate
+
+
+@kernel
+def follow_slope(value, start, slope, dt):
+    """End a Runge-Kutta step: the start plus ``dt`` (s) times the mean of the derivatives."""
+    for i in range(value.shape[0]):
+        for e in range(value.shape[1]):
+            value[i, e] = start[i, e] + dt * slope[i, e]
+
+
+@kernel
 def start_runge_kutta(xs, ks):
-    """Keep where a Runge-Kutta step of the mechanics begins, and clear the mean of the derivatives."""
+    """Begin a Runge-Kutta step of the mechanics."""
     x, k = xs[0], ks[0]
-    n, lanes = x.link_angle.shape
-    for e in range(lanes):
-        for i in range(n):
-            k.start_angle[i, e], k.start_rate[i, e] = x.link_angle[i, e], x.link_rate[i, e]
-            k.slope_angle[i, e] = k.slope_rate[i, e] = 0.0
-        for d in range(2):
-            k.start_centre[d, e], k.start_velocity[d, e] = x.centre[d, e], x.centre_velocity[d, e]
-            k.slope_centre[d, e] = k.slope_velocity[d, e] = 0.0
+    keep_start(x.link_angle, k.start_angle, k.slope_angle)
+    keep_start(x.link_rate, k.start_rate, k.slope_rate)
+    keep_start(x.centre, k.start_centre, k.slope_centre)
+    keep_start(x.centre_velocity, k.start_velocity, k.slope_velocity)
 
 
 @kernel
 def runge_kutta_stage(xs, ks, links, part, ahead):
     """One of the four evaluations of a Runge-Kutta step of the mechanics, in angles and centre of mass.
 
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Moved from the step's start by ``ahead`` times the derivative found here.
-    ks : (1,) record of scratch space in lanes
-        After :func:`start_runge_kutta`. The mean of the derivatives gains ``part`` times the one found here.
-    links : (1,) record of ``links_dtype(n)``
-    part : float
-    ahead : float, s
+    After :func:`start_runge_kutta`; ``part`` and ``ahead`` as in :func:`add_slope`.
     """
-    x, k, p = xs[0], ks[0], links[0]
-    n, lanes = x.link_angle.shape
-    motion = k.motion
+    x, k = xs[0], ks[0]
     orient(xs, ks)
     set_velocities(xs, ks, links)
     accelerate(xs, ks, links)
-    mass_mean(motion[X], motion[Y], p.share, k.mean)
-    for i in range(n):
-        for e in range(lanes):
-            w, a = x.link_rate[i, e], motion[ANGLE, i, e]
-            k.slope_angle[i, e] += part * w
-            k.slope_rate[i, e] += part * a
-            x.link_angle[i, e] = k.start_angle[i, e] + ahead * w
-            x.link_rate[i, e] = k.start_rate[i, e] + ahead * a
-    for d in range(2):
-        for e in range(lanes):
-            v, a = x.centre_velocity[d, e], k.mean[d, e]
-            k.slope_centre[d, e] += part * v
-            k.slope_velocity[d, e] += part * a
-            x.centre[d, e] = k.start_centre[d, e] + ahead * v
-            x.centre_velocity[d, e] = k.start_velocity[d, e] + ahead * a
+    mass_mean(k.motion[X], k.motion[Y], links[0].share, k.mean)
+    add_slope(x.link_angle, x.link_rate, k.start_angle, k.slope_angle, part, ahead)
+    add_slope(x.link_rate, k.motion[ANGLE], k.start_rate, k.slope_rate, part, ahead)
+    add_slope(x.centre, x.centre_velocity, k.start_centre, k.slope_centre, part, ahead)
+    add_slope(x.centre_velocity, k.mean, k.start_velocity, k.slope_velocity, part, ahead)
 
 
 @kernel
 def finish_runge_kutta(xs, ks, links, dt):
-    """End a Runge-Kutta step of the mechanics: its start plus ``dt`` (s) times the mean of the derivatives."""
+    """End a Runge-Kutta step of the mechanics."""
     x, k = xs[0], ks[0]
-    n, lanes = x.link_angle.shape
-    for e in range(lanes):
-        for i in range(n):
-            x.link_angle[i, e] = k.start_angle[i, e] + dt * k.slope_angle[i, e]
-            x.link_rate[i, e] = k.start_rate[i, e] + dt * k.slope_rate[i, e]
-        for d in range(2):
-            x.centre[d, e] = k.start_centre[d, e] + dt * k.slope_centre[d, e]
-            x.centre_velocity[d, e] = k.start_velocity[d, e] + dt * k.slope_velocity[d, e]
+    follow_slope(x.link_angle, k.start_angle, k.slope_angle, dt)
+    follow_slope(x.link_rate, k.start_rate, k.slope_rate, dt)
+    follow_slope(x.centre, k.start_centre, k.slope_centre, dt)
+    follow_slope(x.centre_velocity, k.start_velocity, k.slope_velocity, dt)
     orient(xs, ks)
     set_positions(xs, ks, links)
     set_velocities(xs, ks, links)
@@ -668,7 +591,7 @@ def finish_runge_kutta(xs, ks, links, dt):
 
 @kernel
 def runge_kutta(xs, ks, links, steps, dt):
-    """Take ``steps`` fourth-order steps of ``dt`` (s) of the mechanics, the reference for the other schemes."""
+    """Take ``steps`` fourth-order steps of the mechanics, the reference for the other schemes."""
     for _ in range(steps):
         start_runge_kutta(xs, ks)
         runge_kutta_stage(xs, ks, links, 1.0 / 6.0, 0.5 * dt)
@@ -689,7 +612,7 @@ def clear_work(xs):
 
 @kernel
 def add_work(xs, dt):
-    """Add what the muscles do in the coming ``dt`` (s), at the present rates, to ``work`` and ``spent`` (J).
+    """Add what the muscles do in the coming ``dt``, at the present rates, to ``work`` and ``spent``.
 
     Each side counts for itself, so that pulling against the other is not free. Work is that of the active part of
     Eq. 7 while the muscle shortens, dt alpha sum (M_L max(v, 0) + M_R max(-v, 0)) with v = omega_j - omega_{j+1};
@@ -722,32 +645,26 @@ def end_step(xs, dt):
 
 
 @kernel
-def swim(xs, ks, steps, dt, links, scheme, substeps):
-    """Advance the body by ``steps`` steps of ``dt`` with the motoneurons held.
+def move_body(xs, ks, links, scheme, steps, dt):
+    """Take ``steps`` steps of a scheme: EULER, IMPLICIT or RUNGE_KUTTA."""
+    if scheme == EULER:
+        euler(xs, ks, links, steps, dt)
+    elif scheme == IMPLICIT:
+        implicit(xs, ks, links, steps, dt)
+    else:
+        runge_kutta(xs, ks, links, steps, dt)
 
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Changed in place. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
-    ks : (1,) record of scratch space in lanes
-    steps : int
-    dt : float, s
-        One step of ``steps``; with a cord that of the neurons.
-    links : (1,) record of ``links_dtype(n)``
-    scheme : int
-        EULER, IMPLICIT or RUNGE_KUTTA.
-    substeps : int
-        Mechanical steps in ``dt``.
+
+@kernel
+def swim(xs, ks, steps, dt, links, scheme, substeps):
+    """Advance the body by ``steps`` steps of ``dt``, ``substeps`` in each, with the motoneurons held.
+
+    ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
     """
     clear_work(xs)
     for _ in range(steps):
         add_work(xs, dt)
-        if scheme == EULER:
-            euler(xs, ks, links, substeps, dt / substeps)
-        elif scheme == IMPLICIT:
-            implicit(xs, ks, links, substeps, dt / substeps)
-        else:
-            runge_kutta(xs, ks, links, substeps, dt / substeps)
+        move_body(xs, ks, links, scheme, substeps, dt / substeps)
         end_step(xs, dt)
 
 

@@ -4,11 +4,9 @@ Each of S segments has on each side one excitatory (EIN), one contralateral inhi
 inhibitory interneuron (LIN) and one motoneuron (MN), each standing for a population; edge cells sense the
 curvature at every joint (Ekeberg, 1993). Side 0 is left, 1 right; cells are counted in the order above.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``,
-``links`` and ``cord``, each one record: the state in lanes (``body_fields`` and ``cord_fields``), scratch space in
-lanes (``body_work`` and ``cord_work``), and the constants of links and cord (``links_dtype``, ``cord_dtype``); all is
-in SI, and what is named as written is changed in place. Loops over f run over segments and lanes as one, so that they
-vectorise for a single animal too.
+Kernels work on lanes and take records as those of ``body.py`` do; beside them they take ``cord``, one record of the
+cord's constants (``cord_dtype``). ``xs`` and ``ks`` hold the fields of cord and body. Loops over f run over segments
+and lanes as one, so that they vectorise for a single animal too.
 """
 
 from __future__ import annotations
@@ -17,10 +15,10 @@ import numpy as np
 
 from ..core.jit import exp, kernel
 from ..core.lanes import batch_kernel
+from ..core.records import fields, record
 from .body import (
     BROKEN,
     EULER,
-    IMPLICIT,
     LEFT,
     RIGHT,
     RUNGE_KUTTA,
@@ -29,11 +27,13 @@ from .body import (
     end_step,
     euler,
     finish_runge_kutta,
+    follow_slope,
     implicit,
+    keep_start,
+    move_body,
     runge_kutta_stage,
     start_runge_kutta,
 )
-from .body import runge_kutta as runge_kutta_of_body
 
 CELLS = ("EIN", "CCIN", "LIN", "MN")
 """Types of neurons, in the order in which they are counted."""
@@ -49,127 +49,111 @@ ADAPTING = 2
 
 
 def cord_fields(n: int, segments: int, adapting: int = ADAPTING) -> list[tuple]:
-    """Fields that a cord of ``segments`` adds to the record of a body of ``n`` links.
-
-    ``excitation`` and ``inhibition``, the delayed inputs xi+ and xi- of Eq. 1, by side, cell and segment;
-    ``adaptation``, its theta, of the cells that adapt; the drive in force: ``tonic`` level, ``asymmetry``
-    (added on the right, taken away on the left), ``head_extra`` (relative increase in the first segments) and
-    ``residual`` (left; right), added to the motoneurons of every joint; gains between 0 (lesioned) and 1
-    (intact): ``segment_gain`` by side and segment, ``cell_gain`` by side and cell, edge cells last, which but for edge
-    cells holds from the first to before the second of ``cell_segments``; ``bath``, tonic drive beside the brainstem's,
-    by segment; and ``transection``, how many segments lie in front of a cut, 0 where there is none.
-    """
-    return [
-        ("excitation", "f8", (2, 4, segments)),
-        ("inhibition", "f8", (2, 4, segments)),
-        ("adaptation", "f8", (2, adapting, segments)),
-        ("tonic", "f8"),
-        ("asymmetry", "f8"),
-        ("head_extra", "f8"),
-        ("residual", "f8", (2, n - 1)),
-        ("segment_gain", "f8", (2, segments)),
-        ("cell_gain", "f8", (2, 5)),
-        ("cell_segments", "f8", (2,)),
-        ("bath", "f8", (segments,)),
-        ("transection", "f8"),
-    ]
+    """Fields that a cord of ``segments`` adds to the record of a body of ``n`` links."""
+    return fields(
+        (
+            "excitation inhibition",
+            (2, 4, segments),
+            "1",
+            "delayed inputs xi+ and xi- of Eq. 1, by side, cell and segment",
+        ),
+        ("adaptation", (2, adapting, segments), "1", "theta of Eq. 1, of the cells that adapt"),
+        ("tonic", (), "1", "level of the drive"),
+        ("asymmetry", (), "1", "added to it on the right, taken away on the left"),
+        ("head_extra", (), "1", "its relative increase in the first segments"),
+        ("residual", (2, n - 1), "1", "left; right, added to the motoneurons of every joint"),
+        ("segment_gain", (2, segments), "1", "output left, from 0 (lesioned) to 1, by side and segment"),
+        ("cell_gain", (2, 5), "1", "the same by side and cell, edge cells last"),
+        ("cell_segments", 2, "1", "from the first to before the second it holds, but for edge cells"),
+        ("bath", segments, "1", "tonic drive beside the brainstem's"),
+        ("transection", (), "1", "segments in front of a cut, 0 where there is none"),
+    )
 
 
 def motoneuron_fields(n: int) -> list[tuple]:
-    """Fields that motoneurons without a cord, one for each side and joint, add to the record of a body of ``n`` links.
-
-    ``excitation`` and ``inhibition``, the delayed inputs xi+ and xi- of Eq. 1, and ``command``, from -1 (fully
-    inhibited) to 1 (fully excited): all left; right.
-    """
-    return [(name, "f8", (2, n - 1)) for name in ("excitation", "inhibition", "command")]
+    """Fields that motoneurons without a cord, one a side and joint, add to the record of a body of ``n`` links."""
+    return fields(
+        ("excitation inhibition", (2, n - 1), "1", "left; right: delayed inputs xi+ and xi- of Eq. 1"),
+        ("command", (2, n - 1), "1", "from -1 (fully inhibited) to 1 (fully excited)"),
+    )
 
 
 def motoneuron_dtype() -> np.dtype:
-    """Record of a motoneuron's constants.
-
-    ``threshold`` Theta, ``gain`` Gamma and ``rate`` 1/tau_D 1/s of Table 1; ``excite`` and ``inhibit``, what a command
-    of 1 or -1 adds up to.
-    """
-    return np.dtype([(name, "f8") for name in ("threshold", "gain", "rate", "excite", "inhibit")])
+    """Record of a motoneuron's constants."""
+    return record(
+        ("threshold gain rate", (), "1, 1, 1/s", "Theta, Gamma and 1/tau_D of Table 1"),
+        ("excite inhibit", (), "1", "what a command of 1 or -1 adds up to"),
+    )
 
 
 def cord_work(n: int, segments: int, windows: int, pad: int) -> list[tuple]:
     """Scratch fields of a cord with ``windows`` different extents, the longest over ``pad`` segments."""
-    return [
-        ("share", "f8", (windows, segments)),  # one over the number of sources, as in the constants
-        ("level", "f8", (2, segments)),  # brainstem drive, by side and segment
-        ("intact", "f8", (2, 4, segments)),  # gain left by all lesions, by side, cell and segment
-        ("output", "f8", (2, 4, segments)),  # of all neurons, by side, cell and segment
-        ("total", "f8", (2, 3, segments + 2 * pad + 1)),  # running sums of the output, continued beyond the ends
-        ("edge", "f8", (2, n - 1)),  # output of the edge cells, 1/m, by side and joint
-        ("input", "f8", (2, segments)),  # EXCITATORY and INHIBITORY, that reach one cell type of one side
-    ]
+    return fields(
+        ("share", (windows, segments), "1", "one over the number of sources, as in the constants"),
+        ("level", (2, segments), "1", "brainstem drive, by side and segment"),
+        (
+            "intact output",
+            (2, 4, segments),
+            "1",
+            "gain left by all lesions, and of all neurons, by side, cell and segment",
+        ),
+        ("total", (2, 3, segments + 2 * pad + 1), "1", "running sums of the output, continued beyond the ends"),
+        ("edge", (2, n - 1), "1/m", "output of the edge cells, by side and joint"),
+        ("input", (2, segments), "1", "EXCITATORY and INHIBITORY, that reach one cell type of one side"),
+    )
 
 
 def isolated_fields(n: int) -> list[tuple]:
-    """Fields of a cord without a body that come before its own: ``time`` s, ``status``, what it senses, its output.
-
-    ``joint_angle`` rad, for the record, and ``edge`` (left; right, by joint) 1/m are given; ``output`` is the mean of
-    ``motoneuron`` during ``advance``, ``excite`` and ``inhibit`` are those of what its motoneurons receive.
-    """
-    joints = [(name, "f8", (2, n - 1)) for name in ("edge", "motoneuron", "output", "excite", "inhibit")]
-    return [("time", "f8"), ("status", "f8"), ("joint_angle", "f8", (n - 1,)), *joints, ("feedback", "f8")]
+    """Fields of a cord without a body that come before its own; joints are left; right."""
+    return fields(
+        ("time", (), "s", ""),
+        ("status", (), "1", "0 or BROKEN"),
+        ("joint_angle", n - 1, "rad", "given, for the record"),
+        ("edge", (2, n - 1), "1/m", "given: what it senses"),
+        ("motoneuron output", (2, n - 1), "1", "output, and its mean during ``advance``"),
+        ("excite inhibit", (2, n - 1), "1", "means of what its motoneurons receive"),
+        ("feedback", (), "m", "strength of the edge cells' synapses"),
+    )
 
 
 def reference_work(segments: int, adapting: int = ADAPTING) -> list[tuple]:
     """Further scratch fields for Runge-Kutta steps: where one begins, and the weighted mean of the derivatives."""
-    return [
-        ("start_excitation", "f8", (2, 4, segments)),
-        ("start_inhibition", "f8", (2, 4, segments)),
-        ("start_adaptation", "f8", (2, adapting, segments)),
-        ("slope_excitation", "f8", (2, 4, segments)),
-        ("slope_inhibition", "f8", (2, 4, segments)),
-        ("slope_adaptation", "f8", (2, adapting, segments)),
-    ]
+    inputs, fatigue = (2, 4, segments), (2, adapting, segments)
+    return fields(
+        ("start_excitation start_inhibition", inputs, "1", ""),
+        ("start_adaptation", fatigue, "1", ""),
+        ("slope_excitation slope_inhibition", inputs, "1/s", ""),
+        ("slope_adaptation", fatigue, "1/s", ""),
+    )
 
 
 def cord_dtype(segments: int, joints: int, synapses: int, windows: int, edges: int) -> np.dtype:
-    """Record of the constants of Tables 1 and 2.
-
-    By cell: ``threshold`` Theta, ``gain`` Gamma, ``adaptation`` mu, ``rate`` 1/tau_D and ``adaptation_rate``
-    1/tau_A 1/s, ``brainstem`` strength. By projection: ``source``, ``target``, ``inhibitory`` and ``crossed``
-    (1 or 0), ``strength``, and ``window``, its place among the different extents. By extent: ``rostral`` and
-    ``caudal`` segments, and ``share``, one over the number of sources, of each receiving segment. ``joint`` of each
-    segment, whose edge cells it has. By projection of edge cells: ``edge_target``, ``edge_inhibitory`` (1 from the
-    other side, 0 from their own and excitatory), extents, ``edge_strength``, and, for
-    each receiving segment, ``edge_weight`` of every joint, zero but from ``edge_first`` to before ``edge_last``.
-    There may be room for more than there are: a ``target`` is then -1, and ``windows`` counts the extents. ``reach``:
-    the longest extent of all; ``head`` segments; ``clamp``: 1 where the end segments stand in for missing ones.
-    """
-    cells = ("threshold", "gain", "adaptation", "rate", "adaptation_rate", "brainstem")
-    return np.dtype(
-        [
-            *[(name, "f8", (4,)) for name in cells],
-            *[(name, "i8", (synapses,)) for name in ("source", "target", "inhibitory", "crossed", "window")],
-            ("strength", "f8", (synapses,)),
-            ("rostral", "i8", (windows,)),
-            ("caudal", "i8", (windows,)),
-            ("share", "f8", (windows, segments)),
-            ("joint", "i8", (segments,)),
-            *[(f"edge_{name}", "i8", (edges,)) for name in ("target", "inhibitory", "rostral", "caudal")],
-            ("edge_strength", "f8", (edges,)),
-            ("edge_weight", "f8", (edges, segments, joints)),
-            ("edge_first", "i8", (edges, segments)),
-            ("edge_last", "i8", (edges, segments)),
-            ("windows", "i8"),
-            ("reach", "i8"),
-            ("head", "i8"),
-            ("clamp", "f8"),
-        ]
+    """Record of the constants of Tables 1 and 2, with room for so many projections, extents and edge projections."""
+    return record(
+        ("threshold gain adaptation", 4, "1", "Theta, Gamma and mu, by cell"),
+        ("rate adaptation_rate", 4, "1/s", "1/tau_D and 1/tau_A"),
+        ("brainstem", 4, "1", "strength"),
+        ("source target", synapses, "1", "cells of a projection; a target is -1 where there is none", "i8"),
+        ("inhibitory crossed", synapses, "1", "1 or 0", "i8"),
+        ("window", synapses, "1", "place among the extents", "i8"),
+        ("strength", synapses, "1", ""),
+        ("rostral caudal", windows, "1", "segments of an extent", "i8"),
+        ("share", (windows, segments), "1", "one over the number of sources of each receiving segment"),
+        ("joint", segments, "1", "whose edge cells a segment has", "i8"),
+        ("edge_target", edges, "1", "cell, or -1", "i8"),
+        ("edge_inhibitory", edges, "1", "1 from the other side, 0 from their own and excitatory", "i8"),
+        ("edge_rostral edge_caudal", edges, "1", "extents", "i8"),
+        ("edge_strength", edges, "1", ""),
+        ("edge_weight", (edges, segments, joints), "1", "of every joint for each receiving segment"),
+        ("edge_first edge_last", (edges, segments), "1", "it is 0 but from the first to before the last", "i8"),
+        ("windows reach head", (), "1", "number of extents; longest of all; segments of the head", "i8"),
+        ("clamp", (), "1", "1 where the end segments stand in for missing ones"),
     )
 
 
 @kernel
 def sense_curvature(xs, ks, links):
-    """Outputs of the edge cells, the curvature of each joint where it stretches the side; Ekeberg (1993), Eq. 8.
-
-    ``edge`` (left; right, by joint) is written, 1/m.
-    """
+    """Write the ``edge``, the curvature of each joint where it stretches the side; Ekeberg (1993), Eq. 8."""
     x, k, p = xs[0], ks[0], links[0]
     n, lanes = x.link_angle.shape
     for j in range(n - 1):
@@ -182,17 +166,10 @@ def sense_curvature(xs, ks, links):
 
 @kernel
 def prepare(xs, ks, cord):
-    """Spread what stays the same during ``advance`` over segments and lanes: tonic drive, gains, shares.
+    """Spread what stays the same during ``advance`` over segments and lanes: ``level``, ``intact`` and ``share``.
 
     The drive is the brainstem's, in front of a transection, and the bath's. It only excites: where the asymmetry
     exceeds the tonic level, the drive is zero.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-    ks : (1,) record of scratch space in lanes
-        ``level``, ``intact`` and ``share`` are written.
-    cord : (1,) record of ``cord_dtype``
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
@@ -250,8 +227,7 @@ def fire_type(xs, ks, cord, side, cell):
 def add_up(ks, cord, side, cell):
     """Write into ``total`` the running sum along the cord of the outputs of one type and side.
 
-    It begins with 0 and is continued beyond both ends of the cord, by the output of the end segment where the
-    constants' ``clamp`` is 1, and else by nothing.
+    It begins with 0 and is continued beyond both ends by the output of the end segment, if ``clamp`` is 1.
     """
     k, p = ks[0], cord[0]
     segments, lanes = k.output.shape[2:]
@@ -316,16 +292,7 @@ def drive_muscles(xs, ks, side):
 
 @kernel
 def fire(xs, ks, cord):
-    """Outputs of all neurons, their running sums along the cord, and the motoneurons of every joint.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        ``motoneuron`` is written.
-    ks : (1,) record of scratch space in lanes
-        After :func:`prepare`. ``output`` and ``total`` are written.
-    cord : (1,) record of ``cord_dtype``
-    """
+    """Write the ``output`` of all neurons, its ``total``, and the ``motoneuron`` of joints; after :func:`prepare`."""
     for side in range(2):
         for cell in range(4):
             fire_type(xs, ks, cord, side, cell)
@@ -337,15 +304,9 @@ def fire(xs, ks, cord):
 
 @kernel
 def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, cell_segments, cord, outputs):
-    """Outputs of all neurons of rows, as :func:`fire` gives them to the network.
+    """Write the ``outputs`` (B, 2, 4, S) of all neurons of rows, as :func:`fire` gives them to the network.
 
-    Parameters
-    ----------
-    excitation, inhibition, adaptation, segment_gain, cell_gain, cell_segments : (B, ...) float
-        Fields of the state.
-    cord : (1,) record of ``cord_dtype``
-    outputs : (B, 2, 4, S) float
-        Written.
+    The other arguments are fields of the state, each (B, ...), and the constants of the cord.
     """
     p = cord[0]
     for b in range(len(outputs)):
@@ -353,13 +314,8 @@ def neuron_outputs(excitation, inhibition, adaptation, segment_gain, cell_gain, 
             for cell in range(4):
                 for q in range(outputs.shape[3]):
                     fatigue = p.adaptation[cell] * adaptation[b, side, min(cell, adaptation.shape[2] - 1), q]
-                    u = activity(
-                        excitation[b, side, cell, q],
-                        inhibition[b, side, cell, q],
-                        fatigue,
-                        p.threshold[cell],
-                        p.gain[cell],
-                    )
+                    excited, inhibited = excitation[b, side, cell, q], inhibition[b, side, cell, q]
+                    u = activity(excited, inhibited, fatigue, p.threshold[cell], p.gain[cell])
                     inside = cell_segments[b, 0] <= q < cell_segments[b, 1]
                     gain = cell_gain[b, side, cell] if inside else 1.0
                     outputs[b, side, cell, q] = segment_gain[b, side, q] * gain * u
@@ -409,12 +365,6 @@ def receive(xs, ks, cord, side, cell):
 
     A projection from p reaches q where q - caudal <= p <= q + rostral, so a sum over the sources is the
     difference of two running sums. After :func:`sense_curvature` and :func:`fire`.
-
-    Parameters
-    ----------
-    xs, ks, cord : (1,) records
-    side, cell : int
-        Of the receiving neurons.
     """
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
@@ -449,17 +399,7 @@ def receive(xs, ks, cord, side, cell):
 
 @kernel
 def integrate(xs, ks, cord, dt):
-    """Take one Euler step of all neurons, Ekeberg (1993), Eq. 1 and section 3.6.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        ``excitation``, ``inhibition`` and ``adaptation`` are changed.
-    ks : (1,) record of scratch space in lanes
-        After :func:`sense_curvature` and :func:`fire`.
-    cord : (1,) record of ``cord_dtype``
-    dt : float, s
-    """
+    """Take one Euler step of all neurons, Ekeberg (1993), Eq. 1 and section 3.6; after :func:`fire`."""
     x, k, p = xs[0], ks[0], cord[0]
     segments, lanes = x.excitation.shape[2:]
     span = segments * lanes
@@ -481,75 +421,60 @@ def integrate(xs, ks, cord, dt):
 
 @kernel
 def start_neurons(xs, ks):
-    """Keep where a Runge-Kutta step of the neurons begins, and clear the mean of the derivatives."""
+    """Begin a Runge-Kutta step of the neurons."""
     x, k = xs[0], ks[0]
-    segments, lanes = x.excitation.shape[2:]
     for side in range(2):
         for cell in range(4):
-            for q in range(segments):
-                for e in range(lanes):
-                    k.start_excitation[side, cell, q, e] = x.excitation[side, cell, q, e]
-                    k.start_inhibition[side, cell, q, e] = x.inhibition[side, cell, q, e]
-                    k.slope_excitation[side, cell, q, e] = k.slope_inhibition[side, cell, q, e] = 0.0
+            keep_start(x.excitation[side, cell], k.start_excitation[side, cell], k.slope_excitation[side, cell])
+            keep_start(x.inhibition[side, cell], k.start_inhibition[side, cell], k.slope_inhibition[side, cell])
         for cell in range(x.adaptation.shape[1]):
-            for q in range(segments):
-                for e in range(lanes):
-                    k.start_adaptation[side, cell, q, e] = x.adaptation[side, cell, q, e]
-                    k.slope_adaptation[side, cell, q, e] = 0.0
+            keep_start(x.adaptation[side, cell], k.start_adaptation[side, cell], k.slope_adaptation[side, cell])
+
+
+@kernel
+def _approach(value, goal, rate, start, slope, part, ahead):
+    """Do as `add_slope` with the derivative of values (S, W) that approach a goal with a ``rate`` (1/s)."""
+    for q in range(value.shape[0]):
+        for e in range(value.shape[1]):
+            a = rate * (goal[q, e] - value[q, e])
+            slope[q, e] += part * a
+            value[q, e] = start[q, e] + ahead * a
 
 
 @kernel
 def neurons_stage(xs, ks, cord, part, ahead):
-    """One of the four evaluations of a Runge-Kutta step of all neurons.
+    """One of the four evaluations of a Runge-Kutta step of all neurons, as `runge_kutta_stage` of the mechanics.
 
-    As `body.runge_kutta_stage` is of the mechanics, with ``part`` and ``ahead`` (s) as there. After
-    :func:`start_neurons`, :func:`sense_curvature` and :func:`fire`.
+    After :func:`start_neurons`, :func:`sense_curvature` and :func:`fire`.
     """
     x, k, p = xs[0], ks[0], cord[0]
-    segments, lanes = x.excitation.shape[2:]
-    for side in range(2):
-        for cell in range(4):
-            receive(xs, ks, cord, side, cell)
-            rate = p.rate[cell]
-            for q in range(segments):
-                for e in range(lanes):
-                    a = rate * (k.input[EXCITATORY, q, e] - x.excitation[side, cell, q, e])
-                    b = rate * (k.input[INHIBITORY, q, e] - x.inhibition[side, cell, q, e])
-                    k.slope_excitation[side, cell, q, e] += part * a
-                    k.slope_inhibition[side, cell, q, e] += part * b
-                    x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + ahead * a
-                    x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + ahead * b
-        for cell in range(x.adaptation.shape[1]):
-            rate = p.adaptation_rate[cell]
-            for q in range(segments):
-                for e in range(lanes):
-                    a = rate * (k.output[side, cell, q, e] - x.adaptation[side, cell, q, e])
-                    k.slope_adaptation[side, cell, q, e] += part * a
-                    x.adaptation[side, cell, q, e] = k.start_adaptation[side, cell, q, e] + ahead * a
+    for s in range(2):
+        for c in range(4):
+            receive(xs, ks, cord, s, c)
+            start, slope = k.start_excitation[s, c], k.slope_excitation[s, c]
+            _approach(x.excitation[s, c], k.input[EXCITATORY], p.rate[c], start, slope, part, ahead)
+            start, slope = k.start_inhibition[s, c], k.slope_inhibition[s, c]
+            _approach(x.inhibition[s, c], k.input[INHIBITORY], p.rate[c], start, slope, part, ahead)
+        for c in range(x.adaptation.shape[1]):
+            start, slope = k.start_adaptation[s, c], k.slope_adaptation[s, c]
+            _approach(x.adaptation[s, c], k.output[s, c], p.adaptation_rate[c], start, slope, part, ahead)
 
 
 @kernel
 def finish_neurons(xs, ks, dt):
-    """End a Runge-Kutta step of the neurons: its start plus ``dt`` (s) times the mean of the derivatives."""
+    """End a Runge-Kutta step of the neurons."""
     x, k = xs[0], ks[0]
-    segments, lanes = x.excitation.shape[2:]
-    for side in range(2):
-        for cell in range(4):
-            for q in range(segments):
-                for e in range(lanes):
-                    excitation, inhibition = k.slope_excitation[side, cell, q, e], k.slope_inhibition[side, cell, q, e]
-                    x.excitation[side, cell, q, e] = k.start_excitation[side, cell, q, e] + dt * excitation
-                    x.inhibition[side, cell, q, e] = k.start_inhibition[side, cell, q, e] + dt * inhibition
-        for cell in range(x.adaptation.shape[1]):
-            for q in range(segments):
-                for e in range(lanes):
-                    adaptation = k.slope_adaptation[side, cell, q, e]
-                    x.adaptation[side, cell, q, e] = k.start_adaptation[side, cell, q, e] + dt * adaptation
+    for s in range(2):
+        for c in range(4):
+            follow_slope(x.excitation[s, c], k.start_excitation[s, c], k.slope_excitation[s, c], dt)
+            follow_slope(x.inhibition[s, c], k.start_inhibition[s, c], k.slope_inhibition[s, c], dt)
+        for c in range(x.adaptation.shape[1]):
+            follow_slope(x.adaptation[s, c], k.start_adaptation[s, c], k.slope_adaptation[s, c], dt)
 
 
 @kernel
 def runge_kutta(xs, ks, links, cord, dt):
-    """Take one fourth-order step of ``dt`` (s) of cord and body together, the reference for the other schemes."""
+    """Take one fourth-order step of cord and body together, the reference for the other schemes."""
     start_runge_kutta(xs, ks)
     start_neurons(xs, ks)
     for i in range(4):
@@ -565,25 +490,11 @@ def runge_kutta(xs, ks, links, cord, dt):
 
 @kernel
 def swim(xs, ks, steps, dt, links, cord, scheme, substeps):
-    """Advance cord and body by ``steps`` steps of ``dt``, the brainstem drive held.
+    """Advance cord and body by ``steps`` steps of ``dt``, ``substeps`` of the body in each, the brainstem drive held.
 
-    In each step edge cells and motoneurons are taken from the state at its start, then the neurons take one
-    Euler step, then the body moves with these motoneurons; Ekeberg (1993), sections 2 and 3.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Changed in place. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
-    ks : (1,) record of scratch space in lanes
-    steps : int
-    dt : float, s
-        The paper's is 10 ms.
-    links : (1,) record of ``links_dtype(n)``
-    cord : (1,) record of ``cord_dtype``
-    scheme : int
-        EULER or IMPLICIT.
-    substeps : int
-        Mechanical steps in ``dt``.
+    In each step edge cells and motoneurons are taken from the state at its start, then the neurons take one Euler
+    step, then the body moves with these motoneurons, by EULER or IMPLICIT; Ekeberg (1993), sections 2 and 3, where dt
+    is 10 ms. ``status`` becomes BENT where a joint passes ``LARGEST_JOINT_ANGLE``.
     """
     clear_work(xs)
     prepare(xs, ks, cord)
@@ -619,9 +530,8 @@ def respond(xs, neuron):
     for side in range(sides):
         for j in range(joints):
             for e in range(lanes):
-                x.motoneuron[side, j, e] = activity(
-                    x.excitation[side, j, e], x.inhibition[side, j, e], 0.0, p.threshold, p.gain
-                )
+                excited, inhibited = x.excitation[side, j, e], x.inhibition[side, j, e]
+                x.motoneuron[side, j, e] = activity(excited, inhibited, 0.0, p.threshold, p.gain)
 
 
 @kernel
@@ -640,24 +550,10 @@ def follow(xs, neuron, part):
 
 @kernel
 def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
-    """Advance motoneurons and body by ``steps`` steps of ``dt``, the command of the motoneurons held.
+    """Advance motoneurons and body as :func:`swim` does, the command of the motoneurons held.
 
-    In order as :func:`swim`. Under the reference scheme the motoneurons that act during a step are those at its middle,
-    exactly.
-
-    Parameters
-    ----------
-    xs : (1,) record of the state in lanes
-        Of ``body_fields`` and ``motoneuron_fields``; changed in place.
-    ks : (1,) record of ``body_work`` in lanes
-    steps : int
-    dt : float, s
-    links : (1,) record of ``links_dtype(n)``
-    neuron : (1,) record of ``motoneuron_dtype``
-    scheme : int
-        EULER, IMPLICIT or RUNGE_KUTTA.
-    substeps : int
-        Mechanical steps in ``dt``.
+    ``xs`` holds ``body_fields`` and ``motoneuron_fields``, ``ks`` ``body_work``, ``neuron`` is one record of
+    ``motoneuron_dtype``. Under RUNGE_KUTTA the motoneurons that act during a step are those at its middle, exactly.
     """
     clear_work(xs)
     rate = neuron[0].rate
@@ -668,12 +564,7 @@ def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
         respond(xs, neuron)
         add_work(xs, dt)
         follow(xs, neuron, half if scheme == RUNGE_KUTTA else dt * rate)
-        if scheme == EULER:
-            euler(xs, ks, links, substeps, dt / substeps)
-        elif scheme == IMPLICIT:
-            implicit(xs, ks, links, substeps, dt / substeps)
-        else:
-            runge_kutta_of_body(xs, ks, links, substeps, dt / substeps)
+        move_body(xs, ks, links, scheme, substeps, dt / substeps)
         end_step(xs, dt)
 
 
@@ -688,14 +579,7 @@ REFERENCE = batch_kernel(swim_reference, BROKEN)
 def fictive(xs, ks, steps, dt, cord):
     """Advance an isolated cord by ``steps`` steps of ``dt``, with what its edge cells sense held.
 
-    Parameters
-    ----------
-    xs : (1,) record of ``isolated_fields`` and ``cord_fields`` in lanes
-        Changed in place.
-    ks : (1,) record of ``cord_work`` in lanes
-    steps : int
-    dt : float, s
-    cord : (1,) record of ``cord_dtype``
+    ``xs`` holds ``isolated_fields`` and ``cord_fields``, ``ks`` ``cord_work``.
     """
     x, k = xs[0], ks[0]
     sides, joints, lanes = x.edge.shape

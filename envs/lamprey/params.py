@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole
-from ..core.spec import Option
+from ..core.spec import Option, documented
 from ..core.table import read_table
 from .body import MUSCLES, links_dtype
 from .nerves import ADAPTING, CELLS, cord_dtype, cord_fields, cord_work, motoneuron_dtype
@@ -48,24 +48,18 @@ def physical(joints: int) -> dict[str, Option]:
 
 def nervous(segments: int) -> dict[str, Option]:
     """Parameters of a cord of so many segments that a row may change."""
+    sides, end = (2, segments), float(segments)
+    cells = "output left to left and right EIN, CCIN, LIN, motoneurons and edge cells"
+    kept = "segments, from the first to before the second, to which ``cell_gain`` is kept"
+    cut = "segments in front of a cut that no axon crosses, which makes two cords; 0: none"
     return {
         "segment_gain": Option(
-            0.0, 1.0, "1", "output left to left and right segments, 0 (lesioned) .. 1 (intact)", (2, segments)
+            0.0, 1.0, "1", "output left to left and right segments, 0 (lesioned) .. 1 (intact)", sides
         ),
-        "cell_gain": Option(
-            0.0, 1.0, "1", "output left to left and right EIN, CCIN, LIN, motoneurons and edge cells", (2, 5)
-        ),
-        "cell_segments": Option(
-            0.0,
-            float(segments),
-            "1",
-            "segments, from the first to before the second, to which ``cell_gain`` is kept",
-            (2,),
-        ),
+        "cell_gain": Option(0.0, 1.0, "1", cells, (2, 5)),
+        "cell_segments": Option(0.0, end, "1", kept, (2,)),
         "bath": Option(-10.0, 10.0, "1", "tonic level of each segment beside the brainstem's", (segments,)),
-        "transection": Option(
-            0.0, float(segments), "1", "segments in front of a cut that no axon crosses, which makes two cords; 0: none"
-        ),
+        "transection": Option(0.0, end, "1", cut),
     }
 
 
@@ -79,32 +73,17 @@ LINKS = {
 """Parameters of the links, which all rows share."""
 
 
+@documented(LINKS | PHYSICAL)
 @dataclass(frozen=True)
 class LampreyParams:
     """Physical parameters of one lamprey; the defaults are the paper's.
 
+    Those of links have an entry for each of 3 to 100 links, head to tail. Those of muscles are a number, or one for
+    each joint: "measured values for muscle parameters would be desirable", section 5.
+
     Parameters
     ----------
-    length : tuple of float, 0.0003 to 3 m
-        Of each link, head to tail; it sets the number of links, 3 to 100.
-    mass : tuple of float, 1e-06 to 5 kg
-    inertia : tuple of float, 1e-11 to 0.0005 kg m^2
-        Moment of inertia of each link about its midpoint.
-    drag_perpendicular, drag_parallel : tuple of float, 0 to 500 N s^2/m^2
-        Drag coefficients of each link, the paper's lambda.
-    muscle_gain : float or tuple of float, 0 to 3 N m
-        Torque that a fully active motoneuron adds, the paper's alpha. It and the next three may differ from joint to
-        joint, head to tail: "measured values for muscle parameters would be desirable", section 5.
-    muscle_stiffness : float or tuple of float, 0 to 0.3 N m
-        Stiffness that a fully active motoneuron adds, the paper's beta.
-    tonic_stiffness : float or tuple of float, 0 to 10000
-        Stiffness at rest in units of ``muscle_stiffness``, the paper's gamma.
-    damping : float or tuple of float, 0 to 0.03 N m s
-        The paper's delta.
-    water : float, 0 to 1000
-        Factor on the drag coefficients.
-    feedback : float, 0 to 100 m
-        Strength of the edge cells' synapses, see `Cord`; 0 opens the loop.
+    {ranges}
 
     Raises
     ------
@@ -180,19 +159,16 @@ class LampreyParams:
             Axes of the elliptical cross section; arrays at evenly spaced places from the tip of the head to that of
             the tail, linear in between. The paper's is 0.02 wide for about a third of the body, then tapers to the
             tail, and 0.03 high.
-        length : float, m
-        links : int
-            Of equal length.
+        length, links : float, m, and int
+            Of the body, in equal links.
         density : float, kg/m^3
             Of water, and so of the animal.
         fill : float
             Area of a cross section by w h: pi / 4 is an ellipse, and 1 / 4 what Table 3 was computed with.
-        drag : float
-            Coefficient C of Eq. 5 across the body.
-        nose_drag : float
-            The same along the body, for its largest cross section, ``fill`` w h. Like the values of Table 3, which the
-            paper calls estimates, its drag is spread over the first third, 3 : 2 : 1 over three of ten links; 0.8 gives
-            their size.
+        drag, nose_drag : float
+            Coefficient C of Eq. 5 across the body, and along it for its largest cross section, ``fill`` w h. Like the
+            values of Table 3, which the paper calls estimates, the drag along the body is spread over the first third,
+            3 : 2 : 1 over three of ten links; 0.8 gives their size.
         **others
             Muscles, ``water`` and ``feedback``, see above.
 
@@ -239,24 +215,25 @@ class LampreyParams:
         return record
 
 
+NEURON = {
+    "threshold": Option(-100.0, 100.0, "1", "Theta of Table 1"),
+    "gain": Option(0.0, 100.0, "1", "Gamma"),
+    "delay": Option(1e-3, 10.0, "s", "dendritic time constant tau_D"),
+    "adaptation": Option(0.0, 100.0, "1", "strength of the adaptation, mu"),
+    "adaptation_delay": Option(1e-3, 100.0, "s", "time constant tau_A of the adaptation"),
+    "brainstem": Option(0.0, 1000.0, "1", "strength of the brainstem's synapse, of Table 2"),
+}
+"""Parameters of a type of neuron."""
+
+
+@documented(NEURON)
 @dataclass(frozen=True)
 class Neuron:
-    """A type of neuron: a row of the paper's Table 1, and what the brainstem does to it, of Table 2.
+    """A type of neuron: a row of the paper's Table 1, and what the brainstem does to it.
 
     Parameters
     ----------
-    threshold : float
-        Theta, -100 to 100.
-    gain : float
-        Gamma, 0 to 100.
-    delay : float, s
-        Dendritic time constant tau_D, 0.001 to 10.
-    adaptation : float
-        mu, 0 to 100.
-    adaptation_delay : float, s
-        Time constant tau_A of the adaptation, 0.001 to 100.
-    brainstem : float
-        Strength of the brainstem's synapse, 0 to 1000.
+    {ranges}
     """
 
     threshold: float
@@ -267,18 +244,8 @@ class Neuron:
     brainstem: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _NEURON_RANGES.items():
-            number(f"neurons: {name}", getattr(self, name), least=low, most=high)
-
-
-_NEURON_RANGES = {
-    "threshold": (-100.0, 100.0),
-    "gain": (0.0, 100.0),
-    "delay": (1e-3, 10.0),
-    "adaptation": (0.0, 100.0),
-    "adaptation_delay": (1e-3, 100.0),
-    "brainstem": (0.0, 1000.0),
-}
+        for name, option in NEURON.items():
+            number(f"neurons: {name}", getattr(self, name), least=option.low, most=option.high)
 
 
 class Neurons(NamedTuple):
@@ -294,7 +261,7 @@ class Neurons(NamedTuple):
 def neurons() -> Neurons:
     """Table 1."""
     t = table()
-    given = {name: t[name].tolist() for name in _NEURON_RANGES}
+    given = {name: t[name].tolist() for name in NEURON}
     given["adaptation_delay"] += [1.0] * (len(CELLS) - ADAPTING)  # of cells that do not adapt
     return Neurons(*(Neuron(**{name: column[i] for name, column in given.items()}) for i in range(len(CELLS))))
 
@@ -325,15 +292,8 @@ def synapses() -> tuple[Synapse, ...]:
 class EdgeSynapse(NamedTuple):
     """A projection of edge cells, of which Fig. 1 B has more than the paper uses.
 
-    Parameters
-    ----------
-    target : {"EIN", "CCIN", "LIN", "MN"}
-    strength : float
-        In units of the parameter ``feedback``, whose 0.01 m is Table 2's.
-    excites : bool
-        Excitatory edge cells project to their own side, inhibitory ones to the other.
-    rostral, caudal : int
-        How far it reaches, in segments; the weight is shared as a `Synapse`'s is.
+    The strength is in units of the parameter ``feedback``, whose 0.01 m is Table 2's. Excitatory edge cells project to
+    their own side, inhibitory ones to the other. The weight is shared over the extent as a `Synapse`'s is.
     """
 
     target: str

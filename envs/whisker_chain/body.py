@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core.jit import kernel, sincos, sincos_small
 from ..core.lanes import batch_kernel
+from ..core.records import record
 
 UNSOLVED, BROKEN = 1.0, 2.0
 """Status codes: the equations of a step were not solved; the state is not finite."""
@@ -53,142 +54,91 @@ EVENTS, BOUNCES = 50, 20
 
 
 def state_dtype(n: int, pegs: int) -> np.dtype:
-    """Record of one vibrissa of ``n`` links among ``pegs`` pegs.
-
-    ``time`` s; ``step`` since reset; ``status``; ``base`` m, ``base_velocity`` m/s and ``base_rate``
-    rad/s of link 1; ``drive``: angular acceleration of the base (rad/s^2) and its acceleration (m/s^2);
-    ``link_angle`` rad; ``link_rate`` rad/s, mean over the last step, and one step ``before``;
-    ``momentum`` N m s conjugate to the headings; ``linear_momentum`` N s; ``wrench`` M (N m), Fx, Fy (N)
-    at the start of the last step; then per peg ``peg`` (x; y) m, ``peg_velocity`` m/s, ``peg_radius`` m,
-    ``peg_side``: +1 where the peg is on the left of the whisker, -1 on its right;
-    ``contact_force`` (push; drag) N in the last step, ``touch`` 1 where it pushed, ``contact_link``,
-    ``contact_place`` m along it. Since the last ``advance`` began: ``span`` s, ``wrench_sum`` N m s and
-    N s, ``contact_sum`` N s, ``collision_energy`` J lost. ``stopped`` 1 where a contact has stopped the base;
-    ``step_length`` s of the last step, ``base_velocity_mean`` m/s over it, and ``base_velocity_before`` over the one
-    before. Then the physical parameters in SI; ``stiffness`` and ``damping`` are those of the first free joint.
-    """
-    return np.dtype(
-        [
-            ("time", "f8"),
-            ("step", "f8"),
-            ("status", "f8"),
-            ("base", "f8", (2,)),
-            ("base_velocity", "f8", (2,)),
-            ("base_rate", "f8"),
-            ("drive", "f8", (3,)),
-            ("link_angle", "f8", (n,)),
-            ("link_rate", "f8", (n,)),
-            ("link_rate_before", "f8", (n,)),
-            ("momentum", "f8", (n,)),
-            ("linear_momentum", "f8", (2,)),
-            ("wrench", "f8", (3,)),
-            ("span", "f8"),
-            ("wrench_sum", "f8", (3,)),
-            ("collision_energy", "f8"),
-            ("peg", "f8", (2, pegs)),
-            ("peg_velocity", "f8", (2, pegs)),
-            ("peg_radius", "f8", (pegs,)),
-            ("peg_side", "f8", (pegs,)),
-            ("contact_force", "f8", (2, pegs)),
-            ("contact_sum", "f8", (pegs,)),
-            ("touch", "f8", (pegs,)),
-            ("contact_link", "f8", (pegs,)),
-            ("contact_place", "f8", (pegs,)),
-            ("stopped", "f8"),
-            ("step_length", "f8"),
-            ("base_velocity_mean", "f8", (2,)),
-            ("base_velocity_before", "f8", (2,)),
-            *[(name, "f8") for name in PARAMETERS],
-            ("rest_angle", "f8", (n - 1,)),
-        ]
+    """Record of one vibrissa of ``n`` links among ``pegs`` pegs."""
+    return record(
+        ("time", (), "s", ""),
+        ("step", (), "1", "since reset"),
+        ("status", (), "1", "0, UNSOLVED or BROKEN"),
+        ("base base_velocity", 2, "m, m/s", "of link 1"),
+        ("base_rate", (), "rad/s", "of link 1"),
+        ("drive", 3, "rad/s^2, m/s^2", "angular acceleration and acceleration of the base"),
+        ("link_angle", n, "rad", ""),
+        ("link_rate link_rate_before", n, "rad/s", "mean over the last step, and over the one before"),
+        ("momentum", n, "N m s", "conjugate to the headings"),
+        ("linear_momentum", 2, "N s", ""),
+        ("wrench", 3, "N m, N", "M, Fx, Fy on the follicle at the start of the last step, in the axes of link 1"),
+        ("span", (), "s", "since the last ``advance`` began, as are all sums"),
+        ("wrench_sum", 3, "N m s, N s", "of the wrench over time"),
+        ("collision_energy", (), "J", "lost"),
+        ("peg peg_velocity", (2, pegs), "m, m/s", "x; y"),
+        ("peg_radius", pegs, "m", ""),
+        ("peg_side", pegs, "1", "+1 where the peg is on the left of the whisker, -1 on its right"),
+        ("contact_force", (2, pegs), "N", "push; drag in the last step"),
+        ("contact_sum", pegs, "N s", "of the push over time"),
+        ("touch", pegs, "1", "1 where it pushed in the last step"),
+        ("contact_link contact_place", pegs, "1, m", "link that is touched, and place along it"),
+        ("stopped", (), "1", "1 where a contact has stopped the base"),
+        ("step_length", (), "s", "of the last step"),
+        ("base_velocity_mean base_velocity_before", 2, "m/s", "over the last step, and over the one before"),
+        (" ".join(PARAMETERS), (), "m, kg, N m/rad, N m s/rad, 1 ...", "two are those of the first free joint"),
+        ("rest_angle", n - 1, "rad", "of each joint"),
     )
 
 
 def work_dtype(n: int, pegs: int, directions: int) -> np.dtype:
     """Scratch space of a step of length dt; ``directions`` of a load by a peg are 2 with friction, else 1.
 
-    Loads are numbered by peg, the push before the drag. What is named after the end of the step holds for the
-    last Newton pass.
+    Loads are numbered by peg, the push before the drag. What is of the step's end holds for the last Newton pass.
     """
     loads = pegs * directions
-    return np.dtype(
-        [
-            ("length", "f8", ()),  # of a link
-            # Motion of base and pegs in the step, m.
-            ("base_move", "f8", (2,)),
-            ("peg_move", "f8", (2, pegs)),
-            # Link 1: LQ and LV (N m s) before a correction; these and the momentum (N s) once solved; what the follicle
-            # takes: N m s, and N s in the axes of the world.
-            ("base_force", "f8", ()),
-            ("base_inertia", "f8", ()),
-            ("solved_force", "f8", ()),
-            ("solved_inertia", "f8", ()),
-            ("solved_momentum", "f8", (2,)),
-            ("follicle_moment", "f8", ()),
-            ("follicle_force", "f8", (2,)),
-            # Sums along the chain.
-            ("joint_x", "f8", ()),  # displacement of the joint that is reached, m
-            ("joint_y", "f8", ()),
-            ("momentum_x", "f8", ()),  # of all that lies beyond it; in the end of the whole, N s
-            ("momentum_y", "f8", ()),
-            ("before", "f8", ()),  # correction of the link before, rad
-            ("outer_torque", "f8", ()),  # impulse of the joint at a link's outer end, N m s
-            # The elimination from tip to base, of what lies beyond a joint.
-            ("beyond_xx", "f8", ()),  # its mass, as the joint's displacement meets it, /dt
-            ("beyond_xy", "f8", ()),
-            ("beyond_yy", "f8", ()),
-            ("beyond_xw", "f8", ()),  # its coupling of the joint's displacement with the turn of the link before
-            ("beyond_yw", "f8", ()),
-            ("beyond_ww", "f8", ()),  # its resistance to that turn
-            ("left_x", "f8", ()),  # residual that it hands on: N s, and N m s to the turn of the link before
-            ("left_y", "f8", ()),
-            ("left_turn", "f8", ()),
-            ("load_x", "f8", (loads,)),  # the same of a unit of each load
-            ("load_y", "f8", (loads,)),
-            ("load_turn", "f8", (loads,)),
-            # Contacts.
-            ("normal", "f8", (2, pegs)),  # direction of a push
-            ("ready", "f8", (pegs,)),  # 1 where a peg may push
-            ("along", "f8", ()),  # a peg by its nearest link, m
-            ("across", "f8", ()),
-            ("square", "f8", ()),  # squared distance, m^2
-            ("peg_x", "f8", ()),  # a peg from the base of a link, m
-            ("peg_y", "f8", ()),
-            ("tangent", "f8", (2,)),  # of the link that it touches
-            ("gap", "f8", ()),  # gap and slip of a peg with the loads of the others, m
-            ("slip", "f8", ()),
-            ("residual", "f8", (loads,)),  # gap or slip at the end without loads, m
-            ("compliance", "f8", (loads, loads)),  # gap or slip by a unit of each load
-            ("impulse", "f8", (loads,)),  # N s
-            # Newton's method: squared correction, rad^2; 1 where it goes on.
-            ("error", "f8", ()),
-            ("unsolved", "f8", ()),
-            # Constants of the step, by link or by the joint at its base.
-            ("mass", "f8", (n,)),  # m/dt
-            ("lever", "f8", (n,)),  # c
-            ("outer_mass", "f8", (n,)),  # mass at the outer end of a link, by the lever rule, /dt
-            ("spin", "f8", (n,)),  # what the lever rule misses in the moment of inertia, /dt
-            ("resistance", "f8", (n,)),  # k dt/4 + b/2, of a joint to a correction
-            ("spring", "f8", (n,)),  # k dt/2
-            ("start_torque", "f8", (n,)),  # k dt/2 times the bend of the joint at the step's start
-            # Motion of the links in the step.
-            ("sin_start", "f8", (n,)),  # of the headings
-            ("cos_start", "f8", (n,)),
-            ("sin_end", "f8", (n,)),
-            ("cos_end", "f8", (n,)),
-            ("sin_middle", "f8", (n,)),
-            ("cos_middle", "f8", (n,)),
-            ("turn", "f8", (n,)),  # of the headings, rad
-            ("mass_momentum", "f8", (2, n)),  # of the point masses, N s
-            ("discrete_force", "f8", (n,)),  # LQ, N m s
-            # The elimination, of each link.
-            ("pivot", "f8", (n,)),
-            ("coupling", "f8", (2, n)),  # momentum of link and all beyond by its turn
-            ("arm", "f8", (2, n)),  # displacement of its end by its turn, m
-            ("correction", "f8", (1 + loads, n)),  # of its turn, by the residual, and by a unit of each load
-            ("gradient", "f8", (loads, n)),  # of gaps and slips by the headings, m
-            ("saved", "f8", (state_dtype(n, pegs).itemsize // 8,)),  # state before an event
-        ]
+    return record(
+        ("length", (), "m", "of a link"),
+        ("base_move", 2, "m", "motion of the base in the step"),
+        ("peg_move", (2, pegs), "m", "and of the pegs"),
+        ("base_force base_inertia", (), "N m s", "LQ and LV of link 1 before a correction"),
+        ("solved_force solved_inertia", (), "N m s", "the same once solved"),
+        ("solved_momentum", 2, "N s", "of the whole, once solved"),
+        ("follicle_moment", (), "N m s", "what the follicle takes"),
+        ("follicle_force", 2, "N s", "the same, in the axes of the world"),
+        # Sums along the chain.
+        ("joint_x joint_y", (), "m", "displacement of the joint that is reached"),
+        ("momentum_x momentum_y", (), "N s", "of all that lies beyond it; in the end of the whole"),
+        ("before", (), "rad", "correction of the link before"),
+        ("outer_torque", (), "N m s", "impulse of the joint at a link's outer end"),
+        # The elimination from tip to base, of what lies beyond a joint.
+        ("beyond_xx beyond_xy beyond_yy", (), "kg/s", "its mass, as the joint's displacement meets it, /dt"),
+        ("beyond_xw beyond_yw", (), "kg m/s", "its coupling of that displacement with the turn of the link before"),
+        ("beyond_ww", (), "kg m^2/s", "its resistance to that turn"),
+        ("left_x left_y left_turn", (), "N s, N m s", "residual that it hands on, the last to that turn"),
+        ("load_x load_y load_turn", loads, "1, 1, m", "the same of a unit of each load"),
+        # Contacts.
+        ("normal", (2, pegs), "1", "direction of a push"),
+        ("ready", pegs, "1", "1 where a peg may push"),
+        ("along across square", (), "m, m, m^2", "a peg by its nearest link, and the squared distance"),
+        ("peg_x peg_y", (), "m", "a peg from the base of a link"),
+        ("tangent", 2, "1", "of the link that it touches"),
+        ("gap slip", (), "m", "of a peg with the loads of the others"),
+        ("residual", loads, "m", "gap or slip at the end without loads"),
+        ("compliance", (loads, loads), "m/(N s)", "gap or slip by a unit of each load"),
+        ("impulse", loads, "N s", ""),
+        ("error unsolved", (), "rad^2, 1", "squared correction of a Newton pass; 1 where there is another"),
+        # Constants of the step, by link or by the joint at its base.
+        ("mass lever", n, "kg/s, m", "m/dt and c"),
+        ("outer_mass", n, "kg/s", "mass at the outer end of a link, by the lever rule, /dt"),
+        ("spin", n, "kg m^2/s", "what the lever rule misses in the moment of inertia, /dt"),
+        ("resistance", n, "N m s", "k dt/4 + b/2, of a joint to a correction"),
+        ("spring start_torque", n, "N m s", "k dt/2, and that times the bend of the joint at the step's start"),
+        # Motion of the links in the step.
+        ("sin_start cos_start sin_end cos_end sin_middle cos_middle", n, "1", "of the headings"),
+        ("turn", n, "rad", "of the headings"),
+        ("mass_momentum", (2, n), "N s", "of the point masses"),
+        ("discrete_force", n, "N m s", "LQ"),
+        # The elimination, of each link.
+        ("pivot", n, "s/(kg m^2)", "inverse"),
+        ("coupling arm", (2, n), "kg m/s, m", "momentum of link and all beyond, displacement of its end, by its turn"),
+        ("correction", (1 + loads, n), "rad", "of its turn, by the residual, and by a unit of each load"),
+        ("gradient", (loads, n), "m", "of gaps and slips by the headings"),
+        ("saved", state_dtype(n, pegs).itemsize // 8, "", "state before an event"),
     )
 
 
@@ -239,9 +189,7 @@ def _prepare(x, k, profile, dt):
 def _nearest_link(x, k, o):
     """Link closest to peg ``o``, where on it and how far; link 1, in the follicle, cannot be touched.
 
-    Of several discs in one place each takes another link, so that together they stop a whisker that lies
-    along a wall. Writes ``contact_link``, the link's normal, ``along`` and ``across`` the link (m) and ``square``,
-    the squared distance.
+    Of several discs in one place each takes another link, so that together they stop a whisker along a wall.
     """
     n, lanes = x.link_angle.shape
     along, across, nearest, px, py = k.along, k.across, k.square, k.peg_x, k.peg_y
@@ -281,8 +229,7 @@ def _out_of_reach(link, along, length, n):
 def _signed_gap(radius, side, along, across, length, free):
     """Gap (m) between a peg on a ``side`` of the whisker and the link it lies beside.
 
-    A point is tested against the whole line of the link, a disc against the link itself; no gap to
-    a point is closed that is out of reach.
+    A point is tested against the line of the link, a disc against the link; no gap to a point out of reach is closed.
     """
     beyond = along - min(max(along, 0.0), length)
     distance = math.sqrt(beyond * beyond + across * across)
@@ -322,16 +269,14 @@ def _find_contact(x, k):
             normal_y[e] = -side * normal_y[e] if point else ny
             place[e] = along[e] if point else held
             k.ready[o, e] = 0.0 if (point & free) | (gap < -max(MISSED, 0.5 * radius)) else 1.0
-        push, drag = k.gradient[o * directions], k.gradient[o * directions + directions - 1]
-        for i in range(n):
-            for e in range(lanes):
-                arm = k.length[e] if i < link[e] else (place[e] if i == link[e] else 0.0)
-                push[i, e] = arm * (normal_y[e] * k.cos_start[i, e] - normal_x[e] * k.sin_start[i, e])
-        if directions == 2:
+        for a in range(directions):
+            gradient = k.gradient[o * directions + a]
             for i in range(n):
                 for e in range(lanes):
                     arm = k.length[e] if i < link[e] else (place[e] if i == link[e] else 0.0)
-                    drag[i, e] = arm * (normal_x[e] * k.cos_start[i, e] + normal_y[e] * k.sin_start[i, e])
+                    push = normal_y[e] * k.cos_start[i, e] - normal_x[e] * k.sin_start[i, e]
+                    drag = normal_x[e] * k.cos_start[i, e] + normal_y[e] * k.sin_start[i, e]
+                    gradient[i, e] = arm * (push if a == 0 else drag)
 
 
 # A Newton pass.
@@ -390,8 +335,7 @@ def _turn_links(x, k):
 def _factorise(k):
     """Eliminate the headings from tip to base, for any residual and for a unit of each contact load.
 
-    The matrix of a Newton pass is M/dt + dt/4 K + b/2. What lies beyond a joint answers the joint's
-    motion through a mass, a coupling and a resistance, so one sweep takes link after link.
+    The matrix of a Newton pass is M/dt + dt/4 K + b/2; mass, coupling and resistance stand for all beyond a joint.
     """
     n, lanes = k.pivot.shape
     xx, xy, yy, xw, yw, ww = k.beyond_xx, k.beyond_xy, k.beyond_yy, k.beyond_xw, k.beyond_yw, k.beyond_ww
@@ -466,10 +410,7 @@ def _substitute(k, a):
 
 @kernel
 def _balance(x, k):
-    """Residual p + LQ - LV of the discrete equations without contact, and the correction it asks for.
-
-    Quist et al. (2014), Eqs. 6-9.
-    """
+    """Residual p + LQ - LV of Quist et al. (2014), Eqs. 6-9, without contact, and the correction it asks for."""
     n, lanes = x.link_angle.shape
     s, c, turn, ux, uy, outward = k.sin_middle, k.cos_middle, k.turn, k.momentum_x, k.momentum_y, k.outer_torque
     gx, gy, gw = k.left_x, k.left_y, k.left_turn
@@ -505,10 +446,7 @@ def _balance(x, k):
 
 @kernel
 def _predict_contact(x, k):
-    """Gap of every peg at the step's end, and its slip in the step with friction, were there no loads.
-
-    Turns and headings are those of the pass, corrected by the residual's part to first order.
-    """
+    """Gap of every peg at the step's end, and its slip in the step, to first order in the residual, without loads."""
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -557,10 +495,7 @@ def _predict_contact(x, k):
 
 @kernel
 def _contact_impulse(x, k):
-    """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere.
-
-    A push per peg, at least 0, with friction a drag within Coulomb's cone; several pegs by Gauss-Seidel.
-    """
+    """Impulses of the pegs that close no gap below zero at the step's end and pull nowhere, within Coulomb's cone."""
     lanes = x.time.shape[0]
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -601,10 +536,7 @@ def _contact_impulse(x, k):
 
 @kernel
 def _correct(k):
-    """Correct the turns by the residual and the loads, and with them what the balance of link 1 needs.
-
-    Lanes that are solved stay; the others are, where the correction is small.
-    """
+    """Correct the turns by the residual and the loads, and what the balance of link 1 needs; solved lanes stay."""
     n, lanes = k.pivot.shape
     loads = k.gradient.shape[0]
     before = k.before
@@ -648,10 +580,7 @@ def _correct(k):
 
 @kernel
 def _change_momenta(x, k, dt):
-    """Momenta at the step's end, forces of the pegs, and what the follicle takes.
-
-    The reaction on the follicle is what is missing in the balance of the base's momenta, as an impulse.
-    """
+    """Momenta at the step's end, forces of the pegs, and what the follicle takes: the rest of the base's balance."""
     n, lanes = x.link_angle.shape
     pegs = x.peg_radius.shape[0]
     loads = k.gradient.shape[0]
@@ -704,22 +633,19 @@ def _move_on(x, k, dt):
         x.wrench_sum[1, e] += x_axis
         x.wrench_sum[2, e] += y_axis
         x.step_length[e] = dt
-        x.base_velocity_before[0, e] = x.base_velocity_mean[0, e]
-        x.base_velocity_before[1, e] = x.base_velocity_mean[1, e]
-        x.base_velocity_mean[0, e] = k.base_move[0, e] / dt
-        x.base_velocity_mean[1, e] = k.base_move[1, e] / dt
         x.base_rate[e] += dt * x.drive[0, e]
-        x.base[0, e] += k.base_move[0, e]
-        x.base[1, e] += k.base_move[1, e]
-        x.base_velocity[0, e] += dt * x.drive[1, e]
-        x.base_velocity[1, e] += dt * x.drive[2, e]
         x.time[e] += dt
         x.span[e] += dt
         x.step[e] += 1.0
-    for o in range(x.peg_radius.shape[0]):
+    for d in range(2):
         for e in range(lanes):
-            x.peg[0, o, e] += k.peg_move[0, o, e]
-            x.peg[1, o, e] += k.peg_move[1, o, e]
+            x.base_velocity_before[d, e] = x.base_velocity_mean[d, e]
+            x.base_velocity_mean[d, e] = k.base_move[d, e] / dt
+            x.base[d, e] += k.base_move[d, e]
+            x.base_velocity[d, e] += dt * x.drive[1 + d, e]
+        for o in range(x.peg_radius.shape[0]):
+            for e in range(lanes):
+                x.peg[d, o, e] += k.peg_move[d, o, e]
     for i in range(n):
         for e in range(lanes):
             k.sin_start[i, e] = k.sin_end[i, e]
@@ -734,16 +660,9 @@ def _move_on(x, k, dt):
 def step(x, k, dt):
     """Take one step of the variational integrator; a contact that is ready closes no gap below zero at its end.
 
-    Quist et al. (2014), Eqs. 6-12: midpoint rule, forces f+ and f- each half a step's impulse. The
-    contact acts at the step's start in the direction that ``_find_contact`` found there.
-
-    Parameters
-    ----------
-    x : record of ``state_dtype`` in lanes
-        Changed in place. ``status`` becomes UNSOLVED where Newton's method does not converge.
-    k : record of ``work_dtype`` in lanes
-        Prepared for ``dt``, with the contacts found.
-    dt : float, s
+    Quist et al. (2014), Eqs. 6-12: midpoint rule, forces f+ and f- each half a step's impulse. The contact acts at the
+    step's start in the direction that ``_find_contact`` found there. ``status`` becomes UNSOLVED where Newton's method
+    does not converge.
     """
     _predict(x, k, dt)
     for count in range(PASSES):
@@ -793,16 +712,11 @@ def prepare(xs, ks, dt, profile):
 
 @kernel
 def complementarity(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps with contact closed at each step's end.
+    """Take ``steps`` steps of ``dt`` (s) with contact closed at each step's end, after :func:`prepare`.
 
     Parameters
     ----------
-    xs : (1,) record of ``state_dtype`` in lanes
-        Changed in place. ``status`` becomes UNSOLVED where Newton's method does not converge.
-    ks : (1,) record of ``work_dtype`` in lanes
-        With what :func:`prepare` writes.
-    steps : int
-    dt : float, s
+    xs, ks : (1,) records of ``state_dtype`` and ``work_dtype`` in lanes
     profile : (4, n) float
         Shares of the links: mass of the whole, centre over length of the link, stiffness and damping
         relative to the first free joint.
@@ -861,13 +775,7 @@ def _try_step(x, k, profile, dt):
 def _closing_time(x, k, profile, before, after, left):
     """First instant (s) at which a gap closes, by regula falsi (Illinois); steps to it from the saved state.
 
-    Parameters
-    ----------
-    x, k, profile
-        As for :func:`events`.
-    before, after : float, m
-        Least gap now and, below 0, after ``left``.
-    left : float, s
+    The least gap (m) is ``before`` now, and ``after``, below 0, once ``left`` (s) is over.
     """
     low, high = 0.0, left
     h, f_low, f_high, last = 0.0, before, after, 0.0
@@ -888,9 +796,9 @@ def _closing_time(x, k, profile, before, after, left):
 
 @kernel
 def _approach(x, k, profile):
-    """Equations of a collision: rates without one, how gaps change by them (``residual``), and who touches.
+    """Rates before a collision, how gaps change by them (``residual``), and who touches.
 
-    They are those of a step as short as ``INSTANT``, without springs and dampers.
+    The equations are those of a step as short as ``INSTANT``, without springs and dampers.
     """
     n = x.link_angle.shape[0]
     pegs = x.peg_radius.shape[0]
@@ -926,8 +834,7 @@ def _collide(x, k, profile, keep):
     """Stop or throw back the pegs that the whisker meets: the momenta after a collision.
 
     Quist et al. (2014), Eqs. 19-23. The free links obey M v = p + G lambda. Of the collision energy
-    v_n^2/(2 G M^-1 G^T) the share 1 - C.O.R. is lost, so that v_n reverses times ``keep``, the root of
-    the C.O.R. The base moves on as it does; there is no friction in a collision.
+    v_n^2/(2 G M^-1 G^T) the share 1 - C.O.R. is lost, so that v_n reverses times ``keep``, the root of the C.O.R.
     """
     pegs = x.peg_radius.shape[0]
     directions = k.gradient.shape[0] // pegs
@@ -988,12 +895,7 @@ def events(xs, ks, steps, dt, profile):
     """Take ``steps`` steps, each cut where the whisker meets a peg, with restitution there; one lane.
 
     Quist et al. (2014), Figs. 2-4. A peg that touches after its collision pushes until its impulse
-    would turn into a pull.
-
-    Parameters
-    ----------
-    xs, ks, steps, dt, profile
-        As for :func:`complementarity`.
+    would turn into a pull. Arguments are those of :func:`complementarity`.
     """
     x = xs[0]
     k = ks[0]

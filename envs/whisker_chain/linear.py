@@ -34,11 +34,8 @@ def matrices(
 
     Returns
     -------
-    M : (f, f) array, kg m^2
+    M, B, K, h : (f, f), (f, f), (f, f) and (f,) arrays, kg m^2, N m s, N m, kg m
         Of the f free links, all but the first if the base is not elastic.
-    B : (f, f) array, N m s
-    K : (f, f) array, N m
-    h : (f,) array, kg m
     """
     p = WhiskerParams() if params is None else params
     mass, link = np.array(p.link_mass), p.length / p.n_links
@@ -67,8 +64,7 @@ def tip_response(
     Parameters
     ----------
     frequency : (F,) array, Hz
-    params : WhiskerParams, optional
-    elastic_base, masses_at_ends : bool
+    params, elastic_base, masses_at_ends
         As of `matrices`.
 
     Returns
@@ -128,12 +124,8 @@ def identify(
 
     Parameters
     ----------
-    time : (N,) array, s
-        At equal distances.
-    tip : (N,) array, m
-        Displacement of the tip across the base, of any origin.
-    base : (N,) array, m, optional
-        Displacement of the base, at rest before; held still by default.
+    time, tip, base : (N,) arrays, s, m, m
+        As of `core.response.from_motion`.
     hair : Hair, optional
         Its shape; the paper's D1 vibrissa by default.
     modulus, damping_ratio : (float, float), Pa and 1

@@ -11,10 +11,8 @@ import numpy as np
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.beam import Hair, cone_centroid, cone_volume, second_moment
-from ..core.spec import Option
+from ..core.spec import Option, documented
 from ..core.table import read_table
-
-Column = tuple[float, ...]
 
 _COLUMNS = ("link_mass", "link_centroid", "joint_stiffness", "joint_damping")
 
@@ -25,11 +23,11 @@ def table() -> dict[str, Any]:
     return read_table("whisker_chain/parameters.toml")
 
 
-def _printed(name: str) -> Callable[[], Column]:
+def _printed(name: str) -> Callable[[], tuple[float, ...]]:
     return lambda: tuple(table()[name].tolist())
 
 
-def _printed_centroid() -> Column:
+def _printed_centroid() -> tuple[float, ...]:
     t = table()
     length = t["length"] / len(t["link_mass"])
     return tuple(cone_centroid(t["base_radius"], t["tip_radius"], length, planar=True).tolist())
@@ -63,42 +61,28 @@ SHAPE = {
 MOST_LINKS = 200
 
 MODULUS, DAMPING_RATIO = (4.50e9, 3.08e9), (0.988, 0.033)
-"""Of the first and the last link of the paper's vibrissa, Pa and 1."""
+"""Young's modulus (Pa) and damping ratio of the first and the last link of the paper's vibrissa."""
 
 
+@documented(PHYSICAL | SHAPE)
 @dataclass(frozen=True)
 class WhiskerParams:
     """Physical parameters of one vibrissa; the defaults are the paper's D1 vibrissa (Table 1).
 
-    Columns have one entry per link, from the base. Link 1 lies in the follicle: its joint is held
-    rigidly, so that the first stiffness and damping are not used.
+    Columns have one entry per link, 3 to 200 from the base. Link 1 lies in the follicle: its joint is held rigidly,
+    so that the first stiffness and damping are not used. The sum of the masses, and stiffness and damping of the first
+    free joint, lie within the ranges of ``mass``, ``stiffness`` and ``damping`` in `PHYSICAL`. The radii are for the
+    picture; the mechanics is in the columns. The planar centroid, which is less than a link, reproduces the paper's
+    damping and collision energies, the solid's does not.
+
+    The paper's pegs have no friction, and its C.O.R. is ``restitution``, for ``scheme="events"``. With
+    ``stop_at_contact`` the base stops at once and for good where the whisker meets a peg, and its drive is not
+    followed any more, as in the paper's Fig. 8; a row that changes it to less than 0.5 is driven again. The intrinsic
+    curvature, ``rest_angle``, is one for all joints or n - 1 of them; `of` takes it from a `Hair`.
 
     Parameters
     ----------
-    length : float, 0.001 to 1 m
-        Of the whole vibrissa; its links are equal, 3 to 200.
-    base_radius : float, 1e-06 to 0.01 m
-    tip_radius : float, 1e-08 to 0.01 m
-        Radii of its ends (for the picture; the mechanics is in the columns).
-    link_mass : (n,) floats, 1e-13 to 0.0001 kg
-        Their sum lies within 5e-10 to 0.0005 kg.
-    link_centroid : (n,) floats, 1e-08 to 1 m
-        Distance of each link's point mass from its base, less than a link. The planar centroid reproduces
-        the paper's damping and collision energies, the solid's does not.
-    joint_stiffness : (n,) floats, 1e-13 to 1 N m/rad
-        That of the first free joint lies within 5e-08 to 0.05 N m/rad.
-    joint_damping : (n,) floats, 0 to 0.1 N m s/rad
-        That of the first free joint lies within 0 to 0.0001 N m s/rad.
-    friction : float, 0 to 10
-        Coulomb's coefficient against pegs; the paper's pegs have none.
-    restitution : float, 0 to 1
-        Share of the collision energy that is kept, the paper's C.O.R.; used by ``scheme="events"``.
-    stop_at_contact : float, 0 to 1
-        From 0.5 on, the base stops at once and for good where the whisker meets a peg, and its drive is not
-        followed any more, as in the paper's Fig. 8; a row that changes it to less is driven again.
-    rest_angle : float or (n - 1,) floats, -1 to 1 rad
-        Of the joints, link i+1 minus link i: the intrinsic curvature; the paper's vibrissa is straight. `of` takes
-        it from a `Hair`.
+    {ranges}
 
     Raises
     ------
@@ -109,14 +93,14 @@ class WhiskerParams:
     length: float = 49e-3
     base_radius: float = 91.4e-6
     tip_radius: float = 1.75e-6
-    link_mass: Column = field(default_factory=_printed("link_mass"))
-    link_centroid: Column = field(default_factory=_printed_centroid)
-    joint_stiffness: Column = field(default_factory=_printed("joint_stiffness"))
-    joint_damping: Column = field(default_factory=_printed("joint_damping"))
+    link_mass: tuple[float, ...] = field(default_factory=_printed("link_mass"))
+    link_centroid: tuple[float, ...] = field(default_factory=_printed_centroid)
+    joint_stiffness: tuple[float, ...] = field(default_factory=_printed("joint_stiffness"))
+    joint_damping: tuple[float, ...] = field(default_factory=_printed("joint_damping"))
     friction: float = 0.0
     restitution: float = 0.0
     stop_at_contact: float = 0.0
-    rest_angle: float | Column = 0.0
+    rest_angle: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
         n = np.size(numbers("link_mass", self.link_mass))
@@ -132,12 +116,9 @@ class WhiskerParams:
             elif np.shape(value) != (n,):
                 raise ValueError(f"{entry.name} must have {n} entries like link_mass, got {shown(value)}")
             (PHYSICAL | SHAPE)[entry.name].check(entry.name, value)
-        for name, value in (
-            ("mass", sum(self.link_mass)),
-            ("stiffness", self.joint_stiffness[1]),
-            ("damping", self.joint_damping[1]),
-        ):
-            PHYSICAL[name].check(f"{PHYSICAL[name].meaning.partition(';')[0]}", value)
+        first = {"stiffness": self.joint_stiffness[1], "damping": self.joint_damping[1]}
+        for name, value in {"mass": sum(self.link_mass), **first}.items():
+            PHYSICAL[name].check(PHYSICAL[name].meaning.partition(";")[0], value)
         if max(self.link_centroid) >= self.length / n:
             raise ValueError(f"link_centroid must be less than a link, {self.length / n:g} m, got {self.link_centroid}")
 

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .params import WhiskerParams
 
+Array = NDArray[np.float64]
+
 PASSES = 50
 """Newton passes for one equilibrium."""
 
@@ -33,11 +35,11 @@ class Equilibria:
         Elastic.
     """
 
-    link_angle: NDArray[np.float64]
-    base_wrench: NDArray[np.float64]
-    contact_force: NDArray[np.float64]
-    contact_place: NDArray[np.float64]
-    energy: NDArray[np.float64]
+    link_angle: Array
+    base_wrench: Array
+    contact_force: Array
+    contact_place: Array
+    energy: Array
 
 
 def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | None = None) -> Equilibria:
@@ -92,14 +94,8 @@ def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | 
 
 
 def _equilibrium(
-    phi: NDArray[np.float64],
-    push: float,
-    peg: NDArray[np.float64],
-    side: float,
-    k: NDArray[np.float64],
-    shape: NDArray[np.float64],
-    length: float,
-) -> tuple[NDArray[np.float64], float, int]:
+    phi: Array, push: float, peg: Array, side: float, k: Array, shape: Array, length: float
+) -> tuple[Array, float, int]:
     """Equilibrium for base angle ``phi[0]`` near a guess: headings, push and touched link.
 
     At rest the headings are those of ``shape`` more than the base's.
@@ -134,24 +130,20 @@ def _equilibrium(
     return free, 0.0, -1
 
 
-def _nearest(phi: NDArray[np.float64], peg: NDArray[np.float64], length: float) -> int:
+def _nearest(phi: Array, peg: Array, length: float) -> int:
     """Link nearest to the peg; the first, in the follicle, cannot be touched."""
     along, across = _in_links(phi, peg, length)
     return 1 + int(np.argmin(np.hypot(along - np.clip(along, 0.0, length), across)[1:]))
 
 
-def _in_links(
-    phi: NDArray[np.float64], peg: NDArray[np.float64], length: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _in_links(phi: Array, peg: Array, length: float) -> tuple[Array, Array]:
     """Peg along and across each link, from its base."""
     x = peg[0] - length * (np.cumsum(np.cos(phi)) - np.cos(phi))
     y = peg[1] - length * (np.cumsum(np.sin(phi)) - np.sin(phi))
     return x * np.cos(phi) + y * np.sin(phi), y * np.cos(phi) - x * np.sin(phi)
 
 
-def _contact(
-    phi: NDArray[np.float64], peg: NDArray[np.float64], side: float, link: int, length: float
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+def _contact(phi: Array, peg: Array, side: float, link: int, length: float) -> tuple[float, Array, Array]:
     """Gap between a link and the peg, and its first and second derivatives by the headings."""
     along, across = (value[link] for value in _in_links(phi, peg, length))
     inner = np.arange(len(phi)) < link

@@ -15,27 +15,17 @@ import numpy as np
 
 from ..core.jit import asinh, exp, kernel, log, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import record
 
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
 """Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite."""
 
-PARAMETERS = (
-    "density",
-    "length",
-    "base_radius",
-    "tip_radius",
-    "youngs_modulus",
-    "damping",
-    "external_damping",
-    "curvature_base",
-    "curvature_tip",
-    "rate_strength",
-    "state_strength",
-    "reference_speed",
-    "reference_friction",
-    "memory_length",
-    "relief",
+_NAMES = (
+    "density length base_radius tip_radius youngs_modulus damping external_damping curvature_base curvature_tip "
+    "rate_strength state_strength reference_speed reference_friction memory_length relief"
 )
+
+PARAMETERS = tuple(_NAMES.split())
 """Numbers of a row; ``curvature`` has one for each joint."""
 
 SAMPLES = 8
@@ -55,155 +45,85 @@ DEPTH = 20e-6
 
 
 def state_dtype(n: int) -> np.dtype:
-    """Record of one whisker of ``n`` segments.
-
-    ``time`` s; ``status``; ``segment_angle`` rad, ``segment_rate`` rad/s and ``segment_acceleration``
-    rad/s^2 (mean of the last step), base to tip; ``cosine`` and ``sine`` of the angles half a step
-    ahead; ``base_angle`` rad; ``tip`` m and ``tip_velocity`` m/s (x; y); ``plate_position`` (x) and
-    ``plate_distance`` (y) m; the drive: ``plate_velocity`` (x; y) m/s and ``base_rate`` rad/s;
-    ``slip_speed`` m/s; ``friction_state``, the paper's phi; ``friction_level``, mu/a, and
-    ``friction_trend``, its last change. Means over the last step: ``tip_force`` N and ``base_wrench``
-    (M, Fx, Fy), N m and N, of the rod on its base. Over the last ``advance``: ``base_wrench_mean``,
-    ``base_wrench_samples``, ``contact`` (fraction of time) and ``band_power`` (N m)^2; ``moment_mean``
-    and ``band`` are states of the filters. Then the physical parameters in SI.
-    """
-    return np.dtype(
-        [
-            ("time", "f8"),
-            ("status", "f8"),
-            ("segment_angle", "f8", (n,)),
-            ("segment_rate", "f8", (n,)),
-            ("segment_acceleration", "f8", (n,)),
-            ("cosine", "f8", (n,)),
-            ("sine", "f8", (n,)),
-            ("base_angle", "f8"),
-            ("tip", "f8", (2,)),
-            ("tip_velocity", "f8", (2,)),
-            ("plate_position", "f8"),
-            ("plate_distance", "f8"),
-            ("plate_velocity", "f8", (2,)),
-            ("base_rate", "f8"),
-            ("slip_speed", "f8"),
-            ("friction_state", "f8"),
-            ("friction_level", "f8"),
-            ("friction_trend", "f8"),
-            ("tip_force", "f8", (2,)),
-            ("base_wrench", "f8", (3,)),
-            ("base_wrench_mean", "f8", (3,)),
-            ("base_wrench_samples", "f8", (SAMPLES, 3)),
-            ("contact", "f8"),
-            ("band_power", "f8", (len(BANDS),)),
-            ("moment_mean", "f8"),
-            ("band", "f8", (len(BANDS), 4)),
-            *[(name, "f8") for name in PARAMETERS],
-            ("curvature", "f8", (n,)),
-        ]
+    """Record of one whisker of ``n`` segments."""
+    return record(
+        ("time", (), "s", ""),
+        ("status", (), "1", "0, FLIPPED, BURIED, WILD or BROKEN"),
+        ("segment_angle segment_rate", n, "rad, rad/s", "base to tip"),
+        ("segment_acceleration", n, "rad/s^2", "mean of the last step"),
+        ("cosine sine", n, "1", "of the angles half a step ahead"),
+        ("base_angle", (), "rad", ""),
+        ("tip tip_velocity", 2, "m, m/s", "x; y"),
+        ("plate_position plate_distance", (), "m", "x and y of the plate"),
+        ("plate_velocity", 2, "m/s", "x; y, and with ``base_rate`` the drive"),
+        ("base_rate", (), "rad/s", ""),
+        ("slip_speed", (), "m/s", ""),
+        ("friction_state", (), "1", "the paper's phi"),
+        ("friction_level friction_trend", (), "1", "mu/a, and its last change"),
+        ("tip_force", 2, "N", "mean over the last step"),
+        ("base_wrench", 3, "N m, N", "M, Fx, Fy of the rod on its base, mean over the last step"),
+        ("base_wrench_mean", 3, "N m, N", "over the last ``advance``, as are the next three"),
+        ("base_wrench_samples", (SAMPLES, 3), "N m, N", ""),
+        ("contact", (), "1", "fraction of time"),
+        ("band_power", len(BANDS), "(N m)^2", ""),
+        ("moment_mean", (), "N m", "state of a filter"),
+        ("band", (len(BANDS), 4), "N m", "states of the filters"),
+        (_NAMES, (), "kg/m^3, m ...", "see `params.PHYSICAL`"),
+        ("curvature", n, "rad/m", "of each joint"),
     )
 
 
 def work_dtype(n: int) -> np.dtype:
-    """Scratch space of :func:`midpoint`: numbers of each segment, then of the whole whisker."""
-    bands = len(BANDS)
-    return np.dtype(
-        [
-            # The rod, see `segments`.
-            ("segment_length", "f8", (n,)),
-            ("node_mass", "f8", (n,)),
-            ("inertia", "f8", (n,)),
-            ("stiffness", "f8", (n,)),
-            ("viscosity", "f8", (n,)),
-            ("rest_angle", "f8", (n,)),
-            # The same for a time step: impulse of a joint per angle (N m s), and per increment of its rate at the
-            # end of the step (kg m^2); inertia with the external damping.
-            ("joint_spring", "f8", (n,)),
-            ("joint_response", "f8", (n,)),
-            ("damped_mass", "f8", (n,)),
-            ("damped_inertia", "f8", (n,)),
-            # A step: impulse of each joint at the old rates (N m s), velocity increment of the outer node against
-            # the inner one at the old rate (m/s; later the vector of the segment, m).
-            ("joint_impulse", "f8", (n,)),
-            ("drift", "f8", (2, n)),
-            # Increment of the segment's rate (rad/s) at a resting inner node (later the whole increment), and what
-            # is added to it per impulse on the tip (x, y), less per velocity increment of the inner node (x, y),
-            # and added per increment of the rate of the segment before.
-            ("increment", "f8", (n,)),
-            ("by_tip", "f8", (2, n)),
-            ("by_node", "f8", (2, n)),
-            ("by_rate", "f8", (n,)),
-            # Numbers of the whole whisker come last: LLVM compares the address ranges of both kinds.
-            ("lighter", "f8"),
-            ("drag", "f8"),
-            # Elimination from tip to base: quadratic form in the velocity increment (x, y) of a node and the rate
-            # increment w of the segment before it, its linear part, and that of unit impulses on the tip along x
-            # and y (the second letter).
-            ("mass_xx", "f8"),
-            ("mass_xy", "f8"),
-            ("mass_yy", "f8"),
-            ("mass_xw", "f8"),
-            ("mass_yw", "f8"),
-            ("mass_ww", "f8"),
-            ("load_x", "f8"),
-            ("load_y", "f8"),
-            ("load_w", "f8"),
-            ("unit_xx", "f8"),
-            ("unit_yx", "f8"),
-            ("unit_wx", "f8"),
-            ("unit_xy", "f8"),
-            ("unit_yy", "f8"),
-            ("unit_wy", "f8"),
-            # The tip: velocity increment without contact and its correction for external damping, m/s; velocity
-            # increment per impulse, 1/kg.
-            ("tip_change_x", "f8"),
-            ("tip_change_y", "f8"),
-            ("correction_x", "f8"),
-            ("correction_y", "f8"),
-            ("compliance_xx", "f8"),
-            ("compliance_xy", "f8"),
-            ("compliance_yy", "f8"),
-            # Contact: velocity of the tip without it, relief, speed at which the tip would enter the plate,
-            # compliance along the normal and between normal and tangent, whether there is contact.
-            ("free_x", "f8"),
-            ("free_y", "f8"),
-            ("height", "f8"),
-            ("slope", "f8"),
-            ("stretch", "f8"),
-            ("entering", "f8"),
-            ("compliance_nn", "f8"),
-            ("compliance_nt", "f8"),
-            ("touching", "f8"),
-            # Friction: gamma/V_*, level mu/a with its bracket, whether it is still searched, and what follows from
-            # it: slip speed, impulse of the plate on the tip, N s, state phi.
-            ("gain", "f8"),
-            ("level", "f8"),
-            ("level_low", "f8"),
-            ("level_high", "f8"),
-            ("searching", "f8"),
-            ("slip", "f8"),
-            ("impulse_x", "f8"),
-            ("impulse_y", "f8"),
-            ("friction_state", "f8"),
-            # Solution from base to tip: increments of the last node's velocity and of its segment's rate; greatest
-            # magnitude of a rate, rad/s.
-            ("last_x", "f8"),
-            ("last_y", "f8"),
-            ("last_w", "f8"),
-            ("fastest", "f8"),
-            # Accepted parts of a step: whether this lane takes part, whether its step must be divided, its tip,
-            # greatest y of an inner node; impulses on base (M, Fx, Fy) and tip (x, y), and time in contact.
-            ("accepted", "f8"),
-            ("too_fast", "f8"),
-            ("tip", "f8", (2,)),
-            ("tip_velocity", "f8", (2,)),
-            ("highest", "f8"),
-            ("base_impulse", "f8", (3,)),
-            ("tip_impulse", "f8", (2,)),
-            ("contact_time", "f8"),
-            # Filters of the base moment: rotation in a step and share of the newest moment.
-            ("band_cosine", "f8", (bands,)),
-            ("band_sine", "f8", (bands,)),
-            ("band_share", "f8", (bands,)),
-            ("mean_share", "f8"),
-        ]
+    """Scratch space of :func:`midpoint`: numbers of each segment, then of the whole whisker.
+
+    The order matters for speed: LLVM compares the address ranges of both kinds.
+    """
+    return record(
+        # The rod, see `segments`.
+        ("segment_length node_mass inertia", n, "m, kg, kg m^2", "of a segment, of its outer node, and the remainder"),
+        ("stiffness viscosity rest_angle", n, "N m, N m s, rad", "of the joint before a segment"),
+        # The same for a time step.
+        ("joint_spring joint_response", n, "N m s, kg m^2", "impulse per angle, and per increment of its rate"),
+        ("damped_mass damped_inertia", n, "kg, kg m^2", "with the external damping"),
+        ("joint_impulse", n, "N m s", "of each joint at the old rates"),
+        ("drift", (2, n), "m/s", "velocity increment of the outer node against the inner one at the old rate"),
+        ("increment", n, "rad/s", "of the segment's rate at a resting inner node; later the whole increment"),
+        ("by_tip by_node", (2, n), "1/(kg m), 1/m", "added per impulse on the tip, less per increment of the node"),
+        ("by_rate", n, "1", "added per increment of the rate of the segment before"),
+        ("lighter drag", (), "1", "factors of the external damping, see `scale`"),
+        # Elimination from tip to base: quadratic form in the velocity increment (x, y) of a node and the rate
+        # increment w of the segment before it, its linear part, and that of unit impulses on the tip (second letter).
+        ("mass_xx mass_xy mass_yy mass_xw mass_yw mass_ww", (), "kg, kg m, kg m^2", ""),
+        ("load_x load_y load_w", (), "N s, N m s", ""),
+        ("unit_xx unit_yx unit_wx unit_xy unit_yy unit_wy", (), "1, m", ""),
+        # The tip.
+        ("tip_change_x tip_change_y", (), "m/s", "velocity increment without contact"),
+        ("correction_x correction_y", (), "m/s", "its correction for external damping"),
+        ("compliance_xx compliance_xy compliance_yy", (), "1/kg", "velocity increment per impulse"),
+        # Contact.
+        ("free_x free_y", (), "m/s", "velocity of the tip without it"),
+        ("height slope stretch", (), "m, 1, 1", "relief, and length along it per length along x"),
+        ("entering", (), "m/s", "speed at which the tip would enter the plate"),
+        ("compliance_nn compliance_nt", (), "1/kg", "along the normal, and between normal and tangent"),
+        ("touching", (), "1", "1 where there is contact"),
+        # Friction.
+        ("gain", (), "s/m", "gamma/V_*"),
+        ("level level_low level_high searching", (), "1", "mu/a with its bracket, and whether it is still searched"),
+        ("slip", (), "m/s", "speed that follows from it"),
+        ("impulse_x impulse_y", (), "N s", "of the plate on the tip"),
+        ("friction_state", (), "1", "phi"),
+        # Solution from base to tip.
+        ("last_x last_y last_w", (), "m/s, rad/s", "increments of the last node's velocity and of its segment's rate"),
+        ("fastest", (), "rad/s", "greatest magnitude of a rate"),
+        # Accepted parts of a step.
+        ("accepted too_fast", (), "1", "whether this lane takes part, and whether its step must be divided"),
+        ("tip tip_velocity", 2, "m, m/s", "x, y"),
+        ("highest", (), "m", "greatest y of an inner node"),
+        ("base_impulse", 3, "N m s, N s", "M, Fx, Fy"),
+        ("tip_impulse", 2, "N s", "x, y"),
+        ("contact_time", (), "s", ""),
+        ("band_cosine band_sine band_share", len(BANDS), "1", "rotation in a step, share of the newest moment"),
+        ("mean_share", (), "1", "of the newest moment in its mean"),
     )
 
 
@@ -214,14 +134,6 @@ def segments(xs, ks):
     Nodes lie at s_j = l (1 - (1 - j/N)^1.5). The mass of each segment is shared between its ends by the
     lever rule; ``inertia`` is what remains of its own. The joint before segment i carries EI(s)/c and
     delta A(s)/c with c the distance of the segments' middles (Oladazimi et al., 2021, Eqs 5 and 6).
-
-    Parameters
-    ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-    ks : (1,) record of ``work_dtype(n)`` in lanes
-        Written, each (n,): ``segment_length`` (m); ``node_mass`` (kg) of the outer node; ``inertia`` (kg m^2) that
-        the nodes do not account for; ``stiffness`` (N m), ``viscosity`` (N m s) and ``rest_angle`` (rad) of the
-        joint before the segment.
     """
     x = xs[0]
     k = ks[0]
@@ -312,10 +224,9 @@ def _begin_at_tip(k):
 def _eliminate(x, k, dt):
     """Eliminate the rate increments from tip to base.
 
-    The momentum equations of all segments beyond node i, with the rate increment w of the segment before it,
-    leave a quadratic form in the node's velocity increment and in w (``mass``) and its linear part (``load``).
-    Two unit impulses on the tip (``unit``) are carried along, which give the tip's velocity increment without
-    contact (``tip_change``) and its compliance.
+    The equations of all segments beyond a node leave a quadratic form in its velocity increment and in the rate
+    increment of the segment before it, ``mass``, with a linear part, ``load``. Two unit impulses on the tip, ``unit``,
+    are carried along, which give ``tip_change`` and the compliance of the tip.
     """
     n, lanes = x.segment_angle.shape
     omega, alpha, cos, sin = x.segment_rate, x.segment_acceleration, x.cosine, x.sine
@@ -397,21 +308,10 @@ def _eliminate(x, k, dt):
 
 @kernel
 def aged(phi, fresh, z, decay):
-    """Friction state after sliding, the exact solution of Eq. 13 at a constant speed.
+    """Friction state after sliding, the exact solution of Eq. 13 at a constant speed, and its derivative by ``z``.
 
-    Parameters
-    ----------
-    phi : float
-        State before, 1.
-    fresh : float
-        State gained in the same time t at rest, V_* t/L, 1.
-    z, decay : float
-        Way slid / memory length L, and exp(-z), 1.
-
-    Returns
-    -------
-    phi, slope : float
-        State after, and its derivative by z.
+    From the state ``phi`` before, the state ``fresh`` = V_* t/L gained in the same time at rest, the way slid over the
+    memory length L, ``z``, and ``decay`` = exp(-z).
     """
     # (1 - exp(-z))/z and its derivative, by their series where the difference would cancel
     small = z < 0.03
@@ -425,21 +325,9 @@ def aged(phi, fresh, z, decay):
 
 @kernel
 def surface(profile, period, position):
-    """Height of a relief and its slope.
+    """Height (m) of a relief at a ``position`` (m) on the plate, and its slope.
 
-    Parameters
-    ----------
-    profile : (K, 4) float, m
-        Polynomials of ``Relief.coefficients``.
-    period : float, m
-        After which the profile repeats.
-    position : float, m
-        On the plate.
-
-    Returns
-    -------
-    height, slope : float
-        In m, and m/m.
+    ``profile`` (K, 4) m holds the polynomials of ``Relief.coefficients``, which repeat after ``period`` (m).
     """
     count = len(profile)
     place = position / period
@@ -453,10 +341,7 @@ def surface(profile, period, position):
 
 @kernel
 def _approach(x, k, dt, profile, period):
-    """Contact as it would be met: relief, speed at which the tip enters the plate, compliance, first guess.
-
-    The normal velocity is set by Moreau's rule.
-    """
+    """Contact as it would be met, by Moreau's rule, and a first guess of the friction."""
     lanes = x.length.shape[0]
     slope, free_x, free_y, entering, touching = k.slope, k.free_x, k.free_y, k.entering, k.touching
     for e in range(lanes):
@@ -596,8 +481,23 @@ def attempt(x, k, dt, profile, period):
 
 
 @kernel
-def _move_plate(x, k, dt):
-    """Move plate and base, keep the friction, and add up impulses, in the lanes that accept the step."""
+def move_plate(x, k, e, dt, slip, state, level):
+    """Move plate and base of a lane, and keep slip speed, state and level of the friction, if it accepts the step."""
+    accepted = k.accepted[e] != 0.0
+    change = level - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
+    k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
+    x.slip_speed[e] = slip if accepted else x.slip_speed[e]
+    x.friction_state[e] = state if accepted else x.friction_state[e]
+    x.friction_trend[e] = change if accepted else x.friction_trend[e]
+    x.friction_level[e] += change if accepted else 0.0
+    x.base_angle[e] += dt * x.base_rate[e] if accepted else 0.0
+    x.plate_position[e] += dt * x.plate_velocity[0, e] if accepted else 0.0
+    x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
+
+
+@kernel
+def _add_impulses(x, k, dt):
+    """Move plate and base, and add up impulses, in the lanes that accept the step."""
     for e in range(x.length.shape[0]):
         accepted = k.accepted[e] != 0.0
         base_moment = k.joint_impulse[0, e] + k.joint_response[0, e] * k.increment[0, e]
@@ -608,23 +508,15 @@ def _move_plate(x, k, dt):
         k.base_impulse[2, e] += base_y if accepted else 0.0
         k.tip_impulse[0, e] += k.impulse_x[e] if accepted else 0.0
         k.tip_impulse[1, e] += k.impulse_y[e] if accepted else 0.0
-        k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
-        x.slip_speed[e] = k.slip[e] if accepted else x.slip_speed[e]
-        x.friction_state[e] = k.friction_state[e] if accepted else x.friction_state[e]
-        change = k.level[e] - x.friction_level[e] if k.touching[e] != 0.0 else 0.0
-        x.friction_trend[e] = change if accepted else x.friction_trend[e]
-        x.friction_level[e] += change if accepted else 0.0
-        x.base_angle[e] += dt * x.base_rate[e] if accepted else 0.0
-        x.plate_position[e] += dt * x.plate_velocity[0, e] if accepted else 0.0
-        x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
+        move_plate(x, k, e, dt, k.slip[e], k.friction_state[e], k.level[e])
 
 
 @kernel
 def _turn(x, k, dt):
     """Turn the segments, and their directions half a step ahead, in the lanes that accept the step.
 
-    ``drift``, which has served, takes the vectors of the segments at the end of the step. What a lane may keep is read
-    first: LLVM would branch otherwise, and scatter the results.
+    ``drift`` takes the vectors of the segments at the end of the step. What a lane may keep is read first: LLVM would
+    branch otherwise, and scatter the results.
     """
     n, lanes = x.segment_angle.shape
     theta, omega, alpha, cos, sin = x.segment_angle, x.segment_rate, x.segment_acceleration, x.cosine, x.sine
@@ -684,7 +576,7 @@ def _place_tip(x, k):
 @kernel
 def accept(x, k, dt):
     """Take the step in the lanes that are ``accepted``."""
-    _move_plate(x, k, dt)
+    _add_impulses(x, k, dt)
     _turn(x, k, dt)
     _place_tip(x, k)
 
@@ -720,14 +612,18 @@ def _divided(x, k, lane, dt, profile, period):
 
 
 @kernel
+def clear_impulses(k):
+    """Begin the sums over a step."""
+    for e in range(k.contact_time.shape[0]):
+        k.base_impulse[0, e] = k.base_impulse[1, e] = k.base_impulse[2, e] = 0.0
+        k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
+
+
+@kernel
 def _step(x, k, dt, profile, period):
     """Take a step in all lanes, by parts where a segment would turn too far."""
     lanes = x.length.shape[0]
-    for j in range(3):
-        for e in range(lanes):
-            k.base_impulse[j, e] = 0.0
-    for e in range(lanes):
-        k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
+    clear_impulses(k)
     attempt(x, k, dt, profile, period)
     for e in range(lanes):
         k.too_fast[e] = 1.0 if (k.fastest[e] * dt > TURN) & (x.status[e] == 0.0) else 0.0
@@ -857,22 +753,18 @@ def prepare(xs, ks, dt, profile, period, top):
 
 @kernel
 def midpoint(xs, ks, steps, dt, profile, period, top):
-    """Take ``steps`` steps of the linearly implicit midpoint rule with contact at the velocity level.
+    """Take ``steps`` steps of ``dt`` (s) of the linearly implicit midpoint rule with contact at the velocity level.
 
     Elasticity and damping are implicit and linear in the rate increments, inertia is evaluated at the
     extrapolated middle of the step; N increments are eliminated in O(N). A step in which a segment
     would turn by more than 0.05 rad is divided, in that lane alone.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5-13; the scheme is ours.
+    Oladazimi, Putelat et al. (2021), Eqs 5-13; the scheme is ours. After :func:`prepare`. ``status`` becomes FLIPPED,
+    BURIED or WILD where the model is left.
 
     Parameters
     ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
-    ks : (1,) record of ``work_dtype(n)`` in lanes
-        Scratch space, with what :func:`prepare` writes.
-    steps : int
-    dt : float, s
+    xs, ks : (1,) records of ``state_dtype(n)`` and ``work_dtype(n)`` in lanes
     profile : (K, 4) float, m
         Relief of the plate, see :func:`surface`.
     period, top : float, m
@@ -896,14 +788,9 @@ MIDPOINT = batch_kernel(midpoint, BROKEN, prepare=prepare)
 def rods(rows, blocks, lanes, work, out):
     """Segments of many whiskers, see :func:`segments`.
 
-    Parameters
-    ----------
-    rows : (B, K) float64
-        Records of ``state_dtype(n)`` as numbers.
-    blocks, lanes, work : (1,) records of one lane, the same as numbers, scratch space
-    out : (B, 6, n) float
-        Written: length (m), mass of the outer node (kg), inertia (kg m^2), and of the joint before the segment
-        stiffness (N m), viscosity (N m s), angle at rest (rad).
+    ``rows`` (B, K) are records of ``state_dtype(n)`` as numbers; ``blocks``, ``lanes`` and ``work`` are (1,) records of
+    one lane, the same as numbers, and scratch space. Into ``out`` (B, 6, n) are written length (m), mass of the outer
+    node (kg), inertia (kg m^2), and stiffness (N m), viscosity (N m s) and angle at rest (rad) of the joint before.
     """
     for a in range(len(rows)):
         for j in range(rows.shape[1]):

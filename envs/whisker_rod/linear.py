@@ -20,12 +20,8 @@ def system(params: WhiskerRodParams) -> System:
 
     Returns
     -------
-    M : (n, n) array, kg m^2
-    B : (n, n) array, N m s
-    K : (n, n) array, N m
-    h : (n,) array, kg m
-    arm : (n,) array, m
-        Motion of the tip across the base by each angle.
+    M, B, K, h, arm : (n, n), (n, n), (n, n), (n,) and (n,) arrays, kg m^2, N m s, N m, kg m, m
+        The arm is the motion of the tip across the base by each angle.
     """
     animal = WhiskerRod(params)
     length, mass, own, stiffness, viscosity, rest = animal.rods(animal.rows(1))[0]
@@ -53,12 +49,8 @@ def identify(
 
     Parameters
     ----------
-    time : (N,) array, s
-        At equal distances.
-    tip : (N,) array, m
-        Displacement of the tip across the base, of any origin.
-    base : (N,) array, m, optional
-        Displacement of the base, at rest before; held still by default.
+    time, tip, base : (N,) arrays, s, m, m
+        As of `core.response.from_motion`.
     hair : Hair, optional
         Its shape; the paper's C4 whisker by default.
     youngs_modulus, damping : float, Pa and 1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.beam import Hair
-from ..core.spec import Option
+from ..core.spec import Option, documented
 from ..core.table import read_table
 
 REFERENCE_FRICTION = 0.37
@@ -52,42 +52,22 @@ def middles(n: int) -> NDArray[np.float64]:
     return 0.5 * (nodes[1:] + nodes[:-1])
 
 
+@documented(PHYSICAL)
 @dataclass(frozen=True)
 class WhiskerRodParams:
     """Physical parameters of one whisker and its friction; the defaults are Table 1 at L = 10 um.
+
+    The whisker is a truncated cone. Kelvin-Voigt damping is 0.5 alpha rho c_s r_0^3 A(s); that by the surroundings,
+    which is not in the paper, is proportional to mass and velocity. The intrinsic curvature is linear from base to tip
+    (an Euler spiral), and negative in a whisker that is to start on the plate, bent the way that the plate goes.
+    ``curvature``, a number or one for each joint before a segment, is added; `of` takes it from a `Hair`.
 
     Parameters
     ----------
     n_segments : int, 3 to 1000
         Rigid segments of the rod. Thirty, as in the tasks, give modes 1 to 6 within 0.35% and static
         forces within 0.1%; 45 within 0.15% and 0.05%, for three quarters of the speed.
-    length : float, 0.001 to 1 m
-    base_radius : float, 1e-06 to 0.005 m
-    tip_radius : float, 1e-08 to 0.005 m
-        Of the truncated cone.
-    density : float, 1 to 1e+06 kg/m^3
-    youngs_modulus : float, 3e+06 to 3e+12 Pa
-    damping : float, 0 to 1000
-        The paper's alpha: Kelvin-Voigt damping 0.5 alpha rho c_s r_0^3 A(s).
-    external_damping : float, 0 to 100000 1/s
-        Damping by the surroundings, proportional to mass and velocity; not in the paper.
-    curvature_base, curvature_tip : float, -1000 to 1000 rad/m
-        Intrinsic curvature at the ends, linear in between (an Euler spiral); negative bends to +x, the way
-        the plate goes, as a whisker must that is to start on the plate.
-    curvature : float or (n_segments,) floats, -1000 to 1000 rad/m
-        More of it, at the joint before each segment; `of` takes it from a `Hair`.
-    rate_strength : float, 1e-09 to 1
-        The paper's a.
-    state_strength : float, 0 to 1
-        The paper's b.
-    reference_speed : float, 1e-09 to 0.001 m/s
-        The paper's V_*.
-    reference_friction : float, 0 to 2
-        The paper's mu_*.
-    memory_length : float, 1e-08 to 0.1 m
-        The paper's slip length L.
-    relief : float, 0 to 100
-        Factor on the height profile of the surface; 0 is a flat plate.
+    {ranges}
 
     Raises
     ------

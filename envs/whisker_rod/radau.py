@@ -14,11 +14,14 @@ apart into a real and a complex system of the size of the rod, and these are eli
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ..core.jit import asinh, exp, kernel, log, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import record
 from .body import (
     BROKEN,
     SAMPLES,
@@ -27,10 +30,12 @@ from .body import (
     accept,
     attempt,
     check_model,
+    clear_impulses,
     clear_means,
     direct,
     follow_bands,
     keep_forces,
+    move_plate,
     scale,
     segments,
     surface,
@@ -49,7 +54,7 @@ COEFFICIENTS = np.array(
         [0.37640306270046727505, 0.51248582618842161384, 0.11111111111111111111],
     ]
 )
-"""Of the method; the last line are the weights, too."""
+"""Coefficients of the method; the last row also holds its weights."""
 
 SQUARED = np.array(
     [
@@ -61,7 +66,7 @@ SQUARED = np.array(
 """Product of the coefficients with themselves."""
 
 EIGENVALUES = np.array([0.27488882959567736775, 0.16255558520216131613 + 0.18494932440714078428j])
-"""Of the coefficients; the third is conjugate to the second."""
+"""Eigenvalues of the coefficients; the third is conjugate to the second."""
 
 VECTORS = np.array(
     [
@@ -86,10 +91,10 @@ INVERSE = np.array(
 """Inverse of the matrix of the eigenvectors, but for the conjugate line."""
 
 SHARES = np.array([1.0, 2.0])
-"""How often a system counts: the complex one stands for its conjugate, too."""
+"""How often each system counts: the complex one also stands for its conjugate."""
 
 ITERATIONS = 12
-"""Of Newton, at most."""
+"""Largest number of passes of Newton's iteration."""
 
 LAG = 1e-6
 """Distance by which the tip may lag behind a plate whose velocity has jumped, within a step, m."""
@@ -98,7 +103,7 @@ LARGEST_IMPACT = 16
 """Parts, of 256, of a step in which the tip may come down on the plate."""
 
 UNSOLVED = 16
-"""Such parts in a call, after which Newton's iteration is tried in none: it costs a hundred times as much in vain."""
+"""After so many parts that were not solved in a call Newton's iteration is not tried again: it costs too much."""
 
 BUDGET = 32
 """Parts to a step, on average over a call, after which a lane is WILD; the tasks' whiskers need up to 16."""
@@ -111,66 +116,48 @@ TURN_LEFT, LEVEL_LEFT = 1e-10, 1e-7
 
 
 def published_work(n: int) -> np.dtype:
-    """Scratch space of :func:`published`: numbers of each segment, that of `body.midpoint`, then of the whisker."""
-    return np.dtype(
-        [
-            # Accelerations of the segments at the stages, rad/s^2, and what is missing to their balance, N m.
-            ("acceleration", "f8", (3, n)),
-            ("missing", "f8", (3, n)),
-            # At a stage: vector of the segment (m), force that its outer node takes (N).
-            ("vector", "f8", (2, n)),
-            ("node_force", "f8", (2, n)),
-            # Newton's matrix, the real and the complex system (real, imaginary): inverse pivot, column of the node
-            # (x, y), response of the joint, accelerations per force on the tip (x, y), solution.
-            ("inverse", "f8", (2, 2, n)),
-            ("column", "f8", (2, 2, 2, n)),
-            ("response", "f8", (2, 2, n)),
-            ("per_force", "f8", (2, 2, 2, n)),
-            ("solution", "f8", (2, 2, n)),
-            *[(name, "f8", field[0].shape) for name, field in (work_dtype(n).fields or {}).items()],
-            # Velocity of the tip at a stage per force on it at a stage (xx, xy, yy), and what the rod changes it by.
-            ("compliance", "f8", (3, 3, 3)),
-            ("tip_change", "f8", (3, 2)),
-            # A stage: tip (m), its velocity (m/s), wrench on the base; greatest y of an inner node (m).
-            ("stage_tip", "f8", (3, 2)),
-            ("stage_velocity", "f8", (3, 2)),
-            ("base", "f8", (3, 3)),
-            ("peak", "f8"),
-            # Contact at the stages: normal force (N), level mu/a, slope of the relief, slip speed, friction state.
-            ("force", "f8", (3,)),
-            ("stage_level", "f8", (3,)),
-            ("stage_slope", "f8", (3,)),
-            ("stage_slip", "f8", (3,)),
-            ("stage_state", "f8", (3,)),
-            # Normal speed of the tip over the plate before the step and wanted after it, m/s.
-            ("closing", "f8"),
-            ("bound", "f8"),
-            # Greatest change in an iteration, in units of what is left at the end; whether a step is not solved.
-            ("change", "f8"),
-            ("failed", "f8"),
-            # Parts that were tried in this call, and those of 1/16 that Newton's iteration did not solve.
-            ("parts", "f8"),
-            ("unsolved", "f8"),
-            # Equations of the friction; see `_touch`.
-            ("table", "f8", (3, 7)),
-            ("along", "f8", (3, 7)),
-            ("normal", "f8", (3, 4)),
-            ("slip_slope", "f8", (3, 3)),
-            # Running values along the rod.
-            ("before", "f8", (2,)),
-            ("node", "f8", (6,)),
-            ("form", "f8", (2, 16)),
-        ]
+    """Scratch space of :func:`published`: numbers of each segment, that of `body.midpoint`, then of the whisker.
+
+    Newton's matrix has two systems, the real and the complex one, and of each number a real and an imaginary part.
+    """
+    body: Mapping[str, Any] = work_dtype(n).fields or {}
+    return record(
+        ("acceleration", (3, n), "rad/s^2", "of the segments at the stages"),
+        ("missing", (3, n), "N m", "to their balance"),
+        ("vector", (2, n), "m", "of a segment at a stage"),
+        ("node_force", (2, n), "N", "that its outer node takes"),
+        ("inverse", (2, 2, n), "1/(kg m^2)", "inverse pivot of Newton's matrix"),
+        ("column", (2, 2, 2, n), "kg m", "of the node (x, y)"),
+        ("response", (2, 2, n), "kg m^2", "of the joint"),
+        ("per_force", (2, 2, 2, n), "1/(kg m)", "accelerations per force on the tip (x, y)"),
+        ("solution", (2, 2, n), "rad/s^2", ""),
+        *[(name, field[0].shape, "", "of `body.midpoint`") for name, field in body.items()],
+        ("compliance", (3, 3, 3), "s/kg", "velocity of the tip at a stage per force on it at a stage (xx, xy, yy)"),
+        ("tip_change", (3, 2), "m/s, N", "what the rod changes it by; then change of the force on it"),
+        ("stage_tip stage_velocity", (3, 2), "m, m/s", "tip at a stage"),
+        ("base", (3, 3), "N m, N", "wrench on the base at a stage"),
+        ("peak", (), "m", "greatest y of an inner node"),
+        # Contact at the stages.
+        ("force", 3, "N", "along the normal"),
+        ("stage_level stage_slope stage_slip stage_state", 3, "1, 1, m/s, 1", "mu/a; of relief; speed; of friction"),
+        ("closing bound", (), "m/s", "normal speed of the tip over the plate before the step, and wanted after it"),
+        ("change", (), "1", "greatest in an iteration, in units of what is left at the end"),
+        ("failed", (), "1", "whether a step is not solved"),
+        ("parts unsolved", (), "1", "parts tried in this call, and those of 1/16 that were not solved"),
+        # Equations of the friction; see `_touch`.
+        ("table along", (3, 7), "", ""),
+        ("normal", (3, 4), "", ""),
+        ("slip_slope", (3, 3), "", ""),
+        # Running values along the rod.
+        ("before", 2, "rad, rad/s", "angle and rate of the segment before"),
+        ("node", 6, "m, m/s, m/s^2", "of the outer node; then the force that the rod beyond takes"),
+        ("form", (2, 16), "", "real; imaginary"),
     )
 
 
 @kernel
 def _factor(x, k, dt):
-    """Eliminate the rod from tip to base in both systems, with two unit forces on the tip.
-
-    As `body._eliminate`: the equations of all segments beyond a node leave a quadratic form in the node's acceleration
-    and in that of the segment before it. Writes ``inverse``, ``column``, ``response``, ``by_tip``, ``compliance``.
-    """
+    """Eliminate the rod from tip to base in both systems, with two unit forces on the tip; see `body._eliminate`."""
     n, lanes = x.segment_angle.shape
     once = int(dt / dt)  # as in `body._eliminate`
     for i in range(3):
@@ -332,10 +319,7 @@ def _balance(x, k, dt, stage):
 
 @kernel
 def _balance_all(x, k, dt):
-    """Move the rod to its three stages.
-
-    This is no loop, as LLVM keeps the loops over lanes scalar where it does not know the stage.
-    """
+    """Move the rod to its three stages; in no loop, as LLVM vectorises none where it does not know the stage."""
     _balance(x, k, dt, 0)
     _balance(x, k, dt, 1)
     _balance(x, k, dt, 2)
@@ -404,7 +388,7 @@ def _touch(x, k, e, dt):
     """Change the forces of the plate on the tip in one lane, by a Newton step in the friction at the three stages.
 
     The changes of mu/a are sought; the normal forces keep the tip on the plate, and the friction state fulfils Eq. 13
-    at the stages, whatever they are. ``tip_change`` takes the changes of the force on the tip (x, y), N.
+    at the stages, whatever they are. ``tip_change`` takes the changes of the force on the tip.
     """
     a = x.rate_strength[e]
     ratio = x.state_strength[e] / a
@@ -658,18 +642,10 @@ def _accept(x, k, dt):
     for e in range(lanes):
         accepted = k.accepted[e] != 0.0
         touching = k.touching[e] != 0.0
-        k.contact_time[e] += dt * k.touching[e] if accepted else 0.0
         flying = min(x.friction_state[e] + x.reference_speed[e] * dt / x.memory_length[e], 1.0)
         state = k.stage_state[2, e] if touching else flying
         slip = k.stage_slip[2, e] if touching else 0.0
-        change = k.stage_level[2, e] - x.friction_level[e] if touching else 0.0
-        x.friction_state[e] = state if accepted else x.friction_state[e]
-        x.slip_speed[e] = slip if accepted else x.slip_speed[e]
-        x.friction_trend[e] = change if accepted else x.friction_trend[e]
-        x.friction_level[e] += change if accepted else 0.0
-        x.base_angle[e] += dt * x.base_rate[e] if accepted else 0.0
-        x.plate_position[e] += dt * x.plate_velocity[0, e] if accepted else 0.0
-        x.plate_distance[e] += dt * x.plate_velocity[1, e] if accepted else 0.0
+        move_plate(x, k, e, dt, slip, state, k.stage_level[2, e])
         k.highest[e] = k.peak[e] if accepted else k.highest[e]
         for m in range(2):
             x.tip[m, e] = k.stage_tip[2, m, e] if accepted else x.tip[m, e]
@@ -734,11 +710,8 @@ def _divided(x, k, lane, dt, profile, period):
 def _step(x, k, dt, profile, period):
     """Take a step in all lanes, by parts where Newton's iteration does not solve it."""
     lanes = x.length.shape[0]
-    for j in range(3):
-        for e in range(lanes):
-            k.base_impulse[j, e] = 0.0
+    clear_impulses(k)
     for e in range(lanes):
-        k.tip_impulse[0, e] = k.tip_impulse[1, e] = k.contact_time[e] = 0.0
         k.accepted[e] = 1.0 if x.status[e] == 0.0 else 0.0
     _attempt(x, k, dt, profile, period)
     count = 0.0
@@ -762,22 +735,10 @@ def prepare(xs, ks, dt, profile, period, top):
 
 @kernel
 def published(xs, ks, steps, dt, profile, period, top):
-    """Take ``steps`` steps of Radau IIA of order 5, the paper's method.
+    """Take ``steps`` steps of Radau IIA of order 5, the paper's method; arguments and ``status`` are as of `midpoint`.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5-13 and Numerical implementation; Hairer & Wanner (1996), IV.8.
-
-    Parameters
-    ----------
-    xs : (1,) record of ``body.state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FLIPPED, BURIED or WILD where the model is left.
-    ks : (1,) record of ``published_work(n)`` in lanes
-        Scratch space, with what :func:`prepare` writes.
-    steps : int
-    dt : float, s
-    profile : (K, 4) float, m
-        Relief of the plate, see `body.surface`.
-    period, top : float, m
-        Its period and its greatest height.
+    Oladazimi, Putelat et al. (2021), Eqs 5-13 and Numerical implementation; Hairer & Wanner (1996), IV.8. The scratch
+    space is of ``published_work``, with what :func:`prepare` writes.
     """
     x = xs[0]
     k = ks[0]

@@ -15,15 +15,11 @@ def follow_samples(samples, mean, band, power, interval):
     Parameters
     ----------
     samples : (B, SAMPLES, 3) float
-        Base wrench (M, Fx, Fy), N m and N.
-    mean : (B,) float, N m
-        Slow mean of the moment, changed in place.
-    band : (B, bands, 4) float, N m
-        States of the two complex resonators of each band, changed in place.
+        Base wrench (M, Fx, Fy), N m and N, an ``interval`` (s) apart.
+    mean, band : (B,) and (B, bands, 4) float, N m
+        Slow mean of the moment, and states of the two complex resonators of each band; changed in place.
     power : (B, bands) float, (N m)^2
         Written: mean over the samples.
-    interval : float, s
-        Between samples.
     """
     slow = 1.0 - exp(-interval / SLOW)
     for j in range(len(BANDS)):

@@ -12,21 +12,9 @@ FORCES, TIPS = 400, 40_000
 
 @kernel
 def _shape(theta, rod, force, mu):
-    """Shape from the tip's angle ``theta[n - 1]`` to the base under a force (mu, -1) ``force`` at the tip.
+    """Shape from the tip's angle ``theta[n - 1]`` to the base under a force (mu, -1) ``force`` (N) at the tip.
 
-    Parameters
-    ----------
-    theta : (n,) float, rad
-        The last is given, the others are written.
-    rod : (6, n) float
-        Of ``body.rods``: lengths (m), ..., joint stiffness (N m), ..., rest angles (rad).
-    force, mu : float
-        In N, and 1.
-
-    Returns
-    -------
-    base, slope : float
-        Angle of the base that fits, rad, and its derivative by ``force``, rad/N.
+    Writes ``theta``, and gives the angle of the base that fits and its derivative by ``force``, rad/N.
     """
     n = len(theta)
     angle = theta[n - 1]
@@ -43,20 +31,9 @@ def _shape(theta, rod, force, mu):
 
 @kernel
 def _pressed(theta, rod, base, mu):
-    """Smallest force (N) at the tip that bends the rod so that its base has the angle ``base`` (rad).
+    """Smallest force (N) at the tip that bends the rod so that its base has the angle ``base`` (rad), or NaN.
 
-    Parameters
-    ----------
-    theta : (n,) float, rad
-        The last is given, the others are written.
-    rod : (6, n) float
-    base, mu : float
-        In rad, and 1.
-
-    Returns
-    -------
-    float
-        NaN where none is found.
+    The last of ``theta`` (n,) is given, the others are written.
     """
     n = len(theta)
     length = 0.0
@@ -107,13 +84,9 @@ def equilibrium(rod, base, distance, mu, theta):
     Parameters
     ----------
     rod : (6, n) float
-        Of ``body.rods``.
-    base : float, rad
-        Angle of the base.
-    distance : float, m
-        Of the plate.
-    mu : float
-        Tangential force / normal force, 1.
+        Of ``body.rods``: lengths (m), ..., joint stiffness (N m), ..., rest angles (rad).
+    base, distance, mu : float
+        Angle of the base (rad), distance of the plate (m), tangential over normal force.
     theta : (n,) float, rad
         Written.
 

@@ -8,8 +8,9 @@ A body with a shape has a ``profile`` (3, n): masses, lengths and friction of it
 uniform body, each with mean 1; its rods' constants are arrays. The paper's uniform body has a ``profile`` (0,). The
 type tells them apart: `_of`, `_times` and their like are compiled for each, and the uniform body pays nothing.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. A scheme is a row of
-stages, each a kernel of the animal's record ``x`` and of scratch space ``k``, by which they hand on results.
+Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. A scheme takes (1,) records
+``xs`` of the state, which it changes, and ``ks`` of its scratch space; its stages take the animal's record ``x`` and
+the scratch space ``k``, by which they hand on results.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from ..core.jit import kernel, sincos
 from ..core.lanes import batch_kernel
+from ..core.records import record
 
 FOLDED, BROKEN = 1.0, 2.0
 """Status codes: a joint folded back on itself; the state is not finite."""
@@ -33,36 +35,21 @@ MASS, LENGTH, FRICTION = range(3)
 
 
 def state_dtype(n: int) -> np.dtype:
-    """Record of one worm of ``n`` rods.
-
-    ``time`` s; ``step`` since reset; ``status``; ``rod_angle`` rad; ``rod_rate`` rad/s and
-    ``rod_velocity`` (x; y) m/s, and both one step ``before``; ``centre`` m and ``centre_velocity`` m/s
-    of mass; ``control_angle`` rad; since the last ``advance`` began the ``work`` J done against friction,
-    and the positive ``muscle_work`` J; then the physical parameters in SI, those of the worm and of each joint.
-    """
-    return np.dtype(
-        [
-            ("time", "f8"),
-            ("step", "f8"),
-            ("status", "f8"),
-            ("rod_angle", "f8", (n,)),
-            ("rod_rate", "f8", (n,)),
-            ("rod_rate_before", "f8", (n,)),
-            ("rod_velocity", "f8", (2, n)),
-            ("rod_velocity_before", "f8", (2, n)),
-            ("centre", "f8", (2,)),
-            ("centre_velocity", "f8", (2,)),
-            ("control_angle", "f8", (n - 1,)),
-            ("work", "f8"),
-            ("muscle_work", "f8"),
-            *[(name, "f8") for name in OF_WORM],
-            *[(name, "f8", (n - 1,)) for name in OF_JOINT],
-        ]
+    """Record of one worm of ``n`` rods."""
+    return record(
+        ("time", (), "s", ""),
+        ("step", (), "1", "since reset"),
+        ("status", (), "1", "0, FOLDED or BROKEN"),
+        ("rod_angle", n, "rad", "head to tail"),
+        ("rod_rate rod_rate_before", n, "rad/s", "now, and one step before"),
+        ("rod_velocity rod_velocity_before", (2, n), "m/s", "x; y, of the centres, now and one step before"),
+        ("centre", 2, "m", "of mass"),
+        ("centre_velocity", 2, "m/s", "of mass"),
+        ("control_angle", n - 1, "rad", "the drive"),
+        ("work muscle_work", (), "J", "since ``advance`` began: against friction, and positive work of the muscles"),
+        (" ".join(OF_WORM), (), "kg, m, kg/s, kg/s", "parameters of the worm"),
+        (" ".join(OF_JOINT), n - 1, "N m, N m s, 1", "parameters of each joint"),
     )
-
-
-def _fields(names: str, *shape: int) -> list[tuple[str, str, tuple[int, ...]]]:
-    return [(name, "f8", shape) for name in names.split()]
 
 
 @kernel
@@ -115,45 +102,40 @@ def _line(r, i, e, a, b):
 
 
 def midpoint_work(n: int, shaped: bool = False) -> np.dtype:
-    """Scratch space of :func:`midpoint`, for a body that may be ``shaped``.
-
-    Of the step, for all rods or for each: ``half_length`` of a rod (m); its mobility (s/kg), velocity per force at the
-    half step, ``across`` it and the ``excess`` along it; the weights of its velocities (kg/s) and rates (kg m^2/s),
-    now and one step before, in the momenta with which it sets out; and its ``resistance`` (kg m^2/s), torque per rate.
-
-    ``elastic`` (N m) is the spring's torque at the joint before rod i, ``viscous`` (N m s) its derivative by the rate
-    of the joint; both are 0 at the ends of the body.
-
-    The elimination hands on to the next rod: the Schur complement and the right-hand side of its equations (w, x, y:
-    that of its rate, those of the force at the joint behind it), its mobility (s/kg), and the velocity (m/s) it would
-    have if no joint pulled at it. It leaves the factors of the substitution, ``a_by_b``: the force (x, y) depends on
-    rate and force of the next rod, the rate on the rod's own force and on the ``next`` rod's rate. ``rate`` (rad/s)
-    and ``force_x``, ``force_y`` (N) are the right-hand sides that remain, and then the solution.
-
-    At last: the force at the joint ``before`` a rod (N), the ``sum`` of the rods' velocities (m/s), and n times the
-    ``power`` (W) against friction.
-    """
-    each = (n,) if shaped else ()
-    return np.dtype(
-        [
-            *_fields("half_length mobility_across mobility_excess", *each),
-            *_fields("velocity_weight velocity_weight_before rate_weight rate_weight_before resistance", *each),
-            *_fields("sin cos", n),
-            *_fields("elastic viscous", n + 1),
-            *_fields("schur_ww schur_wx schur_wy schur_xx schur_xy schur_yy"),
-            *_fields("right_w right_x right_y"),
-            *_fields("mobility_xx mobility_xy mobility_yy free_x free_y"),
-            *_fields("rate_by_x rate_by_y rate_by_next", n),
-            *_fields("x_by_rate x_by_x x_by_y y_by_rate y_by_x y_by_y", n),
-            *_fields("rate force_x force_y", n),
-            *_fields("before_x before_y sum_x sum_y power"),
-        ]
+    """Scratch space of :func:`midpoint`; a body that is ``shaped`` has the constants of rods for each of them."""
+    rods = (n,) if shaped else ()
+    return record(
+        ("half_length", rods, "m", "of a rod"),
+        ("mobility_across mobility_excess", rods, "s/kg", "velocity per force at the half step, across and more along"),
+        ("velocity_weight velocity_weight_before", rods, "kg/s", "of velocities in the momentum before a step"),
+        ("rate_weight rate_weight_before", rods, "kg m^2/s", "of rates in the angular momentum before a step"),
+        ("resistance", rods, "kg m^2/s", "torque per rate"),
+        ("sin cos", n, "1", "of the angles at the half step"),
+        ("elastic", n + 1, "N m", "torque of the spring before each rod, 0 at the ends"),
+        ("viscous", n + 1, "N m s", "its derivative by the joint's rate, 0 at the ends"),
+        # Handed on to the next rod: w is the equation of its rate, x and y are those of the force behind it.
+        ("schur_ww schur_wx schur_wy schur_xx schur_xy schur_yy", (), "kg m^2/s, m, s/kg", "Schur complement"),
+        ("right_w right_x right_y", (), "N m, m/s", "right-hand side"),
+        ("mobility_xx mobility_xy mobility_yy", (), "s/kg", "of the next rod"),
+        ("free_x free_y", (), "m/s", "its velocity, if no joint pulled at it"),
+        # Factors of the substitution: what comes first depends on what comes last, of the next rod.
+        (
+            "rate_by_x rate_by_y rate_by_next",
+            n,
+            "1/(N s), 1",
+            "the rate by the force behind the rod, and by the next rate",
+        ),
+        ("x_by_rate x_by_x x_by_y y_by_rate y_by_x y_by_y", n, "N s, 1", "the force by the next rate and force"),
+        ("rate force_x force_y", n, "rad/s, N", "right-hand sides that remain, then the solution"),
+        ("before_x before_y", (), "N", "force at the joint before a rod"),
+        ("sum_x sum_y", (), "m/s", "of the rods' velocities"),
+        ("power", (), "W", "n times that against friction"),
     )
 
 
 @kernel
 def midpoint(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps of the linearly implicit midpoint rule with BDF2 rates.
+    """Take ``steps`` steps of ``dt`` (s) of the linearly implicit midpoint rule with BDF2 rates.
 
     Rates and rod velocities live at half steps, angles and the centre at whole steps. Everything stiff
     (springs, friction, joints) is implicit at the half step and linear in the unknowns, so one
@@ -161,17 +143,8 @@ def midpoint(xs, ks, steps, dt, profile):
     velocities are eliminated through their momentum equations. The muscle forces of the paper's
     appendix amount to a joint torque tau / cos^2(theta/2).
 
-    Chung et al. (2024), equations of "Newton's equation of motion"; the scheme is ours.
-
-    Parameters
-    ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
-    ks : (1,) record of ``midpoint_work(n, shaped)`` in lanes
-    steps : int
-    dt : float, s
-    profile : (0,) or (3, n) float
-        Masses, lengths and friction of the rods in those of the uniform body, which has none.
+    Chung et al. (2024), equations of "Newton's equation of motion"; the scheme is ours. The scratch space is of
+    ``midpoint_work``. ``status`` becomes FOLDED where a joint reaches pi.
     """
     x = xs[0]
     k = ks[0]
@@ -267,13 +240,8 @@ def _eliminate(x, k):
             xx = k.schur_xx[e] - k.mobility_xx[e] - gxx
             xy = k.schur_xy[e] - k.mobility_xy[e] - gxy
             yy = k.schur_yy[e] - k.mobility_yy[e] - gyy
-            bw = (
-                k.right_w[e]
-                + _of(k.rate_weight, i, e) * omega[i, e]
-                - _of(k.rate_weight_before, i, e) * omega1[i, e]
-                + elastic[i + 1, e]
-                - elastic[i, e]
-            )
+            bw = k.right_w[e] + _of(k.rate_weight, i, e) * omega[i, e] - _of(k.rate_weight_before, i, e) * omega1[i, e]
+            bw = bw + elastic[i + 1, e] - elastic[i, e]
             bx = k.right_x[e] + k.free_x[e] - ux
             by = k.right_y[e] + k.free_y[e] - uy
             ww1 = -viscous[i + 1, e]
@@ -318,10 +286,8 @@ def _substitute(x, k):
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
         i = n - 1
-        now, before = (
-            _of(k.rate_weight, i, e) * x.rod_rate[i, e],
-            _of(k.rate_weight_before, i, e) * x.rod_rate_before[i, e],
-        )
+        now = _of(k.rate_weight, i, e) * x.rod_rate[i, e]
+        before = _of(k.rate_weight_before, i, e) * x.rod_rate_before[i, e]
         bw = k.right_w[e] + now - before - k.elastic[i, e]
         k.rate[i, e] = bw / (k.schur_ww[e] + _of(k.resistance, i, e) + k.viscous[i, e])
         k.force_x[i, e] = 0.0
@@ -387,9 +353,8 @@ def _move(x, k, profile, dt):
 def _shorten(x, dt):
     """Add the positive work of the muscles in the step that was taken, joint by joint.
 
-    A muscle's torque kappa (g theta_ctrl - theta), g its gain, does work where it has its way; what it is stretched by
-    is not paid back. The 1 / cos^2(theta/2) of the paper's appendix is left out: it adds 1.6% at most to the paper's
-    waves.
+    A muscle's torque kappa (g theta_ctrl - theta), g its gain, works in its own direction only. The 1 / cos^2(theta/2)
+    of the paper's appendix is left out: it adds 1.6% at most to the paper's waves.
     """
     n, lanes = x.rod_angle.shape
     s, omega = x.rod_angle, x.rod_rate
@@ -405,55 +370,34 @@ MIDPOINT = batch_kernel(midpoint, BROKEN)
 
 
 def published_work(n: int, shaped: bool = False) -> np.dtype:
-    """Scratch space of :func:`published`, for a body that may be ``shaped``.
-
-    Of each rod: sine and cosine of its angle; ``place`` (x; y) m and ``velocity`` m/s of its centre about the
-    centre of mass; ``rate`` (rad/s) before the correction; ``force`` (N) and ``torque`` (N m) of friction and
-    muscles; ``rate_torque`` (N m), of elasticity and joint forces only: damping and friction are implicit in the
-    rates.
-
-    Of each joint: ``joint_force`` (N), at first the right-hand side of its equations; the factors of their block
-    elimination, ``lower`` A_i B_i^-1 and ``inverse`` B_i^-1; ``upper``, the factor of the rates' elimination.
-
-    Of all rods or of each: ``half_length`` (m). Of the worm: moment of inertia (kg m^2) and ``spin``, angular momentum
-    (kg m^2/s), about the centre of mass before and after the step; ``friction`` (N), its torque (N m) about that
-    centre; and the ``correction`` (rad/s) of all rates.
-    """
-    return np.dtype(
-        [
-            *_fields("sin cos", n),
-            *_fields("place velocity", 2, n),
-            *_fields("rate", n),
-            *_fields("force", 2, n),
-            *_fields("torque rate_torque", n),
-            *_fields("joint_force", 2, n),
-            *_fields("lower_xx lower_xy lower_yx lower_yy", n),
-            *_fields("inverse_xx inverse_xy inverse_yy upper", n),
-            *_fields("half_length", *((n,) if shaped else ())),
-            *_fields("inertia_before spin_before inertia_after spin_after"),
-            *_fields("friction_x friction_y friction_torque correction"),
-        ]
+    """Scratch space of :func:`published`; a body that is ``shaped`` has the half lengths of each rod."""
+    return record(
+        ("sin cos", n, "1", "of the angles"),
+        ("place velocity", (2, n), "m, m/s", "of the rods' centres about the centre of mass"),
+        ("rate", n, "rad/s", "before the correction"),
+        ("force", (2, n), "N", "of friction and muscles on a rod"),
+        ("torque rate_torque", n, "N m", "of friction and muscles; of elasticity and joint forces alone"),
+        ("joint_force", (2, n), "N", "at first the right-hand side of its equations"),
+        ("lower_xx lower_xy lower_yx lower_yy", n, "1", "A_i B_i^-1 of the joint forces' elimination"),
+        ("inverse_xx inverse_xy inverse_yy", n, "1", "B_i^-1 of the same"),
+        ("upper", n, "1", "factor of the rates' elimination"),
+        ("half_length", n if shaped else (), "m", "of a rod"),
+        ("inertia_before spin_before", (), "kg m^2, kg m^2/s", "about the centre of mass, before the step"),
+        ("inertia_after spin_after", (), "kg m^2, kg m^2/s", "and after it"),
+        ("friction_x friction_y friction_torque", (), "N, N m", "on the worm, and about its centre of mass"),
+        ("correction", (), "rad/s", "of all rates"),
     )
 
 
 @kernel
 def published(xs, ks, steps, dt, profile):
-    """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction.
+    """Take ``steps`` steps of the paper's semi-implicit Euler method with its inertia correction; its ``dt`` is 1e-5 s.
 
     Chung et al. (2024), Appendix 1: friction and muscle forces at t; joint forces from D F = Q; rates
     implicit in damping, elasticity and friction; centre of mass damped by 1 + b dt/M; then the rates
     are corrected so that the angular momentum of the whole worm changes by the friction's torque.
 
-    Parameters
-    ----------
-    xs : (1,) record of ``state_dtype(n)`` in lanes
-        Changed in place. ``status`` becomes FOLDED where a joint reaches pi.
-    ks : (1,) record of ``published_work(n, shaped)`` in lanes
-    steps : int
-    dt : float, s
-        The paper's is 1e-5.
-    profile : (0,) or (3, n) float
-        As for :func:`midpoint`.
+    Arguments and ``status`` are those of :func:`midpoint`, the scratch space is of ``published_work``.
     """
     x = xs[0]
     k = ks[0]
@@ -594,30 +538,16 @@ def _right_sides(x, k, profile):
             t1 = _over(3.0 / r1 * torque[i + 1, e], profile, MASS, i + 1)
             w0 = m * r0 * omega[i, e] * omega[i, e]
             w1 = m * r1 * omega[i + 1, e] * omega[i + 1, e]
-            k.joint_force[0, i, e] = (
-                _over(force[0, i + 1, e], profile, MASS, i + 1)
-                - _over(force[0, i, e], profile, MASS, i)
-                + t0 * sin[i, e]
-                + t1 * sin[i + 1, e]
-                + w0 * cos[i, e]
-                + w1 * cos[i + 1, e]
-            )
-            k.joint_force[1, i, e] = (
-                _over(force[1, i + 1, e], profile, MASS, i + 1)
-                - _over(force[1, i, e], profile, MASS, i)
-                - t0 * cos[i, e]
-                - t1 * cos[i + 1, e]
-                + w0 * sin[i, e]
-                + w1 * sin[i + 1, e]
-            )
+            s0, s1, c0, c1 = sin[i, e], sin[i + 1, e], cos[i, e], cos[i + 1, e]
+            qx = _over(force[0, i + 1, e], profile, MASS, i + 1) - _over(force[0, i, e], profile, MASS, i)
+            qy = _over(force[1, i + 1, e], profile, MASS, i + 1) - _over(force[1, i, e], profile, MASS, i)
+            k.joint_force[0, i, e] = qx + t0 * s0 + t1 * s1 + w0 * c0 + w1 * c1
+            k.joint_force[1, i, e] = qy - t0 * c0 - t1 * c1 + w0 * s0 + w1 * s1
 
 
 @kernel
 def _joint_forces(x, k, profile):
-    """Joint forces F from D F = Q (Appendix 1), and their torques on the rods.
-
-    Block elimination of the paper's 2x2 blocks A_i, B_i, joint by joint from the head, and back.
-    """
+    """Joint forces F from D F = Q (Appendix 1), by elimination of 2x2 blocks A_i, B_i, and their torques on rods."""
     n, lanes = x.rod_angle.shape
     sin, cos, r, q, rate_torque = k.sin, k.cos, k.half_length, k.joint_force, k.rate_torque
     inverse_xx, inverse_xy, inverse_yy = k.inverse_xx, k.inverse_xy, k.inverse_yy
@@ -747,12 +677,11 @@ def joint_forces(angle, rate, force, torque, mass, half_length, ratio, out):
 
     Parameters
     ----------
-    angle, rate : (B, n) float, rad, rad/s
+    angle, rate, mass, half_length : (B, n) float, rad, rad/s, kg, m
     force : (B, n, 2) float, N
         Of the medium on the rods.
     torque : (B, n) float, N m
         Of the medium and of the joints on the rods.
-    mass, half_length : (B, n) float, kg, m
     ratio : (n, 4) float
         Scratch space.
     out : (B, n - 1, 2) float, N

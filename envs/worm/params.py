@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole, within
 from ..core.beam import cone_volume
-from ..core.spec import Option
+from ..core.spec import Option, documented
 from ..core.table import read_table
 
 
@@ -22,18 +22,9 @@ def table() -> dict[str, float]:
 
 
 def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Friction coefficients between water and agar, b_water^(1 - sigma) b_agar^sigma.
+    """Friction coefficients (kg/s) across and along the body between water (``sigma`` 0) and agar (1).
 
-    Chung et al. (2024), "Body shape ensembles".
-
-    Parameters
-    ----------
-    sigma : array_like
-        Medium index: 0 water, 1 agar.
-
-    Returns
-    -------
-    perpendicular, parallel : array, kg/s
+    Chung et al. (2024), "Body shape ensembles": b_water^(1 - sigma) b_agar^sigma.
     """
     t, s = table(), np.asarray(sigma, float)
     water, agar = t["water_friction_perpendicular"], t["agar_friction_perpendicular"]
@@ -60,28 +51,21 @@ PROFILE = ("rod_mass", "rod_length", "rod_friction")
 """Shares of the rods in the whole."""
 
 LEAST_SHARE, MOST_SHARE = 1e-3, 1e3
-"""Of a rod, in those of a rod of the uniform body."""
+"""Range of a rod's mass, length and friction in those of a rod of the uniform body."""
 
 
+@documented(PHYSICAL | JOINTS)
 @dataclass(frozen=True)
 class WormParams:
     """Physical parameters of one worm; the defaults are the paper's worm on agar.
+
+    Those of joints are a number, or one for each of the n_rods - 1 joints.
 
     Parameters
     ----------
     n_rods : int, 3 to 1000
         Rods of the chain.
-    mass : float, 2e-12 to 2e-06 kg
-    length : float, 1e-05 to 0.1 m
-    friction_perpendicular, friction_parallel : float, 0 to 100 kg/s
-        Friction coefficients of the whole straight body across and along it.
-    stiffness : float or n_rods - 1 of them, 0 to 2e-07 N m
-        Elasticity of a joint, the paper's kappa.
-    damping : float or n_rods - 1 of them, 0 to 3e-08 N m s
-        Damping of a joint, the paper's c.
-    control_gain : float or n_rods - 1 of them, 0 to 10
-        Factor on the control angle of a joint: 1 in the paper, 0 where the muscle arms are ablated, which leaves the
-        joint its elasticity.
+    {ranges}
     rod_mass, rod_length, rod_friction : n_rods float, optional, 0.001 to 1000
         Mass, length and friction coefficients of each rod in those of a rod of the uniform body, the paper's, which is
         the default; scaled to a mean of 1. `with_outline` makes them from a shape.
