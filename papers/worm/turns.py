@@ -15,22 +15,19 @@ from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import (
     TURN,
     Behaviour,
-    ForceMap,
     Phase,
-    bend_force,
     classify,
     fit_sine,
-    force_map,
     medium,
-    phase_means,
     phases,
     play,
 )
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, load_kymogram
 from gymnosoma.envs.worm.params import table
 
-from .paper import PaperFigure, Sheet, mark_printed
-from .worm_drawing import (
+from ..paper import PaperFigure, Sheet, mark_printed
+from .analysis import ForceMap, bend_force, force_map, phase_means
+from .drawing import (
     COLOURS,
     DELTA,
     FW,
@@ -53,13 +50,6 @@ from .worm_drawing import (
 
 HEAT = LinearSegmentedColormap.from_list("heat", ["white", "#2b50c8", "#37b34a", "#f7e13c", "#d7191c"])
 
-POWERS = {OMEGA: ("2094", "16,437", "11,118", "5480"), DELTA: ("3514", "11,176", "17,544", "13,046", "6429")}
-"""Mean power of the phases, fW, as printed."""
-RATIOS = {OMEGA: ("7.85", "5.31", "2.62"), DELTA: ("3.18", "4.99", "3.71", "1.83")}
-"""To that of the first phase, as printed."""
-DEEP = {OMEGA: ("3536", "1737", "2.04"), DELTA: ("10,497", "2,677", "3.92")}
-"""Mean friction force in the deep bend and elsewhere, pN, and their ratio, as printed."""
-
 
 class Turn(NamedTuple):
     """A simulated turn: joints, points (N, n + 1, 2) m, friction and behaviour."""
@@ -81,13 +71,6 @@ def _turn(recording: Recording, scheme: str = "published") -> Turn:
     force = force_map(run["rod_angle"], run["rod_centre"], friction)
     angle = recording.side * run["joint_angle"]
     return Turn(angle, joints(run["rod_angle"], run["centre"]), force, run["rod_centre"], classify(angle))
-
-
-def _printed(text: str) -> tuple[float, float]:
-    """What agrees with a printed number: half a unit of its last digit either way."""
-    digits = text.replace(",", "")
-    half = 0.5 * 10.0 ** -len(digits.partition(".")[2])
-    return float(digits) - half, float(digits) + half
 
 
 def _phases(behaviour: Behaviour) -> list[Phase]:
@@ -149,17 +132,11 @@ def figure_3(sheet: Sheet) -> Figure:
 
 def _compare_bend(sheet: Sheet, recording: Recording) -> None:
     """Friction of the deep bend, which Figs. 3 and 4 show."""
-    bend, rest, ratio = DEEP[recording]
-    ours, converged = (
-        bend_force(_turn(recording, scheme).force.magnitude[recording.deep], slice(*recording.bend))
-        for scheme in ("published", "midpoint")
-    )
-    name = f"{recording.title}, {recording.deep / FRAME_RATE:.1f} s, friction of a segment"
-    for what, print_, unit, k in (("in the deep bend", bend, "pN", 0), ("elsewhere", rest, "pN", 1)):
-        note = f"our scheme: {PN * converged[k]:.0f}"
-        sheet.compare(f"{name} {what}", unit, print_, *_printed(print_), PN * ours[k], note)
-    note = f"our scheme: {converged[0] / converged[1]:.2f}"
-    sheet.compare(f"{name}, ratio", "1", ratio, *_printed(ratio), ours[0] / ours[1], note)
+    name = f"{recording.kymogram}_"
+    for scheme, suffix in (("published", ""), ("midpoint", "_converged")):
+        bend, rest = bend_force(_turn(recording, scheme).force.magnitude[recording.deep], slice(*recording.bend))
+        values = {"bend": PN * bend, "rest": PN * rest, "ratio": bend / rest}
+        sheet.found(name, **{what + suffix: value for what, value in values.items()})
 
 
 def _wheel(ax: PolarAxes, strongest: float) -> None:
@@ -228,7 +205,9 @@ def figure_4(sheet: Sheet) -> Figure:
                     rotation=0 if wide else 90,
                 )
         middles = [0.5 * (phase.start + phase.stop) / FRAME_RATE for phase in _phases(turn.behaviour)]
-        mark_printed(power, middles, [float(value.replace(",", "")) for value in POWERS[recording]])
+        mark_printed(
+            power, middles, [sheet.printed(f"{recording.kymogram}_power_{k + 1}") for k in range(len(middles))]
+        )
         strip.set_yticks([])
         strip.set_xlabel("time (s); numbers: mean power of each phase")
         for ax in (directions, magnitudes, means, strip):
@@ -253,18 +232,12 @@ def figure_4(sheet: Sheet) -> Figure:
 def _compare_powers(sheet: Sheet, recording: Recording) -> None:
     label = _turn(recording).behaviour.label
     parts = _phases(_turn(recording).behaviour)
-    # Both over the phases that the paper's scheme has.
-    ours, converged = (
-        FW * phase_means(_turn(recording, scheme).force.power, label)[-len(parts) :]
-        for scheme in ("published", "midpoint")
-    )
-    for part, print_, mean, other in zip(parts, POWERS[recording], ours, converged, strict=True):
-        what = f"{recording.title}, mean power, {part.label} from {part.start / FRAME_RATE:.1f} s"
-        sheet.compare(what, "fW", print_, *_printed(print_), mean, f"our scheme: {other:.0f}")
-    for part, print_, mean, other in zip(parts[1:], RATIOS[recording], ours[1:], converged[1:], strict=True):
-        what = f"{recording.title}, power to that of the first phase, {part.label} from {part.start / FRAME_RATE:.1f} s"
-        note = f"our scheme: {other / converged[0]:.2f}"
-        sheet.compare(what, "1", print_, *_printed(print_), mean / ours[0], note)
+    for scheme, suffix in (("published", ""), ("midpoint", "_converged")):
+        # Both over the phases that the paper's scheme has.
+        means = FW * phase_means(_turn(recording, scheme).force.power, label)[-len(parts) :]
+        powers = {f"_power_{k}{suffix}": mean for k, mean in enumerate(means, 1)}
+        ratios = {f"_ratio_{k}{suffix}": mean / means[0] for k, mean in enumerate(means[1:], 2)}
+        sheet.found(recording.kymogram, **powers, **ratios)
 
 
 def figure_4_supplement_1(sheet: Sheet) -> Figure:
@@ -320,11 +293,12 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
             smooth_offset_rad=behaviour.offset,
             label=behaviour.label,
         )
-        words = {OMEGA: "forward, backward, turn, forward", DELTA: "forward, backward, forward, turn, forward"}
-        found, printed = [part.label for part in _phases(behaviour)], words[recording].split(", ")
-        met = sum(a == b for a, b in zip(found, printed, strict=False)) if len(found) == len(printed) else 0
-        what = f"{recording.title}: phases in the order of the text"
-        sheet.compare(what, "1", words[recording], len(printed), len(printed), met, "phases that are as printed")
+        found, paper = (
+            [part.label for part in _phases(behaviour)],
+            sheet.row(f"{recording.kymogram}_phases").printed.split(", "),
+        )
+        met = sum(a == b for a, b in zip(found, paper, strict=False)) if len(found) == len(paper) else 0
+        sheet.found(recording.kymogram, _phases=met)
     figure.legend(handles=behaviours(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
