@@ -6,7 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from gymnosoma.envs import simulate
 from gymnosoma.envs.core.simulate import ensemble
+from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
+from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm import analysis as worm_analysis
 from gymnosoma.envs.worm.analysis import classify, fit_sine, phases
@@ -25,10 +28,10 @@ def test_worm_other_protocols_give_other_speeds():
     published, converged = Worm(scheme="published"), Worm(dt=1e-3)
     assert MM * crawl_speed(converged) == pytest.approx(0.2083, abs=5e-5)
     assert MM * swim_speed(converged) == pytest.approx(0.2237, abs=5e-5)
-    for worm, hold, crawl, swim in ((published, HOLD, 0.2227, 0.2204), (converged, None, 0.2228, 0.2208)):
+    for worm, hold, crawl, swum in ((published, HOLD, 0.2227, 0.2204), (converged, None, 0.2228, 0.2208)):
         steady = MM * float(wave_speed(worm, *CRAWL, after=3.2, duration=6.4, bent=True, hold=hold))
         assert steady == pytest.approx(crawl, rel=1e-3)
-        assert MM * float(wave_speed(worm, *SWIM, hold=hold)) == pytest.approx(swim, abs=5e-5)
+        assert MM * float(wave_speed(worm, *SWIM, hold=hold)) == pytest.approx(swum, abs=5e-5)
     for best in ((0.0, 0.65, 0.4, 0.221), (1.0, 1.9, 0.8, 0.354)):  # Fig. 5A by the paper's scheme
         assert MM * float(wave_speed(published, *best[:3], hold=HOLD)) == pytest.approx(best[3], rel=0.01)
 
@@ -135,3 +138,79 @@ def test_worm_ensemble_times_must_divide():
 def test_examples_of_the_worms_analyses():
     result = doctest.testmod(worm_analysis)
     assert result.attempted and not result.failed
+
+
+@cache
+def swimming(tonic, asymmetry=0.0, scheme="published", feedback=0.01, ends="exist", head_extra=0.7):
+    lamprey = Lamprey(LampreyParams(feedback=feedback), scheme=scheme, cord=Cord(ends=ends))
+    return Swimming(lamprey, simulate(lamprey, [tonic, asymmetry, head_extra], 20.0, every=0.01))
+
+
+def test_lamprey_frequencies_of_an_independent_program():
+    """Without feedback, as in fictive swimming, turning with converged steps, and with no extra drive to the head."""
+    assert swimming(0.15, feedback=0.0).frequency == pytest.approx(2.10, abs=0.01)
+    assert swimming(0.4, feedback=0.0).frequency == pytest.approx(3.81, abs=0.01)
+    turn = swimming(0.4, 0.3, "reference")
+    assert turn.frequency == pytest.approx(3.42, abs=0.01)
+    assert turn.silent_left_lin == pytest.approx(0.93, abs=0.01)
+    assert swimming(0.17, head_extra=0.0).frequency == pytest.approx(1.67, abs=0.01)
+    # Letting the end segments stand in for missing ones shortens the wave and quickens the rhythm, not at 0.15 alone.
+    clamped, shared = swimming(0.4, ends="clamp"), swimming(0.4)
+    assert clamped.wavelength < shared.wavelength and clamped.frequency > shared.frequency
+
+
+@pytest.mark.parametrize(("tonic", "speed"), [(0.12, 0.35), (0.7, 0.84)])
+def test_lamprey_range_of_swimming(tonic, speed):
+    """The levels between which the animal swims, section 4.1."""
+    assert swimming(tonic).speed == pytest.approx(speed, abs=0.01)
+
+
+@pytest.mark.parametrize("scheme", ["published", "reference"])
+def test_lamprey_swims_straight(scheme):
+    for tonic in (0.15, 0.4):
+        assert abs(swimming(tonic, scheme=scheme).turn_rate) < 0.1
+
+
+def test_lamprey_waves():
+    """Section 4.1 and Figs. 4 B and 5 A: 0.5 to 4.5 cm; the independent program looked at every tenth segment."""
+    slow, fast = swimming(0.15), swimming(0.4)
+    assert slow.lateral[[0, -1]] == pytest.approx([0.005, 0.045], abs=0.001)
+    assert [slow.wavelength, fast.wavelength] == pytest.approx([1.02, 0.94], abs=0.01)
+    assert [slow.mechanical_wave, fast.mechanical_wave] == pytest.approx([0.66, 1.03], abs=0.01)
+    assert fast.mechanical_wave > fast.speed
+    assert fast.edge_cell_lead[5:95:10] == pytest.approx([131, 100, 78, 54, 46, 44, 29, 48, 111], abs=0.5)
+    assert slow.mean_edge_cell_lead == pytest.approx(133.7, abs=0.5)
+    # At 0.15 they peak early: 23 deg on average, 65 where it is worst.
+    assert (slow.edge_cell_peak.mean(), slow.edge_cell_peak.min()) == pytest.approx((-23.7, -64.5), abs=2)
+
+
+def test_lamprey_implicit_scheme():
+    """Steps of 10 ms: the independent program's scheme of this kind gives 0.620 m/s."""
+    lamprey = Lamprey(scheme="implicit", substeps=1)
+    run = Swimming(lamprey, simulate(lamprey, [0.4, 0.0, 0.7], 20.0, every=0.01))
+    assert run.speed == pytest.approx(0.620, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "off"),
+    [("published", ((5.7, 5.5), (-0.7, 5.9), 8.7)), ("implicit", ((5.7, 3.1), (-0.9, 1.1), 3.0))],
+)
+def test_lamprey_errors_of_the_schemes(scheme, off):
+    """Frequency and speed at 0.15 and 0.4, and the turn rate, in % of ``reference``: what `Lamprey` says of them."""
+    for tonic, expected in zip((0.15, 0.4), off[:2], strict=True):
+        ours, true = swimming(tonic, scheme=scheme), swimming(tonic, scheme="reference")
+        errors = (100 * (ours.frequency / true.frequency - 1), 100 * (ours.speed / true.speed - 1))
+        assert errors == pytest.approx(expected, abs=0.2)
+    turn = 100 * (swimming(0.4, 0.3, scheme).turn_rate / swimming(0.4, 0.3, "reference").turn_rate - 1)
+    assert turn == pytest.approx(off[2], abs=0.2)
+
+
+def test_lamprey_side_by_side_as_alone():
+    """`swim` gives what `simulate` gives, changes the drive in time, and ends where an animal fails."""
+    drives = [[0.15, 0.0, 0.7], [0.4, 0.0, 0.7]]
+    runs = swim(Lamprey(), drives, 1.0, after=(0.5, [[0.15, 0.0, 0.7], [0.4, 0.3, 0.7]]))
+    alone = simulate(Lamprey(), lambda t: [0.4, 0.3 * (t > 0.5), 0.7], 1.0, every=0.01)
+    assert np.array_equal(runs[0]["neurons"], simulate(Lamprey(), drives[0], 1.0, every=0.01)["neurons"])
+    assert np.array_equal(runs[1]["link_angle"], alone["link_angle"])
+    fails = swim(Lamprey(LampreyParams(muscle_stiffness=0.0, muscle_gain=0.03)), drives, 5.0)
+    assert all(run.failure and len(run.time) == len(run["centre"]) < 501 for run in fails)
