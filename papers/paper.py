@@ -142,8 +142,8 @@ def read_table(path: Path) -> dict[str, list[Printed]]:
             raise ValueError(f"{where}: kind must be one of {', '.join(KINDS)}, got {row.kind!r}")
         if not row.low <= row.high:
             raise ValueError(f"{where}: low must not exceed high, got {row.low:g} and {row.high:g}")
-        if any(row.name == other.name or row.what == other.what for other in own):
-            raise ValueError(f"{where}: name and what must be those of one row only")
+        if any(row.name == other.name or (row.what, row.printed) == (other.what, other.printed) for other in own):
+            raise ValueError(f"{where}: name and print must be those of one row only")
         own.append(row)
     return table
 

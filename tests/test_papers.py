@@ -83,8 +83,11 @@ def test_one_figure_is_brought_up_to_date_and_the_others_stay(tmp_path):
     [
         (replace(SPEED, kind="guess"), "figure_5, 'speed': kind must be one of printed, direction, reading, fit, slip"),
         (replace(SPEED, low=50), "figure_5, 'speed': low must not exceed high, got 50 and 44"),
-        (replace(TURN, what="speed"), "figure_5, 'turn': name and what must be those of one row only"),
-        (replace(TURN, name="speed"), "figure_5, 'speed': name and what must be those of one row only"),
+        (replace(SPEED, name="turn"), "figure_5, 'turn': name and print must be those of one row only"),
+        (
+            replace(TURN, name="speed"),
+            "figure_5, 'speed': name and print must be those of one row only",
+        ),
         (None, "must have the columns figure, name"),
     ],
 )

@@ -6,14 +6,19 @@ from functools import cache
 import numpy as np
 import pytest
 
+from gymnosoma.agents.controllers import whisker_chain as chain_controllers
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.simulate import ensemble
 from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
+from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, linear
+from gymnosoma.envs.whisker_chain import params as chain_params
+from gymnosoma.envs.whisker_chain.linear import modes, tip_response
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm import analysis as worm_analysis
 from gymnosoma.envs.worm.analysis import classify, fit_sine, phases
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
+from gymnosoma.papers.whisker_chain.analysis import bounce, energy_cycle, shake, slow_deflection, tap, whisk
 from gymnosoma.papers.worm import media, turns
 from gymnosoma.papers.worm.analysis import crawl_speed, swim_speed, wave_speed
 from gymnosoma.papers.worm.drawing import DELTA, HOLD, MM, OMEGA
@@ -214,3 +219,101 @@ def test_lamprey_side_by_side_as_alone():
     assert np.array_equal(runs[1]["link_angle"], alone["link_angle"])
     fails = swim(Lamprey(LampreyParams(muscle_stiffness=0.0, muscle_gain=0.03)), drives, 5.0)
     assert all(run.failure and len(run.time) == len(run["centre"]) < 501 for run in fails)
+
+
+def deg(value):
+    return np.deg2rad(value)
+
+
+def test_chain_table_1_agrees_with_itself():
+    """The centroids, which are not printed, too: measured 0.03%."""
+    given, built, t = WhiskerParams(), WhiskerParams.of(), chain_params.table()
+    for name in ("link_mass", "link_centroid", "joint_stiffness", "joint_damping"):
+        assert np.allclose(getattr(built, name), getattr(given, name), rtol=0.005), name
+    assert np.allclose(t["link_mass"], t["density"] * t["link_volume"], rtol=0.006)
+    assert given.n_links == 13
+
+
+def test_chain_slow_deflection_lags_by_the_dampers():
+    """Fig. 5: what is left of the difference from equilibria is the joints' damping, as a fifth of the speed shows."""
+    near, slower = (slow_deflection(0.1, deg(4.0), speed).error[-1] for speed in (deg(0.5), deg(0.1)))
+    assert np.allclose(slower, near / 5.0, rtol=0.01)
+
+
+def test_chain_simulation_swings_as_its_linearisation():
+    """Fig. 6."""
+    assert np.isclose(modes(masses_at_ends=True)[0][0], 41.6, atol=0.05)
+    shaken = np.array([5.0, 20.0, 50.0, 85.0, 130.0])
+    assert np.allclose(shake(shaken), np.abs(tip_response(shaken)), rtol=2e-3)  # measured: 0.11%
+
+
+def test_chain_collision_energy():
+    """Paper: 0.216 nJ at 40%, 0.034 nJ at 85%, base stopped. Settled: 0.2163, 0.0347; base moving 0.2856, 0.0471."""
+    for place, stopped, moving in ((0.4, 0.2163, 0.2856), (0.85, 0.0347, 0.0471)):
+        lost = {}
+        for restitution in (0.0, 0.5, 1.0):
+            whisker = Whisker(WhiskerParams(restitution=restitution), dt=1e-5, scheme="events")
+            rows, ids = whisker.rows(1), np.zeros(1, np.int64)
+            whisker.reset(rows, ids, {"base_angle": deg(-1.0), "base_rate": deg(705.0), "peg": [[place * 49e-3, 0.0]]})
+            while rows["contact_sum"][0, 0] == 0.0:
+                before = rows.copy()
+                whisker.advance(rows, ids, np.zeros((1, 3)), 1)
+            lost[restitution] = rows["collision_energy"][0] * 1e9
+        assert np.isclose(lost[0.0], moving, atol=6e-5)
+        assert np.isclose(lost[0.5], 0.5 * lost[0.0], rtol=1e-6)  # Eq. 23: the share 1 - C.O.R. is lost
+        assert abs(lost[1.0]) < 1e-6 * lost[0.0]
+        before["base_rate"] = 0.0
+        assert np.isclose(whisker.impact(before)[1][0] * 1e9, stopped, atol=6e-5)
+
+
+@pytest.mark.parametrize(("place", "duration", "printed"), [(0.4, 1e-6, 0.020), (0.85, 6e-6, 0.400)])
+def test_chain_bounce_converges_and_keeps_account_of_its_energy(place, duration, printed):
+    """Fig. 8: the bounce printed (nm) is less than the whisker's way in one of the paper's steps."""
+    elastic, inelastic = bounce(place, 1.0, duration), bounce(place, 0.0, duration)
+    assert np.isclose(bounce(place, 1.0, duration / 2, dt=5e-10).height, elastic.height, rtol=5e-4)
+    assert inelastic.gap.max() < 1e-15
+    assert 1e9 * elastic.approach * 2e-9 > printed
+    # All energy that is missing after the first steps is that of the collision, and what the dampers take.
+    gone = elastic.energy[0] - inelastic.energy[0]
+    assert np.isclose(gone, elastic.collision_energy, rtol=0.15)
+    assert elastic.before > elastic.energy[0] > inelastic.energy[0] > inelastic.energy[-1]
+
+
+def test_chain_peak_moments():
+    """Figs. 10 and 11, uN m: pushes of 4 and 16 Hz near, far and in air, of which the table holds the ratios alone."""
+    run = tap([4.0, 16.0] * 3, np.repeat([0.4, 0.85, np.inf], 2), dt=1e-4)
+    near, far, free = 1e6 * run.peak_moment.reshape(3, -1)
+    assert np.allclose(near, [2.72, 2.81], atol=0.01)
+    assert np.allclose([far, free], [[0.242, 0.291], [0.019, 0.249]], atol=0.001)
+    least = 1e6 * whisk(deg([6.0, 9.0]), 0.4, 0.75, since=0.125)["base_wrench"].min(0)
+    assert np.allclose(least[:, 0], [-2.73, -4.02], rtol=1e-3)
+
+
+def test_chain_energy_by_mean_rates_does_not_ring():
+    """By the momenta it is 40% too high at the default step with a peg at 10%, where the stiff joints ring."""
+    push, place = deg([3.0]), [0.1]
+    coarse, fine = (energy_cycle(push, place, cycles=1, dt=dt) for dt in (1e-4, 1e-5))
+    assert np.isclose(coarse.energy.sum() * 5e-4, fine.energy.sum() * 5e-5, rtol=2e-3)
+    assert coarse.difference(contact=True)[0] < 0.03
+    signal = whisk(push, place, 0.125, 1e-4, 5e-4, 5e-4, ("energy",))["energy"]
+    assert 1.3 < signal.sum() / coarse.energy.sum() < 1.5
+
+
+def test_chain_many_follow_their_motions_as_each_alone():
+    def angle(t, ahead):
+        return ahead - deg(10.0) * np.cos(16 * np.pi * t)
+
+    aheads = deg(np.array([-7.0, -4.0, 0.0]))
+    together = whisk(aheads + deg(10.0), [0.4] * 3, 0.06, signals=("base_wrench", "link_angle"))
+    for row, ahead in enumerate(aheads):
+        drive, start = follow(1e-4, lambda t, ahead=ahead: angle(t, ahead))
+        alone = simulate(Whisker(), drive, 0.06, start=start | {"peg": [[0.4 * 49e-3, 0.0]]})
+        for name in ("base_wrench", "link_angle"):
+            assert np.allclose(together[name][:, row], alone[name], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("module", [linear, chain_controllers])
+def test_examples_of_the_documentation_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0
