@@ -119,6 +119,20 @@ def test_the_page_is_made_of_its_numbers():
 
 
 TIER = {
+    "lamprey section_4.1": "full",
+    "neuromechanic figure_2": "full",
+    "neuromechanic figure_3": "full",
+    "whisker_rod figure_5": "full",
+    "whisker_rod figure_5_correlations": "full",
+    "whisker_rod figure_5_modes": "slow",
+    "worm figure_2": "full",
+    "worm figure_3": "full",
+    "worm figure_4": "full",
+    "worm figure_4_supplement_1": "full",
+    "worm figure_5": "full",
+    "worm figure_5_supplement_1": "full",
+    "worm figure_5_supplement_2": "slow",
+    "worm figure_5_supplement_3": "slow",
     "worm appendix_1_figure_3": "slow",
     "worm appendix_1_figure_4": "slow",
     "worm appendix_1_figure_5": "slow",

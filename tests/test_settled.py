@@ -14,11 +14,24 @@ from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, linear
 from gymnosoma.envs.whisker_chain import params as chain_params
 from gymnosoma.envs.whisker_chain.linear import modes, tip_response
+from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
+from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm import analysis as worm_analysis
 from gymnosoma.envs.worm.analysis import classify, fit_sine, phases
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
 from gymnosoma.papers.whisker_chain.analysis import bounce, energy_cycle, shake, slow_deflection, tap, whisk
+from gymnosoma.papers.whisker_rod.analysis import (
+    FRAME,
+    band_shares,
+    correlations,
+    principal_mode,
+    slide,
+    slips,
+    station,
+    sticks,
+)
+from gymnosoma.papers.whisker_rod.reference import Reference
 from gymnosoma.papers.worm import media, turns
 from gymnosoma.papers.worm.analysis import crawl_speed, swim_speed, wave_speed
 from gymnosoma.papers.worm.drawing import DELTA, HOLD, MM, OMEGA
@@ -317,3 +330,114 @@ def test_examples_of_the_documentation_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+V = 0.2
+STEADY = slice(1200, None)  # 0.3 s on
+EARLY = slice(60, 460)  # 15 to 115 ms: the paper drops the first 15 ms of a sweep of 143
+
+
+@cache
+def record(memory_length, scheme="published"):
+    """The paper's sweep with the paper's solver, as its figures are drawn, or with ours."""
+    rod = WhiskerRod(WhiskerRodParams(memory_length=memory_length), scheme=scheme)
+    signals = ("arc", "moment", "acceleration", "velocity", "base_wrench", "slip_speed", "tip_force")
+    return slide(rod, 0.6, start={"friction_coefficient": 0.0}, signals=signals)[0]
+
+
+def test_rod_parameters_are_those_of_table_1():
+    t, p = rod_params.table(), WhiskerRodParams()
+    for name in ("length", "base_radius", "tip_radius", "density", "youngs_modulus", "damping", "memory_length"):
+        assert getattr(p, name) == pytest.approx(t[name])
+    for name in ("rate_strength", "state_strength", "reference_speed"):
+        assert getattr(p, name) == pytest.approx(t[name])
+    whole = WhiskerRod(WhiskerRodParams(tip_radius=1e-7, n_segments=60))
+    assert Reference(whole, whole.rows(1)[0]).modes()[0][1] == pytest.approx(230.0, rel=6e-3)
+
+
+@pytest.mark.parametrize("scheme", ["published", "midpoint"])
+def test_rod_stick_slip_at_10_um(scheme):
+    """Fig. 5A: stick-slip. Settled: slip speed 0.5% to 300% of v, 41% of the time within 5% of the plate's speed."""
+    run = record(10e-6, scheme)
+    slip = run["slip_speed"][STEADY] / V
+    assert 0.003 < slip.min() < 0.007  # measured 0.0048
+    assert 2.8 < slip.max() < 3.1  # measured 2.98
+    assert np.mean(slip < 0.05) == pytest.approx(0.41, abs=0.02)  # measured 0.41
+    rates = [np.sum(events > STEADY.start) / 0.3 for events in (slips(run, V), sticks(run))]
+    assert rates == pytest.approx([219.0, 219.0], abs=4.0)  # one a cycle of the second mode; measured 217, 220
+
+
+def test_rod_correlations_by_our_scheme():
+    """Figs 5B to F, at 0.3 to 0.6 s and at 15 to 115 ms; those by the paper's scheme are in the table."""
+    t, run = rod_params.table(), record(10e-6, "midpoint")
+    steady, early = correlations(run, STEADY), correlations(run, EARLY)
+    assert steady["acceleration"] == pytest.approx(t["tip_acceleration_correlation"], abs=0.05)
+    assert early["acceleration"] == pytest.approx(-0.28, abs=0.03)
+    assert steady["axial"] == pytest.approx(t["normal_force_correlation"], abs=0.06)
+    assert early["axial"] == pytest.approx(0.18, abs=0.04)
+    assert steady["normal"] == pytest.approx(-0.78, abs=0.02)
+    assert early["moment"] == pytest.approx(t["moment_correlation"], abs=0.06)
+    assert steady["moment"] == pytest.approx(-0.80, abs=0.03)
+
+
+def test_rod_early_moments():
+    """At 15 to 115 ms: the node of Fig. 5J lies further out, and the variance falls as much towards the tip."""
+    run, length = record(10e-6), WhiskerRodParams().length
+    assert principal_mode({name: run[name][EARLY] for name in ("moment", "arc")})[1][0] == pytest.approx(
+        13.3e-3, abs=5e-4
+    )
+    tip, base = (np.var(station(run, "moment", s)[EARLY]) for s in (length - 1e-3, 1e-3))
+    assert 1.1e-5 < tip / base < 1.9e-5 < rod_params.table()["moment_variance_ratio"]
+
+
+@pytest.mark.parametrize("memory_length", [10e-6, 20e-6])
+def test_rod_second_mode_dominates(memory_length):
+    """Fig. 5H puts it at middling L. Settled: 91 to 92% of the base moment's power from 5 to 20 um."""
+    share = band_shares(record(memory_length)["base_wrench"][STEADY, 0], 1 / FRAME)
+    assert share[1] == pytest.approx(0.915, abs=0.015)
+
+
+def test_rod_500_um_slides():
+    """Fig. 5H: no stick-slip at L = 500 um; every mode decays."""
+    animal = WhiskerRod(WhiskerRodParams(memory_length=500e-6))
+    rows = animal.rows(1)
+    animal.reset(rows, np.arange(1), {"friction_coefficient": 0.199})
+    assert (Reference(animal, rows[0], V).growth(rows[0])[:4].real < 0.0).all()
+    slip = record(500e-6)["slip_speed"]
+    assert np.ptp(slip[2000:]) < 0.2 * np.ptp(slip[200:600])
+
+
+@pytest.mark.parametrize(
+    ("memory_length", "rates"),
+    [
+        (5e-6, (4.5, 14.4, 15.4)),
+        (10e-6, (4.5, 14.2, 14.0)),
+        (50e-6, (4.2, 8.3, -13.0)),
+        (100e-6, (3.4, -4.3, -44.0)),
+    ],
+)
+def test_rod_growth_rates(memory_length, rates):
+    """Settled from Eqs 5 to 13 at v = 0.2 m/s, alpha = 1, modes 1 to 3; N = 50."""
+    animal = WhiskerRod(WhiskerRodParams(n_segments=50, memory_length=memory_length))
+    rows = animal.rows(1)
+    animal.reset(rows, np.arange(1), {"friction_coefficient": 0.199})
+    growth = Reference(animal, rows[0], V).growth(rows[0])[:3].real
+    np.testing.assert_allclose(growth, rates, atol=0.07, rtol=0.02)
+
+
+def test_rod_tip_is_pressed_on_hundreds_of_times_the_critical_load():
+    force = record(10e-6)["tip_force"][STEADY, 1]
+    assert -1.5e-6 < force.mean() < -0.5e-6
+
+
+def test_rod_static_pressure():
+    """Frictionless at 0.98 l: within 0.10% at N = 30 (settled)."""
+    forces = []
+    for n in (30, 200):
+        animal = WhiskerRod(WhiskerRodParams(n_segments=n))
+        rows = animal.rows(1)
+        animal.reset(rows, np.arange(1))
+        h = animal.rods(rows)[0, 0]
+        moment = rows["base_wrench"][0, 0]
+        forces.append(-moment / (h @ np.cos(rows["segment_angle"][0])))
+    assert forces[0] == pytest.approx(forces[1], rel=1.1e-3)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import welch
 
-from ..core.simulate import simulate
-from ..core.trajectory import Trajectory
-from .animal import WhiskerRod
-from .params import table
+from gymnosoma.envs.core.simulate import simulate
+from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.whisker_rod import WhiskerRod
+from gymnosoma.envs.whisker_rod.params import table
 
 Run = Mapping[str, NDArray[np.float64]]
 """A trajectory: signals (T, ...) by name; `gymnosoma.envs.simulate` returns one, too."""
