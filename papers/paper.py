@@ -151,8 +151,7 @@ def read_table(path: Path) -> dict[str, list[Printed]]:
 @cache
 def printed(animal: str) -> dict[str, list[Printed]]:
     """What an animal's paper prints, the rows of each figure."""
-    path = Path(__file__).with_name(f"{animal}.csv")
-    return read_table(path) if path.exists() else {}
+    return read_table(Path(__file__).with_name(f"{animal}.csv"))
 
 
 @dataclass
@@ -168,7 +167,6 @@ class Sheet:
     rows: Sequence[Printed] = ()
     tables: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
-    old: list[Comparison] = field(default_factory=list)
 
     def table(self, panel: str, **columns: ArrayLike) -> None:
         """Keep what a panel draws, as a CSV file: columns that broadcast to one shape, named with their unit."""
@@ -190,13 +188,6 @@ class Sheet:
         """The number that the paper prints under this name."""
         return self.row(name).value
 
-    def compare(
-        self, what: str, unit: str, paper: str, low: float, high: float, ours: float, note: str = ""
-    ) -> Comparison:
-        """For papers whose table is not made yet."""
-        self.old.append(Comparison(what, unit, paper, low, high, float(ours), note))
-        return self.old[-1]
-
     def comparisons(self) -> list[Comparison]:
         """Set every value beside its print.
 
@@ -209,7 +200,7 @@ class Sheet:
         for name in asked.symmetric_difference(self.values):
             missed = "is asked for, and not handed over" if name in asked else "is handed over, and no row asks for it"
             raise ValueError(f"the value {name!r} {missed}")
-        return [row.against(self.values) for row in self.rows] + self.old
+        return [row.against(self.values) for row in self.rows]
 
     def progress(self, steps: Iterable[Any], what: str, total: int | None = None) -> Iterable[Any]:
         """Show how far a long simulation is."""
