@@ -84,10 +84,7 @@ def test_one_figure_is_brought_up_to_date_and_the_others_stay(tmp_path):
         (replace(SPEED, kind="guess"), "figure_5, 'speed': kind must be one of printed, direction, reading, fit, slip"),
         (replace(SPEED, low=50), "figure_5, 'speed': low must not exceed high, got 50 and 44"),
         (replace(SPEED, name="turn"), "figure_5, 'turn': name and print must be those of one row only"),
-        (
-            replace(TURN, name="speed"),
-            "figure_5, 'speed': name and print must be those of one row only",
-        ),
+        (replace(TURN, name="speed"), "figure_5, 'speed': name and print must be those of one row only"),
         (None, "must have the columns figure, name"),
     ],
 )
@@ -140,11 +137,7 @@ TIER = {
 }
 """When a figure is computed, by what that takes."""
 
-TOLERANCE = {
-    "whisker_rod figure_5": 1e-2,
-    "whisker_rod figure_5_correlations": 1e-2,
-    "neuromechanic figure_2": 0.05,
-}
+TOLERANCE = {"whisker_rod figure_5": 1e-2, "whisker_rod figure_5_correlations": 1e-2, "neuromechanic figure_2": 0.05}
 """How far ours may be from what was written, relative: chaos, and samples that differ with LAPACK."""
 
 

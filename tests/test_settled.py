@@ -127,10 +127,7 @@ def test_worm_agrees_with_the_authors_program(sigma, angle_error, place_error):
     params = WormParams.in_medium(sigma)
     wave = SineKymogram.for_medium(sigma, ramp=0.0)
     peer = elegansbot.Worm(
-        bT=1e9 * params.friction_perpendicular,
-        bII=1e9 * params.friction_parallel,
-        polarity_clockwise=True,
-        simTime=2.0,
+        bT=1e9 * params.friction_perpendicular, bII=1e9 * params.friction_parallel, polarity_clockwise=True, simTime=2.0
     )
     peer.theta = wave(0.0)
     for k in range(2000):
@@ -225,8 +222,7 @@ def test_lamprey_implicit_scheme():
 
 
 @pytest.mark.parametrize(
-    ("scheme", "off"),
-    [("published", ((5.7, 5.5), (-0.7, 5.9), 8.7)), ("implicit", ((5.7, 3.1), (-0.9, 1.1), 3.0))],
+    ("scheme", "off"), [("published", ((5.7, 5.5), (-0.7, 5.9), 8.7)), ("implicit", ((5.7, 3.1), (-0.9, 1.1), 3.0))]
 )
 def test_lamprey_errors_of_the_schemes(scheme, off):
     """Frequency and speed at 0.15 and 0.4, and the turn rate, in % of ``reference``: what `Lamprey` says of them."""
@@ -424,12 +420,7 @@ def test_rod_500_um_slides():
 
 @pytest.mark.parametrize(
     ("memory_length", "rates"),
-    [
-        (5e-6, (4.5, 14.4, 15.4)),
-        (10e-6, (4.5, 14.2, 14.0)),
-        (50e-6, (4.2, 8.3, -13.0)),
-        (100e-6, (3.4, -4.3, -44.0)),
-    ],
+    [(5e-6, (4.5, 14.4, 15.4)), (10e-6, (4.5, 14.2, 14.0)), (50e-6, (4.2, 8.3, -13.0)), (100e-6, (3.4, -4.3, -44.0))],
 )
 def test_rod_growth_rates(memory_length, rates):
     """Settled from Eqs 5 to 13 at v = 0.2 m/s, alpha = 1, modes 1 to 3; N = 50."""

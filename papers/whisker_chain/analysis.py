@@ -42,28 +42,11 @@ def whisk(
     signals: Sequence[str] = ("base_angle", "base_wrench"),
     length: ArrayLike | None = None,
 ) -> dict[str, Array]:
-    """Whisk at 8 Hz through 20 degrees, in air or against a peg (Figs. 7, 11 and 12).
+    """Whisk at 8 Hz through 20 degrees, in air or against a peg (Figs. 7, 11 and 12), from rest at the rearmost angle.
 
-    Parameters
-    ----------
-    push : (B,) array, rad
-        By how much the whisk goes beyond the base angle at which the straight whisker meets the peg.
-    place : (B,) array
-        Of the peg, over the length of the whisker; inf for none.
-    duration : float, s
-        From rest at the rearmost angle.
-    dt : float, s
-    every, signals
-        As of `ensemble`.
-    since : float, s
-        From when on it is told.
-    length : float or (B,) array, m, optional
-        Of the whisker.
-
-    Returns
-    -------
-    dict
-        As of `ensemble`.
+    The whisk goes ``push`` (B,) rad beyond the base angle at which the straight whisker meets the peg, which lies at
+    ``place`` (B,) of its length, inf for none; it is told from ``since`` s on. ``every``, ``signals`` and what is
+    returned are those of `ensemble`.
     """
     ahead, place = np.broadcast_arrays(np.asarray(push, float), np.asarray(place, float))
     t = table()
@@ -77,19 +60,9 @@ def whisk(
 
 
 def shake(frequency: ArrayLike, acceleration: float = 1.0, dt: float = 1e-4) -> Array:
-    """Magnification of the base's motion across the whisker at its tip, simulated (Fig. 6).
+    """Magnification (B,) of the base's motion across the whisker at its tip, simulated (Fig. 6).
 
-    Parameters
-    ----------
-    frequency : (B,) array, Hz
-        Multiples of 5 Hz.
-    acceleration : float, m/s^2
-        Amplitude, the same at all frequencies.
-    dt : float, s
-
-    Returns
-    -------
-    magnification : (B,) float
+    The frequencies (B,) are multiples of 5 Hz; the amplitude of the acceleration (m/s^2) is the same at all of them.
     """
     omega = 2 * np.pi * np.asarray(frequency, float)
     reach = acceleration / omega**2
@@ -103,38 +76,17 @@ def shake(frequency: ArrayLike, acceleration: float = 1.0, dt: float = 1e-4) -> 
 
 @dataclass(frozen=True)
 class Taps:
-    """Half-sine pushes against a peg, of B vibrissae (Figs. 9 and 10).
+    """Half-sine pushes against a peg, of B vibrissae (Figs. 9 and 10)."""
 
-    Parameters
-    ----------
-    time : (N, B) float, s
-        From the first touch, or from where a whisker without peg passes the angle of that.
-    base_angle : (N, B) float, rad
-    moment : (N, B) float, N m
-    contact_rate : (B,) float, rad/s
-        Of the base at time 0.
-    peak_moment : (B,) float, N m
-        Largest negative peak after the touch; of a whisker without peg the largest modulus while the base moves.
-    """
-
-    time: Array
-    base_angle: Array
-    moment: Array
-    contact_rate: Array
-    peak_moment: Array
+    time: Array  # (N, B) s from the first touch, or from where a whisker without peg passes that angle
+    base_angle: Array  # (N, B) rad
+    moment: Array  # (N, B) N m
+    contact_rate: Array  # (B,) rad/s of the base at time 0
+    peak_moment: Array  # (B,) N m; of a whisker without peg the largest modulus while the base moves
 
 
 def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5) -> Taps:
-    """Turn the base from -14 to 6 degrees by a half-sine, and hold it for `HOLD`.
-
-    Parameters
-    ----------
-    frequency : (B,) array, Hz
-        Of the sine.
-    place : (B,) array
-        Of the peg, over the length of the whisker; inf for none.
-    dt : float, s
-    """
+    """Turn the base from -14 to 6 degrees by half a sine of ``frequency`` (B,) Hz, and hold it for `HOLD`."""
     frequency, place = np.broadcast_arrays(np.asarray(frequency, float), np.asarray(place, float))
     rise, middle, half = 0.5 / frequency, np.deg2rad(-4.0), np.deg2rad(10.0)
     whisker = Whisker(dt=dt)
@@ -159,36 +111,18 @@ def tap(frequency: ArrayLike, place: ArrayLike, dt: float = 2e-5) -> Taps:
 
 @dataclass(frozen=True)
 class SlowDeflection:
-    """A rotation so slow that it should be quasi-static (Fig. 5).
+    """A rotation so slow that it should be quasi-static (Fig. 5)."""
 
-    Parameters
-    ----------
-    base_angle : (N,) float, rad
-    base_wrench, quasi_static : (N, 3) float, N m and N
-        M, Fx, Fy of the dynamic model, and of the equilibria.
-    error : (N, 3) float
-        Median of the difference from the beginning of the rotation up to here, over the largest modulus until then.
-    """
-
-    base_angle: Array
-    base_wrench: Array
-    quasi_static: Array
-    error: Array
+    base_angle: Array  # (N,) rad
+    base_wrench: Array  # (N, 3) N m and N: M, Fx, Fy of the dynamic model
+    quasi_static: Array  # (N, 3), of the equilibria
+    error: Array  # (N, 3) median of the difference so far, over the largest modulus so far
 
 
 def slow_deflection(
     place: float, rotation: float, speed: float = np.deg2rad(0.5), records: int = 300
 ) -> SlowDeflection:
-    """Turn the base slowly against a peg, and compare with the equilibria.
-
-    Parameters
-    ----------
-    place : float
-        Of the peg, over the length of the whisker.
-    rotation : float, rad
-    speed : float, rad/s
-    records : int
-    """
+    """Turn the base by ``rotation`` (rad) at ``speed`` (rad/s) against a peg, and compare with the equilibria."""
     whisker = Whisker()
     hold = round(rotation / speed / records / whisker.dt) * whisker.dt
     start = _peg(np.array([place]), whisker.params.length) | {"base_rate": speed}
@@ -204,32 +138,15 @@ def slow_deflection(
 
 @dataclass(frozen=True)
 class Bounce:
-    """What follows a collision of a whisker whose base has been stopped (Fig. 8).
+    """What follows a collision of a whisker whose base has been stopped (Fig. 8)."""
 
-    Parameters
-    ----------
-    time : (N,) float, s
-        From the collision.
-    energy : (N,) float, J
-    gap : (N,) float, m
-        Of the link that collides.
-    before : float, J
-        Energy before the collision.
-    collision_energy : float, J
-        What stopping the approach takes, E_C.
-    approach : float, m/s
-        Speed with which the gap closes.
-    height : float, m
-        Of the first bounce.
-    """
-
-    time: Array
-    energy: Array
-    gap: Array
-    before: float
-    collision_energy: float
-    approach: float
-    height: float
+    time: Array  # (N,) s from the collision
+    energy: Array  # (N,) J
+    gap: Array  # (N,) m of the link that collides
+    before: float  # J before the collision
+    collision_energy: float  # J that stopping the approach takes, E_C
+    approach: float  # m/s with which the gap closes
+    height: float  # m of the first bounce
 
 
 def bounce(
@@ -240,24 +157,10 @@ def bounce(
     dt: float = INSTANT,
     stopped: bool = True,
 ) -> Bounce:
-    """Let the turning whisker meet a peg, its base stopped at that instant.
+    """Let the whisker, which turns at ``rate`` (rad/s), meet a peg, its base stopped at that instant, or turning on.
 
     The links keep their momenta when the base stops. A straight whisker that turns evenly remains straight, so that
-    it meets the peg on the x axis at base angle 0.
-
-    Parameters
-    ----------
-    place : float
-        Of the peg, over the length of the whisker.
-    restitution : float
-        The paper's C.O.R.
-    duration : float, s
-        After the collision.
-    rate : float, rad/s
-        Of the base before.
-    dt : float, s
-    stopped : bool
-        Whether the base stops; else it turns on.
+    it meets the peg on the x axis at base angle 0. ``restitution`` is the paper's C.O.R.
     """
     whisker = Whisker(WhiskerParams(restitution=restitution), dt=dt, scheme="events")
     start: dict[str, ArrayLike] = {
@@ -281,27 +184,15 @@ def bounce(
 
 @dataclass(frozen=True)
 class EnergyCycle:
-    """Energy of the whisking vibrissa, and of the equilibria that it passes (Fig. 12), of B vibrissae.
+    """Energy of B whisking vibrissae, and of the equilibria that they pass (Fig. 12), over one cycle."""
 
-    Parameters
-    ----------
-    time : (N,) float, s
-        From the rearmost angle, one cycle.
-    base_angle : (N, B) float, rad
-    moment, quasi_static_moment : (N, B) float, N m
-        NaN for a push that no equilibrium at the peg holds.
-    energy, quasi_static_energy : (N, B) float, J
-    contact : (N, B) bool
-        Whether the whisker touches the peg.
-    """
-
-    time: Array
-    base_angle: Array
-    moment: Array
-    quasi_static_moment: Array
-    energy: Array
+    time: Array  # (N,) s from the rearmost angle
+    base_angle: Array  # (N, B) rad
+    moment: Array  # (N, B) N m
+    quasi_static_moment: Array  # NaN for a push that no equilibrium at the peg holds
+    energy: Array  # (N, B) J
     quasi_static_energy: Array
-    contact: NDArray[np.bool_]
+    contact: NDArray[np.bool_]  # (N, B) whether the whisker touches the peg
 
     def difference(self, contact: bool = False) -> Array:
         """Share of the dynamic energy that the equilibria lack (B,), summed over the cycle or while in contact."""
@@ -310,16 +201,7 @@ class EnergyCycle:
 
 
 def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float = 1e-4) -> EnergyCycle:
-    """Whisk against a peg, and compare the last cycle with equilibria.
-
-    Parameters
-    ----------
-    push : (B,) array, rad
-    place : (B,) array
-        As of `whisk`.
-    cycles : int
-    dt : float, s
-    """
+    """Whisk against a peg, ``push`` and ``place`` as of `whisk`, and compare the last cycle with equilibria."""
     push, place = np.broadcast_arrays(np.asarray(push, float), np.asarray(place, float))
     whisker, period = Whisker(dt=dt), 1.0 / table()["whisk_frequency"]
     signals = ("base_angle", "base_wrench", "link_angle", "link_rate", "contact_force")
@@ -339,12 +221,6 @@ def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float =
         # Where it slips off there is no one equilibrium for an angle.
         off = here & (np.interp(push, angles, still.contact_force) == 0.0)
         still_moment[:, off] = still_energy[:, off] = np.nan
-    return EnergyCycle(
-        run["time"][:, 0] - (cycles - 1) * period,
-        angle,
-        run["base_wrench"][..., 0],
-        still_moment,
-        energy,
-        still_energy,
-        run["contact_force"][:, :, 0, 0] > 0.0,
-    )
+    time, moment = run["time"][:, 0] - (cycles - 1) * period, run["base_wrench"][..., 0]
+    touch = run["contact_force"][:, :, 0, 0] > 0.0
+    return EnergyCycle(time, angle, moment, still_moment, energy, still_energy, touch)

@@ -19,50 +19,26 @@ Array = NDArray[np.float64]
 
 
 class ForceMap(NamedTuple):
-    """Friction on the rods in each frame; Fig. 4, upper three panels.
+    """Friction on the rods in each frame; Fig. 4, upper three panels."""
 
-    ``force`` (N, n, 2) N, its ``magnitude`` (N, n) N and ``mean`` over the rods (N,) N, and the
-    ``power`` (N,) W that the worm spends on it.
-    """
-
-    force: Array
-    magnitude: Array
-    mean: Array
-    power: Array
+    force: Array  # (N, n, 2) N
+    magnitude: Array  # (N, n) N
+    mean: Array  # (N,) N over the rods
+    power: Array  # (N,) W that the worm spends on it
 
 
 def phase_means(values: Array, label: NDArray[np.str_]) -> Array:
-    """Mean over each phase of the behaviour, such as the powers printed with Fig. 4 of Chung et al. (2024).
-
-    Parameters
-    ----------
-    values : (N,) float
-        One of each frame.
-    label : (N,) str
-        Behaviour in each frame, see `classify`.
-    """
+    """Mean of ``values`` (N,) over each phase of the behaviour, such as the powers printed with Fig. 4."""
     return np.array([values[phase.start : phase.stop].mean() for phase in phases(label)])
 
 
 def force_map(
-    rod_angle: Array,
-    rod_centre: Array,
-    parameters: Mapping[str, Any] | NDArray[Any],
-    interval: float = 1 / FRAME_RATE,
+    rod_angle: Array, rod_centre: Array, parameters: Mapping[str, Any] | NDArray[Any], interval: float = 1 / FRAME_RATE
 ) -> ForceMap:
-    """Friction on each rod and power, from snapshots.
+    """Friction on each rod and power, from snapshots of rods, (N, ..., n) rad and (N, ..., n, 2) m; Fig. 4.
 
-    Chung et al. (2024), Fig. 4. Velocities are backward differences of the rod centres, resolved along
-    the later snapshot and zero in frame 0; friction of the rods' rotation is left out, as in the paper.
-
-    Parameters
-    ----------
-    rod_angle : (N, ..., n) float, rad
-    rod_centre : (N, ..., n, 2) float, m
-    parameters : mapping or rows
-        ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
-    interval : float, s
-        Between snapshots.
+    Velocities are backward differences of the rod centres, resolved along the later snapshot and zero in frame 0;
+    friction of the rods' rotation is left out, as in the paper. ``parameters`` are rows, or both friction coefficients.
     """
     velocity = np.zeros_like(rod_centre)
     velocity[1:] = np.diff(rod_centre, axis=0) / interval
@@ -72,50 +48,26 @@ def force_map(
 
 
 def bend_force(magnitude: Array, rods: slice) -> tuple[float, float]:
-    """Mean friction force on the rods of a deep bend and on the rest; Chung et al. (2024), Fig. 4.
-
-    Parameters
-    ----------
-    magnitude : (n,) float, N
-        One frame of `force_map`.
-    rods : slice
-        The rods that form the bend.
-
-    Returns
-    -------
-    bend, rest : float, N
-    """
+    """Mean friction force (N) on the rods of a deep bend and on the rest, in a frame of `force_map` (n,); Fig. 4."""
     bend = np.zeros(len(magnitude), bool)
     bend[rods] = True
     return float(magnitude[bend].mean()), float(magnitude[~bend].mean())
 
 
 def tracking_error(joint_angle: Array, control_angle: Array) -> Array:
-    """E_theta = mean of abs(theta - theta_ctrl) over time and joints, rad.
+    """E_theta = mean of abs(theta - theta_ctrl) over time and joints, rad; Fig. 5, supplements 2 and 3.
 
-    Chung et al. (2024), Fig. 5, supplements 2 and 3; Appendix 1, Figs. 3 and 5.
-
-    Parameters
-    ----------
-    joint_angle : (N, ..., n - 1) float, rad
-    control_angle : (N, n - 1) float, rad
-        The command that frame i sets out with.
+    Of ``joint_angle`` (N, ..., n - 1) and ``control_angle`` (N, n - 1), the command that frame i sets out with.
     """
     control = control_angle.reshape(len(control_angle), *(1,) * (joint_angle.ndim - 2), -1)
     return np.abs(joint_angle - control).mean((0, -1))
 
 
 def distance(centre_velocity: Array, interval: float = 1 / FRAME_RATE) -> Array:
-    """Total traveled distance as the paper sums it, abs(v_c) dt over snapshots, in m; sources as `tracking_error`.
+    """Total traveled distance (m) as the paper sums it, abs(v_c) dt over snapshots of the velocity (N, ..., 2).
 
     A kymogram's frames are held, so that the worm slows down from jump to jump: at the snapshots, which are the ends
     of the frames, it is slower than between them, and the sum is up to 8% shorter than the path, `path_length`.
-
-    Parameters
-    ----------
-    centre_velocity : (N, ..., 2) float, m/s
-    interval : float, s
-        Between snapshots.
     """
     return interval * np.linalg.norm(centre_velocity, axis=-1).sum(0)
 
@@ -141,30 +93,12 @@ def wave_speed(
     bent: bool = False,
     hold: float | None = None,
 ) -> Array:
-    """Speed of worms driven by sines A cos(2 pi (nu (i - 1)/(n - 2) - t/T)), from rest.
+    """Speed (m/s) of worms driven by sines A cos(2 pi (nu (i - 1)/(n - 2) - t/T)), from rest; Figs. 2 and 5.
 
-    Chung et al. (2024), Figs. 2 and 5. All array arguments broadcast against each other.
-
-    Parameters
-    ----------
-    worm : Worm
-    sigma : array_like
-        Medium index.
-    wavenumber : array_like
-    period : array_like, s
-    amplitude : array_like, rad
-    after, duration : float, s
-        Displacement counts from ``after`` to ``after + duration``.
-    bent : bool
-        Start in the shape of the first command instead of straight.
-    hold : float, s, optional
-        Hold each command for this long with the value that it has at the beginning, as the authors'
-        program does for 1 ms; otherwise each step takes the value at its middle.
-
-    Returns
-    -------
-    speed : array, m/s
-        Displacement of the centre of mass over time; NaN where a worm failed.
+    ``sigma``, ``wavenumber``, ``period`` (s) and ``amplitude`` (rad) broadcast against each other. The displacement
+    of the centre counts from ``after`` to ``after + duration`` s; NaN where a worm failed. The start is straight, or
+    ``bent`` in the shape of the first command. Each step takes the command at its middle, or one that is held for
+    ``hold`` s with the value of its beginning, as the authors' program does for 1 ms.
     """
     values = np.broadcast_arrays(*(np.asarray(v, float) for v in (sigma, wavenumber, period, amplitude)))
     sigmas, nu, rate, height = values[0].ravel(), values[1].ravel(), 2 * np.pi / values[2].ravel(), values[3].ravel()

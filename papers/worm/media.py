@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -207,41 +207,15 @@ def _friction_over_eta(recording: Recording, sheet: Sheet) -> Figure:
     return figure
 
 
-def figure_5_supplement_2(sheet: Sheet) -> Figure:
-    """The escape from water to agar."""
-    return _over_sigma(OMEGA, sheet)
-
-
-def figure_5_supplement_3(sheet: Sheet) -> Figure:
-    """The delta turn from water to agar."""
-    return _over_sigma(DELTA, sheet)
-
-
-def appendix_1_figure_3(sheet: Sheet) -> Figure:
-    """The escape with scaled friction."""
-    return _over_eta(OMEGA, sheet)
-
-
-def appendix_1_figure_4(sheet: Sheet) -> Figure:
-    """Forces of the escape with scaled friction."""
-    return _friction_over_eta(OMEGA, sheet)
-
-
-def appendix_1_figure_5(sheet: Sheet) -> Figure:
-    """The delta turn with scaled friction."""
-    return _over_eta(DELTA, sheet)
-
-
-def appendix_1_figure_6(sheet: Sheet) -> Figure:
-    """Forces of the delta turn with scaled friction."""
-    return _friction_over_eta(DELTA, sheet)
-
-
 FIGURES = (
-    PaperFigure("figure_5_supplement_2", "The escape from water to agar", figure_5_supplement_2),
-    PaperFigure("figure_5_supplement_3", "The delta turn from water to agar", figure_5_supplement_3),
-    PaperFigure("appendix_1_figure_3", "The escape with scaled friction", appendix_1_figure_3),
-    PaperFigure("appendix_1_figure_4", "Friction of the escape with scaled friction", appendix_1_figure_4),
-    PaperFigure("appendix_1_figure_5", "The delta turn with scaled friction", appendix_1_figure_5),
-    PaperFigure("appendix_1_figure_6", "Friction of the delta turn with scaled friction", appendix_1_figure_6),
+    PaperFigure("figure_5_supplement_2", "The escape from water to agar", partial(_over_sigma, OMEGA)),
+    PaperFigure("figure_5_supplement_3", "The delta turn from water to agar", partial(_over_sigma, DELTA)),
+    PaperFigure("appendix_1_figure_3", "The escape with scaled friction", partial(_over_eta, OMEGA)),
+    PaperFigure(
+        "appendix_1_figure_4", "Friction of the escape with scaled friction", partial(_friction_over_eta, OMEGA)
+    ),
+    PaperFigure("appendix_1_figure_5", "The delta turn with scaled friction", partial(_over_eta, DELTA)),
+    PaperFigure(
+        "appendix_1_figure_6", "Friction of the delta turn with scaled friction", partial(_friction_over_eta, DELTA)
+    ),
 )

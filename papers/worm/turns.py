@@ -8,20 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.projections.polar import PolarAxes
+from numpy.typing import NDArray
 
 from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.analysis import (
-    TURN,
-    Behaviour,
-    Phase,
-    classify,
-    fit_sine,
-    medium,
-    phases,
-    play,
-)
+from gymnosoma.envs.worm.analysis import TURN, Behaviour, Phase, classify, fit_sine, medium, phases, play
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, load_kymogram
 from gymnosoma.envs.worm.params import table
 
@@ -151,82 +143,71 @@ def _wheel(ax: PolarAxes, strongest: float) -> None:
 
 def figure_4(sheet: Sheet) -> Figure:
     """Friction on each rod, its magnitude and mean, power, and behaviour over time."""
-    red = "#b8322c"
     figure = Figure(figsize=(17, 10), layout="constrained")
     for name, part, recording in zip(
         "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (OMEGA, DELTA), strict=True
     ):
         turn = _turn(recording)
-        force, count = turn.force, len(turn.points)
+        force, label, count = turn.force, turn.behaviour.label, len(turn.points)
         duration, time = count / FRAME_RATE, np.arange(count) / FRAME_RATE
-        strongest = float(f"{np.quantile(force.magnitude, 0.98):.1g}")
         part.suptitle(recording.title, fontsize=13)
         directions, magnitudes, means, strip = part.subplots(4, 1, height_ratios=[1, 1, 1.2, 0.35])
-
-        angle = np.arctan2(force.force[..., 1], force.force[..., 0]) / (2 * np.pi) % 1
-        strength = np.clip(force.magnitude / strongest, 0, 1)
-        colours = hsv_to_rgb(np.stack([angle, strength, np.ones_like(angle)], -1)).swapaxes(0, 1)
-        directions.imshow(colours, aspect="auto", extent=(0, duration, 1, 0), interpolation="nearest")
-        directions.set_title("friction of the ground on each segment", fontsize=11, pad=10)
-        wheel = directions.inset_axes((1.02, 0.3, 0.13, 0.5), projection="polar")
-        assert isinstance(wheel, PolarAxes)
-        _wheel(wheel, strongest)
-        image = heat_map(magnitudes, PN * force.magnitude, duration, PN * strongest, cmap=HEAT, vmin=0)
-        magnitudes.set_title("its magnitude", fontsize=11, pad=10)
-        part.colorbar(image, cax=magnitudes.inset_axes((1.02, 0, 0.02, 1)), label="friction (pN)", extend="max")
-        directions.set_yticks([0, 1], ["head", "tail"])
-
+        _friction(part, directions, magnitudes, force, duration)
         means.plot(time, PN * force.mean, "k", lw=1.2)
-        means.set_ylabel("friction (pN)")
+        means.set(ylabel="friction (pN)")
         means.set_ylim(bottom=0)
-        means.set_title(
-            "mean friction of a segment (black) and power (red); diamonds: printed mean power", fontsize=11, pad=10
-        )
-        power = means.twinx()
+        title = "mean friction of a segment (black) and power (red); diamonds: printed mean power"
+        means.set_title(title, fontsize=11, pad=10)
+        red, power = "#b8322c", means.twinx()
         power.plot(time, FW * force.power, color=red, lw=1.0)
         power.set_ylabel("power (fW)", color=red)
         power.tick_params(axis="y", colors=red)
         power.set_ylim(bottom=0)
-        for phase, mean in zip(
-            phases(turn.behaviour.label), phase_means(FW * force.power, turn.behaviour.label), strict=True
-        ):
-            a, b = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
-            strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
-            wide = b - a > 0.1 * duration
-            if phase.stop - phase.start > 1:
-                strip.text(
-                    0.5 * (a + b),
-                    0.5,
-                    f"{phase.label}\n{mean:,.0f} fW" if wide else f"{mean:,.0f} fW",
-                    color="white",
-                    ha="center",
-                    va="center",
-                    fontsize=10 if wide else 6.5,
-                    rotation=0 if wide else 90,
-                )
+        _behaviour(strip, label, phase_means(FW * force.power, label), duration)
         middles = [0.5 * (phase.start + phase.stop) / FRAME_RATE for phase in _phases(turn.behaviour)]
-        mark_printed(
-            power, middles, [sheet.printed(f"{recording.kymogram}_power_{k + 1}") for k in range(len(middles))]
-        )
-        strip.set_yticks([])
-        strip.set_xlabel("time (s); numbers: mean power of each phase")
+        paper = [sheet.printed(f"{recording.kymogram}_power_{k}") for k in range(1, len(middles) + 1)]
+        mark_printed(power, middles, paper)
         for ax in (directions, magnitudes, means, strip):
             ax.set_xlim(0, duration)
         for ax in (directions, magnitudes, means):
             marks(ax, [frame / FRAME_RATE for frame in recording.snapshots])
             ax.tick_params(labelbottom=False)
-
-        sheet.table(
-            f"{name}_forces",
-            time_s=time[:, None],
-            rod=np.arange(1, 26),
-            force_x_pN=PN * force.force[..., 0],
-            force_y_pN=PN * force.force[..., 1],
-        )
-        label = turn.behaviour.label
+        columns = {f"force_{axis}_pN": PN * force.force[..., k] for k, axis in enumerate("xy")}
+        sheet.table(f"{name}_forces", time_s=time[:, None], rod=np.arange(1, 26), **columns)
         sheet.table(f"{name}_means", time_s=time, friction_pN=PN * force.mean, power_fW=FW * force.power, label=label)
         _compare_powers(sheet, recording)
     return figure
+
+
+def _friction(part: SubFigure, directions: Axes, magnitudes: Axes, force: ForceMap, duration: float) -> None:
+    """Friction on each rod, with its direction as hue, and its magnitude."""
+    strongest = float(f"{np.quantile(force.magnitude, 0.98):.1g}")
+    angle = np.arctan2(force.force[..., 1], force.force[..., 0]) / (2 * np.pi) % 1
+    strength = np.clip(force.magnitude / strongest, 0, 1)
+    colours = hsv_to_rgb(np.stack([angle, strength, np.ones_like(angle)], -1)).swapaxes(0, 1)
+    directions.imshow(colours, aspect="auto", extent=(0, duration, 1, 0), interpolation="nearest")
+    directions.set_title("friction of the ground on each segment", fontsize=11, pad=10)
+    wheel = directions.inset_axes((1.02, 0.3, 0.13, 0.5), projection="polar")
+    assert isinstance(wheel, PolarAxes)
+    _wheel(wheel, strongest)
+    image = heat_map(magnitudes, PN * force.magnitude, duration, PN * strongest, cmap=HEAT, vmin=0)
+    magnitudes.set_title("its magnitude", fontsize=11, pad=10)
+    part.colorbar(image, cax=magnitudes.inset_axes((1.02, 0, 0.02, 1)), label="friction (pN)", extend="max")
+    directions.set_yticks([0, 1], ["head", "tail"])
+
+
+def _behaviour(strip: Axes, label: NDArray[np.str_], means: Array, duration: float) -> None:
+    """What the worm does, with the mean power (fW) of each phase."""
+    for phase, mean in zip(phases(label), means, strict=True):
+        a, b = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
+        strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
+        if phase.stop - phase.start > 1:
+            wide = b - a > 0.1 * duration
+            text = f"{phase.label}\n{mean:,.0f} fW" if wide else f"{mean:,.0f} fW"
+            size, turn = (10, 0) if wide else (6.5, 90)
+            strip.text(0.5 * (a + b), 0.5, text, color="white", ha="center", va="center", fontsize=size, rotation=turn)
+    strip.set_yticks([])
+    strip.set_xlabel("time (s); numbers: mean power of each phase")
 
 
 def _compare_powers(sheet: Sheet, recording: Recording) -> None:
