@@ -1,7 +1,7 @@
 """What a paper's figure is: a function that draws it from simulations, and hands over its numbers by name.
 
-Each animal has a module of this folder that offers ``PAPER``, and beside it ``ANIMAL.csv`` with what the paper prints.
-A figure that is drawn becomes a picture ``FOLDER/worm/figure_5.png``, the numbers in it as ``figure_5_A.csv`` for each
+``papers.toml`` tells which figures there are and who draws them, ``ANIMAL.csv`` what the paper of an animal prints. A
+figure that is drawn becomes a picture ``FOLDER/worm/figure_5.png``, the numbers in it as ``figure_5_A.csv`` for each
 panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of these.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -25,8 +26,9 @@ from numpy.typing import ArrayLike
 from gymnosoma.agents.evaluation.progress import progress_bar
 from gymnosoma.agents.files import result
 
-PAPERS = ("worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic")
-"""Animals, each with a module of this folder, and a table of what its paper prints."""
+TOLD = tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
+PAPERS = tuple(TOLD)
+"""Animals, each with a folder here, and a table of what its paper prints."""
 
 KINDS = {
     "printed": "digits",
@@ -45,38 +47,20 @@ MARK: Mapping[str, Any] = {"color": "k", "linestyle": "none", "marker": "D", "ma
 class Printed:
     """What a paper says of one number, a row of its table.
 
-    Parameters
-    ----------
-    figure, name : str
-        Of the figure, and of the value that it hands over.
-    what : str
-        The quantity, with the conditions that tell it from others.
-    where : str
-        In the paper.
-    unit : str
-        Of ``low``, ``high`` and ours; "1" for none.
-    printed : str
-        Such as "about 40".
-    low, high : float
-        What agrees with that print: half a unit of its last digit either way, what its words mean ("about":
-        10%), or the sign. They come from the print alone, never from our result.
-    kind : str
-        Of `KINDS`.
-    note : str
-        Why ours does not agree, or how the print was read. Values of the figure stand in it as in ``str.format``;
-        ``{off}`` is by how many per cent ours is off.
+    What agrees with the print lies between ``low`` and ``high``: half a unit of the last digit either way, what the
+    words mean ("about": 10%), or the sign. They come from the print alone, never from our result.
     """
 
     figure: str
-    name: str
-    what: str
-    where: str
-    unit: str
-    printed: str
+    name: str  # of the value that the figure hands over
+    what: str  # the quantity, with the conditions that tell it from others
+    where: str  # in the paper
+    unit: str  # of low, high and ours; "1" for none
+    printed: str  # such as "about 40"
     low: float
     high: float
-    kind: str
-    note: str
+    kind: str  # of `KINDS`
+    note: str  # why ours does not agree, or how the print was read; see `against`
 
     @property
     def value(self) -> float:
@@ -89,7 +73,10 @@ class Printed:
         return {name for _, name, *_ in Formatter().parse(self.note) if name}
 
     def against(self, values: Mapping[str, Any]) -> Comparison:
-        """Set the value of this name among a figure's ``values`` beside the print."""
+        """Set the value of this name among a figure's ``values`` beside the print.
+
+        They stand in the note as in ``str.format``; ``{off}`` is by how many per cent ours is off.
+        """
         ours = float(values[self.name])
         off = {"off": 100 * abs(ours / self.value - 1)} if "off" in self.needed else {}
         note = self.note.format(**values, **off)
@@ -156,13 +143,7 @@ def printed(animal: str) -> dict[str, list[Printed]]:
 
 @dataclass
 class Sheet:
-    """What a figure hands over beside its picture.
-
-    Parameters
-    ----------
-    rows : sequence of Printed
-        What the paper prints in this figure.
-    """
+    """What a figure hands over beside its picture; ``rows`` are what the paper prints in it."""
 
     rows: Sequence[Printed] = ()
     tables: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
@@ -197,7 +178,7 @@ class Sheet:
             For a row without a value, and a value that no row asks for.
         """
         asked = {row.name for row in self.rows}.union(*(row.needed - {"off"} for row in self.rows))
-        for name in asked.symmetric_difference(self.values):
+        for name in sorted(asked.symmetric_difference(self.values)):
             missed = "is asked for, and not handed over" if name in asked else "is handed over, and no row asks for it"
             raise ValueError(f"the value {name!r} {missed}")
         return [row.against(self.values) for row in self.rows]
@@ -214,49 +195,33 @@ class Sheet:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure or table of a paper.
+    """A figure or table of a paper."""
 
-    Parameters
-    ----------
-    name : str
-        As in file names: ``figure_5``, ``table_1``, ``figure_s3``.
-    title : str
-        What it shows, in one line.
-    draw : callable
-    """
-
-    name: str
-    title: str
+    name: str  # as in file names: figure_5, table_1, figure_s3
+    title: str  # what it shows, in one line
     draw: Callable[[Sheet], Figure]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """The figures of one paper.
-
-    Parameters
-    ----------
-    animal : str
-    reference : str
-        Authors, year, title, journal.
-    figures : tuple of PaperFigure
-        In the paper's order.
-    missing : mapping
-        Panels that no simulation gives, and what they show; recordings, photographs, schemes.
-    """
+    """The figures of one paper."""
 
     animal: str
-    reference: str
-    figures: tuple[PaperFigure, ...]
-    missing: Mapping[str, str]
+    reference: str  # authors, year, title, journal
+    figures: tuple[PaperFigure, ...]  # in the paper's order
+    missing: Mapping[str, str]  # panels that no simulation gives, and what they show: recordings, photographs, schemes
 
 
+@cache
 def load(animal: str) -> Paper:
-    """Read the figures of an animal's paper."""
-    paper = import_module(f".{animal}", __package__).PAPER
-    if unknown := printed(animal).keys() - {entry.name for entry in paper.figures}:
+    """Read of an animal's paper what `papers.toml` tells, with the functions that draw its figures."""
+    told, figures = TOLD[animal], []
+    for name, (module, title) in told["figures"].items():
+        draws = getattr(import_module(f".{animal}.{module}", __package__), name.replace(".", "_"))
+        figures.append(PaperFigure(name, title, draws))
+    if unknown := printed(animal).keys() - told["figures"].keys():
         raise ValueError(f"{animal}.csv has rows for figures that are not drawn: {', '.join(sorted(unknown))}")
-    return paper
+    return Paper(animal, told["reference"], tuple(figures), told["missing"])
 
 
 def mark_printed(ax: Axes, x: ArrayLike, y: ArrayLike, label: str = "printed in the paper") -> None:

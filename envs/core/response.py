@@ -69,7 +69,7 @@ def from_motion(
     time : (N,) array, s
         At equal distances.
     tip : (N,) array, m
-        Displacement across the base's heading.
+        Displacement across the base's heading, of any origin.
     base : (N,) array, m, optional
         The same of the base, which has rested before; held still by default.
     make : callable
@@ -111,17 +111,7 @@ def search(
     make: Callable[[float, float], Params],
     guess: tuple[float, float],
 ) -> Identification[Params]:
-    """Find modulus and damping with which a prediction comes nearest to what was measured.
-
-    Parameters
-    ----------
-    measured : (N,) array
-    predict : callable
-        From both values, (N,).
-    make : callable
-        Parameters from both.
-    guess : (float, float)
-    """
+    """Find modulus and damping, near a guess, with which ``predict`` of both comes nearest to what was ``measured``."""
     from scipy.optimize import least_squares  # scipy.optimize is slow to import
 
     size = float(np.std(measured))

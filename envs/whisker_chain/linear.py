@@ -128,12 +128,8 @@ def identify(
 
     Parameters
     ----------
-    time : (N,) array, s
-        At equal distances.
-    tip : (N,) array, m
-        Displacement of the tip across the base, of any origin.
-    base : (N,) array, m, optional
-        Displacement of the base, at rest before; held still by default.
+    time, tip, base : (N,) array, s and m
+        As of `core.response.from_motion`.
     hair : Hair, optional
         Its shape; the paper's D1 vibrissa by default.
     modulus, damping_ratio : (float, float), Pa and 1

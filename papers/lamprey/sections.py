@@ -86,7 +86,7 @@ def _columns(runs: Sequence[Swimming | None], *names: str) -> list[Array]:
     return [np.array([np.nan if run is None else getattr(run, name) for run in runs]) for name in names]
 
 
-def section_4(sheet: Sheet) -> Figure:
+def section_4_1(sheet: Sheet) -> Figure:
     """Rhythm, speed and wave over the level and over the head's extra."""
     levels = np.round(np.arange(0.06, 0.741, 0.02), 2)
     extras = np.round(np.arange(0.0, 1.41, 0.1), 1)

@@ -12,8 +12,8 @@ from gymnosoma.envs.whisker_rod.params import REFERENCE_FRICTION, table
 
 from ..paper import Sheet
 from .analysis import FRAME, STEADY_FRICTION, band_shares, correlations, slide
-from .figure_5 import BASE, EARLY, MEMORIES, MODES, STEADY, UM, Array, animal, base_power
 from .reference import Reference
+from .sliding import BASE, EARLY, MEMORIES, MODES, STEADY, UM, Array, animal, base_power
 
 WINDOWS = {"15 to 115 ms": EARLY, "0.3 to 0.6 s": STEADY}
 FRICTIONS = np.round(np.arange(0.25, 0.651, 0.01), 3)

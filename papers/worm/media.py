@@ -12,7 +12,7 @@ from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import medium, play
 from gymnosoma.envs.worm.kymogram import FRAME_RATE
 
-from ..paper import PaperFigure, Sheet
+from ..paper import Sheet
 from .analysis import distance, force_map, path_length, tracking_error, turning
 from .drawing import DELTA, MM, OMEGA, OURS, PAPER, PN, Array, Recording, body, head, heat_map, joints, tracks
 from .turns import HEAT
@@ -207,15 +207,6 @@ def _friction_over_eta(recording: Recording, sheet: Sheet) -> Figure:
     return figure
 
 
-FIGURES = (
-    PaperFigure("figure_5_supplement_2", "The escape from water to agar", partial(_over_sigma, OMEGA)),
-    PaperFigure("figure_5_supplement_3", "The delta turn from water to agar", partial(_over_sigma, DELTA)),
-    PaperFigure("appendix_1_figure_3", "The escape with scaled friction", partial(_over_eta, OMEGA)),
-    PaperFigure(
-        "appendix_1_figure_4", "Friction of the escape with scaled friction", partial(_friction_over_eta, OMEGA)
-    ),
-    PaperFigure("appendix_1_figure_5", "The delta turn with scaled friction", partial(_over_eta, DELTA)),
-    PaperFigure(
-        "appendix_1_figure_6", "Friction of the delta turn with scaled friction", partial(_friction_over_eta, DELTA)
-    ),
-)
+figure_5_supplement_2, figure_5_supplement_3 = partial(_over_sigma, OMEGA), partial(_over_sigma, DELTA)
+appendix_1_figure_3, appendix_1_figure_5 = partial(_over_eta, OMEGA), partial(_over_eta, DELTA)
+appendix_1_figure_4, appendix_1_figure_6 = partial(_friction_over_eta, OMEGA), partial(_friction_over_eta, DELTA)

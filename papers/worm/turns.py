@@ -17,7 +17,7 @@ from gymnosoma.envs.worm.analysis import TURN, Behaviour, Phase, classify, fit_s
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, load_kymogram
 from gymnosoma.envs.worm.params import table
 
-from ..paper import PaperFigure, Sheet, mark_printed
+from ..paper import Sheet, mark_printed
 from .analysis import ForceMap, bend_force, force_map, phase_means
 from .drawing import (
     COLOURS,
@@ -289,10 +289,3 @@ def _thresholds(axes: list[Axes]) -> None:
     for ax, value, text in ((axes[3], 0.0, "forward above 0"), (axes[4], TURN, f"turn below {TURN:g}")):
         ax.axhline(value, color="0.4", ls="--", lw=1)
         ax.text(0.005, value, f" paper: {text}", color="0.3", fontsize=8, va="top", transform=ax.get_yaxis_transform())
-
-
-FIGURES = (
-    PaperFigure("figure_3", "The two recorded turns, and the forces on the ground", figure_3),
-    PaperFigure("figure_4", "Friction, power and behaviour of the turns", figure_4),
-    PaperFigure("figure_4_supplement_1", "Sines fitted to the bodies, and the behaviours", figure_4_supplement_1),
-)

@@ -19,7 +19,7 @@ from gymnosoma.envs.worm.analysis import medium
 from gymnosoma.envs.worm.kymogram import SineKymogram
 from gymnosoma.envs.worm.params import table
 
-from ..paper import MARK, PaperFigure, Sheet, printed
+from ..paper import MARK, Sheet, printed
 from .analysis import crawl_speed, speed_grid, swim_speed
 from .drawing import (
     HOLD,
@@ -390,11 +390,3 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
         y_mm=MM * points[phases][..., 1],
     )
     return figure
-
-
-FIGURES = (
-    PaperFigure("figure_2", "Crawling and swimming with the paper's sine", figure_2),
-    PaperFigure("figure_2_supplement_1", "Thrust, drag and speed of crawling and swimming", figure_2_supplement_1),
-    PaperFigure("figure_5", "The best waves from water to agar", figure_5),
-    PaperFigure("figure_5_supplement_1", "Bodies of the best waves", figure_5_supplement_1),
-)

@@ -14,8 +14,8 @@ from gymnosoma.envs.whisker_rod.params import table
 
 from ..paper import Sheet, mark_printed
 from .analysis import FRAME
-from .figure_5 import BASE, MM, MODES, MS, NN, NNM, Array, animal
 from .reference import Reference
+from .sliding import BASE, MM, MODES, MS, NN, NNM, Array, animal
 
 
 def _modes(**params: Any) -> tuple[Array, Array, Array]:
