@@ -73,4 +73,4 @@ def _drawn(animal: str, name: str, folder: Path) -> tuple[list[Comparison], floa
     place = folder / animal
     place.mkdir(parents=True, exist_ok=True)
     begin = time.perf_counter()
-    return drawn.draw(entry, place), time.perf_counter() - begin
+    return drawn.draw(entry, drawn.printed(animal).get(name, []), place), time.perf_counter() - begin

@@ -1,17 +1,21 @@
-"""What a paper's figure is: a function that draws it from simulations, with its numbers and the paper's beside it.
+"""What a paper's figure is: a function that draws it from simulations, and hands over its numbers by name.
 
-Each module of this folder offers ``PAPER``. Drawn, a figure is a picture ``FOLDER/worm/figure_5.png``, the numbers in
-it as ``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of these.
+``papers.toml`` tells which figures there are and who draws them, ``ANIMAL.csv`` what the paper of an animal prints. A
+figure that is drawn becomes a picture ``FOLDER/worm/figure_5.png``, the numbers in it as ``figure_5_A.csv`` for each
+panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of these.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -22,32 +26,66 @@ from numpy.typing import ArrayLike
 from gymnosoma.agents.evaluation.progress import progress_bar
 from gymnosoma.agents.files import result
 
-PAPERS = ("worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic")
-"""Animals, each with a module of this folder."""
+TOLD = tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
+PAPERS = tuple(TOLD)
+"""Animals, each with a folder here, and a table of what its paper prints."""
 
-PRINTED: Mapping[str, Any] = {"color": "k", "linestyle": "none", "marker": "D", "markerfacecolor": "none", "zorder": 6}
+KINDS = {
+    "printed": "digits",
+    "direction": "words that name a sign, an order or a trend",
+    "reading": "words that we read as a number; the note says how",
+    "fit": "a number for which we chose what the paper leaves open",
+    "slip": "a print that contradicts the paper itself",
+}
+"""What a row of a table can be."""
+
+MARK: Mapping[str, Any] = {"color": "k", "linestyle": "none", "marker": "D", "markerfacecolor": "none", "zorder": 6}
 """How values that the paper prints are marked on axes; see `mark_printed`."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One number that the paper prints, and ours.
+class Printed:
+    """What a paper says of one number, a row of its table.
 
-    Parameters
-    ----------
-    what : str
-        The quantity, with the conditions that tell it from others.
-    unit : str
-        Of ``low``, ``high`` and ``ours``; "1" for none.
-    paper : str
-        As printed, such as "about 40".
-    low, high : float
-        What agrees with that print: half a unit of its last digit either way, what its words mean ("about":
-        10%), or the sign. They come from the print alone, never from our result.
-    ours : float
-    note : str
-        Why not, where ours lies outside; or how the print was read.
+    What agrees with the print lies between ``low`` and ``high``: half a unit of the last digit either way, what the
+    words mean ("about": 10%), or the sign. They come from the print alone, never from our result.
     """
+
+    figure: str
+    name: str  # of the value that the figure hands over
+    what: str  # the quantity, with the conditions that tell it from others
+    where: str  # in the paper
+    unit: str  # of low, high and ours; "1" for none
+    printed: str  # such as "about 40"
+    low: float
+    high: float
+    kind: str  # of `KINDS`
+    note: str  # why ours does not agree, or how the print was read; see `against`
+
+    @property
+    def value(self) -> float:
+        """The first number in the print."""
+        return float(re.findall(r"-?\d[\d,]*\.?\d*", self.printed)[0].replace(",", ""))
+
+    @property
+    def needed(self) -> set[str]:
+        """Names of the values in the note."""
+        return {name for _, name, *_ in Formatter().parse(self.note) if name}
+
+    def against(self, values: Mapping[str, Any]) -> Comparison:
+        """Set the value of this name among a figure's ``values`` beside the print.
+
+        They stand in the note as in ``str.format``; ``{off}`` is by how many per cent ours is off.
+        """
+        ours = float(values[self.name])
+        off = {"off": 100 * abs(ours / self.value - 1)} if "off" in self.needed else {}
+        note = self.note.format(**values, **off)
+        return Comparison(self.what, self.unit, self.printed, self.low, self.high, ours, note)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A printed number and ours; ``paper`` is the print, and the rest as of `Printed`."""
 
     what: str
     unit: str
@@ -67,24 +105,83 @@ COLUMNS = ("animal", "figure", *(entry.name for entry in fields(Comparison)))
 """Of a file with comparisons."""
 
 
+def read_table(path: Path) -> dict[str, list[Printed]]:
+    """Read what a paper prints, the rows of each figure.
+
+    Raises
+    ------
+    ValueError
+        For other columns than those of `Printed`, unknown kinds, bounds in the wrong order, and names that occur twice.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        columns = [entry.name for entry in fields(Printed)]
+        if reader.fieldnames != columns:
+            raise ValueError(f"{path.name} must have the columns {', '.join(columns)}, got {reader.fieldnames}")
+        lines: list[dict[str, Any]] = list(reader)
+    if any(None in line or None in line.values() for line in lines):
+        raise ValueError(f"{path.name} must have a cell for each column in every line")
+    rows = [Printed(**line | {name: float(line[name]) for name in ("low", "high")}) for line in lines]
+    table: dict[str, list[Printed]] = {}
+    for row in rows:
+        own, where = table.setdefault(row.figure, []), f"{path.name}, {row.figure}, {row.name!r}"
+        if row.kind not in KINDS:
+            raise ValueError(f"{where}: kind must be one of {', '.join(KINDS)}, got {row.kind!r}")
+        if not row.low <= row.high:
+            raise ValueError(f"{where}: low must not exceed high, got {row.low:g} and {row.high:g}")
+        if any(row.name == other.name or (row.what, row.printed) == (other.what, other.printed) for other in own):
+            raise ValueError(f"{where}: name and print must be those of one row only")
+        own.append(row)
+    return table
+
+
+@cache
+def printed(animal: str) -> dict[str, list[Printed]]:
+    """What an animal's paper prints, the rows of each figure."""
+    return read_table(Path(__file__).with_name(f"{animal}.csv"))
+
+
 @dataclass
 class Sheet:
-    """What a figure hands over beside its picture."""
+    """What a figure hands over beside its picture; ``rows`` are what the paper prints in it."""
 
+    rows: Sequence[Printed] = ()
     tables: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    comparisons: list[Comparison] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
 
     def table(self, panel: str, **columns: ArrayLike) -> None:
         """Keep what a panel draws, as a CSV file: columns that broadcast to one shape, named with their unit."""
         arrays = np.broadcast_arrays(*map(np.asarray, columns.values()))
         self.tables[panel] = {name: array.ravel() for name, array in zip(columns, arrays, strict=True)}
 
-    def compare(
-        self, what: str, unit: str, paper: str, low: float, high: float, ours: float, note: str = ""
-    ) -> Comparison:
-        """Set ours beside what the paper prints; arguments as of `Comparison`."""
-        self.comparisons.append(Comparison(what, unit, paper, low, high, float(ours), note))
-        return self.comparisons[-1]
+    def found(self, prefix: str = "", /, **values: Any) -> None:
+        """Hand over values by name, behind ``prefix``: those of the printed rows, and those in their notes."""
+        for name, value in values.items():
+            if prefix + name in self.values:
+                raise ValueError(f"the value {prefix + name!r} is handed over twice")
+            self.values[prefix + name] = value
+
+    def row(self, name: str) -> Printed:
+        """What the paper prints under this name."""
+        return next(row for row in self.rows if row.name == name)
+
+    def printed(self, name: str) -> float:
+        """The number that the paper prints under this name."""
+        return self.row(name).value
+
+    def comparisons(self) -> list[Comparison]:
+        """Set every value beside its print.
+
+        Raises
+        ------
+        ValueError
+            For a row without a value, and a value that no row asks for.
+        """
+        asked = {row.name for row in self.rows}.union(*(row.needed - {"off"} for row in self.rows))
+        for name in sorted(asked.symmetric_difference(self.values)):
+            missed = "is asked for, and not handed over" if name in asked else "is handed over, and no row asks for it"
+            raise ValueError(f"the value {name!r} {missed}")
+        return [row.against(self.values) for row in self.rows]
 
     def progress(self, steps: Iterable[Any], what: str, total: int | None = None) -> Iterable[Any]:
         """Show how far a long simulation is."""
@@ -98,75 +195,52 @@ class Sheet:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure or table of a paper.
+    """A figure or table of a paper."""
 
-    Parameters
-    ----------
-    name : str
-        As in file names: ``figure_5``, ``table_1``, ``figure_s3``.
-    title : str
-        What it shows, in one line.
-    draw : callable
-    """
-
-    name: str
-    title: str
+    name: str  # as in file names: figure_5, table_1, figure_s3
+    title: str  # what it shows, in one line
     draw: Callable[[Sheet], Figure]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """The figures of one paper.
-
-    Parameters
-    ----------
-    animal : str
-    reference : str
-        Authors, year, title, journal.
-    figures : tuple of PaperFigure
-        In the paper's order.
-    missing : mapping
-        Panels that no simulation gives, and what they show; recordings, photographs, schemes.
-    """
+    """The figures of one paper."""
 
     animal: str
-    reference: str
-    figures: tuple[PaperFigure, ...]
-    missing: Mapping[str, str]
+    reference: str  # authors, year, title, journal
+    figures: tuple[PaperFigure, ...]  # in the paper's order
+    missing: Mapping[str, str]  # panels that no simulation gives, and what they show: recordings, photographs, schemes
 
 
+@cache
 def load(animal: str) -> Paper:
-    """Read the figures of an animal's paper."""
-    return import_module(f".{animal}", __package__).PAPER
+    """Read of an animal's paper what `papers.toml` tells, with the functions that draw its figures."""
+    told, figures = TOLD[animal], []
+    for name, (module, title) in told["figures"].items():
+        draws = getattr(import_module(f".{animal}.{module}", __package__), name.replace(".", "_"))
+        figures.append(PaperFigure(name, title, draws))
+    if unknown := printed(animal).keys() - told["figures"].keys():
+        raise ValueError(f"{animal}.csv has rows for figures that are not drawn: {', '.join(sorted(unknown))}")
+    return Paper(animal, told["reference"], tuple(figures), told["missing"])
 
 
 def mark_printed(ax: Axes, x: ArrayLike, y: ArrayLike, label: str = "printed in the paper") -> None:
     """Mark values that the paper prints."""
-    ax.plot(np.atleast_1d(x), np.atleast_1d(y), label=label, **PRINTED)
+    ax.plot(np.atleast_1d(x), np.atleast_1d(y), label=label, **MARK)
 
 
-def draw(figure: PaperFigure, folder: Path) -> list[Comparison]:
-    """Draw one figure: its picture, its numbers, and how they compare.
-
-    Parameters
-    ----------
-    figure : PaperFigure
-    folder : path
-        Exists.
-
-    Returns
-    -------
-    list of Comparison
-    """
-    sheet = Sheet()
+def draw(figure: PaperFigure, rows: Sequence[Printed], folder: Path) -> list[Comparison]:
+    """Draw one figure into a folder that exists: its picture, its numbers, and how they compare with the paper."""
+    sheet = Sheet(rows)
     picture = figure.draw(sheet)
+    comparisons = sheet.comparisons()
     with result("folder", folder / f"{figure.name}.png") as file:
         picture.savefig(file, dpi=130)
     for panel, columns in sheet.tables.items():
         _write(folder / f"{figure.name}_{panel}.csv", tuple(columns), zip(*columns.values(), strict=True))
-    rows = [[getattr(row, name) for name in COLUMNS[2:]] for row in sheet.comparisons]
-    _write(folder / f"{figure.name}_against_paper.csv", COLUMNS[2:], rows)
-    return sheet.comparisons
+    lines = [[getattr(row, name) for name in COLUMNS[2:]] for row in comparisons]
+    _write(folder / f"{figure.name}_against_paper.csv", COLUMNS[2:], lines)
+    return comparisons
 
 
 def _write(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
@@ -188,21 +262,10 @@ def update(path: Path, animal: str, figure: str, comparisons: Sequence[Compariso
 def read(path: Path) -> list[tuple[str, str, Comparison]]:
     """Read a file of comparisons: animal, figure, comparison."""
     with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows: list[dict[str, Any]] = list(csv.DictReader(file))
+    numbers = ("low", "high", "ours")
     return [
-        (
-            row["animal"],
-            row["figure"],
-            Comparison(
-                row["what"],
-                row["unit"],
-                row["paper"],
-                float(row["low"]),
-                float(row["high"]),
-                float(row["ours"]),
-                row["note"],
-            ),
-        )
+        (row.pop("animal"), row.pop("figure"), Comparison(**row | {name: float(row[name]) for name in numbers}))
         for row in rows
     ]
 

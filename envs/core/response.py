@@ -68,10 +68,14 @@ def from_motion(
     ----------
     time : (N,) array, s
         At equal distances.
-    tip, base : (N,) arrays, m
-        Displacements across the base's heading, of any origin; of a base that has rested before, or is held still.
-    make, system : callable
-        Parameters from modulus (Pa) and damping, and linear equations of these.
+    tip : (N,) array, m
+        Displacement across the base's heading, of any origin.
+    base : (N,) array, m, optional
+        The same of the base, which has rested before; held still by default.
+    make : callable
+        Parameters from modulus (Pa) and damping.
+    system : callable
+        Linear equations of these.
     guess : (float, float)
         Modulus and damping about which they are sought.
     """
@@ -107,7 +111,7 @@ def search(
     make: Callable[[float, float], Params],
     guess: tuple[float, float],
 ) -> Identification[Params]:
-    """Find modulus and damping, about a guess, with which a prediction (N,) comes nearest to what was measured (N,)."""
+    """Find modulus and damping, near a guess, with which ``predict`` of both comes nearest to what was ``measured``."""
     from scipy.optimize import least_squares  # scipy.optimize is slow to import
 
     size = float(np.std(measured))

@@ -311,7 +311,7 @@ class Whisker(InLanes):
             Of the links; by default `speeds`. The midpoint rule does not damp what is much faster than a step: where
             a peg shakes the stiff joints near the base, momenta alternate from step to step, and rates with them. At
             the default step and a peg at 10% of the length this makes the energy 40% too high (20 us: 2%). The mean
-            rates over a step have none of it; :func:`gymnosoma.envs.whisker_chain.analysis.energy_cycle` takes them.
+            rates over a step have none of it: give these where energies are summed.
         """
         inertia, moment = self._matrices(rows)
         rates, base = self.speeds(rows) if rates is None else rates, rows["base_velocity"]

@@ -1,19 +1,19 @@
-"""The analyses of Chung, Chang & Kim (2024): behaviour, forces, power, speeds. Arrays in, arrays out."""
+"""Behaviour and waves of recorded worms, and recordings played to worms; Chung, Chang & Kim (2024)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers
 from ..core.simulate import ensemble
-from .animal import Worm, friction_force
+from .animal import Worm
 from .kymogram import FRAME_RATE, HIGHEST_RATE
-from .params import friction, table
+from .params import friction
 
 Array = NDArray[np.float64]
 
@@ -55,19 +55,6 @@ class Phase(NamedTuple):
     label: str
     start: int
     stop: int
-
-
-class ForceMap(NamedTuple):
-    """Friction on the rods in each frame; Fig. 4, upper three panels.
-
-    ``force`` (N, n, 2) N, its ``magnitude`` (N, n) N and ``mean`` over the rods (N,) N, and the
-    ``power`` (N,) W that the worm spends on it.
-    """
-
-    force: Array
-    magnitude: Array
-    mean: Array
-    power: Array
 
 
 class WaveFit(NamedTuple):
@@ -242,143 +229,6 @@ def phases(label: NDArray[np.str_]) -> list[Phase]:
     return [Phase(str(label[a]), int(a), int(b)) for a, b in pairwise(cuts)]
 
 
-def phase_means(values: Array, label: NDArray[np.str_]) -> Array:
-    """Mean over each phase of the behaviour, such as the powers printed with Fig. 4 of Chung et al. (2024).
-
-    Parameters
-    ----------
-    values : (N,) float
-        One of each frame.
-    label : (N,) str
-        Behaviour in each frame, see `classify`.
-
-    Returns
-    -------
-    means : (K,) float
-        In the unit of ``values``, one for each phase of `phases`.
-
-    Examples
-    --------
-    Power against friction in an omega turn on agar with a hundredth of its friction:
-
-    >>> from gymnosoma.envs.worm import Worm, load_kymogram
-    >>> from gymnosoma.envs.worm.analysis import classify, force_map, medium, phase_means, phases, play
-    >>> friction = medium(1.0, 0.01)
-    >>> run = play(Worm(dt=1 / 320), load_kymogram("omega_turn"), friction)
-    >>> power = force_map(run["rod_angle"][:, 0], run["rod_centre"][:, 0], friction).power
-    >>> label = classify(run["joint_angle"][:, 0]).label
-    >>> for phase, mean in zip(phases(label), phase_means(power, label), strict=True):
-    ...     print(f"{phase.label}: {1e15 * mean:.0f} fW")
-    forward: 2100 fW
-    backward: 16238 fW
-    turn: 11119 fW
-    forward: 5442 fW
-    """
-    return np.array([values[phase.start : phase.stop].mean() for phase in phases(label)])
-
-
-def force_map(
-    rod_angle: Array,
-    rod_centre: Array,
-    parameters: Mapping[str, Any] | NDArray[Any],
-    interval: float = 1 / FRAME_RATE,
-    share: ArrayLike = 1.0,
-) -> ForceMap:
-    """Friction on each rod and power, from snapshots.
-
-    Chung et al. (2024), Fig. 4. Velocities are backward differences of the rod centres, resolved along
-    the later snapshot and zero in frame 0; friction of the rods' rotation is left out, as in the paper.
-
-    Parameters
-    ----------
-    rod_angle : (N, ..., n) float, rad
-    rod_centre : (N, ..., n, 2) float, m
-    parameters : mapping or rows
-        ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
-    interval : float, s
-        Between snapshots.
-    share : (n,) float, optional
-        The rods' friction in a worm of another shape, ``rod_friction`` of its parameters.
-    """
-    velocity = np.zeros_like(rod_centre)
-    velocity[1:] = np.diff(rod_centre, axis=0) / interval
-    force = friction_force(rod_angle, velocity, parameters, share)
-    magnitude = np.linalg.norm(force, axis=-1)
-    return ForceMap(force, magnitude, magnitude.mean(-1), -np.sum(force * velocity, (-2, -1)))
-
-
-def bend_force(magnitude: Array, rods: slice) -> tuple[float, float]:
-    """Mean friction force on the rods of a deep bend and on the rest; Chung et al. (2024), Fig. 4.
-
-    Parameters
-    ----------
-    magnitude : (n,) float, N
-        One frame of `force_map`.
-    rods : slice
-        The rods that form the bend.
-
-    Returns
-    -------
-    bend, rest : float, N
-
-    Examples
-    --------
-    In frame 194 of the delta turn the last ten rods form the deep bend:
-
-    >>> from gymnosoma.envs.worm import Worm, load_kymogram
-    >>> from gymnosoma.envs.worm.analysis import bend_force, force_map, medium, play
-    >>> friction = medium(1.0, 0.01)
-    >>> run = play(Worm(dt=1 / 320), load_kymogram("delta_turn"), friction)
-    >>> magnitude = force_map(run["rod_angle"][:, 0], run["rod_centre"][:, 0], friction).magnitude
-    >>> bend, rest = bend_force(magnitude[194], slice(15, 25))
-    >>> print(f"{1e12 * bend:.0f} pN on the bend, {1e12 * rest:.0f} pN on the rest")
-    10247 pN on the bend, 2754 pN on the rest
-    """
-    bend = np.zeros(len(magnitude), bool)
-    bend[rods] = True
-    return float(magnitude[bend].mean()), float(magnitude[~bend].mean())
-
-
-def tracking_error(joint_angle: Array, control_angle: Array) -> Array:
-    """E_theta = mean of abs(theta - theta_ctrl) over time and joints, rad.
-
-    Chung et al. (2024), Fig. 5, supplements 2 and 3; Appendix 1, Figs. 3 and 5.
-
-    Parameters
-    ----------
-    joint_angle : (N, ..., n - 1) float, rad
-    control_angle : (N, n - 1) float, rad
-        The command that frame i sets out with.
-    """
-    control = control_angle.reshape(len(control_angle), *(1,) * (joint_angle.ndim - 2), -1)
-    return np.abs(joint_angle - control).mean((0, -1))
-
-
-def distance(centre_velocity: Array, interval: float = 1 / FRAME_RATE) -> Array:
-    """Total traveled distance as the paper sums it, abs(v_c) dt over snapshots, in m; sources as `tracking_error`.
-
-    A kymogram's frames are held, so that the worm slows down from jump to jump: at the snapshots, which are the ends
-    of the frames, it is slower than between them, and the sum is up to 8% shorter than the path, `path_length`.
-
-    Parameters
-    ----------
-    centre_velocity : (N, ..., 2) float, m/s
-    interval : float, s
-        Between snapshots.
-    """
-    return interval * np.linalg.norm(centre_velocity, axis=-1).sum(0)
-
-
-def path_length(centre: Array) -> Array:
-    """Length of the path of the centre of mass (N, ..., 2) m, in m."""
-    return np.linalg.norm(np.diff(centre, axis=0), axis=-1).sum(0)
-
-
-def turning(rod_angle: Array) -> Array:
-    """Total change S of the mean heading of the rods (N, ..., n) rad, in rad; sources as `tracking_error`."""
-    return np.abs(np.diff(rod_angle.mean(-1), axis=0)).sum(0)
-
-
 def medium(sigma: ArrayLike = 1.0, scale: ArrayLike = 1.0) -> dict[str, Array]:
     """Friction coefficients as reset options: medium index ``sigma``, times ``scale`` (eta of the appendix)."""
     perpendicular, parallel = friction(sigma)
@@ -438,75 +288,3 @@ def play(
         start={"joint_angle": angles[0]} | dict(start or {}),
         signals=signals,
     )
-
-
-def wave_speed(
-    worm: Worm,
-    sigma: ArrayLike,
-    wavenumber: ArrayLike,
-    period: ArrayLike,
-    amplitude: ArrayLike = 0.6,
-    after: float = 0.0,
-    duration: float = 5.0,
-    bent: bool = False,
-    hold: float | None = None,
-) -> Array:
-    """Speed of worms driven by sines A cos(2 pi (nu (i - 1)/(n - 2) - t/T)), from rest.
-
-    Chung et al. (2024), Figs. 2 and 5. All array arguments broadcast against each other.
-
-    Parameters
-    ----------
-    worm : Worm
-    sigma : array_like
-        Medium index.
-    wavenumber : array_like
-    period : array_like, s
-    amplitude : array_like, rad
-    after, duration : float, s
-        Displacement counts from ``after`` to ``after + duration``.
-    bent : bool
-        Start in the shape of the first command instead of straight.
-    hold : float, s, optional
-        Hold each command for this long with the value that it has at the beginning, as the authors'
-        program does for 1 ms; otherwise each step takes the value at its middle.
-
-    Returns
-    -------
-    speed : array, m/s
-        Displacement of the centre of mass over time; NaN where a worm failed.
-    """
-    values = np.broadcast_arrays(*(np.asarray(v, float) for v in (sigma, wavenumber, period, amplitude)))
-    sigmas, nu, rate, height = values[0].ravel(), values[1].ravel(), 2 * np.pi / values[2].ravel(), values[3].ravel()
-    place = 2 * np.pi * nu[:, None] * np.linspace(0.0, 1.0, worm.drive_size)
-    cos, sin = height[:, None] * np.cos(place), height[:, None] * np.sin(place)
-    lead = 0.0 if hold is None else 0.5 * hold
-
-    def wave(t: float) -> Array:
-        angle = rate * (t - lead)
-        return np.cos(angle)[:, None] * cos + np.sin(angle)[:, None] * sin
-
-    start = medium(sigmas) | ({"joint_angle": wave(lead)} if bent else {})
-    every = np.gcd(round(after * 1000), round(duration * 1000)) / 1000
-    centre = ensemble(worm, wave, len(nu), after + duration, every, hold, start, ("centre",))["centre"]
-    path = centre[-1] - centre[round(after / every)]
-    return (np.linalg.norm(path, axis=-1) / duration).reshape(values[0].shape)
-
-
-def crawl_speed(worm: Worm, hold: float | None = None) -> float:
-    """Speed of the paper's crawl on agar in m/s: 0 to 5 s from rest in the shape of the wave; Fig. 2B."""
-    t = table()
-    wave = t["agar_wavenumber"], t["agar_period"], t["wave_amplitude"]
-    return float(wave_speed(worm, 1.0, *wave, bent=True, hold=hold))
-
-
-def swim_speed(worm: Worm, hold: float | None = None) -> float:
-    """Speed of the paper's swim in water in m/s, over the 20 periods after the first 2 s; Fig. 2D."""
-    t = table()
-    wave = t["water_wavenumber"], t["water_period"], t["wave_amplitude"]
-    return float(wave_speed(worm, 0.0, *wave, after=2.0, duration=20 * t["water_period"], bent=True, hold=hold))
-
-
-def speed_grid(worm: Worm, sigma: float, wavenumber: ArrayLike, period: ArrayLike) -> Array:
-    """Speed (K, L) m/s over wavenumbers (K,) and periods (L,) s, 0 to 5 s from straight rest; Fig. 5A."""
-    return wave_speed(worm, sigma, np.asarray(wavenumber)[:, None], np.asarray(period)[None, :])

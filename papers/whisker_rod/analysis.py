@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import welch
 
-from ..core.simulate import simulate
-from ..core.trajectory import Trajectory
-from .animal import WhiskerRod
-from .params import table
+from gymnosoma.envs.core.simulate import simulate
+from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.whisker_rod import WhiskerRod
+from gymnosoma.envs.whisker_rod.params import table
 
 Run = Mapping[str, NDArray[np.float64]]
 """A trajectory: signals (T, ...) by name; `gymnosoma.envs.simulate` returns one, too."""
@@ -38,33 +38,10 @@ def slide(
     progress: Callable[[float], None] | None = None,
     speed: ArrayLike | None = None,
 ) -> list[Trajectory]:
-    """Slide the plate, by default at the paper's 0.2 m/s, under many whiskers side by side; `simulate` does one.
+    """Slide the plate, by default at the paper's 0.2 m/s, under ``count`` whiskers side by side; `simulate` does one.
 
-    Parameters
-    ----------
-    animal : WhiskerRod
-    duration, every : float, s
-        How long, and a frame: a multiple of the time step.
-    count : int
-        Whiskers.
-    start : mapping, optional
-        Initial values and parameters, each with or without a leading axis of whiskers; see `WhiskerRod.reset`.
-    signals : tuple of str
-        What to keep, see `WhiskerRod`.
-    progress : callable, optional
-        As of `simulate`.
-    speed : float or (count,) array, m/s, optional
-        Of the plate.
-
-    Returns
-    -------
-    list of Trajectory
-        Of each whisker, the first moment before anything moves.
-
-    Raises
-    ------
-    RuntimeError
-        Where a whisker fails.
+    ``start``, ``signals`` and ``progress`` are those of `simulate`; ``every`` is a frame, a multiple of the time step.
+    Raises RuntimeError where a whisker fails.
     """
     drive = np.zeros((count, 3))
     drive[:, 0] = table()["plate_speed"] if speed is None else speed
@@ -78,11 +55,8 @@ def slide(
 def correlations(run: Run, window: slice) -> dict[str, float]:
     """Correlation coefficients of Fig. 5 and its text, in the frames of ``window``.
 
-    Returns
-    -------
-    dict
-        ``acceleration`` of tip and base along x; acceleration of the base with the ``normal`` and the ``axial``
-        force on it (Fx and Fy); ``moment`` of tip and base.
+    ``acceleration`` of tip and base along x; acceleration of the base with the ``normal`` and the ``axial`` force on it
+    (Fx and Fy); ``moment`` of tip and base.
     """
     t = table()
 
@@ -99,15 +73,7 @@ def correlations(run: Run, window: slice) -> dict[str, float]:
 
 
 def station(run: Run, name: str, s: float) -> NDArray[np.float64]:
-    """Signal along the whisker, (T,) or (T, 2), at the distance ``s`` (m) from the base.
-
-    Parameters
-    ----------
-    run : Trajectory or mapping
-    name : str
-        ``moment`` or ``curvature_change``, or of the nodes ``centreline``, ``velocity``, ``acceleration``.
-    s : float, m
-    """
+    """Signal of joints or nodes along the whisker, (T,) or (T, 2), at the distance ``s`` (m) from the base."""
     values, arc = run[name], run["arc"][0]
     arc = arc[: values.shape[1]]  # joints lie at the inner ends of the segments
     if not arc[0] <= s <= arc[-1]:
@@ -146,20 +112,7 @@ def spectrum(signal: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float
 def band_shares(
     signal: NDArray[np.float64], rate: float, edges: tuple[float, ...] = (40.0, 140.0, 300.0, 550.0, 2000.0)
 ) -> NDArray[np.float64]:
-    """Fractions of the power of a vibration in bands; by default those of modes 1, 2, 3 and all higher ones.
-
-    Parameters
-    ----------
-    signal : (T,) array
-    rate : float, Hz
-        At which it is sampled.
-    edges : tuple of float, Hz
-        Ends of the bands, rising.
-
-    Returns
-    -------
-    (len(edges) - 1,) array
-        Power within each band / power above the first edge.
+    """Fractions of the power above the first edge in bands; by default those of modes 1, 2, 3 and all higher ones.
 
     Examples
     --------
@@ -176,21 +129,9 @@ def band_shares(
 
 
 def principal_mode(run: Run, first: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shape in which the moment varies most, its first principal component, as in Fig. 5J.
+    """Shape (n,) in which the moment varies most, its first principal component, and its nodes (m); Fig. 5J.
 
-    Parameters
-    ----------
-    run : Trajectory or mapping
-        With ``moment`` (T, n) N m and ``arc`` (T, n + 1) m.
-    first : int
-        Frame from which on it is taken.
-
-    Returns
-    -------
-    shape : (n,) array
-        Of length 1, up to its sign, along the joints.
-    nodes : array, m
-        Places from the base at which it changes its sign.
+    From the frame ``first`` on; the shape has length 1, and no sign.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 from scipy.optimize import fsolve
 
-from .animal import WhiskerRod
+from gymnosoma.envs.whisker_rod import WhiskerRod
 
 
 class Reference:

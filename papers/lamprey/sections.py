@@ -1,4 +1,4 @@
-"""The figures of Ekeberg (1993): forces, swimming, turning, and what the text says of them."""
+"""Fig. 3, Table 3 and what the text of Ekeberg (1993) says of drag, time steps, and the level of the drive."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
 
-from .lamprey_swimming import FAST, LEFT, RIGHT, SLOW, Array, body, converged, figure_4, figure_5, figure_6, turned
-from .paper import Paper, PaperFigure, Sheet, mark_printed
+from ..paper import Sheet, mark_printed
+from .swimming import FAST, LEFT, RIGHT, SLOW, Array, body, converged, turned
 
 
-def _figure_3(sheet: Sheet) -> Figure:
+def figure_3(sheet: Sheet) -> Figure:
     """Forces on the links while swimming, and the torque of a joint."""
     figure = Figure(figsize=(12, 5.2), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
@@ -86,7 +86,7 @@ def _columns(runs: Sequence[Swimming | None], *names: str) -> list[Array]:
     return [np.array([np.nan if run is None else getattr(run, name) for run in runs]) for name in names]
 
 
-def _section_4(sheet: Sheet) -> Figure:
+def section_4_1(sheet: Sheet) -> Figure:
     """Rhythm, speed and wave over the level and over the head's extra."""
     levels = np.round(np.arange(0.06, 0.741, 0.02), 2)
     extras = np.round(np.arange(0.0, 1.41, 0.1), 1)
@@ -128,38 +128,15 @@ def _section_4(sheet: Sheet) -> Figure:
 
     frequency, forward = _columns(swims[0.7], "frequency", "speed")
     swam = (levels >= 0.12 - 1e-9) & (levels <= 0.7 + 1e-9)
-    sheet.compare(
-        "change of the frequency by 0.02 of the level, the least from 0.12 to 0.7",
-        "Hz",
-        "increasing the level increases the frequency",
-        0,
-        np.inf,
-        np.diff(frequency[swam]).min(),
-    )
-    sheet.compare(
-        "change of the speed, likewise",
-        "m/s",
-        "consequently, the speed increases",
-        0,
-        np.inf,
-        np.diff(forward[swam]).min(),
-    )
+    sheet.found(frequency=np.diff(frequency[swam]).min(), speed=np.diff(forward[swam]).min())
     fine = np.round(np.arange(0.15, 0.191, 0.01), 2)
     (alone,) = _columns(_rhythms(Lamprey(), np.stack([fine, 0 * fine, 0 * fine], 1)), "frequency")
-    least = fine[np.flatnonzero(np.isfinite(alone))[0]]
-    sheet.compare(
-        "frequency at 0.15 without the head's extra, 0 for no rhythm",
-        "Hz",
-        "alternating activity will appear",
-        1e-9,
-        np.inf,
-        np.nan_to_num(alone[0]),
-        f"there is a rhythm from {least:.2f} on, of {np.nanmin(alone):.2f} Hz",
-    )
+    sheet.found(without_extra=np.nan_to_num(alone[0]), least_frequency=np.nanmin(alone))
+    sheet.found(least_level=fine[np.flatnonzero(np.isfinite(alone))[0]])
     return figure
 
 
-def _section_3_2(sheet: Sheet) -> Figure:
+def section_3_2(sheet: Sheet) -> Figure:
     """Swimming with other drag along the body."""
     factors = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0])
     speeds = np.zeros((2, len(factors)))
@@ -175,21 +152,12 @@ def _section_3_2(sheet: Sheet) -> Figure:
     ax.legend(frameon=False)
     ax.set(xlabel="factor on the drag along the body, $\\lambda_\\parallel$", ylabel="speed (m/s)", ylim=(0, None))
     sheet.table("A", factor=factors, speed_015_m_per_s=speeds[0], speed_04_m_per_s=speeds[1])
-    for factor in (0.0, 4.0):
-        ours = speeds[0, factors == factor][0] / speeds[0, factors == 1.0][0]
-        sheet.compare(
-            f"speed at 0.15 with {factor:g} times the drag along the body, over that with the printed",
-            "1",
-            "does not influence swimming very much",
-            0.9,
-            1.1,
-            ours,
-            "the thrust works against little else",
-        )
+    ratio = dict(zip(factors, speeds[0] / speeds[0, factors == 1.0], strict=True))
+    sheet.found(without=ratio[0.0], fourfold=ratio[4.0])
     return figure
 
 
-def _section_3_6(sheet: Sheet) -> Figure:
+def section_3_6(sheet: Sheet) -> Figure:
     """Steps of the schemes."""
     steps = {"published": np.array([0.25, 0.5, 1.0, 2.0, 2.5]), "implicit": np.array([0.5, 1.0, 2.5, 5.0, 10.0])}
     figure = Figure(figsize=(12, 4.6), layout="constrained")
@@ -231,28 +199,11 @@ def _section_3_6(sheet: Sheet) -> Figure:
         ax.legend(frameon=False, fontsize=8)
     mechanics.set_title("A: speed over the step of the body")
     nerves.set_title("B: frequency over the step of the neurons")
-    sheet.compare(
-        "largest stable step of the Euler method",
-        "ms",
-        "stable with 1",
-        1,
-        np.inf,
-        stable["published"],
-        "of those tried",
-    )
-    sheet.compare(
-        "largest stable step of our implicit scheme",
-        "ms",
-        "could be increased to about 5",
-        4.5,
-        np.inf,
-        stable["implicit"],
-        "of those tried; ours takes the drag implicitly, too, theirs the muscles only",
-    )
+    sheet.found(**stable)
     return figure
 
 
-def _table_3(sheet: Sheet) -> Figure:
+def table_3(sheet: Sheet) -> Figure:
     """Mechanical properties of the links, from the shape that section 3.1 gives."""
     params = LampreyParams()
     length, mass = np.asarray(params.length), np.asarray(params.mass)
@@ -276,54 +227,7 @@ def _table_3(sheet: Sheet) -> Figure:
         ax.set(yscale="log", xlabel="link", ylabel=name, xticks=link)
         ax.legend(frameon=False, fontsize=8)
     sheet.table("A", link=link, mass_g=1e3 * mass, width_cm=100 * widths, inertia_g_mm2=inertia, drag_N_s2_per_m2=drag)
-    sheet.compare(
-        "mass of links 1 to 4, from density, length, and an ellipse of 3 cm by 2 cm",
-        "g",
-        "4.5",
-        4.45,
-        4.55,
-        ellipse,
-        f"without the ellipse's pi it is {ellipse / np.pi:.3g}: the printed masses are used",
-    )
     share = inertia / printed["moment of inertia (g mm$^2$)"]
-    sheet.compare(
-        "moments of inertia by the formula of section 3.1 over the printed, mean of the links",
-        "1",
-        "by the formula",
-        0.99,
-        1.01,
-        share.mean(),
-        f"printed ten times too small ({share.min():.2f} to {share.max():.2f}), and in g mm: ten times them is used",
-    )
-    sheet.compare(
-        "drag across, density times area by 2",
-        "N s^2/m^2",
-        "0.045",
-        0.0445,
-        0.0455,
-        drag[0],
-        "printed ten times too small: 0.45 is used",
-    )
+    sheet.found(mass=ellipse, mass_without_pi=ellipse / np.pi, drag=drag[0])
+    sheet.found(inertia=share.mean(), least_inertia=share.min(), greatest_inertia=share.max())
     return figure
-
-
-PAPER = Paper(
-    "lamprey",
-    "Ekeberg (1993), A combined neuronal and mechanical model of fish swimming, Biol. Cybern. 69:363-374",
-    (
-        PaperFigure("figure_3", "Forces on the links, and the torque of a joint", _figure_3),
-        PaperFigure("figure_4", "Swimming at a tonic level of 0.15", figure_4),
-        PaperFigure("figure_5", "Swimming at 0.4; edge cells against motoneurons", figure_5),
-        PaperFigure("figure_6", "Turning: 0.1 on the left side, 0.7 on the right", figure_6),
-        PaperFigure("table_3", "Mechanical properties of the links, from the shape in the text", _table_3),
-        PaperFigure("section_3.2", "Drag along the body", _section_3_2),
-        PaperFigure("section_3.6", "Steps of the numerical methods", _section_3_6),
-        PaperFigure("section_4.1", "Rhythm, speed and phase lags over the level and the head's extra", _section_4),
-    ),
-    {
-        "Figure 1 A, B": "schemes: a model neuron, and the connections in a segment",
-        "Figure 2 A, B": "schemes: coordinates of a link, and the numbers of links and joints",
-        "Table 1, Table 2": "parameters of neurons and synapses, which are given to the model",
-        "Section 3.6, one fifth of real time": "the speed of a computer of 1990; for ours see [speed](guides/speed.md)",
-    },
-)

@@ -8,29 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.projections.polar import PolarAxes
+from numpy.typing import NDArray
 
 from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.analysis import (
-    TURN,
-    Behaviour,
-    ForceMap,
-    Phase,
-    bend_force,
-    classify,
-    fit_sine,
-    force_map,
-    medium,
-    phase_means,
-    phases,
-    play,
-)
+from gymnosoma.envs.worm.analysis import TURN, Behaviour, Phase, classify, fit_sine, medium, phases, play
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, load_kymogram
 from gymnosoma.envs.worm.params import table
 
-from .paper import PaperFigure, Sheet, mark_printed
-from .worm_drawing import (
+from ..paper import Sheet, mark_printed
+from .analysis import ForceMap, bend_force, force_map, phase_means
+from .drawing import (
     COLOURS,
     DELTA,
     FW,
@@ -53,13 +42,6 @@ from .worm_drawing import (
 
 HEAT = LinearSegmentedColormap.from_list("heat", ["white", "#2b50c8", "#37b34a", "#f7e13c", "#d7191c"])
 
-POWERS = {OMEGA: ("2094", "16,437", "11,118", "5480"), DELTA: ("3514", "11,176", "17,544", "13,046", "6429")}
-"""Mean power of the phases, fW, as printed."""
-RATIOS = {OMEGA: ("7.85", "5.31", "2.62"), DELTA: ("3.18", "4.99", "3.71", "1.83")}
-"""To that of the first phase, as printed."""
-DEEP = {OMEGA: ("3536", "1737", "2.04"), DELTA: ("10,497", "2,677", "3.92")}
-"""Mean friction force in the deep bend and elsewhere, pN, and their ratio, as printed."""
-
 
 class Turn(NamedTuple):
     """A simulated turn: joints, points (N, n + 1, 2) m, friction and behaviour."""
@@ -81,13 +63,6 @@ def _turn(recording: Recording, scheme: str = "published") -> Turn:
     force = force_map(run["rod_angle"], run["rod_centre"], friction)
     angle = recording.side * run["joint_angle"]
     return Turn(angle, joints(run["rod_angle"], run["centre"]), force, run["rod_centre"], classify(angle))
-
-
-def _printed(text: str) -> tuple[float, float]:
-    """What agrees with a printed number: half a unit of its last digit either way."""
-    digits = text.replace(",", "")
-    half = 0.5 * 10.0 ** -len(digits.partition(".")[2])
-    return float(digits) - half, float(digits) + half
 
 
 def _phases(behaviour: Behaviour) -> list[Phase]:
@@ -149,17 +124,11 @@ def figure_3(sheet: Sheet) -> Figure:
 
 def _compare_bend(sheet: Sheet, recording: Recording) -> None:
     """Friction of the deep bend, which Figs. 3 and 4 show."""
-    bend, rest, ratio = DEEP[recording]
-    ours, converged = (
-        bend_force(_turn(recording, scheme).force.magnitude[recording.deep], slice(*recording.bend))
-        for scheme in ("published", "midpoint")
-    )
-    name = f"{recording.title}, {recording.deep / FRAME_RATE:.1f} s, friction of a segment"
-    for what, print_, unit, k in (("in the deep bend", bend, "pN", 0), ("elsewhere", rest, "pN", 1)):
-        note = f"our scheme: {PN * converged[k]:.0f}"
-        sheet.compare(f"{name} {what}", unit, print_, *_printed(print_), PN * ours[k], note)
-    note = f"our scheme: {converged[0] / converged[1]:.2f}"
-    sheet.compare(f"{name}, ratio", "1", ratio, *_printed(ratio), ours[0] / ours[1], note)
+    name = f"{recording.kymogram}_"
+    for scheme, suffix in (("published", ""), ("midpoint", "_converged")):
+        bend, rest = bend_force(_turn(recording, scheme).force.magnitude[recording.deep], slice(*recording.bend))
+        values = {"bend": PN * bend, "rest": PN * rest, "ratio": bend / rest}
+        sheet.found(name, **{what + suffix: value for what, value in values.items()})
 
 
 def _wheel(ax: PolarAxes, strongest: float) -> None:
@@ -174,97 +143,82 @@ def _wheel(ax: PolarAxes, strongest: float) -> None:
 
 def figure_4(sheet: Sheet) -> Figure:
     """Friction on each rod, its magnitude and mean, power, and behaviour over time."""
-    red = "#b8322c"
     figure = Figure(figsize=(17, 10), layout="constrained")
     for name, part, recording in zip(
         "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (OMEGA, DELTA), strict=True
     ):
         turn = _turn(recording)
-        force, count = turn.force, len(turn.points)
+        force, label, count = turn.force, turn.behaviour.label, len(turn.points)
         duration, time = count / FRAME_RATE, np.arange(count) / FRAME_RATE
-        strongest = float(f"{np.quantile(force.magnitude, 0.98):.1g}")
         part.suptitle(recording.title, fontsize=13)
         directions, magnitudes, means, strip = part.subplots(4, 1, height_ratios=[1, 1, 1.2, 0.35])
-
-        angle = np.arctan2(force.force[..., 1], force.force[..., 0]) / (2 * np.pi) % 1
-        strength = np.clip(force.magnitude / strongest, 0, 1)
-        colours = hsv_to_rgb(np.stack([angle, strength, np.ones_like(angle)], -1)).swapaxes(0, 1)
-        directions.imshow(colours, aspect="auto", extent=(0, duration, 1, 0), interpolation="nearest")
-        directions.set_title("friction of the ground on each segment", fontsize=11, pad=10)
-        wheel = directions.inset_axes((1.02, 0.3, 0.13, 0.5), projection="polar")
-        assert isinstance(wheel, PolarAxes)
-        _wheel(wheel, strongest)
-        image = heat_map(magnitudes, PN * force.magnitude, duration, PN * strongest, cmap=HEAT, vmin=0)
-        magnitudes.set_title("its magnitude", fontsize=11, pad=10)
-        part.colorbar(image, cax=magnitudes.inset_axes((1.02, 0, 0.02, 1)), label="friction (pN)", extend="max")
-        directions.set_yticks([0, 1], ["head", "tail"])
-
+        _friction(part, directions, magnitudes, force, duration)
         means.plot(time, PN * force.mean, "k", lw=1.2)
-        means.set_ylabel("friction (pN)")
+        means.set(ylabel="friction (pN)")
         means.set_ylim(bottom=0)
-        means.set_title(
-            "mean friction of a segment (black) and power (red); diamonds: printed mean power", fontsize=11, pad=10
-        )
-        power = means.twinx()
+        title = "mean friction of a segment (black) and power (red); diamonds: printed mean power"
+        means.set_title(title, fontsize=11, pad=10)
+        red, power = "#b8322c", means.twinx()
         power.plot(time, FW * force.power, color=red, lw=1.0)
         power.set_ylabel("power (fW)", color=red)
         power.tick_params(axis="y", colors=red)
         power.set_ylim(bottom=0)
-        for phase, mean in zip(
-            phases(turn.behaviour.label), phase_means(FW * force.power, turn.behaviour.label), strict=True
-        ):
-            a, b = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
-            strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
-            wide = b - a > 0.1 * duration
-            if phase.stop - phase.start > 1:
-                strip.text(
-                    0.5 * (a + b),
-                    0.5,
-                    f"{phase.label}\n{mean:,.0f} fW" if wide else f"{mean:,.0f} fW",
-                    color="white",
-                    ha="center",
-                    va="center",
-                    fontsize=10 if wide else 6.5,
-                    rotation=0 if wide else 90,
-                )
+        _behaviour(strip, label, phase_means(FW * force.power, label), duration)
         middles = [0.5 * (phase.start + phase.stop) / FRAME_RATE for phase in _phases(turn.behaviour)]
-        mark_printed(power, middles, [float(value.replace(",", "")) for value in POWERS[recording]])
-        strip.set_yticks([])
-        strip.set_xlabel("time (s); numbers: mean power of each phase")
+        paper = [sheet.printed(f"{recording.kymogram}_power_{k}") for k in range(1, len(middles) + 1)]
+        mark_printed(power, middles, paper)
         for ax in (directions, magnitudes, means, strip):
             ax.set_xlim(0, duration)
         for ax in (directions, magnitudes, means):
             marks(ax, [frame / FRAME_RATE for frame in recording.snapshots])
             ax.tick_params(labelbottom=False)
-
-        sheet.table(
-            f"{name}_forces",
-            time_s=time[:, None],
-            rod=np.arange(1, 26),
-            force_x_pN=PN * force.force[..., 0],
-            force_y_pN=PN * force.force[..., 1],
-        )
-        label = turn.behaviour.label
+        columns = {f"force_{axis}_pN": PN * force.force[..., k] for k, axis in enumerate("xy")}
+        sheet.table(f"{name}_forces", time_s=time[:, None], rod=np.arange(1, 26), **columns)
         sheet.table(f"{name}_means", time_s=time, friction_pN=PN * force.mean, power_fW=FW * force.power, label=label)
         _compare_powers(sheet, recording)
     return figure
 
 
+def _friction(part: SubFigure, directions: Axes, magnitudes: Axes, force: ForceMap, duration: float) -> None:
+    """Friction on each rod, with its direction as hue, and its magnitude."""
+    strongest = float(f"{np.quantile(force.magnitude, 0.98):.1g}")
+    angle = np.arctan2(force.force[..., 1], force.force[..., 0]) / (2 * np.pi) % 1
+    strength = np.clip(force.magnitude / strongest, 0, 1)
+    colours = hsv_to_rgb(np.stack([angle, strength, np.ones_like(angle)], -1)).swapaxes(0, 1)
+    directions.imshow(colours, aspect="auto", extent=(0, duration, 1, 0), interpolation="nearest")
+    directions.set_title("friction of the ground on each segment", fontsize=11, pad=10)
+    wheel = directions.inset_axes((1.02, 0.3, 0.13, 0.5), projection="polar")
+    assert isinstance(wheel, PolarAxes)
+    _wheel(wheel, strongest)
+    image = heat_map(magnitudes, PN * force.magnitude, duration, PN * strongest, cmap=HEAT, vmin=0)
+    magnitudes.set_title("its magnitude", fontsize=11, pad=10)
+    part.colorbar(image, cax=magnitudes.inset_axes((1.02, 0, 0.02, 1)), label="friction (pN)", extend="max")
+    directions.set_yticks([0, 1], ["head", "tail"])
+
+
+def _behaviour(strip: Axes, label: NDArray[np.str_], means: Array, duration: float) -> None:
+    """What the worm does, with the mean power (fW) of each phase."""
+    for phase, mean in zip(phases(label), means, strict=True):
+        a, b = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
+        strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
+        if phase.stop - phase.start > 1:
+            wide = b - a > 0.1 * duration
+            text = f"{phase.label}\n{mean:,.0f} fW" if wide else f"{mean:,.0f} fW"
+            size, turn = (10, 0) if wide else (6.5, 90)
+            strip.text(0.5 * (a + b), 0.5, text, color="white", ha="center", va="center", fontsize=size, rotation=turn)
+    strip.set_yticks([])
+    strip.set_xlabel("time (s); numbers: mean power of each phase")
+
+
 def _compare_powers(sheet: Sheet, recording: Recording) -> None:
     label = _turn(recording).behaviour.label
     parts = _phases(_turn(recording).behaviour)
-    # Both over the phases that the paper's scheme has.
-    ours, converged = (
-        FW * phase_means(_turn(recording, scheme).force.power, label)[-len(parts) :]
-        for scheme in ("published", "midpoint")
-    )
-    for part, print_, mean, other in zip(parts, POWERS[recording], ours, converged, strict=True):
-        what = f"{recording.title}, mean power, {part.label} from {part.start / FRAME_RATE:.1f} s"
-        sheet.compare(what, "fW", print_, *_printed(print_), mean, f"our scheme: {other:.0f}")
-    for part, print_, mean, other in zip(parts[1:], RATIOS[recording], ours[1:], converged[1:], strict=True):
-        what = f"{recording.title}, power to that of the first phase, {part.label} from {part.start / FRAME_RATE:.1f} s"
-        note = f"our scheme: {other / converged[0]:.2f}"
-        sheet.compare(what, "1", print_, *_printed(print_), mean / ours[0], note)
+    for scheme, suffix in (("published", ""), ("midpoint", "_converged")):
+        # Both over the phases that the paper's scheme has.
+        means = FW * phase_means(_turn(recording, scheme).force.power, label)[-len(parts) :]
+        powers = {f"_power_{k}{suffix}": mean for k, mean in enumerate(means, 1)}
+        ratios = {f"_ratio_{k}{suffix}": mean / means[0] for k, mean in enumerate(means[1:], 2)}
+        sheet.found(recording.kymogram, **powers, **ratios)
 
 
 def figure_4_supplement_1(sheet: Sheet) -> Figure:
@@ -320,11 +274,12 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
             smooth_offset_rad=behaviour.offset,
             label=behaviour.label,
         )
-        words = {OMEGA: "forward, backward, turn, forward", DELTA: "forward, backward, forward, turn, forward"}
-        found, printed = [part.label for part in _phases(behaviour)], words[recording].split(", ")
-        met = sum(a == b for a, b in zip(found, printed, strict=False)) if len(found) == len(printed) else 0
-        what = f"{recording.title}: phases in the order of the text"
-        sheet.compare(what, "1", words[recording], len(printed), len(printed), met, "phases that are as printed")
+        found, paper = (
+            [part.label for part in _phases(behaviour)],
+            sheet.row(f"{recording.kymogram}_phases").printed.split(", "),
+        )
+        met = sum(a == b for a, b in zip(found, paper, strict=False)) if len(found) == len(paper) else 0
+        sheet.found(recording.kymogram, _phases=met)
     figure.legend(handles=behaviours(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
@@ -334,10 +289,3 @@ def _thresholds(axes: list[Axes]) -> None:
     for ax, value, text in ((axes[3], 0.0, "forward above 0"), (axes[4], TURN, f"turn below {TURN:g}")):
         ax.axhline(value, color="0.4", ls="--", lw=1)
         ax.text(0.005, value, f" paper: {text}", color="0.3", fontsize=8, va="top", transform=ax.get_yaxis_transform())
-
-
-FIGURES = (
-    PaperFigure("figure_3", "The two recorded turns, and the forces on the ground", figure_3),
-    PaperFigure("figure_4", "Friction, power and behaviour of the turns", figure_4),
-    PaperFigure("figure_4_supplement_1", "Sines fitted to the bodies, and the behaviours", figure_4_supplement_1),
-)

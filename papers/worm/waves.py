@@ -10,16 +10,18 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
+from gymnosoma.envs.core.simulate import ensemble
 from gymnosoma.envs.worm import Worm, WormParams
-from gymnosoma.envs.worm.analysis import crawl_speed, ensemble, medium, speed_grid, swim_speed
+from gymnosoma.envs.worm.analysis import medium
 from gymnosoma.envs.worm.kymogram import SineKymogram
 from gymnosoma.envs.worm.params import table
 
-from .paper import PRINTED, PaperFigure, Sheet
-from .worm_drawing import (
+from ..paper import MARK, Sheet, printed
+from .analysis import crawl_speed, speed_grid, swim_speed
+from .drawing import (
     HOLD,
     MM,
     PAPER,
@@ -36,8 +38,8 @@ from .worm_drawing import (
     turn_right,
 )
 
-SPEEDS = {1.0: "0.208", 0.0: "0.223"}
-"""Mean speed on agar and in water, mm/s, as printed."""
+NAMES = {1.0: "crawl", 0.0: "swim"}
+"""Of what the worm does on agar and in water."""
 
 EVERY = 5e-3
 """Time between records of Fig. 2, s."""
@@ -79,7 +81,6 @@ def figure_2(sheet: Sheet) -> Figure:
     figure = Figure(figsize=(12, 7.4), layout="constrained")
     top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.75, 1]).ravel()
     kymograms, arenas = top.subplots(2, 2, sharex=True), bottom.subplots(1, 2, sharex=True, sharey=True)
-    paper = Worm(scheme="published")
     for column, sigma in enumerate(sheet.progress((1.0, 0.0), "crawl and swim")):
         wave, run = SineKymogram.for_medium(sigma), _locomotion(sigma)
         what = "Crawling on agar" if sigma else "Swimming in water"
@@ -89,39 +90,38 @@ def figure_2(sheet: Sheet) -> Figure:
             image = heat_map(ax, angle, 5.0, wave.amplitude)
             ax.set_title(text, fontsize=11)
         kymograms[1, column].set_xlabel("time (s)")
-        ax, points = arenas[column], run["points"][: SHOWN + 1]
-        tracks(ax, points)
-        for k, shade in ((0, 0.4), (len(points) - 1, 1.0)):
-            body(ax, points[k], alpha=shade)
-        head(ax, points[-1])
-        speed_of = crawl_speed if sigma else swim_speed
-        speed, ours = speed_of(paper, HOLD), speed_of(Worm())
-        # Whole periods, which the speed in water is over.
-        first, last = (0.0, 5.0) if sigma else (2.0, 4.8)
-        begin, end = (run["centre"][round(t / EVERY)] for t in (first, last))
-        way = float(SPEEDS[sigma]) * (last - first)
-        ax.plot(MM * begin[0] + np.array([0.0, way]), [-0.33, -0.33], "|--", color=PAPER, ms=9, label="paper's speed")
-        ax.plot(MM * np.array([begin[0], end[0]]), [-0.42, -0.42], "|-", color="k", ms=9, label="centre's way")
-        what_speed = "speed" if sigma else "steady speed"
-        ax.set_title(f"5 s; {what_speed} {MM * speed:.4f} mm/s (paper {SPEEDS[sigma]})", fontsize=11)
-        map_arena(ax)
-        ax.set_ylim(-0.55, 0.5)
-        low, high = (float(SPEEDS[sigma]) + offset for offset in (-5e-4, 5e-4))
-        over = "over 0 to 5 s" if sigma else "over 20 periods after 2 s"
-        note = f"our scheme at 5 ms: {MM * ours:.4f}; the paper's time step makes the difference"
-        sheet.compare(f"{what}: mean speed {over}", "mm/s", SPEEDS[sigma], low, high, MM * speed, note)
+        points = run["points"][: SHOWN + 1]
+        _arena(arenas[column], sheet, run, points, sigma)
         time = run["time"][: SHOWN + 1, None]
         command, reached = angles
         name = "AC"[column]
         sheet.table(name, time_s=time, joint=np.arange(1, 25), command_rad=command, reached_rad=reached)
         sheet.table("BD"[column], time_s=time[:, 0], **places(points))
         if sigma:
-            shift = MM * _track_shift(run["points"])
-            what = "Crawling: crests of the tail's track against those of the head's, along the way"
-            sheet.compare(what, "mm", "toward the negative x", -np.inf, 0.0, shift, "over 8 s")
+            sheet.found(tail_track=MM * _track_shift(run["points"]))
     top.colorbar(image, ax=kymograms, label="joint angle (rad)", pad=0.01)
     bottom.legend(*arenas[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return figure
+
+
+def _arena(ax: Axes, sheet: Sheet, run: dict[str, Array], points: Array, sigma: float) -> None:
+    """Track, first and last body, and the way beside the one that the printed speed gives."""
+    tracks(ax, points)
+    for k, shade in ((0, 0.4), (len(points) - 1, 1.0)):
+        body(ax, points[k], alpha=shade)
+    head(ax, points[-1])
+    name, speed_of = NAMES[sigma], crawl_speed if sigma else swim_speed
+    speed, paper = MM * speed_of(Worm(scheme="published"), HOLD), sheet.printed(name)
+    sheet.found(name, **{"": speed, "_converged": MM * speed_of(Worm())})
+    # Whole periods, which the speed in water is over.
+    first, last = (0.0, 5.0) if sigma else (2.0, 4.8)
+    begin, end = (MM * run["centre"][round(t / EVERY)] for t in (first, last))
+    way = paper * (last - first)
+    ax.plot(begin[0] + np.array([0.0, way]), [-0.33, -0.33], "|--", color=PAPER, ms=9, label="paper's speed")
+    ax.plot(np.array([begin[0], end[0]]), [-0.42, -0.42], "|-", color="k", ms=9, label="centre's way")
+    ax.set_title(f"5 s; {'speed' if sigma else 'steady speed'} {speed:.4f} mm/s (paper {paper:g})", fontsize=11)
+    map_arena(ax)
+    ax.set_ylim(-0.55, 0.5)
 
 
 def _track_shift(points: Array) -> float:
@@ -141,17 +141,17 @@ def _track_shift(points: Array) -> float:
 def figure_2_supplement_1(sheet: Sheet) -> Figure:
     """Where along the body forces push forward, thrust, drag and speed over time."""
     figure = Figure(figsize=(15, 10), layout="constrained")
-    found = {}
-    for name, part, sigma in zip(
+    pushed = {}
+    for panel, part, sigma in zip(
         "AB", figure.subfigures(1, 2, squeeze=False, wspace=0.03).ravel(), (1.0, 0.0), strict=True
     ):
-        run, period = _locomotion(sigma), _period(sigma)
+        run, name = _locomotion(sigma), NAMES[sigma]
         part.suptitle("Crawling on agar" if sigma else "Swimming in water", fontsize=13)
         # Whole periods, two on agar and five in water, after what the start leaves behind.
         first, last = (4.8, 8.0) if sigma else (2.4, 4.4)
         chosen = slice(round(first / EVERY), round(last / EVERY))
         time, force, speed = run["time"][chosen], run["friction_force"][chosen], run["centre_velocity"][chosen, 0]
-        angle, joint_angle = run["rod_angle"][chosen], run["joint_angle"][chosen]
+        angle = run["rod_angle"][chosen]
         # Thrust is what the friction across the segments gives along the way, drag what that along them takes.
         drag = np.sum((force[..., 0] * np.cos(angle) + force[..., 1] * np.sin(angle)) * np.cos(angle), 1)
         net = force[..., 0].sum(1)
@@ -159,72 +159,71 @@ def figure_2_supplement_1(sheet: Sheet) -> Figure:
         axes = part.subplot_mosaic(
             [["0", "1", "2", "3"], ["rods"] * 4, ["sums"] * 4, ["speed"] * 4], height_ratios=[1, 1, 1, 1]
         )
-        frames = chosen.start + np.round(np.arange(4) * period / 4 / EVERY).astype(int)
-        longest = np.linalg.norm(run["friction_force"][frames], axis=-1).max()
-        for k, frame in enumerate(frames):
-            ax = axes[str(k)]
-            body(ax, run["points"][frame])
-            head(ax, run["points"][frame])
-            arrows = forces(ax, run["rod_centre"][frame], run["friction_force"][frame], longest, 0.3)
-            map_arena(ax)
-            x, y = MM * run["centre"][frame]
-            ax.set(xlim=(x - 0.55, x + 0.55), ylim=(y - 0.55, y + 0.55), xticks=[], yticks=[], xlabel="", ylabel="")
-            ax.set_title(f"{run['time'][frame]:.2f} s", fontsize=10)
-        unit = float(f"{0.5 * longest:.0e}")
-        axes["0"].quiverkey(arrows, 0.22, 0.1, unit, f"{unit * PN:,.0f} pN", labelpos="E", fontproperties={"size": 8})
+        _moments(axes, run, chosen.start + np.round(np.arange(4) * _period(sigma) / 4 / EVERY).astype(int))
         limit = float(np.quantile(np.abs(force[..., 0]), 0.99))
         image = heat_map(axes["rods"], PN * force[..., 0], 1.0, PN * limit)
         image.set_extent((time[0], time[-1] + EVERY, 1, 0))
         axes["rods"].set_title("force of the medium along the way: red pushes forward", fontsize=10)
         part.colorbar(image, cax=axes["rods"].inset_axes((1.01, 0, 0.015, 1)), label="pN")
-        axes["sums"].plot(time, PN * thrust, color="#b8322c", label="thrust: friction across the segments")
-        axes["sums"].plot(time, PN * drag, color="#3b6fb6", label="drag: friction along them")
-        axes["sums"].plot(time, PN * net, "k", lw=1, label="sum")
-        axes["sums"].set_ylabel("force along the way (pN)")
-        axes["speed"].plot(time, MM * speed, "k", label="speed along the way")
-        printed = f"paper's mean{' from the start' if sigma else ''}, {SPEEDS[sigma]} mm/s"
-        axes["speed"].axhline(float(SPEEDS[sigma]), color=PAPER, ls="--", label=printed)
-        bent = np.abs(joint_angle.mean(1))
-        if not sigma:
-            deepest = np.flatnonzero((bent[1:-1] > bent[:-2]) & (bent[1:-1] >= bent[2:])) + 1
-            axes["speed"].plot(time[deepest], MM * speed[deepest], "kv", ms=5, label="body most like a C")
-        axes["speed"].set(ylabel="speed (mm/s)", xlabel="time (s)", ylim=(0, 1.4 * MM * speed.max()))
-        room = PN * (thrust.max() - drag.min())
-        axes["sums"].set_ylim(PN * drag.min() - 0.05 * room, PN * thrust.max() + 0.25 * room)
-        for panel in ("sums", "speed"):
-            axes[panel].set_xlim(time[0], time[-1] + EVERY)
-            axes[panel].legend(frameon=False, ncols=3, fontsize=8, loc="upper center")
-        sheet.table(f"{name}_rods", time_s=time[:, None], rod=np.arange(1, 26), force_along_way_pN=PN * force[..., 0])
+        bent = np.abs(run["joint_angle"][chosen].mean(1))
+        _sums(axes["sums"], axes["speed"], time, thrust, drag, speed, sigma, bent)
+        sheet.table(f"{panel}_rods", time_s=time[:, None], rod=np.arange(1, 26), force_along_way_pN=PN * force[..., 0])
         sums = {"thrust_pN": PN * thrust, "drag_pN": PN * drag, "speed_mm_per_s": MM * speed}
-        sheet.table(name, time_s=time, **sums)
+        sheet.table(panel, time_s=time, **sums)
         # The paper does not define its thrust; this is the other reading.
-        pushed = np.maximum(force[..., 0], 0).sum(1)
-        found[sigma] = tuple(np.std(values) / values.mean() for values in (thrust, speed, pushed))
+        pushed[sigma] = _variation(np.maximum(force[..., 0], 0).sum(1))
+        sheet.found(f"{name}_", thrust=_variation(thrust), speed=_variation(speed))
         if sigma:
-            link = float(np.corrcoef(np.abs(np.sin(angle)).ravel(), force[..., 0].ravel())[0, 1])
-            what = "Crawling: correlation of a segment's push forward with its inclination to the way"
-            sheet.compare(what, "1", "the parts placed diagonally push", 0.0, 1.0, link)
-            rest = float(np.abs(net).mean() / thrust.mean())
-            what = "Crawling: what is left of the thrust after the drag"
-            sheet.compare(what, "1", "cancels most of the drag", 0.0, 0.5, rest, "read as: less than half is left")
+            push = float(np.corrcoef(np.abs(np.sin(angle)).ravel(), force[..., 0].ravel())[0, 1])
+            sheet.found(crawl_push=push, crawl_rest=float(np.abs(net).mean() / thrust.mean()))
         else:
-            link = float(np.corrcoef(bent, net)[0, 1])
-            lag = _lag(bent, net)
-            what = "Swimming: correlation of the gain in momentum with how far the body is one C"
-            note = (
-                f"weakly; C: mean joint angle. The gain is largest {1e3 * lag:.0f} ms after the deepest C, where "
-                "the speed is least"
-            )
-            sheet.compare(what, "1", "gains momentum in the c-shape", 0.0, 1.0, link, note)
-    other = found[0.0][2] / found[1.0][2]
-    for what, text, k in (("thrust", "not constant", 0), ("speed", "oscillates significantly", 1)):
-        ratio = found[0.0][k] / found[1.0][k]
-        note = f"standard deviation over mean: {found[0.0][k]:.3f}, {found[1.0][k]:.3f} crawling"
-        if what == "thrust":
-            note += f"; thrust read as friction across the segments, as all that pushes forward {other:.2g}"
-        name = f"Swimming: variation of the {what} to that of crawling"
-        sheet.compare(name, "1", text, 1.0, np.inf, ratio, note)
+            sheet.found(swim_gain=float(np.corrcoef(bent, net)[0, 1]), swim_lag=1e3 * _lag(bent, net))
+    for what in ("thrust", "speed"):
+        sheet.found(what, _ratio=sheet.values[f"swim_{what}"] / sheet.values[f"crawl_{what}"])
+    sheet.found(pushed_ratio=pushed[0.0] / pushed[1.0])
     return figure
+
+
+def _variation(values: Array) -> float:
+    return float(np.std(values) / values.mean())
+
+
+def _moments(axes: dict[str, Axes], run: dict[str, Array], frames: NDArray[np.int64]) -> None:
+    """Bodies of four frames with the forces on them."""
+    longest = np.linalg.norm(run["friction_force"][frames], axis=-1).max()
+    for k, frame in enumerate(frames):
+        ax = axes[str(k)]
+        body(ax, run["points"][frame])
+        head(ax, run["points"][frame])
+        arrows = forces(ax, run["rod_centre"][frame], run["friction_force"][frame], longest, 0.3)
+        map_arena(ax)
+        x, y = MM * run["centre"][frame]
+        ax.set(xlim=(x - 0.55, x + 0.55), ylim=(y - 0.55, y + 0.55), xticks=[], yticks=[], xlabel="", ylabel="")
+        ax.set_title(f"{run['time'][frame]:.2f} s", fontsize=10)
+    unit = float(f"{0.5 * longest:.0e}")
+    axes["0"].quiverkey(arrows, 0.22, 0.1, unit, f"{unit * PN:,.0f} pN", labelpos="E", fontproperties={"size": 8})
+
+
+def _sums(
+    sums: Axes, speeds: Axes, time: Array, thrust: Array, drag: Array, speed: Array, sigma: float, bent: Array
+) -> None:
+    """Thrust and drag of the whole body, and its speed, over time; ``bent`` is how far it is one C."""
+    sums.plot(time, PN * thrust, color="#b8322c", label="thrust: friction across the segments")
+    sums.plot(time, PN * drag, color="#3b6fb6", label="drag: friction along them")
+    sums.plot(time, PN * (thrust + drag), "k", lw=1, label="sum")
+    room = PN * (thrust.max() - drag.min())
+    sums.set(ylabel="force along the way (pN)", ylim=(PN * drag.min() - 0.05 * room, PN * thrust.max() + 0.25 * room))
+    speeds.plot(time, MM * speed, "k", label="speed along the way")
+    paper = next(row.value for row in printed("worm")["figure_2"] if row.name == NAMES[sigma])
+    label = f"paper's mean{' from the start' if sigma else ''}, {paper:g} mm/s"
+    speeds.axhline(paper, color=PAPER, ls="--", label=label)
+    if not sigma:
+        deepest = np.flatnonzero((bent[1:-1] > bent[:-2]) & (bent[1:-1] >= bent[2:])) + 1
+        speeds.plot(time[deepest], MM * speed[deepest], "kv", ms=5, label="body most like a C")
+    speeds.set(ylabel="speed (mm/s)", xlabel="time (s)", ylim=(0, 1.4 * MM * speed.max()))
+    for ax in (sums, speeds):
+        ax.set_xlim(time[0], time[-1] + EVERY)
+        ax.legend(frameon=False, ncols=3, fontsize=8, loc="upper center")
 
 
 def _lag(cause: Array, effect: Array) -> float:
@@ -263,6 +262,10 @@ def _gaits() -> dict[str, Array]:
 _SHAPE = ("centre", "rod_angle", "joint_angle")
 
 
+OPTIMA = {0: ("water", 0.667, 0.4), 10: ("agar", 1.832, 1.6)}
+"""Media of Fig. 5 with a printed optimum, and wavenumber and period (s) of the animal in them, as printed."""
+
+
 def figure_5(sheet: Sheet) -> Figure:
     """Speed over wavenumber and period from water to agar, the best waves and their shapes."""
     for _ in sheet.progress(range(1), "speeds over waves and media"):
@@ -270,35 +273,17 @@ def figure_5(sheet: Sheet) -> Figure:
     nu, period = _best()
     figure = Figure(figsize=(17, 9), layout="constrained")
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.7, 1], wspace=0.02).ravel()
-    left.suptitle("Speed over 5 s from straight rest, A = 0.6 rad; star: best wave; diamond: printed optimum")
-    axes = left.subplots(3, 4)
-    for ax, sigma, grid, x, y in zip(axes.flat, SIGMAS, grids, nu, period, strict=False):
-        peak = np.nanmax(grid)
-        ax.pcolormesh(WAVENUMBERS, PERIODS, grid.T / peak, cmap="viridis", vmin=0, vmax=1, rasterized=True)
-        ax.plot(x, y, "*", ms=14, mfc="#ff4d4d", mec="white", mew=0.8)
-        name = {0.0: " (water)", 1.0: " (agar)"}.get(float(sigma), "")
-        ax.set_title(f"$\\sigma$ = {sigma:.1f}{name}: {peak:.2f} mm/s", fontsize=10)
-        ax.label_outer()
-    for ax in axes[:, 0]:
-        ax.set_ylabel("period T (s)")
-    for ax in (*axes[-1, :-1], axes[1, -1]):
-        ax.set_xlabel("wavenumber $\\nu$")
-        ax.tick_params(labelbottom=True)
-    axes[-1, -1].set_axis_off()
-    bar = axes[-1, -1].inset_axes((0.1, 0.05, 0.08, 0.85))
-    left.colorbar(ScalarMappable(Normalize(0, 1), "viridis"), cax=bar, label="speed / best speed of the medium")
-    optima = {0: ("water", 0.65, 0.4, 0.667, 0.4), 10: ("agar", 1.9, 0.8, 1.832, 1.6)}
-    for k, (_, best_nu, best_period, *_) in optima.items():
-        axes.flat[k].plot(best_nu, best_period, **{**PRINTED, "color": "white", "markersize": 11, "zorder": 4})
-
+    marked = {
+        k: [sheet.printed(f"{name}_{what}") for what in ("wavenumber", "period")] for k, (name, *_) in OPTIMA.items()
+    }
+    _maps(left, nu, period, marked)
     top, bottom = right.subplots(2, 1, height_ratios=[1.2, 1])
     colours = colormaps["plasma"](0.9 * SIGMAS)
     top.plot(nu, period, "-", color="0.8", zorder=1)
     top.scatter(nu, period, c=colours, s=80, edgecolors="k", linewidths=0.6, zorder=3)
     _label_spots(top, nu, period)
-    printed = np.array([row[1:3] for row in optima.values()])
-    top.plot(*printed.T, label="printed optimum", **{**PRINTED, "markersize": 13})
-    animals = np.array([row[3:] for row in optima.values()])
+    top.plot(*np.transpose([*marked.values()]), label="printed optimum", **{**MARK, "markersize": 13})
+    animals = np.array([row[1:] for row in OPTIMA.values()])
     top.plot(*animals.T, "+", color=PAPER, ms=11, mew=2, label="the animal (printed)", zorder=2)
     top.set(xlabel="wavenumber $\\nu$", ylabel="period T (s)", title="Best wave; labels: medium $\\sigma$")
     top.legend(frameon=False, loc="upper left")
@@ -315,27 +300,36 @@ def figure_5(sheet: Sheet) -> Figure:
     bottom.set_axis_off()
     bottom.set_title("Body of the best wave after 5 s")
 
-    for k, (name, best_nu, best_period, *_) in optima.items():
-        note = f"of {WAVENUMBERS[0]:.2g} to {WAVENUMBERS[-1]:.2g} by 0.05; best speed {grids[k].max():.3f} mm/s"
-        what = f"best wavenumber, sigma {SIGMAS[k]:.0f} ({name})"
-        sheet.compare(what, "1", f"{best_nu:g}", best_nu - 5e-3, best_nu + 5e-3, nu[k], note)
-        note = f"of {PERIODS[0]:.1g} to {PERIODS[-1]:.2g} s by 0.1 s"
-        what = f"best period, sigma {SIGMAS[k]:.0f} ({name})"
-        sheet.compare(what, "s", f"{best_period:g}", best_period - 0.05, best_period + 0.05, period[k], note)
-    link = float(np.corrcoef(nu, period)[0, 1])
-    note = "correlation coefficient; read as above 0.9"
-    sheet.compare("best waves of the media, on a line", "1", "nearly linear", 0.9, 1.0, link, note)
-    note = "to the animal's 1.6 s"
-    sheet.compare("best period on agar to the animal's", "1", "half", 0.45, 0.55, period[-1] / 1.6, note)
-    sheet.table(
-        "A",
-        sigma=SIGMAS[:, None, None],
-        wavenumber=WAVENUMBERS[:, None],
-        period_s=PERIODS,
-        speed_mm_per_s=np.array(grids),
-    )
+    for k, (name, *_) in OPTIMA.items():
+        sheet.found(f"{name}_", wavenumber=nu[k], period=period[k], speed=grids[k].max())
+    sheet.found(line=float(np.corrcoef(nu, period)[0, 1]), half_period=period[-1] / OPTIMA[10][-1])
+    grid = {"sigma": SIGMAS[:, None, None], "wavenumber": WAVENUMBERS[:, None], "period_s": PERIODS}
+    sheet.table("A", **grid, speed_mm_per_s=np.array(grids))
     sheet.table("B", sigma=SIGMAS, wavenumber=nu, period_s=period, speed_mm_per_s=[grid.max() for grid in grids])
     return figure
+
+
+def _maps(figure: SubFigure, nu: Array, period: Array, marked: dict[int, list[float]]) -> None:
+    """Panel A: the speed of each wave in each medium."""
+    figure.suptitle("Speed over 5 s from straight rest, A = 0.6 rad; star: best wave; diamond: printed optimum")
+    axes = figure.subplots(3, 4)
+    for ax, sigma, grid, x, y in zip(axes.flat, SIGMAS, _grids(), nu, period, strict=False):
+        peak = np.nanmax(grid)
+        ax.pcolormesh(WAVENUMBERS, PERIODS, grid.T / peak, cmap="viridis", vmin=0, vmax=1, rasterized=True)
+        ax.plot(x, y, "*", ms=14, mfc="#ff4d4d", mec="white", mew=0.8)
+        name = {0.0: " (water)", 1.0: " (agar)"}.get(float(sigma), "")
+        ax.set_title(f"$\\sigma$ = {sigma:.1f}{name}: {peak:.2f} mm/s", fontsize=10)
+        ax.label_outer()
+    for ax in axes[:, 0]:
+        ax.set_ylabel("period T (s)")
+    for ax in (*axes[-1, :-1], axes[1, -1]):
+        ax.set_xlabel("wavenumber $\\nu$")
+        ax.tick_params(labelbottom=True)
+    axes[-1, -1].set_axis_off()
+    bar = axes[-1, -1].inset_axes((0.1, 0.05, 0.08, 0.85))
+    figure.colorbar(ScalarMappable(Normalize(0, 1), "viridis"), cax=bar, label="speed / best speed of the medium")
+    for k, spot in marked.items():
+        axes.flat[k].plot(*spot, **{**MARK, "color": "white", "markersize": 11, "zorder": 4})
 
 
 def _label_spots(ax: Axes, nu: Array, period: Array) -> None:
@@ -385,8 +379,7 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
     last.legend(frameon=False, fontsize=9)
     last.set_title("from swimming to crawling", fontsize=10)
     figure.suptitle("The body over a period of the best wave, from dark to light; way to the right")
-    what = "waves on the body, agar less water"
-    sheet.compare(what, "1", "from the swimming to the crawling shape", 0.0, np.inf, waves[-1] - waves[0])
+    sheet.found(waves=waves[-1] - waves[0])
     sheet.table("waves", sigma=SIGMAS, wavenumber=nu, period_s=period, waves_on_body=waves)
     sheet.table(
         "bodies",
@@ -397,11 +390,3 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
         y_mm=MM * points[phases][..., 1],
     )
     return figure
-
-
-FIGURES = (
-    PaperFigure("figure_2", "Crawling and swimming with the paper's sine", figure_2),
-    PaperFigure("figure_2_supplement_1", "Thrust, drag and speed of crawling and swimming", figure_2_supplement_1),
-    PaperFigure("figure_5", "The best waves from water to agar", figure_5),
-    PaperFigure("figure_5_supplement_1", "Bodies of the best waves", figure_5_supplement_1),
-)

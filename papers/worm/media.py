@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.analysis import distance, force_map, medium, path_length, play, tracking_error, turning
+from gymnosoma.envs.worm.analysis import medium, play
 from gymnosoma.envs.worm.kymogram import FRAME_RATE
 
-from .paper import PaperFigure, Sheet
-from .worm_drawing import DELTA, MM, OMEGA, OURS, PAPER, PN, Array, Recording, body, head, heat_map, joints, tracks
-from .worm_turns import HEAT
+from ..paper import Sheet
+from .analysis import distance, force_map, path_length, tracking_error, turning
+from .drawing import DELTA, MM, OMEGA, OURS, PAPER, PN, Array, Recording, body, head, heat_map, joints, tracks
+from .turns import HEAT
 
 SIGMAS = np.arange(11) / 10
 ETAS = 10.0 ** -np.arange(10)
@@ -124,44 +125,26 @@ def _over_sigma(recording: Recording, sheet: Sheet) -> Figure:
     axes = _curves(right, sheet, runs, "sigma")
     error, way, turned = (runs["published"][name] for name in ("error", "distance", "turning"))
     converged = runs["midpoint"]
-    name = recording.title
-    what = f"{name}: least rise of E_theta from one sigma to the next"
-    sheet.compare(what, "rad", "decreased as sigma decreased", 0.0, np.inf, np.diff(error).min())
-    longest = {OMEGA: 0.8, DELTA: 0.9}[recording]
     k = int(way.argmax())
-    others = np.delete(way, k)
-    best, length = (SIGMAS[values.argmax()] for values in (converged["distance"], runs["published"]["length"]))
-    note = (
-        f"{way[k]:.4f} mm, the next best {others.max():.4f}; our scheme: {best:.1f}; by the length of the path: "
-        f"{length:.1f}"
-    )
-    what = f"{name}: medium of the longest distance, sigma"
-    sheet.compare(what, "1", f"{longest}", longest - 0.05, longest + 0.05, SIGMAS[k], note)
+    best, path = (SIGMAS[values.argmax()] for values in (converged["distance"], runs["published"]["length"]))
+    sheet.found(error_rise=np.diff(error).min(), longest=SIGMAS[k], longest_converged=best, longest_path=path)
+    sheet.found(longest_distance=way[k], next_distance=np.delete(way, k).max())
+    longest = sheet.printed("longest")
     axes["distance"].axvline(longest, color=PAPER, ls="--", lw=1, label=f"paper: longest at {longest}")
     if recording is OMEGA:
-        what = f"{name}: least rise of S from one sigma to the next lower, 1.0 to 0.1"
-        note = (
-            f"by both schemes it rises to sigma {SIGMAS[1 + turned[1:].argmax()]:.1f} and then falls a little; the "
-            "paper's next sentence has it constant from 0.7"
+        sheet.found(
+            turning_rise=-np.diff(turned[1:]).max(),
+            turning_top=SIGMAS[1 + turned[1:].argmax()],
+            turning_range=float(np.ptp(turned[:8])),
+            turning_range_converged=np.ptp(converged["turning"][:8]),
+            distance_fall=np.diff(way[:8]).min(),
         )
-        sheet.compare(what, "rad", "increased as sigma decreased", 0.0, np.inf, -np.diff(turned[1:]).max(), note)
-        spread = float(np.ptp(turned[:8]))
-        what = f"{name}: range of S over sigma 0 to 0.7"
-        note = f"read as at most 0.33, of which it falls short; our scheme: {np.ptp(converged['turning'][:8]):.3f}"
-        sheet.compare(what, "rad", "constant within 0.33", 0.0, 0.335, spread, note)
-        low, high = turned[:8].min(), turned[:8].max()
-        middle = 0.5 * (low + high)
+        middle = 0.5 * (turned[:8].min() + turned[:8].max())
         axes["turning"].fill_between([0, 0.7], middle - 0.165, middle + 0.165, color="0.85", label="paper: 0.33 rad")
-        what = f"{name}: least fall of the distance from one sigma to the next, 0.7 to 0"
-        sheet.compare(what, "mm", "decreased as sigma decreased", 0.0, np.inf, np.diff(way[:8]).min())
     else:
-        what = f"{name}: least rise of S from one sigma to the next lower, 1.0 to 0.6"
-        sheet.compare(what, "rad", "increased as sigma decreased", 0.0, np.inf, -np.diff(turned[6:]).max())
-        what = f"{name}: least fall of S from one sigma to the next lower, 0.6 to 0"
-        sheet.compare(what, "rad", "decreased as sigma decreased", 0.0, np.inf, np.diff(turned[:7]).min())
+        sheet.found(turning_rise=-np.diff(turned[6:]).max(), turning_fall=np.diff(turned[:7]).min())
+        sheet.found(distance_fall=np.diff(way[:10]).min())
         axes["turning"].axvline(0.6, color=PAPER, ls="--", lw=1, label="paper: highest at 0.6")
-        what = f"{name}: least fall of the distance from one sigma to the next lower, 0.9 to 0"
-        sheet.compare(what, "mm", "decreased as sigma decreased", 0.0, np.inf, np.diff(way[:10]).min())
     for ax in axes.values():
         ax.legend(frameon=False, fontsize=9)
     return figure
@@ -174,38 +157,22 @@ def _over_eta(recording: Recording, sheet: Sheet) -> Figure:
     _tracks(left, sheet, runs["published"], "eta", names)
     axes = _curves(right, sheet, runs, "eta")
     error, way, turned = (runs["published"][name] for name in ("error", "distance", "turning"))
-    converged, name = runs["midpoint"], recording.title
     axes["turning"].set_yscale("log")
-    bound = {OMEGA: 0.125, DELTA: 0.15}[recording]
+    bound = sheet.printed("least_error")
     axes["error"].axhline(bound, color=PAPER, ls="--", lw=1, label=f"paper: never below {bound:g}")
-    sheet.compare(
-        f"{name}: least E_theta", "rad", f"did not fall below {bound:g}", bound, np.inf, error.min(), "at 1e-9 .. 1"
-    )
-    what = f"{name}: least fall of E_theta from one eta to the next lower"
-    note = f"our scheme: {-np.diff(converged['error']).max():.2g}"
-    sheet.compare(what, "rad", "the smaller eta, the smaller", 0.0, np.inf, -np.diff(error).max(), note)
-    share, ours = ((e[2] - e[9]) / (e[0] - e[9]) for e in (error, converged["error"]))
-    what = f"{name}: fall of E_theta from 1e-2 to 1e-9, of that from 1"
-    note = f"our scheme: {100 * ours:.2f}; the paper changes its time step at 1e-6, which is part of its fall"
-    sheet.compare(what, "%", "about 3", 2.7, 3.3, 100 * share, note)
-    what = f"{name}: least rise of S from one eta to the next lower, 1 to 1e-2"
-    sheet.compare(what, "rad", "increased", 0.0, np.inf, np.diff(turned[:3]).min())
+    sheet.found(least_error=error.min(), turning_rise=np.diff(turned[:3]).min(), distance_fall=-np.diff(way[6:]).max())
     if recording is OMEGA:
-        what = f"{name}: least rise of the distance from one eta to the next lower, 1 to 1e-2"
-        sheet.compare(what, "mm", "increased", 0.0, np.inf, np.diff(way[:3]).min())
-    for quantity, values in (("distance", way), ("S", turned)):
-        spread = float(np.ptp(values[2:7]) / values[2])
-        what = f"{name}: range of {quantity} over eta 1e-2 to 1e-6, of that at 1e-2"
-        other = converged["distance" if quantity == "distance" else "turning"]
-        note = f"read as within 10%; our scheme: {np.ptp(other[2:7]) / other[2]:.3f}"
-        if quantity == "S":
-            note += "; the paper's begins to spin the worm at 1e-5"
-        sheet.compare(what, "1", "similar", 0.0, 0.1, spread, note)
-    what = f"{name}: least fall of the distance from one eta to the next lower, below 1e-6"
-    sheet.compare(what, "mm", "decreased", 0.0, np.inf, -np.diff(way[6:]).max())
-    what = f"{name}: S at 1e-9 less S at 1e-6"
-    note = f"a fault of the paper's scheme; ours: {converged['turning'][9] - converged['turning'][6]:.2f}"
-    sheet.compare(what, "rad", "increased", 0.0, np.inf, turned[9] - turned[6], note)
+        sheet.found(distance_rise=np.diff(way[:3]).min())
+    for scheme, suffix in (("published", ""), ("midpoint", "_converged")):
+        error, way, turned = (runs[scheme][name] for name in ("error", "distance", "turning"))
+        values = {
+            "error_fall": -np.diff(error).max(),
+            "late_fall": 100 * (error[2] - error[9]) / (error[0] - error[9]),
+            "distance_range": float(np.ptp(way[2:7]) / way[2]),
+            "turning_range": float(np.ptp(turned[2:7]) / turned[2]),
+            "turning_late": turned[9] - turned[6],
+        }
+        sheet.found(**{name + suffix: value for name, value in values.items()})
     for ax in axes.values():
         ax.axvspan(
             1e-2, 1e-6, color="0.92", zorder=0, label="paper: almost identical" if ax is axes["distance"] else None
@@ -233,51 +200,13 @@ def _friction_over_eta(recording: Recording, sheet: Sheet) -> Figure:
     # The pattern, whatever its scale: over segments and frames.
     patterns = friction[:, 1:].reshape(len(ETAS), -1)
     alike = np.array([np.corrcoef(patterns[2], pattern)[0, 1] for pattern in patterns])
-    name = recording.title
-    what = f"{name}: least correlation of the forces at eta 1e-3 .. 1e-6 with that at 1e-2"
-    note = "read as positive; " + ", ".join(f"{alike[k]:.2f} at 1e-{k}" for k in range(3, 10))
-    sheet.compare(what, "1", "similar pattern", 0.0, 1.0, alike[3:7].min(), note)
+    sheet.found(pattern=alike[3:7].min(), **{f"alike_{k}": alike[k] for k in range(3, 10)})
     time = np.arange(friction.shape[1])[:, None] / FRAME_RATE
     sheet.table("friction", eta=ETAS[:, None, None], time_s=time, rod=np.arange(1, 26), friction_pN=PN * friction)
     sheet.table("pattern", eta=ETAS, correlation_with_1e_minus_2=alike)
     return figure
 
 
-def figure_5_supplement_2(sheet: Sheet) -> Figure:
-    """The escape from water to agar."""
-    return _over_sigma(OMEGA, sheet)
-
-
-def figure_5_supplement_3(sheet: Sheet) -> Figure:
-    """The delta turn from water to agar."""
-    return _over_sigma(DELTA, sheet)
-
-
-def appendix_1_figure_3(sheet: Sheet) -> Figure:
-    """The escape with scaled friction."""
-    return _over_eta(OMEGA, sheet)
-
-
-def appendix_1_figure_4(sheet: Sheet) -> Figure:
-    """Forces of the escape with scaled friction."""
-    return _friction_over_eta(OMEGA, sheet)
-
-
-def appendix_1_figure_5(sheet: Sheet) -> Figure:
-    """The delta turn with scaled friction."""
-    return _over_eta(DELTA, sheet)
-
-
-def appendix_1_figure_6(sheet: Sheet) -> Figure:
-    """Forces of the delta turn with scaled friction."""
-    return _friction_over_eta(DELTA, sheet)
-
-
-FIGURES = (
-    PaperFigure("figure_5_supplement_2", "The escape from water to agar", figure_5_supplement_2),
-    PaperFigure("figure_5_supplement_3", "The delta turn from water to agar", figure_5_supplement_3),
-    PaperFigure("appendix_1_figure_3", "The escape with scaled friction", appendix_1_figure_3),
-    PaperFigure("appendix_1_figure_4", "Friction of the escape with scaled friction", appendix_1_figure_4),
-    PaperFigure("appendix_1_figure_5", "The delta turn with scaled friction", appendix_1_figure_5),
-    PaperFigure("appendix_1_figure_6", "Friction of the delta turn with scaled friction", appendix_1_figure_6),
-)
+figure_5_supplement_2, figure_5_supplement_3 = partial(_over_sigma, OMEGA), partial(_over_sigma, DELTA)
+appendix_1_figure_3, appendix_1_figure_5 = partial(_over_eta, OMEGA), partial(_over_eta, DELTA)
+appendix_1_figure_4, appendix_1_figure_6 = partial(_friction_over_eta, OMEGA), partial(_friction_over_eta, DELTA)

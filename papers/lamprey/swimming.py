@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
@@ -17,7 +19,7 @@ from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.lamprey.params import table
 
-from .paper import Sheet
+from ..paper import Sheet
 
 Array = NDArray[np.float64]
 
@@ -168,20 +170,6 @@ def _lag(ax: Axes, sheet: Sheet, panel: str, runs: Sequence[tuple[str, Swimming]
     sheet.table(panel, segment=np.arange(len(runs[0][1].phase)), lag_cycles=runs[0][1].phase)
 
 
-def _swims(
-    sheet: Sheet, run: Swimming, true: Swimming, frequency: tuple[str, float, float], speed: tuple[str, float, float]
-) -> None:
-    """Compare frequency and speed with a caption: as printed, least, most."""
-    sheet.compare(
-        "frequency",
-        "Hz",
-        *frequency,
-        run.frequency,
-        f"{true.frequency:.2f} Hz with converged steps of neurons and body",
-    )
-    sheet.compare("speed", "m/s", *speed, run.speed, f"{true.speed:.3f} m/s with converged steps of neurons and body")
-
-
 def figure_4(sheet: Sheet) -> Figure:
     """Swimming at a level of 0.15."""
     run, raw = steady("slow"), runs()["slow"]
@@ -201,49 +189,19 @@ def figure_4(sheet: Sheet) -> Figure:
     lateral.set(xlabel="place along the body (cm)", ylabel="amplitude across (cm)", ylim=(0, None))
     lateral.set_title("E: the amplitude grows from head to tail", fontsize=10)
     sheet.table("E", place_cm=place, amplitude_cm=100 * run.lateral)
-    _swims(sheet, run, converged(SLOW), ("2.3", 2.25, 2.35), ("about 0.4", 0.36, 0.44))
     clamp = Lamprey(cord=Cord(ends="clamp"))
     clamped = Swimming(clamp, simulate(clamp, SLOW, 20.0, every=0.01))
-    sheet.compare(
-        "length of the neural wave",
-        "cords",
-        "slightly shorter than the cord",
-        0.9,
-        1.0,
-        run.wavelength,
-        f'{clamped.wavelength:.2f} where end segments stand in for missing ones (ends="clamp"), at '
-        f"{clamped.frequency:.2f} Hz: the paper does not say what becomes of projections beyond the ends",
-    )
+    true = converged(SLOW)
+    sheet.found(frequency=run.frequency, frequency_converged=true.frequency)
+    sheet.found(speed=run.speed, speed_converged=true.speed)
+    sheet.found(wavelength=run.wavelength, wavelength_clamped=clamped.wavelength, frequency_clamped=clamped.frequency)
     mn = run.cell("MN")
-    fundamental = run.fundamental(mn[:, :, 45:55].mean(2))
-    sheet.compare(
-        "left against right motoneurons",
-        "deg",
-        "alternating",
-        162,
-        198,
-        np.degrees(np.angle(fundamental[0] / fundamental[1])) % 360,
-    )
-    grows = np.diff(100 * run.lateral).min()
-    sheet.compare(
-        "growth of the amplitude from link to link, the least", "cm", "increases from head to tail", 0, np.inf, grows
-    )
-    peak = mn.max(0).mean(0)
-    sheet.compare(
-        "motoneurons' peak in the last tenth of the cord, over that in the first",
-        "1",
-        "no increasing level of output",
-        0,
-        1,
-        peak[-10:].mean() / peak[:10].mean(),
-    )
-    sheet.compare(
-        "speed of the mechanical wave over the animal's",
-        "1",
-        "faster than the speed through water",
-        1,
-        np.inf,
-        run.mechanical_wave / run.speed,
+    fundamental, peak = run.fundamental(mn[:, :, 45:55].mean(2)), mn.max(0).mean(0)
+    sheet.found(
+        sides=np.degrees(np.angle(fundamental[0] / fundamental[1])) % 360,
+        growth=np.diff(100 * run.lateral).min(),
+        level=peak[-10:].mean() / peak[:10].mean(),
+        wave=run.mechanical_wave / run.speed,
     )
     return figure
 
@@ -258,91 +216,62 @@ def figure_5(sheet: Sheet) -> Figure:
     lag, cycle, lead = right.subplots(3, 1)
     _lag(lag, sheet, "C", [("0.4", run), ("0.15", slow)])
     lag.set_title("C: phase lag along the cord", fontsize=10)
+    _cycle(cycle, sheet, run)
+    _leads(lead, sheet, run, slow)
+    true, cells = converged(FAST), ("EIN", "CCIN", "LIN", "MN")
+    gain = {cell: np.mean(run.cell(cell).max(0)) / np.mean(slow.cell(cell).max(0)) for cell in cells}
+    motoneurons = gain.pop("MN")
+    leads, peaks = run.edge_cell_lead, run.edge_cell_peak
+    stiffness = [table()["tonic_stiffness"] + entry.cell("MN").mean((0, 2)).sum() for entry in (run, slow)]
+    sheet.found(
+        frequency=run.frequency,
+        frequency_converged=true.frequency,
+        speed=run.speed,
+        speed_converged=true.speed,
+        frequency_ratio=run.frequency / slow.frequency,
+        wavelength_ratio=run.wavelength / slow.wavelength,
+        motoneurons=motoneurons,
+        most=motoneurons / max(gain.values()),
+        **gain,
+        amplitude=run.lateral.mean() / slow.lateral.mean(),
+        lead=run.mean_edge_cell_lead,
+        least_lead=leads.min(),
+        greatest_lead=leads.max(),
+        lead_slow=slow.mean_edge_cell_lead,
+        switching=peaks[np.argmax(abs(peaks))],
+        stiffness=stiffness[0] / stiffness[1],
+    )
+    return figure
 
+
+def _cycle(ax: Axes, sheet: Sheet, run: Swimming) -> None:
+    """Panel D: edge cells and motoneurons of one segment over the mean cycle."""
     segment, phase = 50, np.arange(360)
     mn, edge = (run.mean_cycle(values[:, :, segment]) for values in (run.cell("MN"), run.edge_cells))
     for side, colour in enumerate((LEFT, RIGHT)):
-        cycle.plot(phase, mn[:, side], color=colour, label=f"MN {('left', 'right')[side]}")
-        cycle.plot(phase, edge[:, side] / 25, color=colour, ls=":", label=f"EC {('left', 'right')[side]} / (25 /m)")
-    cycle.legend(frameon=False, fontsize=7, ncols=2, loc="upper right")
-    cycle.set(xlabel=f"phase (deg), segment {segment}", ylabel="output (1)", xlim=(0, 359), ylim=(0, 1.25))
-    cycle.set_xticks(np.arange(0, 361, 90))
-    cycle.set_title("D: edge cells and motoneurons, mean cycle", fontsize=10)
+        ax.plot(phase, mn[:, side], color=colour, label=f"MN {('left', 'right')[side]}")
+        ax.plot(phase, edge[:, side] / 25, color=colour, ls=":", label=f"EC {('left', 'right')[side]} / (25 /m)")
+    ax.legend(frameon=False, fontsize=7, ncols=2, loc="upper right")
+    ax.set(xlabel=f"phase (deg), segment {segment}", ylabel="output (1)", xlim=(0, 359), ylim=(0, 1.25))
+    ax.set_xticks(np.arange(0, 361, 90))
+    ax.set_title("D: edge cells and motoneurons, mean cycle", fontsize=10)
     sheet.table("D", phase_deg=phase, mn_left=mn[:, 0], mn_right=mn[:, 1], ec_left=edge[:, 0], ec_right=edge[:, 1])
 
+
+def _leads(ax: Axes, sheet: Sheet, run: Swimming, slow: Swimming) -> None:
+    """Panel E: phases of the edge cells along the cord."""
     leads, peaks = run.edge_cell_lead, run.edge_cell_peak
-    lead.axhspan(81, 99, color="0.85", label="paper: about 90 deg")
-    lead.plot(leads, "k", lw=1.3, label=f"EC before MN, mean {run.mean_edge_cell_lead:.0f} deg")
-    lead.plot(slow.edge_cell_lead, color="0.55", lw=1, label=f"at 0.15, mean {slow.mean_edge_cell_lead:.0f} deg")
-    lead.plot(peaks, color=RIGHT, lw=1.1, label="EC's peak after the change of sides")
-    lead.axhline(0, color="0.7", lw=0.8, zorder=0)
-    lead.legend(frameon=False, fontsize=7, ncols=2, loc="upper center")
-    lead.set(xlabel="segment", ylabel="phase (deg)", xlim=(0, 99), ylim=(-40, 260))
-    lead.set_yticks(np.arange(0, 181, 90))
-    lead.set_title("E: along the cord", fontsize=10)
-    sheet.table(
-        "E",
-        segment=np.arange(len(leads)),
-        lead_deg=leads,
-        lead_at_015_deg=slow.edge_cell_lead,
-        peak_after_change_deg=peaks,
-    )
-    _swims(sheet, run, converged(FAST), ("4", 3.5, 4.5), ("0.73", 0.725, 0.735))
-    sheet.compare("frequency over that at 0.15", "1", "increases", 1, np.inf, run.frequency / slow.frequency)
-    sheet.compare(
-        "length of the neural wave over that at 0.15",
-        "1",
-        "phase relations approximately the same",
-        0.9,
-        1.1,
-        run.wavelength / slow.wavelength,
-    )
-    gain = {
-        cell: np.mean(run.cell(cell).max(0)) / np.mean(slow.cell(cell).max(0)) for cell in ("EIN", "CCIN", "LIN", "MN")
-    }
-    sheet.compare("motoneurons' peak over that at 0.15", "1", "increases", 1, np.inf, gain["MN"])
-    sheet.compare(
-        "that over the same of the interneuron that gains most",
-        "1",
-        "especially in the MN",
-        1,
-        np.inf,
-        gain["MN"] / max(gain[cell] for cell in ("EIN", "CCIN", "LIN")),
-        "more than "
-        + " and ".join(f"{cell} ({gain[cell]:.2f})" for cell in ("EIN", "CCIN"))
-        + f", less than LIN ({gain['LIN']:.2f})",
-    )
-    sheet.compare(
-        "amplitude across, mean of the links, over that at 0.15",
-        "1",
-        "undulations become more pronounced",
-        1,
-        np.inf,
-        run.lateral.mean() / slow.lateral.mean(),
-    )
-    sheet.compare(
-        "edge cells before motoneurons, mean of all segments",
-        "deg",
-        "about 90",
-        81,
-        99,
-        run.mean_edge_cell_lead,
-        f"{leads.min():.0f} to {leads.max():.0f} along the cord; mean {slow.mean_edge_cell_lead:.0f} at 0.15",
-    )
-    sheet.compare(
-        "edge cells' peak after the change of sides, segment where it is furthest off",
-        "deg",
-        "when the network is switching",
-        -36,
-        36,
-        peaks[np.argmax(abs(peaks))],
-        "read as within a tenth of a cycle",
-    )
-    stiffness = [table()["tonic_stiffness"] + entry.cell("MN").mean((0, 2)).sum() for entry in (run, slow)]
-    sheet.compare(
-        "stiffness of the joints over that at 0.15 (section 5)", "1", "stiffer", 1, np.inf, stiffness[0] / stiffness[1]
-    )
-    return figure
+    ax.axhspan(81, 99, color="0.85", label="paper: about 90 deg")
+    ax.plot(leads, "k", lw=1.3, label=f"EC before MN, mean {run.mean_edge_cell_lead:.0f} deg")
+    ax.plot(slow.edge_cell_lead, color="0.55", lw=1, label=f"at 0.15, mean {slow.mean_edge_cell_lead:.0f} deg")
+    ax.plot(peaks, color=RIGHT, lw=1.1, label="EC's peak after the change of sides")
+    ax.axhline(0, color="0.7", lw=0.8, zorder=0)
+    ax.legend(frameon=False, fontsize=7, ncols=2, loc="upper center")
+    ax.set(xlabel="segment", ylabel="phase (deg)", xlim=(0, 99), ylim=(-40, 260))
+    ax.set_yticks(np.arange(0, 181, 90))
+    ax.set_title("E: along the cord", fontsize=10)
+    columns = {"lead_deg": leads, "lead_at_015_deg": slow.edge_cell_lead, "peak_after_change_deg": peaks}
+    sheet.table("E", segment=np.arange(len(leads)), **columns)
 
 
 def figure_6(sheet: Sheet) -> Figure:
@@ -358,80 +287,56 @@ def figure_6(sheet: Sheet) -> Figure:
     _motoneurons(rhythm, sheet, "C", raw, SWITCH - 1, 3.0)
     rhythm.axvline(1, color="k", ls="--", lw=1)
     rhythm.set_title("C: middle joint; the asymmetry begins at 1 s", fontsize=10)
-    shown = slice(at - 50, at + 151)
-    angle = raw["joint_angle"][shown]
-    place = 3.0 * np.arange(1, 10)
-    image = wave.imshow(
-        angle.T,
-        aspect="auto",
-        extent=(-0.5, 1.5, 28.5, 1.5),
-        cmap="RdBu_r",
-        vmin=-0.9,
-        vmax=0.9,
-        interpolation="nearest",
-    )
-    wave.axvline(0, color="k", ls="--", lw=1)
-    wave.set(xlabel="time from the beginning of the asymmetry (s)", ylabel="joint (cm from the head)")
-    wave.set_title("D: joint angles, red to the right", fontsize=10)
+    image = _wave(wave, sheet, raw, at)
     right.colorbar(image, ax=wave, label="rad")
-    sheet.table("D", time_s=(raw.time[shown] - SWITCH)[:, None], place_cm=place, joint_angle_rad=angle)
-    track = turned(raw["centre"][at - 40 :] - raw["centre"][at], way)
-    path.plot(*track.T, "k", lw=1.1)
-    path.plot(*track[40], "o", color=RIGHT, label="asymmetry begins")
-    path.plot(*track[-1], "s", color="k", ms=4, label="10 s later")
-    path.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
-    path.legend(frameon=False, fontsize=8)
-    path.set_title("E: path of the centre of mass", fontsize=10)
-    sheet.table("E", time_s=raw.time[at - 40 :] - SWITCH, x_m=track[:, 0], y_m=track[:, 1])
+    _path(path, sheet, raw, at, way)
 
-    true = converged(TURN)
-    sheet.compare(
-        "turn rate, positive to the left",
-        "deg/s",
-        "to the right",
-        -np.inf,
-        0,
-        run.turn_rate,
-        f"{true.turn_rate:.0f} converged",
-    )
     late = Swimming(Lamprey(), raw, 15.0)
-    sheet.compare(
-        "turn rate from 5 to 10 s after the beginning", "deg/s", "continues in a circle", -np.inf, 0, late.turn_rate
-    )
     middle = raw["neurons"][at:, :, 3, 45:55].mean(2)
     begins = [np.flatnonzero((m[:-1] <= 0) & (m[1:] > 0)) for m in middle.T]
     first = np.mean([(b[1] - b[0]) * 0.01 for b in begins])
-    sheet.compare(
-        "frequency over that before",
-        "1",
-        "about the same",
-        0.9,
-        1.1,
-        run.frequency / before.frequency,
-        f"falls from {before.frequency:.2f} to {run.frequency:.2f} Hz, and already to {1 / first:.2f} Hz in the first "
-        "cycle, the one that the figure shows",
-    )
     bursts = [sum(entry.burst(side) for side in (0, 1)) for entry in (run, before)]
-    sheet.compare(
-        "length of the bursts over that before, middle joint",
-        "1",
-        "about the same",
-        0.9,
-        1.1,
-        bursts[0] / bursts[1],
-        f"the cycle gets {before.frequency / run.frequency:.2f} times as long",
-    )
     mn = run.cell("MN").mean((0, 2))
-    sheet.compare("right motoneurons over left, mean", "1", "much larger", 1, np.inf, mn[1] / mn[0])
-    sheet.compare("share of the left LIN that never fire", "1", "most", 0.5, 1, run.silent_left_lin)
     high = [abs(part["joint_angle"]).max() for part in (run, before)]
-    sheet.compare("largest joint angle over that before", "1", "extra high curvature", 1, np.inf, high[0] / high[1])
-    sheet.compare(
-        "speed of the wave of joint angles towards the tail",
-        "m/s",
-        "propagates backwards",
-        0,
-        np.inf,
-        run.mechanical_wave,
+    sheet.found(
+        turn_rate=run.turn_rate,
+        turn_rate_converged=converged(TURN).turn_rate,
+        late_turn_rate=late.turn_rate,
+        frequency_ratio=run.frequency / before.frequency,
+        frequency_before=before.frequency,
+        frequency=run.frequency,
+        frequency_first=1 / first,
+        bursts=bursts[0] / bursts[1],
+        cycle=before.frequency / run.frequency,
+        motoneurons=mn[1] / mn[0],
+        silent=run.silent_left_lin,
+        curvature=high[0] / high[1],
+        wave=run.mechanical_wave,
     )
     return figure
+
+
+def _wave(ax: Axes, sheet: Sheet, raw: Trajectory, at: int) -> AxesImage:
+    """Panel D of Fig. 6: joint angles about the beginning of the asymmetry."""
+    shown = slice(at - 50, at + 151)
+    angle = raw["joint_angle"][shown]
+    look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -0.9, "vmax": 0.9, "interpolation": "nearest"}
+    image = ax.imshow(angle.T, aspect="auto", extent=(-0.5, 1.5, 28.5, 1.5), **look)
+    ax.axvline(0, color="k", ls="--", lw=1)
+    ax.set(xlabel="time from the beginning of the asymmetry (s)", ylabel="joint (cm from the head)")
+    ax.set_title("D: joint angles, red to the right", fontsize=10)
+    place = 3.0 * np.arange(1, 10)
+    sheet.table("D", time_s=(raw.time[shown] - SWITCH)[:, None], place_cm=place, joint_angle_rad=angle)
+    return image
+
+
+def _path(ax: Axes, sheet: Sheet, raw: Trajectory, at: int, way: Array) -> None:
+    """Panel E of Fig. 6: where the centre of mass goes."""
+    track = turned(raw["centre"][at - 40 :] - raw["centre"][at], way)
+    ax.plot(*track.T, "k", lw=1.1)
+    ax.plot(*track[40], "o", color=RIGHT, label="asymmetry begins")
+    ax.plot(*track[-1], "s", color="k", ms=4, label="10 s later")
+    ax.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
+    ax.legend(frameon=False, fontsize=8)
+    ax.set_title("E: path of the centre of mass", fontsize=10)
+    sheet.table("E", time_s=raw.time[at - 40 :] - SWITCH, x_m=track[:, 0], y_m=track[:, 1])

@@ -1,0 +1,1 @@
+"""The figures of Ekeberg (1993), of which `papers.toml` tells."""

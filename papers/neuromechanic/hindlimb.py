@@ -1,0 +1,256 @@
+"""Illustrations 1 and 2 of the neuromechanic paper: stability of a cat's hindlimb, and the shortcut."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic.analysis import (
+    Shortcut,
+    equilibrate,
+    growth,
+    linearise,
+    posture,
+    sample_patterns,
+    shortcut,
+    stable,
+)
+from gymnosoma.envs.neuromechanic.hindlimb import CATS, PAW_FORCE, POSTURE, SLOW, hindlimb
+
+from ..paper import Sheet, mark_printed
+
+Array = NDArray[np.float64]
+
+MS = 1e3
+FREE, PINNED = "#b8322c", "#3b6fb6"
+LIMIT: Mapping[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1.2}
+STIFFNESS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 8.0)
+"""Of Fig. 2b, Fmax/lopt."""
+PATTERNS, SEEDS = 10_000, (1, 2, 3)
+NEWTON = PAW_FORCE / np.linalg.norm(PAW_FORCE)
+"""Of the ground on the paw, for each N of its size."""
+
+
+@cache
+def _limb(stiffness: float, viscosity: float | None = None) -> tuple[Neuromechanic, Shortcut]:
+    animal = Neuromechanic(hindlimb(stiffness, viscosity=viscosity))
+    return animal, shortcut(animal, {"q": POSTURE})
+
+
+@cache
+def _patterns(force: float, seed: int, count: int = PATTERNS) -> Array:
+    """Patterns that push with so many N; they do not depend on stiffness or viscosity."""
+    return sample_patterns(_limb(3.0)[0], POSTURE, count, reaction=force * NEWTON, thin=300, seed=seed)
+
+
+def _share(matrices: Array) -> float:
+    return float(stable(matrices).mean())
+
+
+def _readings() -> dict[str, float]:
+    """Share of stable patterns at a stiffness of 3 and 8.5 N, for what the paper leaves open."""
+    animal, short = _limb(3.0)
+    model, count = hindlimb(3.0), 2000
+
+    def share(changed: dict[str, Any], reaction: Array | None = PAW_FORCE, q: Array = POSTURE) -> float:
+        limb = Neuromechanic(changed)
+        return _share(shortcut(limb, {"q": q}).matrix(sample_patterns(limb, q, count, reaction=reaction, seed=1)))
+
+    shares = {"as elsewhere": _share(short.matrix(_patterns(8.5, 1)))}
+    for name, q in zip("ABC", CATS, strict=True):
+        shares[f"posture of cat {name}"] = share(hindlimb(3.0, posture=q), q=q)
+    for degrees in (20.0, 25.0, 30.0, 50.0):
+        way = 8.5 * np.array([np.sin(np.deg2rad(degrees)), np.cos(np.deg2rad(degrees)), 0.0])
+        shares[f"{degrees:.0f} degrees backward"] = share(model, way)
+    shares["no gravity"] = share(model | {"gravity": [0.0, 0.0, 0.0]})
+    long = hindlimb(3.0)
+    for muscle in long["muscle"].values():
+        muscle["model"]["force_length"] = 1.0
+    shares["at optimal length"] = share(long)
+
+    shares["paw with any force"] = share(model, None)
+    free = Neuromechanic(hindlimb(3.0, gimballed=False))
+    pushed = np.array([[*PAW_FORCE, 0.0, 0.0, 0.0]])
+    patterns = sample_patterns(free, POSTURE, count, wrench=pushed, seed=1)
+    shares["paw not held"] = _share(shortcut(free, {"q": POSTURE, "wrench": pushed}).matrix(patterns))
+
+    near = sample_patterns(animal, POSTURE, count, reaction=PAW_FORCE, thin=1, seed=1)
+    shares["sampled without thinning"] = _share(short.matrix(near))
+    rng, most = np.random.default_rng(0), animal.model.arrays["max_force"]
+    for name, cost in (("quadratic", 1.0), ("linear", 1e-6)):
+        found = []
+        for _ in range(100):
+            weight = (rng.random(31) if name == "quadratic" else cost) / most**2
+            linear = None if name == "quadratic" else -rng.random(31) / most
+            found.append(equilibrate(animal, POSTURE, cost=weight, linear=linear, reaction=PAW_FORCE).activation)
+        shares[f"least of random {name} costs"] = _share(short.matrix(np.array(found)))
+    return shares
+
+
+def _most_unstable(viscosity: float, seed: int) -> float:
+    """Shortest time (s) in which a deviation doubles, at a stiffness of 3."""
+    return float(np.log(2.0) / growth(_limb(3.0, viscosity)[1].matrix(_patterns(8.5, seed))).max())
+
+
+def figure_2(sheet: Sheet) -> Figure:
+    """Illustration 1: growth of deviations, and the share of stable patterns."""
+    figure = Figure(figsize=(15, 9), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, squeeze=False).ravel()
+    panels = [*top.subplots(1, 3), *bottom.subplots(1, 2, width_ratios=[1, 1.6])]
+    model = _limb(3.0)[0].model
+    sheet.found(joints=len(model.bodies), muscles=len(model.muscles))
+    rates = _growth_rates(panels[0], sheet)
+    shares = _over_stiffness(panels[1], sheet)
+    times, asked = _over_viscosity(panels[2], sheet)
+    force = _over_force(panels[3], sheet)
+    readings = _over_readings(panels[4], sheet)
+    ways = np.array([20.0, 25.0, 30.0, 35.0])
+    by_way = [readings[f"{way:.0f} degrees backward"] for way in ways[:-1]] + [shares[0]]
+    sheet.found(
+        doubling=MS * np.log(2.0) / rates.max(),
+        viscosity=SLOW,
+        least_viscosity=min(asked),
+        greatest_viscosity=max(asked),
+        doubling_elsewhere=MS * times[:, 0].min(),
+        share=100 * shares[0],
+        stiffness=np.interp(0.35, shares, STIFFNESS),
+        force=force,
+        way=np.interp(-0.35, -np.array(by_way), ways),
+        rise=100 * np.diff(shares).min(),
+    )
+    for ax in panels:
+        ax.legend(frameon=False, loc="lower right" if ax is panels[4] else "best")
+    return figure
+
+
+def _growth_rates(ax: Axes, sheet: Sheet) -> Array:
+    """Panel a: how fast the fastest deviation of each pattern grows, 1/s."""
+    pooled = np.concatenate([_patterns(8.5, seed) for seed in SEEDS])
+    rates = growth(_limb(3.0, SLOW)[1].matrix(pooled))
+    ax.hist(rates, 60, weights=np.full(len(rates), 100.0 / len(rates)), color=FREE)
+    sheet.table("A", growth_per_s=np.sort(rates))
+    share = float(np.mean(rates < -1e-6))
+    ax.axvline(0.0, color="k", lw=1)
+    ax.axvline(np.log(2.0) / 0.2, label="paper: doubles in 200 ms", **LIMIT)
+    ax.set(xlabel="growth rate of the fastest deviation (1/s)", ylabel="share of patterns (%)")
+    ax.set_title(f"(a) stiffness 3, viscosity {SLOW:g}: {100 * share:.1f}% stable (paper: 35%)")
+    return rates
+
+
+def _over_stiffness(ax: Axes, sheet: Sheet) -> Array:
+    """Panel b: share of stable patterns over the stiffness; that at 8.5 N."""
+    shares = {}
+    for force, seeds in ((5.0, SEEDS[:1]), (8.5, SEEDS), (12.0, SEEDS[:1])):
+        patterns = np.concatenate([_patterns(force, seed) for seed in seeds])
+        steps = sheet.progress(STIFFNESS, f"shares at {force:g} N")
+        shares[force] = np.array([_share(_limb(kappa)[1].matrix(patterns)) for kappa in steps])
+        ax.plot(STIFFNESS, 100 * shares[force], "o-", label=f"paw pushes with {force:g} N")
+    names = {f"share_{force:g}_N": values for force, values in shares.items()}
+    sheet.table("B", stiffness_Fmax_per_lopt=STIFFNESS, **names)
+    mark_printed(ax, 3.0, sheet.printed("share"))
+    ax.set(xlabel="intrinsic stiffness (Fmax / lopt)", ylabel="stable patterns (%)", ylim=(-2, 102))
+    ax.set_title("(b) the stiffer, the more patterns are stable")
+    return shares[8.5]
+
+
+def _over_viscosity(ax: Axes, sheet: Sheet) -> tuple[Array, list[float]]:
+    """Panel c: the shortest doubling time (s) of each sample and viscosity, and the viscosities that 200 ms ask for."""
+    viscosities = np.array([0.1, 0.3, 1.0, 2.0, 3.0, 4.0, 5.0])
+    every = sheet.progress([(v, s) for s in SEEDS for v in viscosities], "doubling times")
+    times = np.reshape([_most_unstable(*pair) for pair in every], (len(SEEDS), -1))
+    for seed, values in zip(SEEDS, times, strict=True):
+        ax.plot(viscosities, MS * values, "o-", ms=4, label=f"sample {seed} of {PATTERNS:,}")
+    columns = {"viscosity_Fmax_s_per_lopt": viscosities, "least_doubling_time_ms": MS * times}
+    sheet.table("C", seed=np.array(SEEDS)[:, None], **columns)
+    asked = [float(np.interp(0.2, values, viscosities)) for values in times]
+    ax.axhline(200.0, label="paper: longer than 200 ms", **LIMIT)
+    ax.set(xlabel="viscosity (Fmax s / lopt)", ylabel="doubling time of the most unstable (ms)")
+    ax.set_title(f"(c) 200 ms ask for a viscosity of {min(asked):.1f} to {max(asked):.1f}")
+    return times, asked
+
+
+def _over_force(ax: Axes, sheet: Sheet) -> float:
+    """Panel d: share of stable patterns over the force of the paw; the force (N) at which 35% are stable."""
+    sizes = np.array([2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 8.5, 10.0, 12.0])
+    steps = sheet.progress(sizes, "sizes of the force")
+    shares = np.array([_share(_limb(3.0)[1].matrix(_patterns(float(size), 1, 3000))) for size in steps])
+    sheet.table("D", paw_force_N=sizes, share=shares)
+    ax.plot(sizes, 100 * shares, "o-", color=FREE)
+    ax.axhline(35.0, label="paper: 35%", **LIMIT)
+    needed = float(np.interp(-0.35, -shares, sizes))
+    ax.set(xlabel="force of the paw (N)", ylabel="stable patterns at stiffness 3 (%)")
+    ax.set_title(f"(d) 35% are stable at {needed:.1f} N, which the paper leaves open")
+    return needed
+
+
+def _over_readings(ax: Axes, sheet: Sheet) -> dict[str, float]:
+    """Panel e: share of stable patterns for what else the paper leaves open."""
+    readings = _readings()
+    values = 100 * np.array([*readings.values()])
+    sheet.table("E", reading=[*readings], share=values / 100)
+    ax.barh([*readings], values, color=PINNED)
+    for place, value in enumerate(values):
+        ax.text(value + 0.5, place, f"{value:.1f}", va="center", fontsize=9)
+    ax.axvline(35.0, label="paper: 35%", **LIMIT)
+    ax.set(xlabel="stable patterns at stiffness 3 and 8.5 N (%)")
+    ax.set_title("(e) what else the paper leaves open")
+    ax.invert_yaxis()
+    return readings
+
+
+def _seconds(call: Callable[[], Any], count: int) -> float:
+    """Median time of a call, s."""
+    taken = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - begin)
+    return float(np.median(taken))
+
+
+def illustration_2(sheet: Sheet) -> Figure:
+    """Error and speed of the shortcut over 200 patterns."""
+    animal, short = _limb(4.0)
+    patterns = _patterns(8.5, 1)[::50]
+    n = 2 * len(animal.model.bodies)
+    errors = []
+    for pattern in sheet.progress(patterns, "state matrices"):
+        direct = linearise(animal, {"q": POSTURE, "activation": pattern})[:n, :n]
+        errors.append(100.0 * np.sqrt(np.mean((short.matrix(pattern) - direct) ** 2) / np.mean(direct**2)))
+    error, pattern = float(np.mean(errors)), patterns[0]
+    start = {"q": POSTURE, "activation": pattern}
+    A = short.matrix(pattern)
+    times = {
+        "A by differences": _seconds(lambda: linearise(animal, start), 200),
+        "A by the shortcut": _seconds(lambda: short.matrix(pattern), 2000),
+        "eigenvalues of A": _seconds(lambda: np.linalg.eigvals(A), 500),
+    }
+    faster = times["A by differences"] / times["A by the shortcut"]
+
+    figure = Figure(figsize=(12, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.hist(errors, np.geomspace(3e-9, 1e-5, 80), color=PINNED)
+    left.axvspan(1.5e-6, 2.9e-6, color="0.8", label="paper: (2.2 +- 0.7) 1e-6 %")
+    left.set(xscale="log", xlabel="rms error (%)", ylabel="patterns", title=f"Error over {len(errors)} patterns")
+    left.legend(frameon=False)
+    right.barh([*times], 1e6 * np.array([*times.values()]), color=[FREE, PINNED, "0.6"])
+    right.axvline(1e6 * times["A by differences"] / 1e4, label="paper: 10,000 times as fast", **LIMIT)
+    right.set(xscale="log", xlabel="time (us)", title=f"The shortcut is {faster:.0f} times as fast")
+    right.invert_yaxis()
+    right.legend(frameon=False, loc="center right")
+    sheet.table("error", pattern=np.arange(len(errors)), rms_error_percent=errors)
+    sheet.table("time", what=[*times], seconds=[*times.values()])
+
+    k = animal.mechanics(posture(animal, POSTURE))
+    rank = np.linalg.matrix_rank(k["arm"].T)
+    sheet.found(null_space=len(patterns[0]) - rank, error=error)
+    sheet.found(faster=np.log10(faster), direct=MS * times["A by differences"])
+    return figure

@@ -1,0 +1,184 @@
+"""The papers' figures: what they hand over, beside what the papers print and what was written of it."""
+
+import csv
+import re
+from dataclasses import astuple, fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from gymnosoma.papers.paper import (
+    PAPERS,
+    Comparison,
+    PaperFigure,
+    Printed,
+    Sheet,
+    draw,
+    load,
+    page,
+    printed,
+    read,
+    read_table,
+    update,
+)
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+NOTE = "at {rate:.1f} Hz, off by {off:.0f}%"
+SPEED = Printed("figure_5", "speed", "speed", "Fig. 5", "mm/s", "about 40", 36, 44, "printed", NOTE)
+TURN = Printed("figure_5", "turn", "turn", "text", "deg/s", "to the right", -np.inf, 0, "direction", "")
+
+
+def _small(sheet):
+    time = np.linspace(0, 1, 3)
+    sheet.table("A", time_s=time[:, None], place=[0.0, 1.0], angle_rad=time[:, None] * [1.0, 2.0])
+    sheet.found(speed=52.5, rate=2.0, turn=-181)
+    return Figure()
+
+
+def test_a_figure_is_a_picture_its_numbers_and_the_papers(tmp_path):
+    rows = draw(PaperFigure("figure_5", "A small one", _small), (SPEED, TURN), tmp_path)
+    assert [row.agrees for row in rows] == [False, True]
+    assert [row.note for row in rows] == ["at 2.0 Hz, off by 31%", ""]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "figure_5.png",
+        "figure_5_A.csv",
+        "figure_5_against_paper.csv",
+    }
+    lines = (tmp_path / "figure_5_A.csv").read_text().splitlines()
+    assert lines[0] == "time_s,place,angle_rad"
+    assert len(lines) == 7 and lines[-1] == "1,1,2"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ((SPEED,), "the value 'turn' is handed over, and no row asks for it"),
+        ((SPEED, TURN, replace(TURN, name="lift")), "'lift' is asked for, and not handed over"),
+    ],
+)
+def test_every_value_has_a_row_and_every_row_a_value(rows, message):
+    sheet = Sheet(rows)
+    _small(sheet)
+    with pytest.raises(ValueError, match=message):
+        sheet.comparisons()
+
+
+def test_one_figure_is_brought_up_to_date_and_the_others_stay(tmp_path):
+    file = tmp_path / "papers.csv"
+    first, second = (entry.name for entry in load("worm").figures[:2])
+    update(file, "worm", second, [Comparison("b", "1", "2", 1.5, 2.5, 2.0)])
+    update(file, "worm", first, [Comparison("a", "1", "about 1", 0.9, 1.1, 3.0, "why, with a comma")])
+    update(file, "worm", second, [Comparison("c", "m", "2", 1.5, 2.5, 2.25)])
+    assert [(row[1], row[2].what, row[2].ours) for row in read(file)] == [(first, "a", 3.0), (second, "c", 2.25)]
+    text = page(read(file))
+    assert "| a |  | about 1 | 3 | **no** | why, with a comma |" in text
+    assert "1 of 2 numbers agree" in text
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (replace(SPEED, kind="guess"), "figure_5, 'speed': kind must be one of printed, direction, reading, fit, slip"),
+        (replace(SPEED, low=50), "figure_5, 'speed': low must not exceed high, got 50 and 44"),
+        (replace(SPEED, name="turn"), "figure_5, 'turn': name and print must be those of one row only"),
+        (replace(TURN, name="speed"), "figure_5, 'speed': name and print must be those of one row only"),
+        (None, "must have the columns figure, name"),
+    ],
+)
+def test_a_table_with_a_wrong_row_is_refused_by_its_name(tmp_path, row, message):
+    path = tmp_path / "worm.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [[field.name for field in fields(SPEED)], *map(astuple, (SPEED, row))] if row else [["figure", "what"]]
+        )
+    with pytest.raises(ValueError, match=message):
+        read_table(path)
+
+
+@pytest.mark.parametrize("animal", PAPERS)
+def test_figures_are_named_once_and_say_what_they_show(animal):
+    paper = load(animal)
+    names = [entry.name for entry in paper.figures]
+    assert names and len(set(names)) == len(names)
+    assert all(entry.title for entry in paper.figures)
+    assert printed(animal).keys() <= set(names)
+
+
+def test_the_page_is_made_of_its_numbers():
+    rows = read(DOCS / "papers.csv")
+    assert (DOCS / "papers.md").read_text() == page(rows)
+    drawn = {row[:2] for row in rows}
+    assert drawn == {(animal, figure) for animal in PAPERS for figure in printed(animal)}
+    assert all(row[2].note for row in rows if not row[2].agrees), "what does not agree says why"
+
+
+CHEAP = {
+    "lamprey table_3",
+    *(f"whisker_chain {name}" for name in ("table_1", "figure_6", "figure_7", "figure_9", "figure_10", "figure_11")),
+    "whisker_rod table_1",
+    "neuromechanic illustration_2",
+}
+"""Figures that are computed in the default run."""
+
+SLOW = {
+    *(f"worm figure_5_supplement_{k}" for k in (2, 3)),
+    *(f"worm appendix_1_figure_{k}" for k in (3, 4, 5, 6)),
+    "whisker_rod figure_5_modes",
+    "neuromechanic figure_2",
+}
+"""Figures that take half a minute and more; what `test_settled` has of them is computed with ``full``."""
+
+TOLERANCE = {
+    "whisker_rod figure_5": 1e-2,
+    "whisker_rod figure_5_correlations": 1e-2,
+    "neuromechanic figure_2": 0.05,
+    "neuromechanic figure_3": 1e-3,
+    "neuromechanic illustration_2": 1.0,
+}
+"""How far ours may be from what was written, relative: chaos, samples that differ with LAPACK, and rounding errors."""
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+
+
+def _figures():
+    for animal in PAPERS:
+        for figure in printed(animal):
+            name = f"{animal} {figure}"
+            marks = () if name in CHEAP else pytest.mark.slow if name in SLOW else pytest.mark.full
+            yield pytest.param(animal, figure, marks=marks)
+
+
+@pytest.mark.paper
+@pytest.mark.parametrize(("animal", "figure"), list(_figures()))
+def test_a_figure_has_the_numbers_that_were_written(animal, figure):
+    written = [row for name, entry, row in read(DOCS / "papers.csv") if (name, entry) == (animal, figure)]
+    sheet = Sheet(printed(animal)[figure])
+    next(entry for entry in load(animal).figures if entry.name == figure).draw(sheet)
+    found = sheet.comparisons()
+    name = f"{animal} {figure}"
+    assert [row.what for row in found] == [row.what for row in written]
+    assert [row.agrees for row in found] == [row.agrees for row in written]
+    for ours, theirs in zip(found, written, strict=True):
+        if "a time of this machine" in ours.note:
+            continue
+        assert ours.ours == pytest.approx(theirs.ours, rel=TOLERANCE.get(name, 1e-4), abs=1e-9), ours.what
+        if name not in TOLERANCE:
+            assert ours.note == theirs.note
+        assert NUMBER.sub("", ours.note) == NUMBER.sub("", theirs.note)
+        values = [[float(value) for value in NUMBER.findall(row.note)] for row in (ours, theirs)]
+        assert values[0] == pytest.approx(values[1], rel=0.1, abs=0.02), ours.what
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "name",
+    ["worm figure_4", "lamprey figure_4", "whisker_chain figure_7", "whisker_rod table_1", "neuromechanic figure_3"],
+)
+def test_a_picture_is_drawn(name, tmp_path):
+    """By the other tests its numbers are handed over, and its text is not set."""
+    animal, figure = name.split()
+    entry = next(entry for entry in load(animal).figures if entry.name == figure)
+    assert draw(entry, printed(animal)[figure], tmp_path) and (tmp_path / f"{figure}.png").stat().st_size > 1e5
