@@ -116,7 +116,7 @@ def test_the_documentation_lists_every_key():
     guide = (Path(__file__).parents[1] / "docs" / "guides" / "body.md").read_text()
     assert "tables/model_keys.md" in guide
     for kind, keys in KINDS.items():
-        assert not kind or f"\n    ``[{kind}]``\n" in load.__doc__
+        assert not kind or f"\n``[{kind}]``\n" in load.__doc__
         for key, holds, default, meaning in described(keys):
             assert meaning and f"- ``{key}``" in load.__doc__ and "object" not in default + holds
     # What an error lists is what the table says.

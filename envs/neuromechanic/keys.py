@@ -168,8 +168,12 @@ NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of direction
 PATH, PRODUCTS = Form("list of points", _points), Form("list of `[i, j, value]`", _products)
 SHARE, COMPONENTS = Form("number or signal", _share_or_signal), Form("list of 3 numbers or signals", _components)
 INPUTS = Form("list of names", _input_names)
-ANY = Form("", lambda value, path, names: value)
-"""What is checked by those who make something of it, as it depends on other keys."""
+
+
+def later(says: str) -> Form:
+    """What is checked by those who make something of it, as it depends on other tables."""
+    return Form(says, lambda value, path, names: value)
+
 
 # The table
 
@@ -206,9 +210,7 @@ JOINT_KEYS = (
     Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "of a spring in the joint", _HINGES),
     Key("start", NUMBER, 0.0, "rad or m", "position at the beginning", _HINGES),
     Key("rest", NUMBER, 0.0, "rad or m", "position in which the spring rests", _HINGES),
-    Key(
-        "range", vector(2), _RANGES, "rad or m", "in which tasks seek postures; the joint itself has no stops", _HINGES
-    ),
+    Key("range", vector(2), _RANGES, "rad or m", "beyond which tasks end an episode; nothing stops the joint", _HINGES),
     Key("start", vector(3), NOWHERE, "m", "x, y and z at the beginning", ("free",)),
     Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "quaternion w, x, y, z at the beginning", ("ball", "free")),
 )
@@ -262,7 +264,7 @@ LENGTH = (
 MUSCLE = (
     Key("path", PATH, OPTIONAL, "m", "`[body, x, y, z]` or `{ cylinder = NAME }`"),
     Key("length", table(LENGTH), OPTIONAL, "", "instead of a path: mean - a d - d B d / 2 in d = q - at"),
-    Key("excitation", ANY, REQUIRED, "1", "a signal, or a number from 0 to 1"),
+    Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "what activates it"),
     Key("model", table(MUSCLE_MODEL), REQUIRED, "", "what its force follows from"),
 )
 SYNAPSE = (
@@ -287,7 +289,7 @@ NEURON = (
     Key("delay", _DELAY, 0.0, "s", "of the organ", _ORGANS),
     Key("gain", _LEAST, 333.0, "1/s", "impulses at the maximal force, Prochazka (1999)", ("golgi",)),
     Key("threshold", _LEAST, 0.0, "N", "force from which on it fires", ("golgi",)),
-    Key("bias", NUMBER, 0.0, "1/s", "impulses below the threshold", ("golgi",)),
+    Key("bias", NUMBER, 0.0, "1/s", "impulses at the threshold", ("golgi",)),
     Key("afferent", choice("Ia", "II"), "Ia", "", "kind of the spindle's ending", _SPINDLE),
     Key("length_gain", NUMBER, Per("afferent", {"Ia": 2000.0, "II": 13500.0}), "1/(m s)", "by length", _SPINDLE),
     Key("rest", NUMBER, OPTIONAL, "m", "length from which it counts: where fibres are optimal by default", _SPINDLE),
@@ -310,7 +312,7 @@ PIN = (
     Key("point", POINT, REQUIRED, "m", "what is held", beside="no joint"),
     Key("to", POINT, REQUIRED, "m", "where it is held", beside="no joint"),
     Key("axes", DIRECTIONS, _AXES, "", "in which it is held", beside="no joint"),
-    Key("motion", ANY, 0, "", "for each direction 0, or the `spline.NAME` of the distance"),
+    Key("motion", later("0 or `spline.NAME`, or a list"), 0, "", "distance or position, for each direction"),
 )
 CONTACT = (
     Key("tangent", DIRECTION, OPTIONAL, "", "of friction in a plane; for all contacts or none"),
@@ -333,7 +335,7 @@ WRENCH = (
     Key("moment", COMPONENTS, NOWHERE, "N m", "likewise"),
 )
 MODEL = (
-    Key("schema", ANY, REQUIRED, "", "version of these tables, 1"),
+    Key("schema", later("1"), REQUIRED, "", "version of these tables"),
     Key("gravity", vector(3), NOWHERE, "m/s^2", "acceleration of what falls"),
     Key("inputs", INPUTS, [], "", "in the order of the drive; must be given for several"),
     Key("body", tables("body"), {}, "", "at least one"),
@@ -345,7 +347,7 @@ MODEL = (
     Key("pin", tables("pin"), {}, "", "points and joints that are held or led"),
     Key("contact", tables("contact"), {}, "", "points that touch a surface; a model with pins has none"),
     Key("wrench", tables("wrench"), {}, "", "forces and moments from outside"),
-    Key("platform", ANY, {}, "", "a table, how the ground is jerked"),
+    Key("platform", later("table"), {}, "", "how the ground is jerked"),
 )
 KINDS = {
     "": MODEL,
@@ -375,7 +377,7 @@ def described(keys: Sequence[Key]) -> Iterator[tuple[str, str, str, str]]:
     for key in keys:
         default = "required" if key.default is REQUIRED else "" if key.default is OPTIONAL else _words(key.default)
         only = ", ".join(key.types) or key.beside
-        holds = ", ".join(filter(None, (key.form.says, key.unit.removesuffix("1") and key.unit)))
+        holds = key.form.says + (f", {key.unit}" if key.unit not in ("", "1") else "")
         yield key.name + f" ({only})" * bool(only), holds, default, key.meaning
 
 
@@ -395,6 +397,6 @@ def listing() -> str:
     for kind, keys in KINDS.items():
         lines.append(f"\n``[{kind}]``\n" if kind else "")
         for key, holds, default, meaning in described(keys):
-            text = f"- ``{key}`` ({'; '.join(filter(None, (holds, default)))}): {meaning}"
-            lines.append(textwrap.fill(text, 112, subsequent_indent="  ", break_on_hyphens=False))
-    return textwrap.indent("\n".join(lines).strip(), "    ")
+            text = f"- `{key}` ({'; '.join(filter(None, (holds, default)))}): {meaning}".replace("`", "``")
+            lines.append(textwrap.fill(text, 116, subsequent_indent="  ", break_on_hyphens=False))
+    return "\n".join(lines).strip()

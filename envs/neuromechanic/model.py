@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,11 @@ from ..core.arguments import shown
 from .build import Joint, build
 from .keys import listing
 from .modules import Module
-from .reader import SMALLEST, listed, plain, read_file
+from .reader import listed, plain, read_file
 from .table import pack
-
-__all__ = ["LONGEST_PAST", "SMALLEST", "Joint", "Model", "changed", "load"]
 
 LONGEST_PAST = 1 << 20
 """Numbers that a row may keep of the past: delayed signals times the time steps of the longest delay (8 MiB)."""
-
-_SUFFIXES = {"ball": ("rx", "ry"), "free": ("x", "y", "z", "rx", "ry")}
-_Tables = Mapping[str, Any]
-_Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -43,8 +38,9 @@ class Model:
         One per body.
     modules : tuple of Module
     arrays : dict
-        Constants by name, see `table.pack`.
+        Constants by name, see `table.ARRAYS`.
     counts : dict
+        How many of them there are, of bodies, muscles and so on.
     delays : (S,) float, s
         Of each synapse.
     wrench : (W, 6) float, N and N m
@@ -116,8 +112,11 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     vector, whose length is the angle of the turn, at most half a turn; velocities, motors and damping are about the
     body's own axes. Nothing is singular. The signal ``quaternion`` of the animal says the same of all balls.
 
-    No number exceeds `LARGEST`, no delay `LONGEST_DELAY`, and `LIMITS` tells how many bodies, muscles and so on there
-    may be. A file has at most `LARGEST_FILE` bytes, in UTF-8.
+    A spindle fires with bias + length_gain (length - rest) + velocity_gain velocity^power + coactivation activation
+    impulses per second, a tendon organ with bias + gain (force - threshold) / max_force, from 0 to 1000.
+
+    No number exceeds `reader.LARGEST`, no delay `keys.LONGEST_DELAY`, and `reader.LIMITS` tells how many bodies,
+    muscles and so on there may be. A file has at most `reader.LARGEST_FILE` bytes, in UTF-8.
 
     Parameters
     ----------
@@ -179,7 +178,7 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
         raise ValueError(f"{origin}{error}") from None
 
 
-load.__doc__ = (load.__doc__ or "").replace("TABLES", listing())
+load.__doc__ = cleandoc(load.__doc__ or "").replace("TABLES", listing())
 
 
 def changed(
