@@ -24,6 +24,7 @@ from gymnosoma.agents.evaluation.policies import references_of, shipped
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.animal import ANIMALS
 from gymnosoma.envs.core.describe import figures
+from gymnosoma.envs.neuromechanic.keys import KINDS, described
 from gymnosoma.tools.publish import CURVES
 
 HERE = Path(__file__).parent
@@ -204,6 +205,16 @@ def constants(animal: str) -> str:
     return (folder / "README.md").read_text("utf-8").partition("\n")[2]
 
 
+def model_keys() -> str:
+    """Tables of the keys that a model file may have."""
+    head = "key", "what it holds", "default", "meaning"
+    parts = []
+    for kind, keys in KINDS.items():
+        rows = [(f"`{key}`", *rest) for key, *rest in described(keys)]
+        parts.append((f"`[{kind}]`\n\n" if kind else "") + table(head, rows))
+    return "\n\n".join(parts) + "\n"
+
+
 def shown(value: Any) -> str:
     """Write a constant; of a list with a value for each link, all of them."""
     return ", ".join(map(shown, value)) if isinstance(value, list) else f"{value:g}"
@@ -256,6 +267,7 @@ def generate(app: Any) -> None:
     for entry in CATALOGUE:
         write(folder / f"{entry.name}.md", page(entry.name))
     write(HERE / "animals" / "tables" / "films.md", films())
+    write(HERE / "animals" / "tables" / "model_keys.md", model_keys())
     for animal in ANIMALS:
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))
         write(HERE / "animals" / "tables" / f"{animal}_constants.md", constants(animal))

@@ -3,6 +3,7 @@
 import copy
 import doctest
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from gymnosoma.envs.neuromechanic.analysis import (
     linearise,
 )
 from gymnosoma.envs.neuromechanic.hindlimb import asset
+from gymnosoma.envs.neuromechanic.keys import KINDS, described
 
 ONE = np.zeros(1, np.int64)
 G = 9.81
@@ -107,6 +109,19 @@ def changed(name, *path, value):
 def test_bad_models_are_named(description, message):
     with pytest.raises(ValueError, match=message):
         load(description)
+
+
+def test_the_documentation_lists_every_key():
+    """The guide includes the tables that the site makes of `KINDS`; the docstring lists the same."""
+    guide = (Path(__file__).parents[1] / "docs" / "guides" / "body.md").read_text()
+    assert "tables/model_keys.md" in guide
+    for kind, keys in KINDS.items():
+        assert not kind or f"\n``[{kind}]``\n" in load.__doc__
+        for key, holds, default, meaning in described(keys):
+            assert meaning and f"- ``{key}``" in load.__doc__ and "object" not in default + holds
+    # What an error lists is what the table says.
+    with pytest.raises(ValueError, match=r"motor.m.x is not known; allowed are joint, from, gain$"):
+        load(changed("arm", "motor", "m", value={"joint": "fore", "from": "input.biceps", "x": 1}))
 
 
 def test_bad_modules_are_named():

@@ -19,10 +19,11 @@ from ..core.spec import Signal
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide
-from .model import SMALLEST, Model, load
+from .model import Model, load
 from .modules import Module, chain
 from .muscles import rest_fibres
 from .params import PHYSICAL, WRENCH
+from .reader import SMALLEST
 from .table import WRITTEN
 
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}

@@ -3,6 +3,10 @@
 The state vector z = [q, v, n, a, l] of Eq. 3 holds joint positions and velocities, states of control modules and of
 leaky neurons, activations and fibre lengths. ``state_rate`` is used by Runge-Kutta steps, adaptive integration,
 equilibration, linearisation and tests alike; ``semi_implicit`` shares all of it but the solution for the accelerations.
+
+Kernels take records of `table`: ``t`` is the model, ``k`` is scratch space, and ``x`` is a row. ``z`` (N,) is a state
+vector, ``time`` and ``dt`` are in s, ``fraction`` is the part of the step that has passed, at which delayed signals are
+read, and ``module`` is the control module's kernel or None.
 """
 
 from __future__ import annotations
@@ -108,21 +112,8 @@ def forces(t, k, x, z, time, fraction, module):
 
     Everything refers to the ground, whose own acceleration adds to gravity. In the order of the paper's Fig. 1, except
     that muscle forces come before neurons: they follow from activation and fibre length, which are states, so nothing
-    has to be taken from the step before.
-
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        Written: ``k.M``, ``k.tau`` = V + T_E + T_M without constraints (Eqs 4, 5), and the rest of ``k.dz``.
-    x : record of state
-        Inputs, wrenches, delayed signals and parameters.
-    z : (N,) float
-    time : float, s
-    fraction : float
-        Part of the step that has passed.
-    module : callable kernel or None
-        The control module, of `callback`.
+    has to be taken from the step before. Inputs, wrenches, delayed signals and parameters are those of the row. What is
+    written are ``k.M``, ``k.tau`` = V + T_E + T_M without constraints (Eqs 4, 5), and the rest of ``k.dz``.
     """
     n = t.bodies
     q, v = z[:n], z[n : 2 * n]
@@ -171,14 +162,7 @@ def constraints(t, k, z, time):
 
     A pin keeps the distance of two points along a direction of the world, or a joint's position, at zero, or at what a
     spline says. Drift off it decays at the pin's rate (Baumgarte), critically damped; with rate 0 it is the paper's
-    bare acceleration constraint.
-
-    Parameters
-    ----------
-    t, k : records of the model and of scratch space
-        Read after `forces`; ``k.J`` (c, n) and ``k.drift`` (c,) m/s^2 are written.
-    z : (N,) float
-    time : float, s
+    bare acceleration constraint. ``k.J`` (c, n) and ``k.drift`` (c,) m/s^2 are written, after `forces`.
     """
     for c in range(t.pins):
         row, joint = k.J[c], t.pin_joint[c]
@@ -210,17 +194,7 @@ def constraints(t, k, z, time):
 def accelerate(t, k, z, time):
     """Solve M qdd = tau + J' lambda, J qdd = drift; Eq. 7, by the Schur complement of M.
 
-    Parameters
-    ----------
-    t, k : records of the model and of scratch space
-        ``k.M`` and ``k.tau`` are read; ``k.qdd`` (n,) rad/s^2 or m/s^2 and ``k.reaction`` (c,) N are written.
-    z : (N,) float
-    time : float, s
-
-    Returns
-    -------
-    bool
-        False if the masses or the pins are singular.
+    Writes ``k.qdd`` (n,) rad/s^2 or m/s^2 and ``k.reaction`` (c,) N; False if the masses or the pins are singular.
     """
     n, pins = t.bodies, t.pins
     if not cholesky(k.M, k.L, n):
@@ -257,23 +231,7 @@ def accelerate(t, k, z, time):
 
 @kernel
 def state_rate(t, k, x, z, time, fraction, module):
-    """Rate of the state vector, Eq. 3.
-
-    Parameters
-    ----------
-    t, k, x : records of the model, of scratch space (``k.dz`` is written), and of state
-    z : (N,) float
-        Joint positions (rad or m) and velocities, module states, activations, fibre lengths (m).
-    time : float, s
-    fraction : float
-        Part of the step that has passed, at which delayed signals are read.
-    module : callable kernel or None
-
-    Returns
-    -------
-    bool
-        False where the accelerations do not exist.
-    """
+    """Write the rate ``k.dz`` of the state vector, Eq. 3; False where the accelerations do not exist."""
     n = t.bodies
     forces(t, k, x, z, time, fraction, module)
     if not accelerate(t, k, z, time):
@@ -327,19 +285,8 @@ def semi_implicit(t, k, x, dt, module):
     A light segment with a fast muscle relaxes within microseconds. The term dt dF/dldot r r' in the mass matrix makes
     that part of the muscles' force implicit, and with it the step stable. Fibre lengths of compliant tendons take a
     linearly implicit step, as they relax within milliseconds. Contacts act on the velocities at the end of the step.
-    The scheme is ours.
-
-    Parameters
-    ----------
-    t, k, x : records of the model, of scratch space, and of state (changed)
-        ``k.start`` (N,) is the state vector at the beginning.
-    dt : float, s
-    module : callable kernel or None
-
-    Returns
-    -------
-    bool
-        False where the accelerations do not exist.
+    The scheme is ours. ``k.start`` (N,) is the state vector at the beginning. Returns False where the accelerations do
+    not exist.
     """
     z, n = x.z, t.bodies
     forces(t, k, x, z, x.time, 0.0, module)
@@ -367,18 +314,7 @@ def semi_implicit(t, k, x, dt, module):
 def runge_kutta(t, k, x, dt, module):
     """Take one step of the classical fourth-order Runge-Kutta method, section 2.2.1.
 
-    Delayed signals are linear between steps.
-
-    Parameters
-    ----------
-    t, k, x : records of the model, of scratch space, and of state (changed)
-    dt : float, s
-    module : callable kernel or None
-
-    Returns
-    -------
-    bool
-        False where the accelerations do not exist.
+    Delayed signals are linear between steps. Returns False where the accelerations do not exist.
     """
     z = x.z
     for i in range(t.size):
@@ -436,15 +372,7 @@ step: Any = None
 
 
 def take_steps(t, k, x, steps, dt, module):
-    """Take some steps. A row that fails keeps the last valid state vector, and gets a status.
-
-    Parameters
-    ----------
-    t, k, x : records of the model, of scratch space, and of state (changed)
-    steps : int
-    dt : float, s
-    module : callable kernel or None
-    """
+    """Take some steps. A row that fails keeps the last valid state vector, and gets a status."""
     for _ in range(steps):
         for i in range(t.size):
             k.start[i] = x.z[i]
@@ -487,7 +415,6 @@ def follow(t, k, x, row, place, drives, count, steps, columns, records, done, st
 
     Parameters
     ----------
-    t, k, x : records of the model, of scratch space, and of state (changed)
     row, place : int
         Where the state stands in ``records``, and its drive in ``drives``.
     drives : (T, A, u) float
@@ -502,8 +429,6 @@ def follow(t, k, x, row, place, drives, count, steps, columns, records, done, st
         numbers of ``x.ring``.
     done, stride : int
         Drives followed before, and between moments.
-    dt : float, s
-    module : callable kernel or None
     """
     for h in range(count):
         for j in range(drives.shape[2]):
@@ -526,14 +451,12 @@ def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, do
 
     Parameters
     ----------
-    ts : (1,) record of the model
-    ks : (threads,) records of scratch space
-    xs : (B,) records of state
-        Those of ``ids`` are changed.
+    ts, ks, xs : (1,), (threads,), (B,) records
+        Of the model, of scratch space, and of state; those of ``ids`` are changed.
     ids : (A,) int64
     taken : (1,) int64
         Counts the rows, of which a thread takes the next when it is done with one.
-    drives, count, steps, columns, records, done, stride, dt, module
+    drives, count, steps, columns, records, done, stride
         As of `follow`.
     """
     taken[0] = 0
@@ -548,16 +471,8 @@ def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, do
 def evaluate(ts, ks, xs, z, rate, fill, module):
     """Evaluate the derivative at the state vector ``z``, in the surroundings of a row.
 
-    Parameters
-    ----------
-    ts, ks, xs : (1,) records
-        Of the model, of scratch space (written), and of state.
-    z : (N,) float
-    rate : (N,) float
-        Written; NaN where it does not exist.
-    fill : bool
-        Fill the past of delayed signals with the present, and keep forces and neurons in the row.
-    module : callable kernel or None
+    ``rate`` (N,) is written, NaN where it does not exist. With ``fill`` the past of delayed signals is filled with the
+    present, and forces and neurons are kept in the row. The records have a leading axis of 1.
     """
     t, k, x = ts[0], ks[0], xs[0]
     for i in range(t.size):  # scratch space is a type of its own, for which the kernels are compiled anyway

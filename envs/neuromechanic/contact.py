@@ -14,7 +14,9 @@ contact after the other, the others held, until nothing changes (Jean, 1999, Com
 `violation` measures how far any answer is from the law.
 
 Impulses stand contact by contact, ``rows`` to each: normal, then tangential; two of them where bodies move in a plane,
-else three.
+else three. Kernels take them as ``p`` (n,), with ``u`` (n,) and ``W`` (n, n), of which the first ``contacts * rows``
+rows and columns count, coefficients of friction ``mu`` (m,) and modes ``mode`` (m,). The records ``t``, ``k`` and ``x``
+are those of `body`.
 """
 
 from __future__ import annotations
@@ -63,20 +65,8 @@ def respond(W, u, p, i, size):
 def violation(W, u, mu, contacts, rows, p):
     """Largest distance (m/s) by which impulses violate the law of contact and friction.
 
-    Parameters
-    ----------
-    W : (n, n) float, 1/kg
-        Its first ``contacts * rows`` rows and columns count.
-    u : (n,) float, m/s
-    mu : (m,) float
-    contacts, rows : int
-    p : (n,) float, N s
-
-    Returns
-    -------
-    float
-        0 for a solution: normal velocity and impulse (as velocity) with none negative and one zero; tangential impulse
-        equal to the projection of itself less the slip onto what friction can give.
+    It is 0 for a solution: normal velocity and impulse (as velocity) with none negative and one zero; tangential
+    impulse equal to the projection of itself less the slip onto what friction can give.
     """
     worst, size = 0.0, contacts * rows
     for c in range(contacts):
@@ -104,18 +94,9 @@ def pace(W, u, contacts, rows, p):
 
 @inlined
 def attempt(W, u, mu, contacts, first, second, p, grid):
-    """Impulses (2 m,) of one or two planar contacts whose modes are given; False where they do not determine them.
+    """Write the impulses of one or two planar contacts by their modes; False where these do not determine them.
 
-    Parameters
-    ----------
-    W, u, mu, contacts
-        See `violation`.
-    first, second : float
-        Modes.
-    p : (n,) float, N s
-        Written.
-    grid : (4, 5) float
-        Scratch space: an equation for each impulse, the right-hand side in the last column.
+    ``grid`` (4, 5) is scratch space: an equation for each impulse, the right-hand side in the last column.
     """
     size = 2 * contacts
     for c in range(contacts):
@@ -162,23 +143,8 @@ def by_modes(W, u, mu, contacts, p, mode, grid):
     """Solve one or two planar contacts by trying their modes: those given, then sticking, slipping and open ones.
 
     The first answer is taken. With friction a problem may have several; modes that were right in the step before then
-    stay. Should rounding let all modes fail, the least violation wins.
-
-    Parameters
-    ----------
-    W, u, mu, contacts
-        See `violation`.
-    p : (n,) float, N s
-        Written.
-    mode : (m,) float
-        Tried first; written.
-    grid : (4, 5) float
-        Scratch space.
-
-    Returns
-    -------
-    float, m/s
-        Violation.
+    stay. Should rounding let all modes fail, the least violation wins. Writes ``p`` and ``mode``; returns the violation
+    (m/s).
     """
     least, best = math.inf, 0
     given = int(mode[0]) + (4 * int(mode[1]) if contacts == 2 else 0)
@@ -264,19 +230,9 @@ def settle(W, u, mu, c, size, p):
 def sweep(W, u, mu, contacts, rows, p):
     """Solve contact by contact, each while the others are held, again and again: nonlinear Gauss-Seidel (Jean, 1999).
 
-    It need not converge: random problems make it fail that couple their contacts strongly, bodies hardly ever.
-
-    Parameters
-    ----------
-    W, u, mu, contacts, rows
-        See `violation`.
-    p : (n,) float, N s
-        A guess, such as the impulses of the step before; written.
-
-    Returns
-    -------
-    int
-        Sweeps, or -1 if SWEEPS of them do not reach a solution.
+    It need not converge: it fails for random problems that couple their contacts strongly, and hardly ever for bodies.
+    ``p`` holds a guess, such as the impulses of the step before, and is written. Returns the number of sweeps, or -1 if
+    SWEEPS of them do not reach a solution.
     """
     size, few = contacts * rows, 0.1 * EXACT * pace(W, u, contacts, rows, p)
     for turn in range(SWEEPS):
@@ -299,19 +255,8 @@ def sweep(W, u, mu, contacts, rows, p):
 def staggered(W, u, mu, contacts, rows, p):
     """Solve by staggered projections, Kaufman et al. (2008): normal impulses and friction in turn.
 
-    Each is the minimum of a convex problem while the other is held. Their alternation need not converge.
-
-    Parameters
-    ----------
-    W, u, mu, contacts, rows
-        See `violation`.
-    p : (n,) float, N s
-        A guess; written.
-
-    Returns
-    -------
-    int
-        Alternations, or -1 if they do not reach a solution within STAGGERS.
+    Each is the minimum of a convex problem while the other is held. Their alternation need not converge. ``p`` holds a
+    guess and is written. Returns the number of alternations, or -1 if STAGGERS of them do not reach a solution.
     """
     size = contacts * rows
     for turn in range(STAGGERS):
@@ -357,13 +302,7 @@ def approach(t, k, x, dt):
     """Velocities ``k.free`` (m/s) of the points at the end of a time step without contacts, and whether any touches.
 
     The normal one is that with which the law begins: a point above its surface may come as near as touching it within
-    the step; one below comes out slowly.
-
-    Parameters
-    ----------
-    t, k, x : records of the model, of scratch space, and of state
-        ``k.qdd`` is read; ``k.J`` (n, bodies), ``k.free`` (n,) and ``k.friction`` (m,) are written.
-    dt : float, s
+    the step; one below comes out slowly. ``k.J`` (n, bodies) and ``k.friction`` (m,) are written, too.
     """
     n, rows, touched = t.bodies, t.contact_rows, False
     v = x.z[n : 2 * n]
@@ -391,10 +330,7 @@ def approach(t, k, x, dt):
 def mobility(t, k):
     """W = J M^-1 J' (1/kg) of all points in ``k.schur``; a direction in which none can move is left out of the law.
 
-    Parameters
-    ----------
-    t, k : records of the model and of scratch space
-        Read after `approach` and `body.accelerate`; ``k.MJ`` = M^-1 J' (n, bodies) is written, ``k.free`` changed.
+    Comes after `approach` and `body.accelerate`; ``k.MJ`` = M^-1 J' (n, bodies) is written, ``k.free`` changed.
     """
     n, rows = t.bodies, t.contact_rows
     W, size = k.schur, t.contacts * rows
@@ -421,13 +357,7 @@ def mobility(t, k):
 
 @inlined
 def solve_by_modes(t, k, x):
-    """Solve for ``x.impulse`` (n,) N s and ``x.mode`` (m,) of planar contacts; ``x.contact_error`` tells how well.
-
-    Parameters
-    ----------
-    t, k, x : records of the model, of scratch space, and of state
-        Read after `mobility`.
-    """
+    """Solve for ``x.impulse`` (n,) N s and ``x.mode`` (m,) of planar contacts; ``x.contact_error`` tells how well."""
     x.contact_error = by_modes(k.schur, k.free, k.friction, t.contacts, x.impulse, x.mode, k.grid)
 
 
@@ -467,16 +397,9 @@ SOLVERS = {"modes": solve_by_modes, "staggered": solve_staggered, "sweep": solve
 
 @inlined
 def collide(t, k, x, dt):
-    """Add the effect of contacts to the accelerations of a time step.
+    """Change the accelerations ``k.qdd`` of `body.accelerate` such that v + dt qdd obeys the contacts.
 
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        Read after `body.accelerate`; ``k.qdd`` is changed such that v + dt qdd obeys the contacts.
-    x : record of state
-        ``x.impulse`` (N s), ``x.mode``, ``x.contact_error`` (m/s) and ``x.alternations`` are written.
-    dt : float, s
+    Writes ``x.impulse`` (N s), ``x.mode``, ``x.contact_error`` (m/s) and ``x.alternations``.
     """
     size = t.contacts * t.contact_rows
     x.contact_error, x.alternations = 0.0, 0.0

@@ -67,24 +67,10 @@ def chain(modules: tuple[Module, ...]) -> Any:
 
 @kernel
 def centre_of_mass(time, q, v, n, momentum, inputs, heard, dn, out):
-    """Integrate the momentum of the animal, Bunderson et al. (2012), Eq. 11, and tell the integrals and the momentum.
+    """Integrate the momentum of the animal, Bunderson et al. (2012), Eq. 11.
 
-    Parameters
-    ----------
-    time : float, s
-    q, v : (n,) float
-        Joints.
-    n : (6,) float
-        Integrals of angular momentum about the centre of mass (kg m^2) and of linear momentum (kg m).
-    momentum : (12,) float
-        Angular (kg m^2/s) and linear momentum (kg m/s), centre of mass (m), its velocity (m/s).
-    inputs : (u,) float
-    heard : (0,) float
-        Nothing.
-    dn : (6,) float
-        Rates of ``n``, written.
-    out : (12,) float
-        Integrals, then momentum, written.
+    The states are the integrals of angular momentum about the centre of mass (kg m^2) and of linear momentum (kg m);
+    the outputs are these integrals, then the momentum (kg m^2/s, kg m/s). See `Module` for the arguments.
     """
     for i in range(6):
         dn[i] = momentum[i]

@@ -151,18 +151,9 @@ def contract(t, k, m, a, fibre, strength):
     F = Fmax a (fl + kappa dl/lopt + beta ldot/lopt) cos(alpha) for short-range stiffness (illustrations 1 and 2), of
     which no less than 0 is left where the muscle is much shorter than that describes.
 
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        ``k.length`` and ``k.rate`` are read; ``k.fibre``, ``k.fibre_rate``, ``k.force`` and ``k.slope`` written.
-    m : int
-    a : float
-        Activation, or the excitation of a proportional muscle, Eq. 13.
-    fibre : float, m
-        Fibre length, where that is a state.
-    strength : float
-        Factor on the maximal force.
+    Reads ``k.length`` and ``k.rate``, writes ``k.fibre``, ``k.fibre_rate``, ``k.force`` and ``k.slope``. ``a`` is the
+    activation, or the excitation of a proportional muscle, Eq. 13; ``fibre`` (m) is the fibre length, where that is a
+    state; ``strength`` is a factor on the maximal force.
     """
     kind, curves, optimal = t.muscle[m], t.curves[m], t.optimal_length[m]
     most = strength * t.max_force[m]
@@ -203,14 +194,7 @@ def contract(t, k, m, a, fibre, strength):
 def resting_fibre(t, m, length, a):
     """Fibre length (m) at which muscle ``m`` with a compliant tendon and its tendon carry the same force; Eq. 20.
 
-    Parameters
-    ----------
-    t : record of the model
-    m : int
-    length : float, m
-        Of the path.
-    a : float
-        Activation.
+    ``length`` (m) is that of the path, ``a`` the activation.
     """
     optimal = t.optimal_length[m]
     h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
@@ -230,17 +214,7 @@ def resting_fibre(t, m, length, a):
 
 @kernel
 def rest_fibres(ts, lengths, activations, fibres):
-    """Fill ``fibres`` (f,) with the lengths of `resting_fibre`.
-
-    Parameters
-    ----------
-    ts : (1,) record of the model
-    lengths : (m,) float, m
-        Of all paths.
-    activations : (a,) float
-    fibres : (f,) float, m
-        Written.
-    """
+    """Fill ``fibres`` (f,) m with `resting_fibre` by the ``lengths`` (m,) m of all paths and ``activations`` (a,)."""
     t = ts[0]
     for m in range(t.muscles):
         if t.fibre[m] >= 0:

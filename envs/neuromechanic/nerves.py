@@ -1,4 +1,7 @@
-"""Neurons: signals, delays, shaping functions and splines; Bunderson et al. (2012), Eqs 8 and 9."""
+"""Neurons: signals, delays, shaping functions and splines; Bunderson et al. (2012), Eqs 8 and 9.
+
+The records that kernels take are named as in `body`.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,9 @@ from ..core.jit import exp, inlined, kernel, log
 from .skeleton import place, point_motion
 
 LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4
-(
-    CONSTANT,
-    POSITION,
-    VELOCITY,
-    LENGTH,
-    LENGTH_RATE,
-    FIBRE_LENGTH,
-    FIBRE_VELOCITY,
-    FORCE,
-    ACTIVATION,
-    NEURON,
-    SPLINE,
-    INPUT,
-    MODULE,
-    PLACE,
-    SPEED,
-    HEIGHT,
-    PRESSURE,
-) = range(17)
+CONSTANT, POSITION, VELOCITY, NEURON, SPLINE, INPUT, MODULE = 0, 1, 2, 9, 10, 11, 12
+LENGTH, LENGTH_RATE, FIBRE_LENGTH, FIBRE_VELOCITY, FORCE, ACTIVATION = range(3, 9)
+PLACE, SPEED, HEIGHT, PRESSURE = range(13, 17)
 """Kinds of signals: what synapses, excitations and motors read."""
 
 
@@ -62,20 +49,7 @@ def spline_motion(t, s, time):
 
 @kernel
 def signal(t, k, x, z, time, kind, index):
-    """Present value of a signal, in SI.
-
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        Evaluated so far.
-    x : record of state
-    z : (N,) float
-        State vector.
-    time : float, s
-    kind, index : int
-        What, and which.
-    """
+    """Present value of a signal, in SI, as far as ``k`` is evaluated; ``kind`` and ``index`` say what, and which."""
     n = t.bodies
     if kind == POSITION:
         return z[index]
@@ -122,16 +96,8 @@ def past(t, x, column, delay, fraction):
 
     The row's factor ``delay`` shortens all delays; that none gets shorter than a step is checked where it is set.
 
-    Parameters
-    ----------
-    t : record of the model
-    x : record of state
-        ``x.ring`` holds ``t.depth`` steps of the ``t.delays`` delayed signals, the present step at ``x.step``.
-    column : int
-        Which delayed signal.
-    delay : int
-        In time steps.
-    fraction : float
+    ``column`` says which delayed signal: ``x.ring`` holds ``t.depth`` steps of ``t.delays`` of them, the present step
+    at ``x.step``.
     """
     ago = x.step - max(delay * x.delay, 1.0)
     at = math.floor(ago)
@@ -202,17 +168,6 @@ def neurons(t, k, x, z, time, fraction):
     The gain of a synapse may be multiplied by a further signal, as by presynaptic modulation, which is ours, as are
     powers and leaky neurons: with a time constant tau, what is shaped is a state s, a part of n in Eq. 3, and
     tau ds/dt = -s + the sum.
-
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        Written.
-    x : record of state
-    z : (N,) float
-    time : float, s
-    fraction : float
-        Part of the step that has passed, at which delayed values are read.
     """
     instant, state = t.neurons - t.leaky, 2 * t.bodies + t.states - t.leaky
     for i in range(t.neurons):

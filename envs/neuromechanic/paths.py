@@ -69,13 +69,7 @@ def paths(t, k, q, v):
 
     A fitted length is L = mean - (a.d + d.B d / 2) with d = q - at, so its moment arm is a + B d.
 
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        Written, after `kinematics`.
-    q, v : (n,) float
-        Joint positions (rad or m) and velocities.
+    Comes after `kinematics`; ``q`` and ``v`` (n,) are joint positions (rad or m) and velocities.
     """
     n = t.bodies
     meet = k.meet
@@ -149,12 +143,4 @@ def outside(t, k, c, local):
     x = a[0] + F[0, 0] * local[0] + F[1, 0] * local[1] + F[2, 0] * local[2]
     y = a[1] + F[0, 1] * local[0] + F[1, 1] * local[1] + F[2, 1] * local[2]
     z = a[2] + F[0, 2] * local[0] + F[1, 2] * local[1] + F[2, 2] * local[2]
-    b = t.cylinder_body[c]
-    if b < 0:
-        return x, y, z
-    R, o = k.turn[b], k.origin[b]
-    return (
-        o[0] + R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
-        o[1] + R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
-        o[2] + R[2, 0] * x + R[2, 1] * y + R[2, 2] * z,
-    )
+    return place(k, t.cylinder_body[c], (x, y, z))

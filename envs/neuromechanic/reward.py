@@ -1,4 +1,4 @@
-"""What standing figures are rewarded for, once in every step of `tasks`."""
+"""The reward of standing figures, computed in every step of `tasks`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .contact import SLIP
 
 @kernel
 def reward_standing(q, v, torque, mode, leg, most, rate, work, largest, reward):
-    """Reward of standing figures, and what the hips have done; all that is written is (B,).
+    """Write the ``reward`` (B,) of standing figures, and bring up to date what their hips have done.
 
     Parameters
     ----------
@@ -27,9 +27,7 @@ def reward_standing(q, v, torque, mode, leg, most, rate, work, largest, reward):
     rate : float, Hz
         Control periods a second.
     work, largest : (B,) float, J and N m
-        Of the hips so far; brought up to date.
-    reward : (B,) float
-        Written.
+        Done by the hips so far, and the largest torque of a hip.
     """
     for b in range(len(reward)):
         left, right = torque[b, 0], torque[b, 1]

@@ -1,4 +1,4 @@
-"""Hit-and-run."""
+"""Hit-and-run sampling of a polytope."""
 
 from __future__ import annotations
 

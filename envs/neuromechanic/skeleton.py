@@ -1,7 +1,8 @@
 """Rigid bodies: kinematics, mass matrix, bias forces and Jacobians of a tree, all in the world's frame.
 
 Spatial vectors are (angular, linear) and refer to the world's origin, so they add up along the tree without being
-transformed. Composite rigid bodies and recursive Newton-Euler, Featherstone (2008), chapters 5 and 6.
+transformed. Composite rigid bodies and recursive Newton-Euler, Featherstone (2008), chapters 5 and 6. The records that
+kernels take are named as in `body`.
 """
 
 from __future__ import annotations
@@ -99,31 +100,15 @@ def add_turning(A, V, S, speed):
 def kinematics(t, k, q):
     """Place the bodies: rotations ``k.turn``, origins ``k.origin`` (m), motion subspaces ``k.S``.
 
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        Written.
-    q : (n,) float, rad or m
-        Joint positions; body i turns about, or moves along, its axis through its origin. Those of a ball are its
-        rotation vector, and its three axes are those of the body that turns.
+    Of the joint positions ``q`` (n,), rad or m: body i turns about, or moves along, its axis through its origin. Those
+    of a ball are its rotation vector, and its three axes are those of the body that turns.
     """
     for i in range(t.bodies):
         p = t.parent[i]
         R = k.turn[i]
         a0, a1, a2 = t.axis[i, 0], t.axis[i, 1], t.axis[i, 2]
-        x, y, z = t.at[i, 0], t.at[i, 1], t.at[i, 2]
-        if p >= 0:
-            P, o = k.turn[p], k.origin[p]
-            b0 = P[0, 0] * a0 + P[0, 1] * a1 + P[0, 2] * a2
-            b1 = P[1, 0] * a0 + P[1, 1] * a1 + P[1, 2] * a2
-            b2 = P[2, 0] * a0 + P[2, 1] * a1 + P[2, 2] * a2
-            o0 = o[0] + P[0, 0] * x + P[0, 1] * y + P[0, 2] * z
-            o1 = o[1] + P[1, 0] * x + P[1, 1] * y + P[1, 2] * z
-            o2 = o[2] + P[2, 0] * x + P[2, 1] * y + P[2, 2] * z
-        else:
-            b0, b1, b2 = a0, a1, a2
-            o0, o1, o2 = x, y, z
+        b0, b1, b2 = rotate(k.turn[p], a0, a1, a2) if p >= 0 else (a0, a1, a2)
+        o0, o1, o2 = place(k, p, t.at[i])
         S = k.S[i]
         if t.joint[i] == REVOLUTE:
             s, c = sincos(q[i])
@@ -176,23 +161,15 @@ def kinematics(t, k, q):
 
 @inlined
 def inertias(t, k):
-    """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10), in the order of MASS to YZ.
-
-    Parameters
-    ----------
-    t, k : records of the model and of scratch space
-        Read after `kinematics`.
-    """
+    """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10), in the order of MASS to YZ."""
     for i in range(t.bodies):
-        R, o, c, B = k.turn[i], k.origin[i], t.centre[i], k.body_inertia[i]
+        R, B = k.turn[i], k.body_inertia[i]
         m = t.mass[i]
         if m == 0.0:
             for j in range(len(B)):
                 B[j] = 0.0
             continue
-        x = o[0] + R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
-        y = o[1] + R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]
-        z = o[2] + R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
+        x, y, z = place(k, i, t.centre[i])
         B[MASS], B[MX], B[MY], B[MZ] = m, m * x, m * y, m * z
         J = t.inertia[i]
         xx, yy, zz, xy, xz, yz = J[0], J[1], J[2], J[3], J[4], J[5]
@@ -229,13 +206,7 @@ def times(B, v):
 
 @inlined
 def mass_matrix(t, k):
-    """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2; M of Eq. 4.
-
-    Parameters
-    ----------
-    t, k : records of the model and of scratch space
-        Read after `inertias`.
-    """
+    """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2, after `inertias`; Eq. 4."""
     n = t.bodies
     for i in range(n):
         for j in range(10):
@@ -261,15 +232,8 @@ def bias_force(t, k, v):
     """Generalised force ``k.bias`` that velocities and gravity ask for: M qdd + bias = tau; -(V + G) of Eqs 4, 5.
 
     Recursive Newton-Euler without joint accelerations, Featherstone (2008), table 5.1. Velocities ``k.V`` and
-    accelerations ``k.A`` of the bodies are left for Jacobians; gravity is an acceleration of the ground in ``k.f``
-    only.
-
-    Parameters
-    ----------
-    t : record of the model
-    k : record of scratch space
-        ``k.gravity`` (3,) m/s^2 is read, the rest written.
-    v : (n,) float, rad/s or m/s
+    accelerations ``k.A`` of the bodies are left for Jacobians; gravity, ``k.gravity`` (3,) m/s^2, is an acceleration of
+    the ground in ``k.f`` only. ``v`` (n,) is in rad/s or m/s.
     """
     n = t.bodies
     for i in range(n):
@@ -308,14 +272,9 @@ def bias_force(t, k, v):
 
 @kernel
 def momentum(t, k):
-    """Momentum of the animal, ``k.momentum`` (12,); L qd of Eq. 11.
+    """Momentum of the animal, ``k.momentum`` (12,), after `bias_force`; L qd of Eq. 11.
 
     Angular about the centre of mass (kg m^2/s), linear (kg m/s), centre of mass (m), its velocity (m/s).
-
-    Parameters
-    ----------
-    t, k : records of the model and of scratch space
-        Read after `bias_force`.
     """
     m = x = y = z = l0 = l1 = l2 = p0 = p1 = p2 = 0.0
     for i in range(t.bodies):

@@ -6,40 +6,175 @@ share one compilation, which is cached on disk, and still all addresses but one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .params import PHYSICAL
 
-_COUNTS = [
-    "bodies",
-    "muscles",
-    "active",
-    "fibres",
-    "neurons",
-    "inputs",
-    "wrenches",
-    "pins",
-    "contacts",
-    "contact_rows",
-    "delays",
-    "depth",
-    "motors",
-    "fits",
-    "states",
-    "outputs",
-    "size",
-    "leaky",
-    "reads",
-    "pushes",
-    "balls",
-]
+_COUNTS = """
+bodies muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits states:
+outputs size leaky reads pushes balls:
+"""
+"""Numbers of what a model has, the first fields of its record."""
+
+# In the tables below, a line holds names, then their shape: numbers, or padded counts. Those are b, of bodies; c, of
+# anything else; z, of the state vector; ring, of what is remembered. What is not of "int" is a float.
+
+ARRAYS = """
+gravity platform: 3  # m/s^2; direction in which the ground moves, 0 where it stays
+ball: int c  # first joint of each ball
+parent joint: int c  # -1 for the ground; REVOLUTE, PRISMATIC or BALL and the next two
+axis at: c 3  # direction, and place (m) of the joint, both in the parent
+mass: c  # kg
+centre: c 3  # m
+inertia: c 6  # kg m^2
+damping stiffness rest: c  # N m s/rad, N m/rad, rad; N s/m, N/m, m where a joint slides
+cylinder_body: int c
+cylinder_at: c 3  # m
+cylinder_frame: c 3 3  # rows: the side of the way, across, the axis
+cylinder_radius: c  # m
+spline_start: int c+1  # where each begins among the pieces
+spline_time: c  # s
+spline_cubic: c 4  # coefficients, highest power first
+muscle curves: int c  # as `muscles` numbers them
+max_force optimal_length slack_length cos_pennation max_velocity: c  # N, m, m, 1, optimal lengths/s
+force_length short_stiffness short_viscosity reference_length: c  # 1, 1, s, m
+activation activation_kind: int c  # place among the activations, -1 for none; as `muscles` numbers them
+rise_time fall_time: c  # s
+fibre fit: int c  # place among the fibre lengths, and among the fits; -1 for none
+path_start: int c+1  # where each path begins among the points
+point_body: int 4c
+point_at: 4c 3  # m
+point_cylinder: int 4c  # -1 where it is a point
+fit_mean: c  # m
+fit_at fit_a: c b  # rad or m, m or 1
+fit_B: c b b
+excitation: int c 2  # signal, of a kind and an index
+excitation_value: c  # where that is CONSTANT
+tau: c  # s, of leaky neurons
+bias: c
+power: c  # of synapses
+order: int c  # in which neurons are computed, leaky ones last
+shape: int c  # as `nerves` numbers them
+low high: c
+synapse_start: int c+1  # where those of each neuron begin
+synapse: int c 6  # signal, column of the delayed signals or -1, delay in time steps, signal that multiplies the gain
+gain offset: c  # of synapses
+read: int c 2  # signals that control modules read
+motor: int c 3  # joint, signal
+motor_gain: c
+pin_joint pin_spline: int c  # -1 for none
+pin_body: int c 2
+pin_at: c 2 3  # m
+pin_axis: c 3
+pin_rate: c  # 1/s
+contact_body: int c
+contact_at: c 3  # m
+contact_frame: c 3 3  # rows: normal, tangent, their cross product
+contact_height contact_friction: c  # m, 1
+push: int c 4  # wrench, which of its components, signal
+wrench_body: int c
+wrench_at: c 3  # m
+wrench_local: int c  # whether its components are in the body's frame
+delayed: int c 2  # signals that are remembered
+interval: c  # one number, the time step (s)
+"""
+"""Constants of a model. ``*_start`` have one entry more, the end; a signal is a kind and an index, as in `nerves`."""
+
+_STATE = f"""
+time step status:  # s, since reset
+z: z  # the state vector of Eq. 3
+input: c  # the drive
+wrench: c 6  # N, N m
+ring: ring  # the past of delayed signals
+excitation force neuron reaction impulse mode: c  # of the last evaluation or step: 1, N, 1, N, N s, 1
+contact_error alternations:  # m/s, 1
+pulse: 3  # of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2)
+{" ".join(PHYSICAL)}:  # the row's parameters
+"""
+
+_ROW = f"""
+time step status:
+q v: bodies
+n: states
+activation: active
+fibre_length: fibres
+input: inputs
+wrench: wrenches 6
+ring: depth delays
+excitation force: muscles
+neuron: neurons
+reaction: pins
+impulse: contacts contact_rows
+mode: contacts
+contact_error alternations:
+pulse: 3
+{" ".join(PHYSICAL)}:
+"""
+
+_WORK = """
+turn: b 3 3  # rotations of the bodies
+origin: b 3  # m
+S V A f: b 6  # spatial: joint axes, velocities, accelerations, forces
+body_inertia inertia: b 10  # of each body, and with all that it carries
+M L: b b  # mass matrix, its Cholesky factor
+bias tau qdd: b  # generalised forces and accelerations
+momentum: 12
+meet: 4 3
+ball: 3 3
+arm: c b  # moment arms, m or 1
+length rate fibre fibre_rate slope force: c  # of muscles: m, m/s, m, m/s, N s/m, N
+neuron output heard motor push excitation: c
+J: c b
+drift: c
+MJ: c b
+schur: c c
+reaction: c
+dz: z  # rate of the state vector
+free friction: c  # of contacts: m/s, 1
+grid: 4 5
+gravity: 3
+delayed: c
+start stage total: z
+"""
 
 WRITTEN = "excitation", "force", "neuron", "reaction", "impulse", "mode", "contact_error"
 """What a step writes besides the state vector: side by side in a row, so that one look tells whether it is finite."""
+
+
+def _fields(text: str, sizes: Mapping[str, int]) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Fields of a record: name, form and shape."""
+    found = []
+    for line in text.strip().splitlines():
+        names, _, said = line.partition("#")[0].partition(":")
+        form, *shape = said.split() if "int" in said else ["", *said.split()]
+        size = tuple(sizes[part] if part in sizes else int(part) for part in shape)
+        found += [(name, "i8" if form else "f8", size) for name in names.split()]
+    return found
+
+
+@cache
+def _forms(bodies: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Forms and shapes of the constants, as many as there are."""
+    return {name: (form, shape) for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "c+1": -1, "4c": -1})}
+
+
+def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0) -> dict[str, NDArray[Any]]:
+    """Constants of the model by name, as arrays that have the forms and shapes of `ARRAYS`, unpadded."""
+    forms = _forms(bodies)
+    return {name: np.array(value, forms[name][0]).reshape(forms[name][1]) for name, value in values.items()}
+
+
+def columns(
+    rows: Sequence[Mapping[str, Any]], names: str, prefix: str = "", bodies: int = 0
+) -> dict[str, NDArray[Any]]:
+    """`arrays_of` what stands in the rows by name; ``prefix`` begins the names of the arrays."""
+    return arrays_of({prefix + name: [row[name] for row in rows] for name in names.split()}, bodies)
 
 
 def _power(least: int, *counts: int) -> int:
@@ -52,15 +187,12 @@ def pack(
 ) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
     """Pack the arrays of a model into the record that the kernels read, and make the records of state and work.
 
-    Bodies stand after their parents; index -1 is the ground. A signal is a kind and an index. ``*_start`` delimit the
-    points of a muscle's path, the synapses of a neuron and the pieces of a spline.
-
     Parameters
     ----------
     arrays : mapping
-        Constants by name, as `model` makes them.
+        Those of `ARRAYS`, as `model` makes them. Bodies stand after their parents.
     counts : mapping
-        Numbers of bodies, muscles and so on.
+        Numbers of bodies, muscles and so on, and the depth of the ring.
 
     Returns
     -------
@@ -70,134 +202,31 @@ def pack(
 
     Notes
     -----
-    A row: ``time`` s; ``step`` since reset; ``status``; the state vector of Eq. 3, z, which is ``q`` (rad or m) and
-    ``v`` of the joints, ``n`` of control modules and leaky neurons, ``activation``, ``fibre_length`` (m) of compliant
-    tendons;
-    ``input``, the drive; external ``wrench`` (force, moment); ``ring``, the past of delayed signals; as of the last
-    evaluation ``excitation``, ``force`` (N), ``neuron`` outputs and ``reaction`` (N) of the pins; of the contacts in
-    the last step ``impulse`` (m, rows) N s, ``mode``, ``contact_error`` (m/s) and ``alternations``, see `contact`;
-    ``pulse`` of the ground, which begins (s), lasts (s) and has a peak (m/s^2); the parameters.
+    The state vector z in a row: ``q`` (rad or m) and ``v`` of the joints, ``n`` of control modules and leaky neurons,
+    ``activation``, ``fibre_length`` (m) of compliant tendons. What `contact` tells of the last step: ``impulse``
+    (m, rows), ``mode``, ``contact_error`` and ``alternations``.
     """
-    b = _power(8, counts["bodies"])
-    points = ("point_body", "point_at", "point_cylinder")
-    most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if name not in points)
-    solved = counts["contacts"] * counts["contact_rows"]
-    c = _power(8, most, -(-len(arrays["point_body"]) // 4), solved, counts["states"], counts["outputs"])
+    most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith("point_"))
+    solved, points = counts["contacts"] * counts["contact_rows"], -(-len(arrays["point_body"]) // 4)
+    b, c = _power(8, counts["bodies"]), _power(8, most, points, solved, counts["states"], counts["outputs"])
+    counted = [name for name, _, _ in _fields(_COUNTS, {})]
     past = counts["depth"] * counts["delays"]
-    ring = _power(256, past) if past else 1
-    fields: list[tuple[Any, ...]] = [(name, "i8") for name in _COUNTS]
-    for name, array in arrays.items():
-        if name in ("gravity", "platform"):
-            shape: tuple[int, ...] = (3,)
-        else:
-            first = 4 * c if name.startswith("point") else (c + 1 if name.endswith("_start") else c)
-            by_body = {"fit_at": (b,), "fit_a": (b,), "fit_B": (b, b)}
-            shape = (first, *by_body.get(name, array.shape[1:]))
-        fields.append((name, "i8" if array.dtype.kind == "i" else "f8", shape))
-    table = np.zeros(1, np.dtype(fields))
-    for name in _COUNTS:
+    sizes = {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c, "z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
+    table = np.zeros(1, [(name, "i8") for name in counted] + _fields(ARRAYS, sizes))
+    for name in counted:
         table[name] = counts[name]
     for name, array in arrays.items():
         table[name][0][tuple(slice(0, n) for n in array.shape)] = array
-    z = 2 * b + 3 * c
-    plain = np.dtype(
-        [
-            ("time", "f8"),
-            ("step", "f8"),
-            ("status", "f8"),
-            ("z", "f8", (z,)),
-            ("input", "f8", (c,)),
-            ("wrench", "f8", (c, 6)),
-            ("ring", "f8", (ring,)),
-            ("excitation", "f8", (c,)),
-            ("force", "f8", (c,)),
-            ("neuron", "f8", (c,)),
-            ("reaction", "f8", (c,)),
-            ("impulse", "f8", (c,)),
-            ("mode", "f8", (c,)),
-            ("contact_error", "f8"),
-            ("alternations", "f8"),
-            ("pulse", "f8", (3,)),
-            *[(name, "f8") for name in PHYSICAL],
-        ]
-    )
-    kept = {name: (form, at) for name, (form, at, *_) in plain.fields.items()}  # type: ignore[union-attr]
+    state = np.dtype(_fields(_STATE, sizes))
+    kept = {name: (form, at) for name, (form, at, *_) in state.fields.items()}  # type: ignore[union-attr]
     first, last = kept[WRITTEN[0]][1], kept[WRITTEN[-1]][1] + 8
-    kept |= {"written": (("f8", ((last - first) // 8,)), first), "all": (("f8", (plain.itemsize // 8,)), 0)}
-    kernel = _record(kept, plain.itemsize)
-    work = np.dtype(
-        [
-            ("turn", "f8", (b, 3, 3)),
-            ("origin", "f8", (b, 3)),
-            ("S", "f8", (b, 6)),
-            ("V", "f8", (b, 6)),
-            ("A", "f8", (b, 6)),
-            ("f", "f8", (b, 6)),
-            ("body_inertia", "f8", (b, 10)),
-            ("inertia", "f8", (b, 10)),
-            ("M", "f8", (b, b)),
-            ("L", "f8", (b, b)),
-            ("bias", "f8", (b,)),
-            ("tau", "f8", (b,)),
-            ("qdd", "f8", (b,)),
-            ("momentum", "f8", (12,)),
-            ("meet", "f8", (4, 3)),
-            ("ball", "f8", (3, 3)),
-            ("arm", "f8", (c, b)),
-            ("length", "f8", (c,)),
-            ("rate", "f8", (c,)),
-            ("fibre", "f8", (c,)),
-            ("fibre_rate", "f8", (c,)),
-            ("slope", "f8", (c,)),
-            ("force", "f8", (c,)),
-            ("neuron", "f8", (c,)),
-            ("output", "f8", (c,)),
-            ("heard", "f8", (c,)),
-            ("motor", "f8", (c,)),
-            ("push", "f8", (c,)),
-            ("excitation", "f8", (c,)),
-            ("J", "f8", (c, b)),
-            ("drift", "f8", (c,)),
-            ("MJ", "f8", (c, b)),
-            ("schur", "f8", (c, c)),
-            ("reaction", "f8", (c,)),
-            ("dz", "f8", (z,)),
-            ("free", "f8", (c,)),
-            ("friction", "f8", (c,)),
-            ("grid", "f8", (4, 5)),
-            ("gravity", "f8", (3,)),
-            ("delayed", "f8", (c,)),
-            ("start", "f8", (z,)),
-            ("stage", "f8", (z,)),
-            ("total", "f8", (z,)),
-        ]
-    )
-    n, at = counts["bodies"], kept["z"][1]
-    shapes = {"q": n, "v": n, "n": counts["states"], "activation": counts["active"], "fibre_length": counts["fibres"]}
-    places: dict[str, tuple[Any, int]] = {}
-    for name in ("time", "step", "status"):
-        places[name] = "f8", kept[name][1]
-    for name, size in shapes.items():
-        places[name] = ("f8", (size,)), at
-        at += 8 * size
-    sizes = {
-        "input": (counts["inputs"],),
-        "wrench": (counts["wrenches"], 6),
-        "ring": (counts["depth"], counts["delays"]),
-        "excitation": (counts["muscles"],),
-        "force": (counts["muscles"],),
-        "neuron": (counts["neurons"],),
-        "reaction": (counts["pins"],),
-        "impulse": (counts["contacts"], counts["contact_rows"]),
-        "mode": (counts["contacts"],),
-        "contact_error": (),
-        "alternations": (),
-        "pulse": (3,),
-        **dict.fromkeys(PHYSICAL, ()),
-    }
-    for name, shape in sizes.items():
-        places[name] = ("f8", shape), kept[name][1]
-    return table, {"row": _record(places, plain.itemsize), "state": kernel, "work": work}
+    whole = {"written": (("f8", ((last - first) // 8,)), first), "all": (("f8", (state.itemsize // 8,)), 0)}
+    row, at = {}, kept["z"][1]
+    for name, form, shape in _fields(_ROW, counts):
+        row[name] = (form, shape), kept[name][1] if name in kept else at
+        at += 0 if name in kept else 8 * math.prod(shape)
+    records = {"row": _record(row, state.itemsize), "state": _record(kept | whole, state.itemsize)}
+    return table, records | {"work": np.dtype(_fields(_WORK, sizes))}
 
 
 def _record(places: Mapping[str, tuple[Any, int]], itemsize: int) -> np.dtype[Any]:

@@ -1,0 +1,482 @@
+"""What follows from the tables of a model: the constants of `table.ARRAYS`, names, counts, and the states at first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.arguments import shown
+from . import keys, muscles, nerves, skeleton
+from .modules import Module
+from .reader import SMALLEST, Names, expect, limit, listed, read
+from .table import arrays_of, columns
+
+SCHEMA = 1
+"""Version of the schema."""
+
+_SUFFIXES = {"ball": ("rx", "ry"), "free": ("x", "y", "z", "rx", "ry")}
+_Tables = Mapping[str, Any]
+_Arrays = dict[str, NDArray[Any]]
+
+
+class Joint(NamedTuple):
+    """What tasks and pictures must know of a joint: its start, range and unit."""
+
+    start: float
+    low: float
+    high: float
+    revolute: bool
+
+
+def build(description: _Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
+    """Everything that a `model.Model` has, but the origin, from a description whose values are plain."""
+    expect(description.get("schema", 0) == SCHEMA, "model.schema", f"be {SCHEMA}", description.get("schema", 0))
+    names = Names({"module": tuple(modules)})
+    top = read(keys.MODEL, description, "model", names)
+    names.known |= {kind: tuple(top[kind]) for kind in ("muscle", "neuron", "spline", "contact")}
+    names.known["input"], names.declared = tuple(top["inputs"]), bool(top["inputs"])
+    axis, pulse = _platform(top["platform"], names)
+    states, outputs = _modules(modules, names)
+    # Each needs names, or arrays, of those before; inputs that are not declared come to be in this order.
+    joints, bodies = _bodies(top["body"], names)
+    arrays = {"gravity": np.array(top["gravity"]), "platform": axis, **bodies}
+    arrays |= _cylinders(top["cylinder"], names) | _splines(top["spline"], names)
+    arrays |= _muscles(top["muscle"], names)
+    leaky, delays, neurons = _neurons(top["neuron"], names, arrays)
+    arrays |= neurons | _readings(modules, names, leaky) | _motors(top["motor"], names)
+    arrays |= _pins(top["pin"], names, arrays["joint"])
+    arrays |= _contacts(top["contact"], names, bool(top["pin"]))
+    wrench, wrenches = _wrenches(top["wrench"], names)
+    arrays |= wrenches
+    inputs = tuple(names.known["input"])
+    if not names.declared and len(inputs) > 1:
+        order = ", ".join(f'"{name}"' for name in inputs[:20])
+        raise ValueError(
+            "model.inputs is missing: it must list the inputs in the order of the drive, which no edit then "
+            f"changes; now it would be [{order}{', ...' * (len(inputs) > 20)}]"
+        )
+    sized = {"bodies": joints, "muscles": top["muscle"], "neurons": top["neuron"], "inputs": inputs, "wrenches": wrench}
+    sized |= {"contacts": top["contact"], "leaky": leaky}
+    own = {"pins": "pin_rate", "delays": "delayed", "motors": "motor", "fits": "fit_mean", "reads": "read"}
+    own |= {"pushes": "push", "balls": "ball"}
+    counts = {name: len(found) for name, found in (sized | {name: arrays[key] for name, key in own.items()}).items()}
+    counts |= {name: int(np.sum(arrays[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
+    planar = any("tangent" in contact for contact in top["contact"].values())
+    counts |= {"contact_rows": 2 if planar else 3, "states": states + len(leaky), "outputs": outputs}
+    counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
+    kinds = {"muscles": "muscle", "neurons": "neuron", "wrenches": "wrench", "pins": "pin", "contacts": "contact"}
+    return {name: tuple(top[kind]) for name, kind in kinds.items()} | {
+        "bodies": tuple(names.known["body"]),
+        "inputs": inputs,
+        "joints": joints,
+        "modules": tuple(module._replace(reads=tuple(module.reads)) for module in modules.values()),
+        "delays": delays,
+        "wrench": wrench,
+        "start": np.concatenate([np.zeros(states), list(leaky.values())]),
+        "pulse": pulse,
+        "arrays": arrays,
+        "counts": counts,
+        "description": None if modules else description,
+    }
+
+
+def _platform(values: Any, names: Names) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Axis of the platform, zero where there is none, and its pulse."""
+    platform = read(keys.PLATFORM, values, "model.platform", names)
+    onset, duration, peak = (platform[key] for key in ("onset", "duration", "peak"))
+    if peak and not duration:
+        raise ValueError(f"model.platform.duration must be greater than 0 for a peak of {peak:g}, got 0")
+    if 0 < duration < SMALLEST:
+        raise ValueError(f"model.platform.duration must be 0 or at least {SMALLEST:g}, got {duration:g}")
+    return platform["axis"] if values else np.zeros(3), np.array([onset, duration, peak])
+
+
+def _modules(modules: Mapping[str, Module], names: Names) -> tuple[int, int]:
+    """Numbers of states and outputs of all control modules; where the outputs of each begin is added to the names."""
+    states = outputs = 0
+    for name, module in modules.items():
+        if not isinstance(module, Module):
+            raise ValueError(f"modules: {name!r} must be a Module, got {shown(module)}")
+        if not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= 1024 for n in module[:2]):
+            raise ValueError(f"modules: states and outputs must be at least 0 and at most 1024, got {module[:2]}")
+        if not callable(module.kernel):
+            raise ValueError(f"modules: kernel must be a function, got {module.kernel!r}")
+        if isinstance(module.reads, str) or not all(isinstance(source, str) for source in module.reads):
+            raise ValueError(f"modules: reads of {name!r} must be names of signals, got {shown(module.reads)}")
+        names.outputs[name] = outputs, module.outputs
+        states, outputs = states + module.states, outputs + module.outputs
+    if max(states, outputs) > 1024:
+        raise ValueError(f"modules: states and outputs must add up to at most 1024, got {states} and {outputs}")
+    return states, outputs
+
+
+def _bodies(tables: _Tables, names: Names) -> tuple[tuple[Joint, ...], _Arrays]:
+    """Arrays of the bodies, parents first, and their joints; from here on the names are those of all joints."""
+    if not tables:
+        raise ValueError("model.body must hold at least one body")
+    names.known["body"] = given = tuple(tables)
+    found = {name: read(keys.BODY, values, f"body.{name}", names) for name, values in tables.items()}
+    needed = {name: [given[body["parent"]]] if body["parent"] >= 0 else [] for name, body in found.items()}
+    bodies: list[str] = []
+    balls: list[int] = []
+    rows: list[dict[str, Any]] = []
+    for name in _sorted("body", needed, "parent"):
+        body, path = found[name], f"body.{name}"
+        kind, inertial = body["joint"]["type"], body["inertial"]
+        parent = bodies.index(needed[name][0]) if needed[name] else -1
+        inertial["inertia"] = _inertia(inertial["inertia"], f"{path}.inertial.inertia")
+        joints = [_hinge(body["joint"], path)] if kind not in _SUFFIXES else _ball(body["joint"], path, tables[name])
+        for i, joint in enumerate(joints):
+            carried = inertial if i == len(joints) - 1 else _MASSLESS
+            rows.append({**joint, **carried, "parent": len(rows) - 1 if i else parent})
+        bodies += [*(f"{name}.{suffix}" for suffix in _SUFFIXES.get(kind, ())), name]
+        balls += [len(bodies) - 3] * (kind in _SUFFIXES)
+        limit("body", len(bodies), f"{path}.joint.type")
+    moved = [row["mass"] for row in rows]
+    for i in range(len(moved) - 1, -1, -1):
+        if moved[i] == 0.0:
+            raise ValueError(f"body.{bodies[i]}.inertial.mass must be greater than 0: nothing moves with it")
+        if rows[i]["parent"] >= 0:
+            moved[rows[i]["parent"]] += moved[i]
+    names.known["body"] = bodies
+    joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in rows)
+    array = columns(rows, "parent joint axis at mass centre inertia damping stiffness rest")
+    return tuple(joint_rows), {"ball": np.array(balls, np.int64), **array}
+
+
+_MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
+
+
+def _inertia(given: Sequence[float], path: str) -> NDArray[np.float64]:
+    """Inertia (6,) of three or six moments, which must be possible."""
+    inertia = np.concatenate([given, np.zeros(6 - len(given))])
+    xx, yy, zz, xy, xz, yz = inertia
+    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    possible = moments[0] >= -1e-6 * moments[2] and moments[2] <= (moments[0] + moments[1]) * (1 + 1e-6)
+    what = "be moments about the centre of mass, none negative nor greater than the sum of the others"
+    expect(possible, path, what, inertia)
+    return inertia
+
+
+def _hinge(joint: dict[str, Any], path: str) -> dict[str, Any]:
+    expect(joint["range"][0] < joint["range"][1], f"{path}.joint.range", "be [low, high]", joint["range"])
+    return {**joint, "joint": skeleton.REVOLUTE if joint["type"] == "revolute" else skeleton.PRISMATIC}
+
+
+def _ball(joint: dict[str, Any], path: str, given: _Tables) -> list[dict[str, Any]]:
+    """Joints of a ball, or of a free body, each the parent of the next."""
+    size = float(np.linalg.norm(joint["attitude"]))
+    expect(size > SMALLEST, f"{path}.joint.attitude", "not be zero", given["joint"].get("attitude"))
+    w, *side = np.array(joint["attitude"]) / size * (1.0 if joint["attitude"][0] >= 0.0 else -1.0)
+    long = float(np.linalg.norm(side))
+    turn = [s * (2.0 * math.atan2(long, w) / long if long > 1e-9 else 2.0) for s in side]
+    place, wide = joint.get("start", []), {True: 3.2, False: 1e3}
+    return [
+        {
+            "joint": skeleton.BALL + i - len(place) if i >= len(place) else skeleton.PRISMATIC,
+            "axis": np.eye(3)[i % 3],
+            "at": joint["at"] if i == 0 else np.zeros(3),
+            "damping": joint.get("damping", 0.0),
+            "stiffness": 0.0,
+            "rest": 0.0,
+            "start": start,
+            "range": (-wide[i >= len(place)], wide[i >= len(place)]),
+        }
+        for i, start in enumerate([*place, *turn])
+    ]
+
+
+def _across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, given: Any) -> NDArray[np.float64]:
+    """Unit vector along the part of ``side`` that is perpendicular to ``axis``; ``path`` is the key that gave it."""
+    side = side - (side @ axis) * axis
+    size = np.linalg.norm(side)
+    other = "normal" if path.endswith("tangent") else "the axis"
+    expect(bool(size >= 1e-6), path, f"not be parallel to {other}", given)
+    return side / size
+
+
+def _cylinders(tables: _Tables, names: Names) -> _Arrays:
+    rows = []
+    for name, values in tables.items():
+        row = read(keys.CYLINDER, values, f"cylinder.{name}", names)
+        side = _across(row["side"], row["axis"], f"cylinder.{name}.side", values["side"])
+        rows.append({**row, "frame": [side, np.cross(row["axis"], side), row["axis"]]})
+    names.known["cylinder"] = tuple(tables)
+    return columns(rows, "body at frame radius", "cylinder_")
+
+
+def _splines(tables: _Tables, names: Names) -> _Arrays:
+    start, times, cubics = [0], list[float](), list[Any]()
+    for name, given in tables.items():
+        spline, path = read(keys.SPLINE, given, f"spline.{name}", names), f"spline.{name}.times"
+        knots, values = np.array(spline["times"]), np.array(spline["values"])
+        ascending = len(knots) == len(values) and bool((np.diff(knots) > 1e-9).all())
+        expect(ascending, path, "ascend, one for each of the values", knots)
+        limit("times of splines", len(times) + len(knots), path)
+        from scipy.interpolate import CubicSpline  # slow to import, and few models have splines
+
+        cubic = CubicSpline(knots, values, bc_type=spline["ends"])
+        times += spline["times"]
+        cubics += [*cubic.c.T, np.array([0.0, 0.0, 0.0, values[-1]])]
+        start.append(len(times))
+    return arrays_of({"spline_start": start, "spline_time": times, "spline_cubic": cubics})
+
+
+def _muscles(tables: _Tables, names: Names) -> _Arrays:
+    rows: list[dict[str, Any]] = []
+    points: list[tuple[int, list[float], int]] = []
+    fits: list[dict[str, Any]] = []
+    start, sources, active, fibres = [0], [], 0, 0
+    for name, given in tables.items():
+        path = f"muscle.{name}"
+        if ("path" in given) == ("length" in given):
+            raise ValueError(f"{path} must have either path or length, got {listed(given)}")
+        muscle = read(keys.MUSCLE, given, path, names)
+        fit, model = muscle["length"], muscle["model"]
+        points += muscle["path"] or []
+        limit("points of paths", len(points), f"{path}.path")
+        start.append(len(points))
+        sources.append((muscle["excitation"], f"{path}.excitation"))
+        if model["type"] == "proportional":
+            names.proportional.add(name)
+        activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
+        places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
+        rows.append({**_muscle(model), **places, "fit": -1 if fit is None else len(fits)})
+        active, fibres = active + activated, fibres + compliant
+        if fit is not None:
+            fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
+    excitations = [keys.SHARE.read(source, path, names) for source, path in sources]
+    signals = [(nerves.CONSTANT, 0) if isinstance(source, float) else source for source in excitations]
+    for name, (kind, index) in zip(tables, signals, strict=True):
+        if name in names.proportional and kind == nerves.FORCE and list(tables)[index] in names.proportional:
+            raise ValueError(f"muscle.{name}.excitation must not be the force of a proportional muscle")
+    body, at, cylinder = zip(*points, strict=True) if points else ((), (), ())
+    paths = {"path_start": start, "point_body": body, "point_at": at, "point_cylinder": cylinder}
+    values = [source if isinstance(source, float) else 0.0 for source in excitations]
+    return (
+        columns(rows, _MUSCLE)
+        | arrays_of(paths | {"excitation": signals, "excitation_value": values})
+        | columns(fits, "mean at a B", "fit_", len(names.known["body"]))
+    )
+
+
+_MUSCLE = """
+    muscle curves max_force optimal_length slack_length cos_pennation max_velocity force_length short_stiffness
+    short_viscosity reference_length activation activation_kind rise_time fall_time fibre fit
+"""
+
+
+def _muscle(model: dict[str, Any]) -> dict[str, Any]:
+    """Constants of a muscle by its model; what the model does not have is without effect."""
+    activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})
+    return {
+        **dict.fromkeys(_MUSCLE.split(), 0.0),
+        **model,
+        "muscle": keys.MUSCLES.index(model["type"]),
+        "curves": keys.CURVES.index(model.get("curves", "de_groote")),
+        "optimal_length": model.get("optimal_length", 1.0),
+        "cos_pennation": np.cos(model.get("pennation", 0.0)),
+        "short_stiffness": model.get("stiffness", 0.0),
+        "short_viscosity": model.get("viscosity", 0.0),
+        "activation_kind": keys.ACTIVATIONS.index(activation["type"]),
+        "rise_time": activation["rise"],
+        "fall_time": activation["fall"],
+    }
+
+
+def _neurons(tables: _Tables, names: Names, muscle: _Arrays) -> tuple[dict[str, float], NDArray[np.float64], _Arrays]:
+    """States of leaky neurons at the beginning, delays (s) of all synapses, and the arrays."""
+    found = {name: read(keys.NEURON, values, f"neuron.{name}", names) for name, values in tables.items()}
+    leaky = {name: neuron["start"] for name, neuron in found.items() if neuron["tau"] is not None}
+    heard: dict[str, list[str]] = {name: [] for name in tables}
+    delayed: dict[tuple[int, int], int] = {}
+    shapes, synapses, start = [], [], [0]
+    for name, neuron in found.items():
+        path, shape = f"neuron.{name}", neuron["shape"]
+        form = {"low": 0.0, "high": 0.0, **shape, "shape": keys.SHAPES.index(shape["type"]), "bias": neuron["bias"]}
+        if "low" in shape and not shape["low"] < shape["high"]:
+            raise ValueError(f"{path}.shape.low must be less than high, got {shape['low']:g} and {shape['high']:g}")
+        shapes.append(form)
+        own = [read(keys.SYNAPSE, synapse, path, names) for synapse in _organ(neuron, path, names, muscle)]
+        paths = [f"{path}.synapse[{i}]" for i in range(len(neuron["synapse"]))] + [path] * len(own)
+        for here, synapse in zip(paths, neuron["synapse"] + own, strict=True):
+            by, source, column = synapse["by"] or (nerves.CONSTANT, 0), synapse["from"], -1
+            _refuse_instant(f"{here}.by", by, names)
+            now = [by]
+            if synapse["delay"] > 0.0:
+                column = delayed.setdefault(source, len(delayed))
+            else:
+                _refuse_instant(f"{here}.delay must be greater than 0", source, names)
+                now.append(source)
+            heard[name] += [names.known["neuron"][index] for kind, index in now if kind == nerves.NEURON]
+            synapses.append({**synapse, "synapse": (*source, column, 0, *by)})
+            limit("synapses", len(synapses), here)
+        start.append(len(synapses))
+    # A leaky neuron tells its state and needs nothing that is heard now: it is summed up last.
+    heard = {name: [] if name in leaky else [other for other in heard[name] if other not in leaky] for name in heard}
+    order = [name for name in _sorted("neuron", heard, "synapse without delay") if name not in leaky]
+    arrays = columns(shapes, "bias shape low high") | columns(synapses, "power synapse gain offset")
+    arrays |= arrays_of(
+        {
+            "tau": [found[name]["tau"] for name in leaky],
+            "order": [list(tables).index(name) for name in [*order, *leaky]],
+            "synapse_start": start,
+            "delayed": list(delayed),
+        }
+    )
+    return leaky, np.array([synapse["delay"] for synapse in synapses], float), arrays
+
+
+def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: _Arrays) -> list[dict[str, Any]]:
+    """Synapses of a neuron that belong to a muscle's organ, if it is one."""
+    if neuron["type"] == "sum":
+        return []
+    m, delay = neuron["muscle"], neuron["delay"]
+    source = f"muscle.{names.known['muscle'][m]}"
+    if neuron["type"] == "golgi":
+        gain = neuron["gain"] / muscle["max_force"][m]
+        return [{"from": f"{source}.force", "gain": gain, "offset": neuron["threshold"], "delay": delay}]
+    rest, active = neuron["rest"], neuron["coactivation"]
+    kind = muscle["muscle"][m]
+    if rest is None:
+        if kind == muscles.PROPORTIONAL:
+            raise ValueError(f"{path}.rest is missing")
+        rest = muscle["reference_length"][m]
+        if kind != muscles.SHORT_RANGE:
+            rest = muscle["slack_length"][m] + muscle["optimal_length"][m] * muscle["cos_pennation"][m]
+    if active is None:
+        active = 0.0 if kind == muscles.PROPORTIONAL else keys.COACTIVATION[neuron["afferent"]]
+    parts = {
+        "length": {"gain": neuron["length_gain"], "offset": rest},
+        "velocity": {"gain": neuron["velocity_gain"], "power": neuron["power"]},
+        "activation": {"gain": active},
+    }
+    return [
+        {"from": f"{source}.{part}", "delay": delay, **values}
+        for part, values in parts.items()
+        if values["gain"] != 0.0
+    ]
+
+
+def _refuse_instant(path: str, signal: tuple[int, int], names: Names) -> None:
+    """Refuse the force of a proportional muscle where it would be needed before it is known."""
+    if signal[0] == nerves.FORCE and names.known["muscle"][signal[1]] in names.proportional:
+        raise ValueError(f"{path}: the force of a proportional muscle follows its excitation at once")
+
+
+def _readings(modules: Mapping[str, Module], names: Names, leaky: Mapping[str, float]) -> _Arrays:
+    """Signals that control modules read, which must be known before they run."""
+    found = []
+    for name, module in modules.items():
+        for i, source in enumerate(module.reads):
+            path = f"modules: {name}.reads[{i}]"
+            kind, index = names.signal(source, path)
+            if kind == nerves.MODULE:
+                raise ValueError(f"{path} must not be what a module tells, which is known later, got {source!r}")
+            if kind == nerves.NEURON and (neuron := names.known["neuron"][index]) not in leaky:
+                raise ValueError(f"{path}: neuron {neuron!r} must have a tau; others come later")
+            _refuse_instant(path, (kind, index), names)
+            found.append((kind, index))
+    return arrays_of({"read": found})
+
+
+def _motors(tables: _Tables, names: Names) -> _Arrays:
+    rows = [read(keys.MOTOR, motor, f"motor.{name}", names) for name, motor in tables.items()]
+    return columns(
+        [{"motor": (row["joint"], *row["from"]), "motor_gain": row["gain"]} for row in rows], "motor motor_gain"
+    )
+
+
+def _pins(tables: _Tables, names: Names, joints: NDArray[np.int64]) -> _Arrays:
+    rows = []
+    for name, given in tables.items():
+        path = f"pin.{name}"
+        pin = read(keys.PIN, given, path, names)
+        if pin["joint"] is None:
+            (body, at), (other, to), axes = pin["point"], pin["to"], pin["axes"]
+            parts = [{"joint": -1, "body": (body, other), "at": (at, to), "axis": axis} for axis in axes]
+        elif joints[pin["joint"]] >= skeleton.BALL:
+            raise ValueError(f"{path}.joint must turn about one axis or slide, got {shown(given['joint'])}")
+        else:
+            nowhere = [0.0] * 3
+            parts = [{"joint": pin["joint"], "body": (-1, -1), "at": (nowhere, nowhere), "axis": nowhere}]
+        splines = _motion(pin["motion"], len(parts), f"{path}.motion", names)
+        rows += [{**part, "spline": s, "rate": pin["rate"]} for part, s in zip(parts, splines, strict=True)]
+    return columns(rows, "joint spline body at axis rate", "pin_")
+
+
+def _motion(given: Any, count: int, path: str, names: Names) -> list[int]:
+    """Splines that a pin follows, -1 where it stays."""
+    values = [given] * count if count == 1 and not isinstance(given, list | tuple) else given
+    if values == 0:
+        values = [0] * count
+    fits = isinstance(values, list | tuple) and len(values) == count
+    expect(fits, path, f"be a list of {count}, 0 or spline.NAME each", given)
+    found = []
+    for i, value in enumerate(values):
+        kind, name, *rest = [*str(value).split(".", 1), ""]
+        if value == 0 and not isinstance(value, bool):
+            found.append(-1)
+        else:
+            expect(kind == "spline" and rest == [""], f"{path}[{i}]", "be 0 or spline.NAME", value)
+            found.append(names.index("spline", name, f"{path}[{i}]"))
+    return found
+
+
+def _contacts(tables: _Tables, names: Names, pinned: bool) -> _Arrays:
+    rows = []
+    for name in tables if pinned else ():
+        raise ValueError(f"contact.{name}: contacts and pins exclude each other; remove the tables pin or contact")
+    if len({"tangent" in given for given in tables.values()}) > 1:
+        name = next(iter(tables))
+        raise ValueError(f"contact.{name}.tangent must be given for all contacts, which are then planar, or none")
+    for name, given in tables.items():
+        path = f"contact.{name}"
+        contact = read(keys.CONTACT, given, path, names)
+        (body, at), normal, tangent = contact["point"], contact["normal"], contact["tangent"]
+        expect(body >= 0, f"{path}.point", "be on a body", "ground")
+        given_side = np.eye(3)[np.argmin(np.abs(normal))] if tangent is None else tangent
+        side = _across(given_side, normal, f"{path}.tangent", given.get("tangent"))
+        rows.append({**contact, "body": body, "at": at, "frame": [normal, side, np.cross(normal, side)]})
+    return columns(rows, "body at frame height friction", "contact_")
+
+
+def _wrenches(tables: _Tables, names: Names) -> tuple[NDArray[np.float64], _Arrays]:
+    """Constant parts (W, 6) of all wrenches, and the arrays."""
+    rows, driven = [], []
+    constant = np.zeros((len(tables), 6))
+    for w, (name, values) in enumerate(tables.items()):
+        wrench = read(keys.WRENCH, values, f"wrench.{name}", names)
+        for part, value in enumerate(wrench["force"] + wrench["moment"]):
+            if isinstance(value, tuple):
+                driven.append((w, part, *value))
+            else:
+                constant[w, part] = value
+        rows.append({**wrench, "local": wrench["frame"] == "body"})
+        limit("wrench", len(driven), f"wrench.{name}: signals")
+    return constant, arrays_of({"push": driven}) | columns(rows, "body at local", "wrench_")
+
+
+def _sorted(kind: str, after: Mapping[str, Sequence[str]], key: str) -> list[str]:
+    """Names in an order in which each stands after those it needs; a cycle is an error."""
+    order: dict[str, None] = {}
+    for first in after:
+        way: dict[str, Iterator[str]] = {} if first in order else {first: iter(after[first])}
+        while way:
+            name = next(reversed(way))
+            for other in way[name]:
+                if other in way:
+                    names = list(way)
+                    cycle = " -> ".join([*names[names.index(other) :][:20], other])
+                    raise ValueError(f"{kind}.{other}.{key} makes a cycle: {cycle}")
+                if other not in order:
+                    way[other] = iter(after[other])
+                    break
+            else:
+                del way[name]
+                order[name] = None
+    return list(order)
