@@ -20,16 +20,8 @@ from gymnosoma.envs.whisker_rod import WhiskerRod
 class Reference:
     """Equations of motion of one whisker whose tip touches a flat plate, or moves in air.
 
-    Oladazimi, Putelat et al. (2021), Eqs 5-13, the constraint of Eq. 12 as accelerations.
-
-    Parameters
-    ----------
-    animal : WhiskerRod
-    row : record
-        Of ``animal.rows``: parameters, plate and base.
-    speed : float, m/s
-        Of the plate along x.
-    base_rate : float, rad/s
+    Oladazimi, Putelat et al. (2021), Eqs 5-13, the constraint of Eq. 12 as accelerations. ``row`` of ``animal.rows``
+    gives parameters, plate and base; ``speed`` is that of the plate along x, m/s, and ``base_rate`` in rad/s.
     """
 
     def __init__(self, animal: WhiskerRod, row: Any, speed: float = 0.0, base_rate: float = 0.0) -> None:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from gymnosoma.envs.worm import Worm
@@ -135,8 +134,3 @@ def places(points: Array) -> dict[str, Array]:
         for name, k in (("head", 0), ("middle", middle), ("tail", -1))
         for a, axis in enumerate("xy")
     }
-
-
-def behaviours() -> list[Patch]:
-    """Legend of the behaviours."""
-    return [Patch(color=colour, label=name) for name, colour in COLOURS.items()]

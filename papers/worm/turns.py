@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.patches import Patch
 from matplotlib.projections.polar import PolarAxes
 from numpy.typing import NDArray
 
@@ -28,7 +29,6 @@ from .drawing import (
     PN,
     Array,
     Recording,
-    behaviours,
     body,
     forces,
     head,
@@ -280,7 +280,8 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
         )
         met = sum(a == b for a, b in zip(found, paper, strict=False)) if len(found) == len(paper) else 0
         sheet.found(recording.kymogram, _phases=met)
-    figure.legend(handles=behaviours(), loc="outside lower center", ncols=3, frameon=False)
+    patches = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
+    figure.legend(handles=patches, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
