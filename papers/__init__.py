@@ -1,1 +1,1 @@
-"""The papers' figures, drawn from our own simulations: a folder for each animal, and a table of what its paper prints."""
+"""The five papers: printed numbers as data, figures drawn from simulations, and the analysis that only they need."""
