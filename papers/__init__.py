@@ -1,1 +1,1 @@
-"""The papers' figures, drawn from our own simulations: a module for each animal."""
+"""The figures of the five papers, drawn from our own simulations, and tables of what these papers print."""
