@@ -10,7 +10,7 @@ import tyro
 from tqdm import tqdm
 
 from gymnosoma.agents.commands.arguments import Processes, Ray
-from gymnosoma.agents.evaluation.work import crew, watched
+from gymnosoma.agents.evaluation.work import watched, workers
 
 if TYPE_CHECKING:
     from .paper import Comparison
@@ -48,7 +48,7 @@ def figures(
         if not figure or entry.name in figure
     }
     failed = {}
-    with crew(processes, ray) as engine:
+    with workers(processes, ray) as engine:
         for name, found, error in watched(engine.work(_drawn, pieces), len(pieces), "figure"):
             if error is not None:
                 failed[name] = error

@@ -38,16 +38,16 @@ FORMAT = 1
 
 WEIGHTS, CARD = "policy.safetensors", "card.json"
 
-MOST_CARD = 2**16
+MAX_CARD = 2**16
 """Bytes of a card."""
 
-MOST_HEADER = 2**16
+MAX_HEADER = 2**16
 """Bytes of the header of the weights."""
 
-MOST_WEIGHTS = 2**26
+MAX_WEIGHTS = 2**26
 """Bytes of the weights: those of the recipes have 3e5."""
 
-MOST_LAYERS = 16
+MAX_LAYERS = 16
 """Of a network."""
 
 SECOND = {"ppo": "vf", "sac": "qf"}
@@ -197,10 +197,10 @@ def read_card(folder: Path) -> dict[str, Any]:
     """
     path = folder / CARD
     with _opened(path) as file:
-        data = file.read(MOST_CARD + 1)
+        data = file.read(MAX_CARD + 1)
     try:
-        if len(data) > MOST_CARD:
-            raise ValueError(f"it must have at most {MOST_CARD} bytes")
+        if len(data) > MAX_CARD:
+            raise ValueError(f"it must have at most {MAX_CARD} bytes")
         card = json.loads(data, parse_constant=_no_number)
         _check(card)
     except (ValueError, RecursionError) as error:
@@ -247,7 +247,7 @@ def _check(card: Any) -> None:
         if card["rule"].keys() != {"doubt", "latest"}:
             raise ValueError(f"rule must hold doubt and latest, got {_short(sorted(card['rule']))}")
         for key, value in card["rule"].items():
-            number(f"rule: {key}", value, least=0.0)
+            number(f"rule: {key}", value, minimum=0.0)
 
 
 def _check_controller(controller: Mapping[str, Any]) -> None:
@@ -269,11 +269,11 @@ def _check_network(card: Mapping[str, Any]) -> None:
     arch = network["net_arch"]
     lists = list(arch.values()) if isinstance(arch, dict) and names and sorted(arch) == sorted(names) else [arch]
     for layers in lists:
-        possible = isinstance(layers, list) and len(layers) <= MOST_LAYERS
+        possible = isinstance(layers, list) and len(layers) <= MAX_LAYERS
         if not possible or not all(type(width) is int and width > 0 for width in layers):
             two = f", or two by the names {' and '.join(names)}" if names else ""
             raise ValueError(
-                f"network: net_arch must be a list of at most {MOST_LAYERS} integers greater than 0{two}, "
+                f"network: net_arch must be a list of at most {MAX_LAYERS} integers greater than 0{two}, "
                 f"got {_short(arch)}"
             )
 
@@ -469,10 +469,10 @@ def _read_weights(path: Path, header: int, shapes: Mapping[str, tuple[int, ...]]
     from safetensors import SafetensorError, safe_open
 
     size = max(path.stat().st_size, 4 * sum(map(math.prod, shapes.values())))
-    if size > MOST_WEIGHTS:
-        raise ValueError(f"it must have at most {MOST_WEIGHTS} bytes, got {size}")
-    if header > MOST_HEADER:
-        raise ValueError(f"header must have at most {MOST_HEADER} bytes, got {header}")
+    if size > MAX_WEIGHTS:
+        raise ValueError(f"it must have at most {MAX_WEIGHTS} bytes, got {size}")
+    if header > MAX_HEADER:
+        raise ValueError(f"header must have at most {MAX_HEADER} bytes, got {header}")
     try:
         with safe_open(path, "numpy") as file:
             given = set(file.keys())
