@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -70,6 +71,27 @@ class Recorder(VectorWrapper):
             }
 
 
+def _create(name: str, env: Any, policy: str, noise: float) -> tuple[Any, Path]:
+    """Create an empty dataset, and tell its folder; one that was begun and not finished makes room."""
+    import minari
+    from minari.storage import get_dataset_path
+
+    folder = get_dataset_path(name)
+    if (folder / UNFINISHED).exists():
+        shutil.rmtree(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
+        dataset = minari.create_dataset_from_buffers(
+            name,
+            [],
+            env,
+            algorithm_name=policy,
+            description=f"{policy} plays {env.spec.id}, with noise {noise:g}",
+            requirements=[f"gymnosoma=={gymnosoma.__version__}"],
+        )
+    return dataset, folder
+
+
 def record(
     env_id: str,
     policy: Policy,
@@ -110,10 +132,8 @@ def record(
     """
     try:
         import h5py  # noqa: F401 (in which minari writes)
-        import minari
         from minari.data_collector import EpisodeBuffer
         from minari.dataset.minari_dataset import parse_dataset_id
-        from minari.storage import get_dataset_path
     except ImportError as missing:
         raise ImportError(f"{missing.name} is not installed: pip install 'gymnosoma[offline]'") from None
     try:
@@ -130,20 +150,8 @@ def record(
         )
     env: Any = gymnasium.make(env_id, **policy.env)
     score = task_of(env_id, **policy.env).score
-    folder = get_dataset_path(name)
+    dataset, folder = _create(name, env, policy.name, noise)
     mark = folder / UNFINISHED
-    if mark.exists():
-        shutil.rmtree(folder)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
-        dataset = minari.create_dataset_from_buffers(
-            name,
-            [],
-            env,
-            algorithm_name=policy.name,
-            description=f"{policy.name} plays {env_id}, with noise {noise:g}",
-            requirements=[f"gymnosoma=={version}"],
-        )
     mark.touch()
     try:
         waves: list[Episodes] = []

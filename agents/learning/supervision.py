@@ -42,26 +42,9 @@ def learn(run: Run, threads: int) -> bool:
     """
     torch.set_num_threads(threads)
     config, settings = run.config, run.config["settings"]
-    reference = references_of(config["id"])[settings["controller"]]
-    check_parameters(reference, settings["parameters"])
-    mover = reference_policy(settings["controller"], reference, **settings["parameters"])
-
-    def environments(count: int) -> Any:
-        return gymnasium.make_vec(config["id"], count, **config["env"])
-
-    envs = environments(1)
-    answers, rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
-    (inputs,) = envs.single_observation_space.shape
-    envs.close()
-    watched = min(round(settings["latest"] * rate) or limit, limit)
-    torch.manual_seed(config["seed"])
-    sizes = [inputs, *settings["net_arch"], answers.outputs]
-    linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
-    parts: list[torch.nn.Module] = [linear[0]]
-    for layer in linear[1:]:
-        parts += [torch.nn.Tanh(), layer]
-    network = torch.nn.Sequential(*parts)
-    state: dict[str, Any] = {"steps": 0, "rounds": 0, "rule": {"doubt": 0.0, "latest": watched / rate}}
+    lesson = _Lesson(config)
+    network, answers, until = lesson.network, lesson.answers, lesson.watched / lesson.rate
+    state: dict[str, Any] = {"steps": 0, "rounds": 0, "rule": {"doubt": 0.0, "latest": until}}
     if run.resumed:
         state, record = _load(run, network)
         run.begin(record)
@@ -69,62 +52,95 @@ def learn(run: Run, threads: int) -> bool:
         _save(run, network, state)
         run.begin()
     run.start_clock()
-    seen = _Seen(inputs // envs.task.layout.size)
-
-    def watch(round_: int) -> int:
-        """Let the controller play, and keep what is seen; number of steps."""
-        envs = environments(config["num_envs"])
-        agent = AnsweringAgent(mover.make(envs, 0), None, answers)
-        observations, infos = envs.reset(seed=drawn_seeds(config["seed"], round_, config["num_envs"]))
-        right = answers.right(infos)
-        running, first = np.ones(envs.num_envs, np.bool_), np.ones(envs.num_envs, np.bool_)
-        frames, alive = [], []
-        for _ in range(watched):
-            frames.append(observations[:, -envs.task.layout.size :])
-            alive.append(running.copy())
-            observations, _, terminated, truncated, _ = envs.step(agent.act(observations, first))
-            running &= ~(terminated | truncated)
-            first[:] = False
-        envs.close()
-        seen.add(np.stack(frames, 1), np.stack(alive, 1), right)
-        return int(np.sum(alive))
-
-    def play(rules: list[dict[str, float]], first: int, episodes: int) -> Episodes:
-        """Episodes of all rules side by side."""
-        envs = environments(len(rules) * episodes)
-        doubt, latest = (np.repeat([rule[name] for rule in rules], episodes) for name in ("doubt", "latest"))
-        agent = AnsweringAgent(mover.make(envs, 0), seen.plain(linear), answers, doubt, latest)
-        played = rollout(envs, agent, seed=[*range(first, first + episodes)] * len(rules))
-        envs.close()
-        return played
-
     for k in range(state["rounds"]):
-        watch(k)
-    rules = [{"doubt": doubt, "latest": share * watched / rate} for doubt in DOUBTS for share in SHARES]
+        lesson.watch(k)
+    rules = [{"doubt": doubt, "latest": share * lesson.watched / lesson.rate} for doubt in DOUBTS for share in SHARES]
     finished = True
     while state["steps"] < run.goal:
         if run.stop():
             finished = False
             break
-        state["steps"] += watch(state["rounds"])
+        state["steps"] += lesson.watch(state["rounds"])
         generator = torch.Generator().manual_seed(config["seed"] + 2**32 * state["rounds"])
-        _fit(network, seen, answers, settings, generator)
+        _fit(network, lesson.seen, answers, settings, generator)
         state["rounds"] += 1
         run.record["episodes"] += config["num_envs"]
-        scores = play(rules, VALIDATION, CHOSEN).score(run.score).reshape(len(rules), CHOSEN).mean(1)
+        scores = lesson.play(rules, VALIDATION, CHOSEN).score(run.score).reshape(len(rules), CHOSEN).mean(1)
         state["rule"] = rules[int(np.argmax(scores))]
-        played = play([state["rule"]], VALIDATION + CHOSEN, SCORED)
+        played = lesson.play([state["rule"]], VALIDATION + CHOSEN, SCORED)
         run.note(state["steps"], played.returns.tolist(), played.score(run.score).tolist())
         _save(run, network, state)
     if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
-        watch(0)
+        lesson.watch(0)
     found = {
         "controller": {"name": settings["controller"], "parameters": settings["parameters"]},
         "network": {"net_arch": settings["net_arch"], "activation": "Tanh"},
         "rule": state["rule"],
     }
-    write_found(run.folder, config, found, seen.plain(linear))
+    write_found(run.folder, config, found, lesson.seen.plain(lesson.linear))
     return finished
+
+
+class _Lesson:
+    """What is learned in: the controller that moves, the network that answers, and what both have seen.
+
+    Parameters
+    ----------
+    config : mapping
+        Of the run.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config, settings = config, config["settings"]
+        reference = references_of(config["id"])[settings["controller"]]
+        check_parameters(reference, settings["parameters"])
+        self.mover = reference_policy(settings["controller"], reference, **settings["parameters"])
+        envs = self.environments(1)
+        self.answers, self.rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
+        (inputs,) = envs.single_observation_space.shape
+        self.size = envs.task.layout.size
+        envs.close()
+        self.watched = min(round(settings["latest"] * self.rate) or limit, limit)
+        torch.manual_seed(config["seed"])
+        sizes = [inputs, *settings["net_arch"], self.answers.outputs]
+        self.linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
+        parts: list[torch.nn.Module] = [self.linear[0]]
+        for layer in self.linear[1:]:
+            parts += [torch.nn.Tanh(), layer]
+        self.network = torch.nn.Sequential(*parts)
+        self.seen = _Seen(inputs // self.size)
+
+    def environments(self, count: int) -> Any:
+        """Make ``count`` environments side by side."""
+        return gymnasium.make_vec(self.config["id"], count, **self.config["env"])
+
+    def watch(self, round_: int) -> int:
+        """Let the controller play, and keep what is seen; number of steps."""
+        count = self.config["num_envs"]
+        envs = self.environments(count)
+        agent = AnsweringAgent(self.mover.make(envs, 0), None, self.answers)
+        observations, infos = envs.reset(seed=drawn_seeds(self.config["seed"], round_, count))
+        right = self.answers.right(infos)
+        running, first = np.ones(count, np.bool_), np.ones(count, np.bool_)
+        frames, alive = [], []
+        for _ in range(self.watched):
+            frames.append(observations[:, -self.size :])
+            alive.append(running.copy())
+            observations, _, terminated, truncated, _ = envs.step(agent.act(observations, first))
+            running &= ~(terminated | truncated)
+            first[:] = False
+        envs.close()
+        self.seen.add(np.stack(frames, 1), np.stack(alive, 1), right)
+        return int(np.sum(alive))
+
+    def play(self, rules: list[dict[str, float]], first: int, episodes: int) -> Episodes:
+        """Play episodes of all rules side by side."""
+        envs = self.environments(len(rules) * episodes)
+        doubt, latest = (np.repeat([rule[name] for rule in rules], episodes) for name in ("doubt", "latest"))
+        agent = AnsweringAgent(self.mover.make(envs, 0), self.seen.plain(self.linear), self.answers, doubt, latest)
+        played = rollout(envs, agent, seed=[*range(first, first + episodes)] * len(rules))
+        envs.close()
+        return played
 
 
 class _Seen:

@@ -37,6 +37,43 @@ Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
 
 
+def _made(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
+    """Make the task of a name, with its arguments and the part of what it hides from which episodes are drawn."""
+    kind = load_task(task)
+    known = task_arguments(kind)
+    for key in arguments:
+        if key not in known:  # in Python's words, by which libraries tell that they may leave it out
+            raise TypeError(
+                f"{kind.__name__} got an unexpected keyword argument {key!r}; allowed are "
+                f"{', '.join((*known, *SHARED))}"
+            )
+    made = kind(**arguments)
+    if split is not None:
+        choice("split", split, SPLITS)
+        if not made.hidden:
+            raise ValueError(f"split must be None for {kind.__name__}, which hides nothing, got {split!r}")
+        made.split = split
+    return made
+
+
+def _steps(task: Task) -> int:
+    """Time steps of a control period."""
+    dt = task.animal.dt
+    steps = 1.0 / (task.control_rate * dt)
+    count = round(steps)
+    if count > MAX_STEPS:
+        raise ValueError(
+            f"control_rate and dt must give at most {MAX_STEPS} time steps a control period, got {steps:g} "
+            f"(control_rate {task.control_rate:g} Hz, dt {dt:g} s)"
+        )
+    if count < 1 or abs(steps - count) > 1e-6 * count:
+        raise ValueError(
+            f"control_rate must divide 1/dt (control_rate {task.control_rate:g} Hz, dt {dt:g} s): a "
+            f"control period must be a whole number of time steps, got {steps:g}"
+        )
+    return count
+
+
 class Simulation:
     """Rows of one task with their memories and generators; both environments are thin shells around it.
 
@@ -81,20 +118,7 @@ class Simulation:
             choice("render_mode", render_mode, RENDER_MODES)
         for name, value in (("width", width), ("height", height)):
             whole(name, value, SMALLEST, LARGEST)
-        kind = load_task(task)
-        known = task_arguments(kind)
-        for key in arguments:
-            if key not in known:  # in Python's words, by which libraries tell that they may leave it out
-                raise TypeError(
-                    f"{kind.__name__} got an unexpected keyword argument {key!r}; allowed are "
-                    f"{', '.join((*known, *SHARED))}"
-                )
-        self.task: Task = kind(**arguments)
-        if split is not None:
-            choice("split", split, SPLITS)
-            if not self.task.hidden:
-                raise ValueError(f"split must be None for {kind.__name__}, which hides nothing, got {split!r}")
-            self.task.split = split
+        self.task = _made(task, arguments, split)
         animal = self.task.animal
         animal.threads = threads
         if isinstance(signals, str) or not isinstance(signals, Sequence):
@@ -102,32 +126,10 @@ class Simulation:
         for name in signals:
             choice("signals", name, animal.signals)
         self.signals = tuple(signals)
-        steps = 1.0 / (self.task.control_rate * animal.dt)
-        self.steps = round(steps)
-        if self.steps > MAX_STEPS:
-            raise ValueError(
-                f"control_rate and dt must give at most {MAX_STEPS} time steps a control period, got {steps:g} "
-                f"(control_rate {self.task.control_rate:g} Hz, dt {animal.dt:g} s)"
-            )
-        if self.steps < 1 or abs(steps - self.steps) > 1e-6 * self.steps:
-            raise ValueError(
-                f"control_rate must divide 1/dt (control_rate {self.task.control_rate:g} Hz, dt {animal.dt:g} s): a "
-                f"control period must be a whole number of time steps, got {steps:g}"
-            )
+        self.steps = _steps(self.task)
         whole("history", history, maximum=1000)
         whole("num_envs", count)
-        self.randomize = {}
-        if not isinstance(randomize, Mapping | None):
-            raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
-        for name, bounds in (randomize or {}).items():
-            label = f"randomize: {name}"
-            if not (isinstance(bounds, Sequence) or getattr(bounds, "ndim", 0)) or len(bounds) != 2:
-                raise ValueError(f"{label} must be (low, high), got {shown(bounds)}")
-            option = self._option(label, name)
-            pair = option.check(label, bounds)
-            if pair.shape != (2,) or (option.shape and name not in animal.parameters) or pair[0] > pair[1]:
-                raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(bounds)}")
-            self.randomize[name] = float(pair[0]), float(pair[1])
+        self.randomize = self._bounds(randomize)
         self.rows = animal.rows(count)
         self.memory = np.zeros(count, self.task.memory)
         self.rngs: list[np.random.Generator] = []
@@ -140,6 +142,22 @@ class Simulation:
             from .view import View  # pygame stays out of processes that draw nothing
 
             self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
+
+    def _bounds(self, randomize: Mapping[str, tuple[float, float]] | None) -> dict[str, tuple[float, float]]:
+        """Check the bounds between which options are drawn."""
+        checked = {}
+        if not isinstance(randomize, Mapping | None):
+            raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
+        for name, bounds in (randomize or {}).items():
+            label = f"randomize: {name}"
+            if not (isinstance(bounds, Sequence) or getattr(bounds, "ndim", 0)) or len(bounds) != 2:
+                raise ValueError(f"{label} must be (low, high), got {shown(bounds)}")
+            option = self._option(label, name)
+            pair = option.check(label, bounds)
+            if pair.shape != (2,) or (option.shape and name not in self.task.animal.parameters) or pair[0] > pair[1]:
+                raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(bounds)}")
+            checked[name] = float(pair[0]), float(pair[1])
+        return checked
 
     def _option(self, label: str, name: str) -> Option:
         """Option of this name, which must be known."""
