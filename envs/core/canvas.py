@@ -374,6 +374,11 @@ class Canvas(Panel):
         """Panel at ``area`` (x, y, width, height) [pt] whose corners have the values ``low`` and ``high``."""
         return Panel(self.surface.subsurface(self._pixels(area)), self.scale, area, low, high)
 
+    def titles(self, headline: str, caption: str) -> None:
+        """Write a headline and a caption below it at the top left."""
+        self.label(headline, (24, 30), INK, 17, back=PLATE)
+        self.label(caption, (24, 52), MUTED, 12, back=PLATE)
+
     def view(
         self,
         area: tuple[float, float, float, float],

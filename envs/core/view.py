@@ -82,6 +82,9 @@ class Trail:
 class View:
     """Watches animals, and draws them with the ``picture`` of the animal's package.
 
+    Its ``draw(canvas, task, trail, ghost)`` draws the animal of a `Trail`, with a task of the animal or a `Scene`
+    without one; ``ghost``, where there is one, is the trail of another animal with the same task, drawn translucent.
+
     Parameters
     ----------
     task : Task or Scene

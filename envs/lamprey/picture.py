@@ -34,16 +34,7 @@ TRACK = 160
 
 
 def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a lamprey.
-
-    Parameters
-    ----------
-    canvas : Canvas
-    task : task of the lamprey, or `Scene` without one
-    trail : Trail
-    ghost : Trail, optional
-        Another lamprey with the same task.
-    """
+    """Draw a lamprey; see `View`."""
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(np.sum(animal.params.length))
     moments = round(0.8 * task.control_rate)  # two to four strokes
@@ -63,8 +54,7 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
         if other.name and view.holds(other.rows["centre"][-1]):
             at = c.steady(other.rows["centre"], moments) + np.array([0.0, 0.25 * length])
             view.label(other.name, view.inside(at), colour, 12, (0.5, 1.0), back=c.PLATE)
-    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
-    canvas.label(f"{caption} {_motion(trail, moments)}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
+    canvas.titles(headline, f"{caption} {_motion(trail, moments)}".strip())
     _current(canvas, view, trail.rows[-1])
     view.scale_bar()
     _cord(canvas, animal, trail.rows[-1:])

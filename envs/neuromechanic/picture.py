@@ -35,15 +35,7 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
 
     Muscles with a path are drawn along it. Those whose length is fitted have no known path: they are drawn
     schematically, past each joint that they cross at the distance of their moment arm. The standing figure has a
-    picture of its own.
-
-    Parameters
-    ----------
-    canvas : Canvas
-    task : NeuromechanicTask, or `Scene` without one
-    trail : Trail
-    ghost : Trail, optional
-        Another animal with the same task, drawn translucent.
+    picture of its own. See `View`.
     """
     if isinstance(task, StandTask):
         _stand(canvas, task, trail, ghost)
@@ -64,8 +56,7 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
         _figure(view, animal, other.rows[-1:], reach, other is ghost)
     _reactions(view, animal, trail.rows[-1:], reach)
     headline, caption = goal(task, view, trail, reach)
-    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
-    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    canvas.titles(headline, caption)
     for other, y in zip(both, (74.0, 92.0), strict=False):
         canvas.label(other.name, (24, y), GHOST if other is ghost else c.INK, 12, back=c.PLATE)
     view.scale_bar()

@@ -29,16 +29,7 @@ SPAN, HIGH, CLOSE = 1.25, 0.85, 0.1
 
 
 def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a vibrissa.
-
-    Parameters
-    ----------
-    canvas : Canvas
-    task : task of the vibrissa, or `Scene` without one
-    trail : Trail
-    ghost : Trail, optional
-        Another vibrissa with the same task.
-    """
+    """Draw a vibrissa; see `View`."""
     row = trail.rows[-1:]
     length = float(row["length"][0])
     wide = WIDTH * canvas.width
@@ -50,8 +41,7 @@ def draw(canvas: Canvas, task: WhiskerTask, trail: Trail, ghost: Trail | None = 
         _whisker(view, task, other, other is ghost)
     _pegs(view, task, trail)
     view.scale_bar()
-    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
-    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    canvas.titles(headline, caption)
     _close_up(canvas, task, trail, ghost)
     _traces(canvas, task, trail)
 

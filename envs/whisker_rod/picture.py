@@ -35,16 +35,7 @@ SIDE = 330.0
 
 
 def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a whisker.
-
-    Parameters
-    ----------
-    canvas : Canvas
-    task : task of the whisker, or `Scene` without one
-    trail : Trail
-    ghost : Trail, optional
-        Another whisker with the same task.
-    """
+    """Draw a whisker; see `View`."""
     length = float(trail.rows["length"][-1])
     area = (0.0, 0.0, canvas.width - SIDE, canvas.height)
     whole = canvas.view(area, [0.125 * length, 0.515 * length], 1.34 * length, height=1.15 * length)
@@ -54,8 +45,7 @@ def draw(canvas: Canvas, task: RodTask, trail: Trail, ghost: Trail | None = None
     whole.scale_bar()
     _tip(canvas, task, trail)
     headline, caption = goal(task, trail)
-    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
-    canvas.label(caption, (24, 52), c.MUTED, 12, back=c.PLATE)
+    canvas.titles(headline, caption)
     speed = trail.rows["plate_velocity"][-1, 0]
     canvas.label(f"plate {c.quantity(speed, 'm/s')}", (24, canvas.height - 44.0), c.MUTED, 12, back=c.PLATE)
     for k, (name, colour) in enumerate((("stick", STICK), ("slip", SLIP))):

@@ -36,16 +36,7 @@ TRACK = 160
 
 
 def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = None) -> None:
-    """Draw a worm.
-
-    Parameters
-    ----------
-    canvas : Canvas
-    task : task of the worm, or `Scene` without one
-    trail : Trail
-    ghost : Trail, optional
-        Another worm with the same task.
-    """
+    """Draw a worm; see `View`."""
     animal, both = task.animal, [trail] if ghost is None else [trail, ghost]
     length = float(trail.rows["length"][-1])
     # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
@@ -68,8 +59,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
             points = animal.points(other.rows[-moments:])
             above = c.steady(np.stack([points[..., 0].mean(1), points[..., 1].max(1)], 1), moments)
             view.label(other.name, view.inside(above), colour, 12, (0.5, 1.0), (0, -16), c.PLATE)
-    canvas.label(headline, (24, 30), c.INK, 17, back=c.PLATE)
-    canvas.label(f"{caption} {_medium(trail.rows[-1])}".strip(), (24, 52), c.MUTED, 12, back=c.PLATE)
+    canvas.titles(headline, f"{caption} {_medium(trail.rows[-1])}".strip())
     view.scale_bar()
     _legend(canvas)
     _strip(canvas, task, trail)
