@@ -1,1 +1,1 @@
-"""The five papers: printed numbers as data, figures drawn from simulations, and the analysis that only they need."""
+"""The figures of the five papers, drawn from our own simulations, and tables of what these papers print."""

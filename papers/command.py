@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from tqdm import tqdm
 
 from gymnosoma.agents.commands.arguments import Processes, Ray
-from gymnosoma.agents.evaluation.work import crew, watched
+from gymnosoma.agents.evaluation.work import watched, workers
+from gymnosoma.envs.core.arguments import choice
 
 if TYPE_CHECKING:
     from .paper import Comparison
 
-Animal = Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic"]
-
 
 def figures(
-    animal: Annotated[tuple[Animal, ...], tyro.conf.Positional] = (),
+    animal: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="ANIMAL ...")] = (),
     figure: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     folder: Path = Path("figures"),
     page: Path | None = None,
@@ -29,13 +28,15 @@ def figures(
     """Draw the papers' figures from simulations, each with its numbers as CSV, and with the paper's beside ours.
 
     Args:
-        animal: Whose paper; all by default.
+        animal: Whose paper, such as worm; all by default.
         figure: Which figure, such as figure_5; may be repeated; all by default.
         folder: Where pictures and numbers go.
         page: Also bring up to date this page (Markdown, such as docs/papers.md) and the CSV beside it.
     """
     from . import paper as drawn
 
+    for name in animal:
+        choice("animal", name, drawn.PAPERS)
     papers = [drawn.load(name) for name in animal or drawn.PAPERS]
     known = [entry.name for paper in papers for entry in paper.figures]
     for name in figure:
@@ -48,7 +49,7 @@ def figures(
         if not figure or entry.name in figure
     }
     failed = {}
-    with crew(processes, ray) as engine:
+    with workers(processes, ray) as engine:
         for name, found, error in watched(engine.work(_drawn, pieces), len(pieces), "figure"):
             if error is not None:
                 failed[name] = error

@@ -23,7 +23,7 @@ import gymnosoma
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation import benchmark
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
-from gymnosoma.agents.evaluation.jobs import MOST_EPISODES, VALIDATION_EPISODES, do, jobs_of
+from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, do, jobs_of
 from gymnosoma.agents.evaluation.policies import (
     BENCHMARK_SEED,
     SEARCH_SEED,
@@ -48,7 +48,7 @@ from gymnosoma.agents.evaluation.statistics import (
     resampled,
     seconds_to,
 )
-from gymnosoma.agents.evaluation.work import RETRIES, crew
+from gymnosoma.agents.evaluation.work import RETRIES, workers
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.envs import CATALOGUE, tolerance
 from gymnosoma.envs.core.describe import normaliser, normalisers
@@ -115,7 +115,7 @@ def begun(folder):
 
 @pytest.mark.full
 def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
-    with crew(processes=2) as engine:
+    with workers(processes=2) as engine:
         found = {name: rest for name, *rest in engine.work(marked, {name: (tmp_path, name) for name in PIECES})}
         assert found.pop("dies") == [None, f"a process died, and again in each of {RETRIES} tries"]
         assert found.pop("fails") == [None, "ValueError: two lines"]
@@ -143,7 +143,7 @@ def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with (
         pytest.raises(ImportError, match=re.escape("ray is not installed: pip install 'gymnosoma[ray]'")),
-        crew(ray=""),
+        workers(ray=""),
     ):
         pass
 
@@ -218,7 +218,7 @@ def test_seeds_do_not_meet():
     """Nor those of training, whose rows begin with its own seed, one more each."""
     most = max(recipe(env_id)["num_envs"] for env_id in ALL) + 1000
     starts = [most, BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED]
-    assert starts == sorted(starts) and BENCHMARK_SEED + MOST_EPISODES <= VALIDATION_SEED
+    assert starts == sorted(starts) and BENCHMARK_SEED + MAX_EPISODES <= VALIDATION_SEED
     assert VALIDATION_SEED + VALIDATION_EPISODES <= SEARCH_SEED
 
 

@@ -44,7 +44,9 @@ NO_NUMBERS = ["1.0", b"1", True, np.bool_(True), np.str_("1"), 1j, None, {}, obj
 def test_what_is_no_number(value):
     for wrong in (value, [value], [1.0, value], (2, [value]), np.array([value, value])):
         refuse(lambda wrong=wrong: numbers("stiffness", wrong), "stiffness must be finite, got ")
-        refuse(lambda wrong=wrong: number("stiffness", wrong, least=0), "stiffness must be finite and at least 0, got ")
+        refuse(
+            lambda wrong=wrong: number("stiffness", wrong, minimum=0), "stiffness must be finite and at least 0, got "
+        )
         refuse(lambda wrong=wrong: whole("count", wrong), "count must be an integer from 1 to 1000000, got ")
         refuse(lambda wrong=wrong: choice("scheme", wrong, ("a", "b")), "scheme must be one of a, b, got ")
     refuse(lambda: number("stiffness", value), "only int and float are numbers")

@@ -48,7 +48,7 @@ def test_what_is_slower_than_the_band_does_not_count():
 
 def test_a_limit_wants_an_argument():
     with pytest.raises(ValueError, match="why must argue for the limit"):
-        Measure("rms", "angle", most=1.0)
+        Measure("rms", "angle", maximum=1.0)
     with pytest.raises(ValueError, match=r"kind must be one of frequency, .*, got 'median'"):
         Measure("median", "angle")
 
@@ -68,7 +68,7 @@ def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys):
     limited = {
         "joint angles": Measure("rms", "joint_angle", "deg", 180.0 / np.pi, times=1.2, why="they are a worm's"),
         "wave": Measure("frequency", "joint_angle", "Hz", known="1.7 to 2.5 Hz"),
-        "distance": Measure("final", "distance", "mm", 1e3, most=0.01, why="for the sake of the test"),
+        "distance": Measure("final", "distance", "mm", 1e3, maximum=0.01, why="for the sake of the test"),
     }
     monkeypatch.setattr(type(task_of(env_id)), "physiology", limited)
     table = physiology(env_id, [find_policy(env_id, "random")], 2)
@@ -124,7 +124,7 @@ def test_no_shipped_policy_passes_a_limit(env_id):
     assert list(entry["physiology"]) == list(measures)
     for name, found in entry["physiology"].items():
         measure = measures[name]
-        limit = measure.times * found["baseline"] if measure.times is not None else measure.most
+        limit = measure.times * found["baseline"] if measure.times is not None else measure.maximum
         if limit is not None:
             assert found["limit"] == pytest.approx(limit, rel=1e-5) and found["trained"] <= limit
 

@@ -15,7 +15,7 @@ from pieces import marked
 
 import gymnosoma
 from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.evaluation.work import crew
+from gymnosoma.agents.evaluation.work import workers
 
 pytest.importorskip("ray")
 psutil = pytest.importorskip("psutil")
@@ -92,7 +92,7 @@ def in_the_midst(folder):
     assert int(rows[-1].split(",")[0]) < STEPS
 
 
-def workers():
+def ray_workers():
     """Processes that do pieces of work."""
     return [
         process
@@ -118,7 +118,7 @@ def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
     in_the_midst(tmp_path)
     begun = {path: path.stat().st_mtime_ns for path in (tmp_path / "jobs").rglob("*.json")}
     if killed == "worker":
-        found = workers()
+        found = ray_workers()
         assert found
         for worker in found:
             worker.kill()
@@ -139,15 +139,15 @@ def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_the_command_and_its_pieces(tmp_path, calm, number, code):
     process = begin(tmp_path, *SMALL, "--ray", calm.address)
-    wait_for(workers, tmp_path)
+    wait_for(ray_workers, tmp_path)
     process.send_signal(number)
     assert process.wait(120) == code
-    wait_for(lambda: not workers(), tmp_path)
+    wait_for(lambda: not ray_workers(), tmp_path)
 
 
 def test_pieces_that_fail_or_die(tmp_path, cluster):
     names, before = ("a", "fails", "dies", "dies once"), signal.getsignal(signal.SIGTERM)
-    with crew(ray=cluster.address) as engine:
+    with workers(ray=cluster.address) as engine:
         assert signal.getsignal(signal.SIGTERM) is before
         found = {name: rest for name, *rest in engine.work(marked, {name: (tmp_path, name) for name in names})}
     assert found["a"] == ["A", None] and found["dies once"] == ["DIES ONCE", None]
@@ -156,7 +156,7 @@ def test_pieces_that_fail_or_die(tmp_path, cluster):
 
 def test_an_address_without_a_cluster_is_told():
     told = r"ray must be the address of a Ray cluster that runs, got '127.0.0.1:1'"
-    with pytest.raises(ValueError, match=told), crew(ray="127.0.0.1:1"):
+    with pytest.raises(ValueError, match=told), workers(ray="127.0.0.1:1"):
         pass
 
 
@@ -232,6 +232,6 @@ def test_a_study_whose_command_is_killed_goes_on(tmp_path, calm, command, sign):
     assert process.poll() is None
     process.kill()
     process.wait()
-    wait_for(lambda: not workers(), two)
+    wait_for(lambda: not ray_workers(), two)
     end(begin(two, *command.split(), "--ray", calm.address, "--resume"), two)
     assert kept(one) == kept(two)

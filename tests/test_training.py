@@ -30,7 +30,7 @@ from gymnosoma.agents.commands.train import noted_signals
 from gymnosoma.agents.commands.train import train as train_command
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.evaluation.work import crew
+from gymnosoma.agents.evaluation.work import workers
 from gymnosoma.agents.learning import evolution, imitation, supervision, tuning
 from gymnosoma.agents.learning.answers import Answers
 from gymnosoma.agents.learning.policy_file import read_card
@@ -478,8 +478,8 @@ def test_what_evolves_goes_on_to_the_bit_and_plays(tmp_path, monkeypatch, kind):
 def test_generations_are_shared_out_to_the_bit(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(evolution, "COMPARED", 2)
     train(SWIM, tmp_path / "one", "cma", steps=2 * 9 * 400, **EVOLVED[kind])
-    with crew(processes=2) as engine:
-        train(SWIM, tmp_path / "two", "cma", steps=2 * 9 * 400, crew=engine, **EVOLVED[kind])
+    with workers(processes=2) as engine:
+        train(SWIM, tmp_path / "two", "cma", steps=2 * 9 * 400, workers=engine, **EVOLVED[kind])
     assert curve(tmp_path / "one") == curve(tmp_path / "two")
     for name in ("checkpoint.json", "card.json", "policy.safetensors"):
         one, two = ((tmp_path / folder / name) for folder in ("one", "two"))
@@ -697,8 +697,8 @@ def test_trials_that_are_proposed_together_are_the_same_whoever_does_them(tmp_pa
     )
     asked = {"recipe_file": tmp_path / "x.toml", "steps": 2 * 16 * 64, "trials": 4, "env": {"actions": "modes"}}
     best = tuning.tune(SWIM, tmp_path / "one", **asked, together=2)
-    with crew(processes=2) as engine:
-        assert tuning.tune(SWIM, tmp_path / "two", **asked, together=2, crew=engine) == best
+    with workers(processes=2) as engine:
+        assert tuning.tune(SWIM, tmp_path / "two", **asked, together=2, workers=engine) == best
     one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
     with pytest.raises(ValueError, match=r"together must be as the study in '.*' began"):

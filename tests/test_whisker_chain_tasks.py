@@ -320,7 +320,7 @@ def test_the_reference_is_as_smooth_as_policies_must_be(env_id):
     spectrum = np.fft.rfft(kept, axis=0)
     spectrum[np.fft.rfftfreq(len(kept), 1.0 / envs.task.control_rate) <= measure.band] = 0.0
     # Measured: 38 and 67 rad/s^2.
-    assert np.sqrt((np.fft.irfft(spectrum, len(kept), axis=0) ** 2).mean()) < measure.most
+    assert np.sqrt((np.fft.irfft(spectrum, len(kept), axis=0) ** 2).mean()) < measure.maximum
 
 
 @pytest.mark.parametrize("make", [SineWhisk, HalfSineTap])

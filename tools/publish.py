@@ -31,7 +31,7 @@ from gymnosoma.agents.evaluation.policies import (
 from gymnosoma.agents.evaluation.rollout import Episodes
 from gymnosoma.agents.evaluation.search import CONSTANT
 from gymnosoma.agents.evaluation.statistics import estimate
-from gymnosoma.agents.evaluation.work import Crew, watched
+from gymnosoma.agents.evaluation.work import Workers, watched
 from gymnosoma.agents.files import replacing
 from gymnosoma.agents.learning.policy_file import CARD, WEIGHTS, add_scores
 from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
@@ -322,7 +322,7 @@ def digest(folder: Path) -> str:
     return hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
 
 
-def add_shipped(results: dict[str, Any], engine: Crew) -> None:
+def add_shipped(results: dict[str, Any], engine: Workers) -> None:
     """Add to the figures, by id, what its ``shipped`` policy reaches, and does to the body.
 
     Raises

@@ -11,7 +11,7 @@ import tyro
 from ..evaluation import jobs as listed
 from ..evaluation.policies import all_ids, find_policy, full_id, references_of
 from ..evaluation.search import CONSTANT
-from ..evaluation.work import crew
+from ..evaluation.work import workers
 from ..files import replacing
 from ..schema import in_range
 from .arguments import Processes, Ray
@@ -60,7 +60,7 @@ def benchmark(
     from ..evaluation import pictures
 
     if episodes is not None:
-        in_range("episodes", episodes, 2, listed.MOST_EPISODES)
+        in_range("episodes", episodes, 2, listed.MAX_EPISODES)
     in_range("train_seeds", train_seeds, 0, 1000)
     names = [full_id(name) for name in ids] or all_ids()
     for env_id in names:
@@ -71,7 +71,7 @@ def benchmark(
     publish = room("tools.publish") if write or chance or ship else None
     root = publish.checkout() if publish else Path()
     folder.mkdir(parents=True, exist_ok=True)
-    with crew(processes, ray) as engine:
+    with workers(processes, ray) as engine:
         results = measured.benchmark(jobs, folder, engine)
         found = measured.gather(jobs, folder)
         if publish and ship:

@@ -11,7 +11,7 @@ from typing import Any
 from ..evaluation import policies
 from ..evaluation.policies import find_policy, full_id, summary, task_of
 from ..evaluation.progress import progress_bar
-from ..evaluation.work import crew, watched
+from ..evaluation.work import watched, workers
 from ..files import result
 from .arguments import Events, Id, Options, Processes, Ray, read_options
 
@@ -53,7 +53,7 @@ def evaluate(
         else:
             _check(policy, episodes, seed)
             pieces = {name: (env_id, (name,), episodes, seed, options, trust, env) for name in policy}
-            with crew(processes, ray) as engine:
+            with workers(processes, ray) as engine:
                 outcomes = watched(engine.work(_measured, pieces), len(pieces), "policy", leave=False)
                 done = {outcome.name: outcome for outcome in outcomes}
             for name, _, error in done.values():

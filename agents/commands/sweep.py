@@ -22,12 +22,12 @@ from gymnosoma.envs.core.control import Controller
 from gymnosoma.envs.core.events import read_events
 from gymnosoma.envs.core.lanes import LANES
 
-from ..evaluation.work import Crew, Outcome, crew, watched
+from ..evaluation.work import Outcome, Workers, watched, workers
 from ..files import check_writable, result
 from .arguments import Processes, Ray, read_event
 from .simulate import SIMPLE, AnimalName, Settings, make_animal, read_drive, read_params_of, usual_hold
 
-MOST_POINTS = 1_000_000
+MAX_POINTS = 1_000_000
 
 Over = Annotated[
     tuple[str, ...], tyro.conf.arg(metavar="NAME=LOW:HIGH:COUNT[:log] or NAME=A,B,..."), tyro.conf.UseAppendAction
@@ -80,8 +80,8 @@ def sweep(
     if not axes or len(axes) < len(over):
         raise ValueError(f"over must give at least one name, each once, got {' '.join(over) or 'none'}")
     count = int(np.prod([len(values) for values in axes.values()], dtype=float))
-    if count > MOST_POINTS:
-        raise ValueError(f"over must make at most {MOST_POINTS} points, got {count}")
+    if count > MAX_POINTS:
+        raise ValueError(f"over must make at most {MAX_POINTS} points, got {count}")
     asked = {
         "animal": animal,
         "drive": list(settings.drive),
@@ -103,7 +103,7 @@ def sweep(
     left = [k for k in range(count) if k not in rows]
     left.sort(key=lambda k: [axes[name].index(grid[k][name]) for name in slow])
     failed = {}
-    with journal.open("a", encoding="utf-8") as notes, crew(processes, ray) as engine:
+    with journal.open("a", encoding="utf-8") as notes, workers(processes, ray) as engine:
         if not notes.tell():
             notes.write(json.dumps(asked) + "\n")
         size = min(LANES, 1 + (len(left) - 1) // engine.count) if left and isinstance(body, InLanes) else 1
@@ -149,7 +149,7 @@ def read_axis(text: str) -> tuple[str, list[Any]]:
         ends, number = (float(low), float(high)), int(count)
     except ValueError:
         raise ValueError(wrong) from None
-    if kind not in ([], ["log"]) or not np.isfinite(ends).all() or not 1 <= number <= MOST_POINTS:
+    if kind not in ([], ["log"]) or not np.isfinite(ends).all() or not 1 <= number <= MAX_POINTS:
         raise ValueError(wrong)
     if not kind:
         return name, np.linspace(*ends, number).tolist()
@@ -206,7 +206,7 @@ def _shared(body: Animal, controller: Controller, told: Mapping[str, Any]) -> st
 
 
 def _in_portions(
-    engine: Crew, asked: Mapping[str, Any], points: Mapping[str, Mapping[str, Any]], size: int
+    engine: Workers, asked: Mapping[str, Any], points: Mapping[str, Mapping[str, Any]], size: int
 ) -> Iterator[Outcome]:
     """Simulate points, several at a time; where something is wrong with one of them, again one by one."""
     names = list(points)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..evaluation.policies import full_id, references_of
-from ..evaluation.work import Crew, crew, watched
+from ..evaluation.work import Workers, watched, workers
 from ..files import replacing
 from .arguments import Arguments, Id, Processes, Ray, read_arguments
 from .evaluate import measure, show
@@ -97,15 +97,15 @@ def train(
         wrong = "ray must be left out" if ray is not None else f"processes must be 1, got {processes}"
         raise ValueError(f"{wrong}: one training with {chosen} is one piece of work; --seeds or cma have more")
     if several and seeds > 1:
-        with crew(processes, ray) as engine:
+        with workers(processes, ray) as engine:
             _side_by_side(asked, folders, episodes, engine, resume=resume)
         return
     own: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for k, place in folders.items():
         begun = resume and (seeds == 1 or (place / "config.json").exists())
-        with crew(processes, ray) as engine, noted_signals() as caught:
-            replace(asked, seed=k).run(place, resume=begun, stop=lambda: caught, crew=engine)
+        with workers(processes, ray) as engine, noted_signals() as caught:
+            replace(asked, seed=k).run(place, resume=begun, stop=lambda: caught, workers=engine)
         if caught:
             print(f"Interrupted. Everything is in {place}; continue with --resume.")
             sys.exit(128 + caught[0])
@@ -116,7 +116,9 @@ def train(
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
 
 
-def _side_by_side(asked: Training, folders: Mapping[int, Path], episodes: int, engine: Crew, *, resume: bool) -> None:
+def _side_by_side(
+    asked: Training, folders: Mapping[int, Path], episodes: int, engine: Workers, *, resume: bool
+) -> None:
     """Train and measure seeds at the same time; what is stopped goes on from its last checkpoint."""
     for place in folders.values():
         if not resume and (place / "config.json").exists():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..evaluation.policies import RANGES, full_id
-from ..evaluation.work import crew
+from ..evaluation.work import workers
 from ..schema import in_range
 from .arguments import Arguments, Id, Processes, Ray, read_arguments
 
@@ -62,7 +62,7 @@ def tune(
         in_range("together", together, 1, 1024)
     given = (env_id, place, algorithm, trials, steps, seconds, seed, read_arguments(env), recipe, resume)
     try:
-        with crew(processes, ray) as engine:
+        with workers(processes, ray) as engine:
             found = search(*given, together or engine.count, engine)
     except KeyboardInterrupt:
         print(f"Interrupted. All trials that have ended are in {place}; go on with --resume.")

@@ -25,7 +25,7 @@ from .statistics import (
     interquartile_mean,
     seconds_to,
 )
-from .work import Crew, watched
+from .work import Workers, watched
 
 KEPT = 4
 """Episodes of which the written figures keep the scores, so that these can be measured again."""
@@ -40,7 +40,7 @@ Curves = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]
 def benchmark(
     jobs: Sequence[Job],
     folder: Path,
-    engine: Crew,
+    engine: Workers,
 ) -> dict[str, Any]:
     """Do those jobs that are not done, and put together what all have found.
 
@@ -49,7 +49,7 @@ def benchmark(
     jobs : list of Job
     folder : path
         Gets a file for each job, and the run folders of trainings.
-    engine : Crew
+    engine : Workers
         Who does the jobs.
 
     Returns

@@ -20,7 +20,7 @@ from ..schema import in_range
 from .policies import Policy, play, summary, task_of
 from .rollout import Episodes, joined
 
-MOST_NOISE = 10.0
+MAX_NOISE = 10.0
 
 UNFINISHED = "unfinished"
 """File in the folder of a dataset that is being written: one that was killed has it still, and is begun anew."""
@@ -121,7 +121,7 @@ def record(
         parse_dataset_id(name)
     except (ValueError, TypeError):
         raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
-    noise = number("noise", noise, least=0.0, most=MOST_NOISE)
+    noise = number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
     in_range("seed", seed, 0, 2**32 - 1)
     version = gymnosoma.__version__
     loud = policy

@@ -39,7 +39,7 @@ from .search import CONSTANT, search
 EPISODES, BINARY_EPISODES, VALIDATION_EPISODES = 256, 1024, 128
 """Episodes that measure a policy; where a score is binary; those that choose among trainings."""
 
-MOST_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
+MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def physiology(env_id: str, policies: Sequence[Policy], episodes: int = 16, seed
     for name, measure in measures.items():
         entry: dict[str, Any] = {"unit": measure.unit, "meaning": measure.meaning, "known": measure.known}
         entry["policies"] = {player: found[name] for player, found in values.items()}
-        limit = measure.most
+        limit = measure.maximum
         if measure.times is not None and "baseline" in values:
             limit = measure.times * values["baseline"][name]
         if limit is not None:

@@ -195,8 +195,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     file = folder / "config.json"
     try:
-        if file.stat().st_size > LARGEST_CONFIG:
-            raise ValueError(f"it must have at most {LARGEST_CONFIG} bytes, got {file.stat().st_size}")
+        if file.stat().st_size > MAX_CONFIG:
+            raise ValueError(f"it must have at most {MAX_CONFIG} bytes, got {file.stat().st_size}")
         config = json.loads(file.read_text("utf-8"))
         check_config(config)
     except (OSError, ValueError, RecursionError) as error:
@@ -204,7 +204,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-LARGEST_CONFIG = 2**16
+MAX_CONFIG = 2**16
 """Bytes of a ``config.json``."""
 
 RANGES = {
@@ -299,7 +299,7 @@ def play(
     **env: Any,
 ) -> Iterator[Episodes]:
     """Play a policy as `evaluate` does, wave by wave; ``wrap`` is put around the vector environment of each."""
-    whole("episodes", episodes, most=10**9)
+    whole("episodes", episodes, maximum=10**9)
     # Of equal size: with a handful of rows, networks are multiplied in another order, and round otherwise.
     count = -(-episodes // WAVE)
     for start, end in pairwise(episodes * k // count for k in range(count + 1)):

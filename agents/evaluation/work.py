@@ -40,7 +40,7 @@ Pieces = Mapping[str, Sequence[Any]]
 """Arguments of each piece by its name: plain values."""
 
 
-class Crew(Protocol):
+class Workers(Protocol):
     """Who does the work."""
 
     count: int
@@ -57,7 +57,7 @@ class Crew(Protocol):
 
 
 @contextmanager
-def crew(processes: int = 1, ray: str | None = None) -> Iterator[Crew]:
+def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
     """Somebody to do the work.
 
     Parameters
@@ -77,7 +77,7 @@ def crew(processes: int = 1, ray: str | None = None) -> Iterator[Crew]:
     """
     if ray is not None and processes != 1:
         raise ValueError(f"processes must be left out where ray is given, got {processes!r}")
-    found: Crew = HERE if ray is None and processes == 1 else _Processes(processes) if ray is None else _Ray(ray)
+    found: Workers = HERE if ray is None and processes == 1 else _Processes(processes) if ray is None else _Ray(ray)
     try:
         yield found
     finally:
@@ -117,7 +117,7 @@ class _Here:
         pass
 
 
-HERE: Crew = _Here()
+HERE: Workers = _Here()
 """All in this process, one after another."""
 
 

@@ -89,7 +89,7 @@ def _kind(config: Mapping[str, Any]) -> Any:
 
 
 def learn(run: Run, threads: int) -> bool:
-    """Evolve; False if the run was stopped. Of a generation, everybody who works (`Run.crew`) plays a share.
+    """Evolve; False if the run was stopped. Of a generation, everybody who works (`Run.workers`) plays a share.
 
     Every generation plays episodes of its own, the same for all of its candidates; as many each as fit into
     ``num_envs`` rows. What is found is what scores best on average; beside the candidates plays their mean, the
@@ -154,14 +154,14 @@ Played = tuple[NDArray[np.float64], NDArray[np.float64], int]
 
 def _play(run: Run, players: Sequence[Any], seeds: Sequence[int]) -> Played:
     """Episodes of the seeds by each player, shared out; how does not change the results."""
-    count = min(run.crew.count, len(players))
+    count = min(run.workers.count, len(players))
     bounds = [len(players) * k // count for k in range(count + 1)]
     pieces = {str(k): (run.config, players[a:b], list(seeds)) for k, (a, b) in enumerate(pairwise(bounds))}
     if count == 1:
         returns, scores, steps, _ = _share(*pieces["0"])
         return returns, scores, steps
     done = {}
-    for name, value, error in run.crew.work(_share, pieces):
+    for name, value, error in run.workers.work(_share, pieces):
         if error is not None:
             raise ValueError(f"a generation could not be played: {error}")
         done[name] = value

@@ -40,16 +40,16 @@ FORMAT = 1
 
 WEIGHTS, CARD = "policy.safetensors", "card.json"
 
-MOST_CARD = 2**16
+MAX_CARD = 2**16
 """Bytes of a card."""
 
-MOST_HEADER = 2**16
+MAX_HEADER = 2**16
 """Bytes of the header of the weights."""
 
-MOST_WEIGHTS = 2**26
+MAX_WEIGHTS = 2**26
 """Bytes of the weights: those of the recipes have 3e5."""
 
-MOST_LAYERS = 16
+MAX_LAYERS = 16
 """Of a network."""
 
 SECOND = {"ppo": "vf", "sac": "qf"}
@@ -145,10 +145,10 @@ def read_card(folder: Path) -> dict[str, Any]:
     """
     path = folder / CARD
     with _opened(path) as file:
-        data = file.read(MOST_CARD + 1)
+        data = file.read(MAX_CARD + 1)
     try:
-        if len(data) > MOST_CARD:
-            raise ValueError(f"it must have at most {MOST_CARD} bytes")
+        if len(data) > MAX_CARD:
+            raise ValueError(f"it must have at most {MAX_CARD} bytes")
         card = json.loads(data, parse_constant=_no_number)
         _check(card)
     except (ValueError, RecursionError) as error:
@@ -187,7 +187,7 @@ KEYS: dict[str, Check] = {
 """Of a card, beside the parts of the policy."""
 
 _CONTROLLER = partial(held, keys={"name": _TEXT, "parameters": _OBJECT}, show=_short)
-_RULE = partial(held, keys=dict.fromkeys(("doubt", "latest"), partial(number, least=0.0)), show=_short)
+_RULE = partial(held, keys=dict.fromkeys(("doubt", "latest"), partial(number, minimum=0.0)), show=_short)
 
 
 def _network(algorithm: str) -> Check:
@@ -198,11 +198,11 @@ def _network(algorithm: str) -> Check:
     def architecture(name: str, arch: Any) -> None:
         both = isinstance(arch, dict) and names and sorted(arch) == sorted(names)
         for layers in arch.values() if both else [arch]:
-            possible = isinstance(layers, list) and len(layers) <= MOST_LAYERS
+            possible = isinstance(layers, list) and len(layers) <= MAX_LAYERS
             if not possible or not all(type(width) is int and width > 0 for width in layers):
                 two = f", or two by the names {' and '.join(names)}" if names else ""
                 raise ValueError(
-                    f"{name} must be a list of at most {MOST_LAYERS} integers greater than 0{two}, got {_short(arch)}"
+                    f"{name} must be a list of at most {MAX_LAYERS} integers greater than 0{two}, got {_short(arch)}"
                 )
 
     activation = partial(choice, known=ACTIVATIONS if second else ACTIVATIONS[:1])
@@ -408,10 +408,10 @@ def _read_weights(path: Path, header: int, shapes: Mapping[str, tuple[int, ...]]
     from safetensors import SafetensorError, safe_open
 
     size = max(path.stat().st_size, 4 * sum(map(math.prod, shapes.values())))
-    if size > MOST_WEIGHTS:
-        raise ValueError(f"it must have at most {MOST_WEIGHTS} bytes, got {size}")
-    if header > MOST_HEADER:
-        raise ValueError(f"header must have at most {MOST_HEADER} bytes, got {header}")
+    if size > MAX_WEIGHTS:
+        raise ValueError(f"it must have at most {MAX_WEIGHTS} bytes, got {size}")
+    if header > MAX_HEADER:
+        raise ValueError(f"header must have at most {MAX_HEADER} bytes, got {header}")
     try:
         with safe_open(path, "numpy") as file:
             given = set(file.keys())

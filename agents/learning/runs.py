@@ -24,7 +24,7 @@ from gymnosoma.envs.core.arguments import choice
 
 from ..evaluation.policies import ALGORITHMS, task_of
 from ..evaluation.progress import progress_bar
-from ..evaluation.work import HERE, Crew
+from ..evaluation.work import HERE, Workers
 from ..files import replacing
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
@@ -111,7 +111,7 @@ class Run:
         Told each row of the learning curve, as a mapping.
     resumed : bool
         Whether it goes on from a checkpoint.
-    crew : Crew
+    workers : Workers
         Who plays generations of ``cma``.
 
     Attributes
@@ -132,10 +132,10 @@ class Run:
         stop: Callable[[], object],
         watch: Callable[[Mapping[str, float]], None],
         resumed: bool,
-        crew: Crew = HERE,
+        workers: Workers = HERE,
     ) -> None:
         self.folder, self.config, self.goal, self.every = folder, config, goal, every
-        self.stop, self._watch, self.resumed, self.crew = stop, watch, resumed, crew
+        self.stop, self._watch, self.resumed, self.workers = stop, watch, resumed, workers
         self.score = task_of(config["id"], **config["env"]).score
         self.record: dict[str, Any] = {"curve": [], "episodes": 0, "seconds": 0.0}
         self._bar: Any = None

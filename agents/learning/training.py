@@ -17,7 +17,7 @@ from ..evaluation.policies import (
     searched,
     task_of,
 )
-from ..evaluation.work import HERE, Crew
+from ..evaluation.work import HERE, Workers
 from ..schema import in_range
 from .answers import Answers
 from .runs import Run, recipe, versions
@@ -69,7 +69,7 @@ class Training:
         resume: bool = False,
         stop: Callable[[], object] = lambda: False,
         watch: Callable[[Mapping[str, float]], None] = lambda row: None,
-        crew: Crew = HERE,
+        workers: Workers = HERE,
     ) -> bool:
         """Train a policy into a run folder.
 
@@ -87,7 +87,7 @@ class Training:
             Asked after every update; when it gives True the run ends there.
         watch : function
             Told each row of the learning curve, as a mapping.
-        crew : Crew
+        workers : Workers
             Who plays the generations of ``cma``; the result is the same, to the bit.
 
         Returns
@@ -109,7 +109,7 @@ class Training:
         config = self._begun(folder) if resume else self._begin(folder)
         goal = self.steps or config["steps"]
         config["steps"] = max(goal, config["steps"])
-        run = Run(folder, config, goal, self.checkpoint, stop=stop, watch=watch, resumed=resume, crew=crew)
+        run = Run(folder, config, goal, self.checkpoint, stop=stop, watch=watch, resumed=resume, workers=workers)
         if resume and not run.checkpoint.is_file():
             raise ValueError(f"folder {str(folder)!r} has no {run.checkpoint.name} to resume from")
         folder.mkdir(parents=True, exist_ok=True)

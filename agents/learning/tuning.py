@@ -13,7 +13,7 @@ import optuna
 import sqlalchemy.exc
 
 from ..evaluation.policies import evaluate, find_policy, task_of
-from ..evaluation.work import HERE, Crew, watched
+from ..evaluation.work import HERE, Workers, watched
 from ..files import replacing
 from .runs import VALIDATION, recipe
 from .training import train
@@ -43,7 +43,7 @@ def tune(
     recipe_file: Path | None = None,
     resume: bool = False,
     together: int = 1,
-    crew: Crew = HERE,
+    workers: Workers = HERE,
 ) -> tuple[dict[str, Any], float] | None:
     """Search the settings that a recipe's table ``tune`` lists, by their score after a short training.
 
@@ -70,7 +70,7 @@ def tune(
         Go on with the study in ``folder``.
     together : int
         Trials that are proposed together, from what those before have found; so many can be done at the same time.
-    crew : Crew
+    workers : Workers
         Who does the trials; the result is the same, to the bit.
 
     Returns
@@ -113,7 +113,7 @@ def tune(
             raise ValueError(f"{', '.join(names)} must be as the study in {str(folder)!r} began")
         study.set_user_attr("asked", json.dumps(asked))
         while len(_trials(study)) < trials or _trials(study, optuna.trial.TrialState.RUNNING):
-            _round(study, folder, asked, space, trials, crew)
+            _round(study, folder, asked, space, trials, workers)
         if not _done(study):
             return None
         _write(study, folder, asked, space)
@@ -149,7 +149,7 @@ def _round(
     asked: Mapping[str, Any],
     space: Mapping[str, list[Any]],
     trials: int,
-    crew: Crew,
+    workers: Workers,
 ) -> None:
     """Propose some trials from what rounds before have found, and do them, in whatever order.
 
@@ -175,7 +175,7 @@ def _round(
         for trial in running
     }
     failed = {}
-    for name, found, error in watched(crew.work(_trial, pieces), len(pieces), "trial", len(_ended(study))):
+    for name, found, error in watched(workers.work(_trial, pieces), len(pieces), "trial", len(_ended(study))):
         number = int(name.split()[1])
         if error is not None:
             failed[name] = error

@@ -165,10 +165,10 @@ class Replay:
             )
         for name, value in (("width", width), ("height", height)):
             whole(name, value, SMALLEST, LARGEST)
-        number("fps", fps, above=0, most=1000)
-        number("slow", slow, least=1e-6, most=1e6)
-        number("start", start, least=0, most=float(run.time[-1]))
-        end = float(run.time[-1] if end is None else number("end", end, least=start))
+        number("fps", fps, above=0, maximum=1000)
+        number("slow", slow, minimum=1e-6, maximum=1e6)
+        number("start", start, minimum=0, maximum=float(run.time[-1]))
+        end = float(run.time[-1] if end is None else number("end", end, minimum=start))
         rate = 1.0 / float(run.time[1] - run.time[0]) if len(run.time) > 1 else fps
         stride = max(1, round(rate / (fps * slow)))
         self._rows = run.rows[::stride]

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from .arguments import number, whole, within
 from .spec import Option, Signal, signal_table
 
-MOST_THREADS = 256
+MAX_THREADS = 256
 
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 """Time steps in one go, which nothing can interrupt."""
 
 LARGEST_START = 1e9
@@ -47,7 +47,7 @@ class Animal(ABC):
     SIGNALS: Mapping[str, Signal] = {}
     """What can be read of rows; ``{signals}`` in the docstring of the class becomes a table of it."""
     fields: Mapping[str, str] = {}
-    """Signals that are fields of rows, by name, where `moment` is not the whole of ``state``."""
+    """Signals that are fields of rows, by name, where `record_dtype` is not the whole of ``state``."""
     solvers: Mapping[str, tuple[str, ...]]
     """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
     shared: tuple[str, ...] = ("params",)
@@ -82,7 +82,7 @@ class Animal(ABC):
 
     @threads.setter
     def threads(self, threads: int) -> None:
-        whole("threads", threads, most=MOST_THREADS)
+        whole("threads", threads, maximum=MAX_THREADS)
         if threads != self._stepper.threads:
             self._stepper.threads = threads
 
@@ -101,15 +101,15 @@ class Animal(ABC):
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
 
-    def moment(self, steps: int) -> np.dtype[Any]:
-        """Record of a row that is recorded every so many ``steps``: with its ``time``, and what `restore` needs."""
+    def record_dtype(self, steps: int) -> np.dtype[Any]:
+        """Record of a row that is recorded every so many ``steps``: with its ``time``, and what `unpack` needs."""
         return self.state
 
-    def keep(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:
-        """Copy rows (B,) to records (B,) of `moment`."""
+    def pack(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:
+        """Copy rows (B,) to records (B,) of `record_dtype`."""
         moments[...] = rows
 
-    def restore(
+    def unpack(
         self, start: NDArray[Any], moments: NDArray[Any], first: int = 0, last: int | None = None
     ) -> NDArray[Any]:
         """Rows of state as they were at moments that `run` kept.
@@ -118,7 +118,7 @@ class Animal(ABC):
         ----------
         start : (B,) records of ``state``
             The rows at the first moment, or before.
-        moments : (B, N) records of `moment`
+        moments : (B, N) records of `record_dtype`
         first, last : int
             Moments that are wanted; those before may be needed for what rows remember.
 
@@ -148,7 +148,7 @@ class Animal(ABC):
         drives : (T, A, drive_size) float
         steps : int
             Time steps for which each is held.
-        records : (B, N) records of `moment`, optional
+        records : (B, N) records of `record_dtype`, optional
             Moment k of a row is written when it has followed k ``stride`` drives, unless it has failed.
         done : int
             Drives that the rows had followed before.
@@ -163,7 +163,7 @@ class Animal(ABC):
             if records is not None and k % stride == 0:
                 kept = ids[rows["status"][ids] == 0.0]
                 moments = np.empty(len(kept), records.dtype)
-                self.keep(rows[kept], moments)
+                self.pack(rows[kept], moments)
                 records[kept, k // stride] = moments
 
     def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:

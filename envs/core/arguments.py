@@ -47,10 +47,10 @@ def shown(value: Any) -> str:
         return f"a value of type {type(value).__name__}"
 
 
-def whole(name: str, value: Any, least: int = 1, most: int = 1_000_000) -> None:
-    """Raise ValueError unless ``value`` is an integer from ``least`` to ``most``."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
-        raise ValueError(f"{name} must be an integer from {least} to {most}, got {shown(value)}")
+def whole(name: str, value: Any, minimum: int = 1, maximum: int = 1_000_000) -> None:
+    """Raise ValueError unless ``value`` is an integer from ``minimum`` to ``maximum``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not minimum <= value <= maximum:
+        raise ValueError(f"{name} must be an integer from {minimum} to {maximum}, got {shown(value)}")
 
 
 def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1") -> NDArray[np.float64]:
@@ -71,7 +71,7 @@ def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1"
 
 
 def numbers(
-    name: str, value: ArrayLike, above: float | None = None, least: float | None = None, most: float | None = None
+    name: str, value: ArrayLike, above: float | None = None, minimum: float | None = None, maximum: float | None = None
 ) -> NDArray[np.float64]:
     """Check a number, or an array of them.
 
@@ -79,8 +79,8 @@ def numbers(
     ----------
     name : str
     value : array_like
-    above, least, most : float, optional
-        Every number must be greater than ``above``, at least ``least`` and at most ``most``.
+    above, minimum, maximum : float, optional
+        Every number must be greater than ``above``, at least ``minimum`` and at most ``maximum``.
 
     Returns
     -------
@@ -94,8 +94,8 @@ def numbers(
     """
     bounds = (
         ("greater than", above, np.greater),
-        ("at least", least, np.greater_equal),
-        ("at most", most, np.less_equal),
+        ("at least", minimum, np.greater_equal),
+        ("at most", maximum, np.less_equal),
     )
     given = [(word, bound, holds) for word, bound, holds in bounds if bound is not None]
     array = _real(value)
@@ -125,10 +125,10 @@ def _hides(value: Any) -> bool:
 
 
 def number(
-    name: str, value: Any, above: float | None = None, least: float | None = None, most: float | None = None
+    name: str, value: Any, above: float | None = None, minimum: float | None = None, maximum: float | None = None
 ) -> float:
     """Check a single number as `numbers` does."""
-    array = numbers(name, value, above, least, most)
+    array = numbers(name, value, above, minimum, maximum)
     if array.ndim:
         raise ValueError(f"{name} must be a number, got {shown(value)}")
     return float(array)

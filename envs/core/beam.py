@@ -117,7 +117,7 @@ class Hair:
 
     def cut(self, length: float) -> Hair:
         """Shape of the first ``length`` (m) of the hair, as trimmed by scissors."""
-        number("length", length, above=0, most=self.length)
+        number("length", length, above=0, maximum=self.length)
         count = np.size(self.curvature)
         place = np.linspace(0.0, length, 20 * (count - 1) + 1)  # the old stations need not be new ones
         kept = np.interp(place, np.linspace(0.0, self.length, count), np.atleast_1d(self.curvature))

@@ -310,7 +310,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._limit = np.inf
         if max_episode_steps is not None:
-            self._limit = number("max_episode_steps", max_episode_steps, least=1)
+            self._limit = number("max_episode_steps", max_episode_steps, minimum=1)
         self._elapsed = np.zeros(num_envs)
         self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
         self._over = False
@@ -486,7 +486,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
                     raise ValueError(
                         f"snapshot: {name} must be an array of shape {own.shape} and {own.dtype}, got {shown(value)}"
                     )
-            numbers("snapshot: elapsed", snapshot["elapsed"], least=0)
+            numbers("snapshot: elapsed", snapshot["elapsed"], minimum=0)
         self.simulation.restore(snapshot)
         self._elapsed[:] = snapshot["elapsed"]
         self._done = snapshot["done"].copy()

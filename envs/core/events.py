@@ -56,7 +56,7 @@ class Event:
     values: Mapping[str, ArrayLike]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "time", number("time", self.time, least=0))
+        object.__setattr__(self, "time", number("time", self.time, minimum=0))
         if not (isinstance(self.values, Mapping) and self.values):
             raise ValueError(f"values must map names of parameters to values, got {shown(self.values)}")
 
@@ -103,7 +103,7 @@ def read_events(label: str, given: Any, parameters: Mapping[str, Option], count:
         if not isinstance(one, Event | Mapping):
             raise ValueError(f"{where} must be an Event or a mapping with a time, got {shown(one)}")
         values = one.plain() if isinstance(one, Event) else dict(one)
-        time = number(f"{where}: time", values.pop("time", None), least=0)
+        time = number(f"{where}: time", values.pop("time", None), minimum=0)
         if not values:
             raise ValueError(f"{where} must set something; allowed are {', '.join(parameters)}")
         checked: dict[str, NDArray[np.float64]] = {}
@@ -115,7 +115,7 @@ def read_events(label: str, given: Any, parameters: Mapping[str, Option], count:
     return sorted(events, key=lambda event: event.time)
 
 
-class Agenda:
+class EventQueue:
     """Events to come in each of many rows; one without events costs nothing.
 
     Parameters
@@ -140,7 +140,7 @@ class Agenda:
         self.waiting = [[event.of(0) for event in events] for events in waiting]
         self._any = any(self.waiting)
 
-    def happen(self, rows: NDArray[Any], ids: NDArray[np.int64], dt: float) -> None:
+    def apply_due(self, rows: NDArray[Any], ids: NDArray[np.int64], dt: float) -> None:
         """Let happen, in ``ids``, what is due in a control period that begins now."""
         if not self._any:
             return

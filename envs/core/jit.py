@@ -27,7 +27,7 @@ from numba.extending import intrinsic
 from .kernel_cache import compiled
 
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
-__all__ += ["sincos", "sincos_small", "stream", "take", "uncached", "variant"]
+__all__ += ["fetch_add", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
 _intrinsic: Any = intrinsic  # its type is not that of what it makes
 
@@ -117,7 +117,7 @@ def serial_and_threaded(
 
 
 @_intrinsic
-def take(context: Any, counter: Any) -> Any:
+def fetch_add(context: Any, counter: Any) -> Any:
     """Add one to the first number of ``counter`` (int64) and give what it was, to each thread another."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

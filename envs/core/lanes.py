@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .jit import fence, kernel, prange, serial_and_threaded, stream, take
+from .jit import fence, fetch_add, kernel, prange, serial_and_threaded, stream
 
 LANES = 16
 """Lanes of a wide block: of shorter loops LLVM makes no vectors where arrays might overlap."""
@@ -236,7 +236,7 @@ def _rows(
     width = lanes.shape[2]
     taken[0] = 0
     for t in prange(len(lanes)):
-        first = take(taken) * width
+        first = fetch_add(taken) * width
         while first < len(ids):
             gather(rows, ids, first, lanes[t])
             prepare(blocks[t : t + 1], work[t : t + 1], *rest)
@@ -256,7 +256,7 @@ def _rows(
                     if not record(lanes[t], ids, first, status, moment, records):
                         break
             scatter(lanes[t], rows, ids, first, status, changing)
-            first = take(taken) * width
+            first = fetch_add(taken) * width
         fence()
 
 
@@ -296,7 +296,7 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
     )
 
 
-def followed(
+def kernel_drives(
     drives: ArrayLike, count: int, size: int, records: NDArray[Any] | None, done: int, stride: int
 ) -> tuple[NDArray[np.float64], int, NDArray[np.float64], int, int]:
     """Check drives (T, count, size); give them and what is kept as loops take them, arguments as of `Animal.run`.
@@ -399,7 +399,7 @@ class Stepper:
         *arguments: Any,
     ) -> None:
         """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
-        given = followed(drives, len(ids), self._columns.size, records, done, stride)
+        given = kernel_drives(drives, len(ids), self._columns.size, records, done, stride)
         self._run(rows, ids, self._columns, *given, steps, *arguments)
 
     def _run(

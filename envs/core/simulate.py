@@ -9,10 +9,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .animal import MOST_STEPS, Animal, Signals
+from .animal import MAX_STEPS, Animal, Signals
 from .arguments import choice, whole, within
 from .control import Controller, OpenLoop, TaskController, check_reads
-from .events import Agenda, Event, read_events
+from .events import Event, EventQueue, read_events
 from .trajectory import Moments, Trajectory
 
 Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
@@ -140,11 +140,11 @@ def simulate(
     hold = animal.dt if hold is None else hold
     every = hold if every is None else every
     steps = _multiple("hold", hold, "the time step", animal.dt)
-    if steps > MOST_STEPS:
-        raise ValueError(f"hold must be at most {MOST_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
+    if steps > MAX_STEPS:
+        raise ValueError(f"hold must be at most {MAX_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
     stride = _multiple("every", every, "hold", hold)
     last = _multiple("duration", duration, "every", every)
-    rows, ids, agenda = animal.rows(size), np.arange(size), Agenda(size)
+    rows, ids, queue = animal.rows(size), np.arange(size), EventQueue(size)
     source = _Source(animal, drive, rows, hold, count)
     coming = read_events("events", events, animal.parameters, size)
     for event in coming:
@@ -158,10 +158,10 @@ def simulate(
             animal.reset(rows, ids[k : k + 1], each)
     for name in signals or ():
         choice("signals", name, animal.signals)
-    agenda.set(ids, coming)
+    queue.set(ids, coming)
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
-    record = _Record(animal, rows, last, animal.moment(steps * stride), signals)
+    record = _Record(animal, rows, last, animal.record_dtype(steps * stride), signals)
     done, ended = 0, False
     most, largest = (
         (1, 1) if source.listens else (AT_ONCE // (steps * size) + 1, AHEAD // max(animal.drive_size, 1) + 1)
@@ -174,7 +174,7 @@ def simulate(
         except StopIteration:
             break
         before = time.perf_counter()
-        agenda.happen(rows, ids, animal.dt)
+        queue.apply_due(rows, ids, animal.dt)
         moment = done + stride - done % stride
         until = min([last * stride, done + most, record.full * stride, *(k for k in due if k > done)])
         until = min(until, moment) if done % stride or until < moment else until - until % stride
@@ -340,7 +340,7 @@ class _Record:
             width = min(width, max(NEAR // numbers, min(LARGEST // numbers, FEW), 2))
         self.moments = np.empty((len(rows), width), moment)
         self.moments["time"] = 0.0
-        animal.keep(rows, self.moments[:, 0])
+        animal.pack(rows, self.moments[:, 0])
         self.first = 0
         """Moment that is the first of ``moments``."""
         self._counts = np.zeros(len(rows), int)

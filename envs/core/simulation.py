@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .animal import MOST_STEPS
+from .animal import MAX_STEPS
 from .arguments import choice, fingerprint, shown, whole
-from .events import Agenda, Event, read_events
+from .events import Event, EventQueue, read_events
 from .simulation_kernels import clip_actions, close_step
 from .spec import SPLITS, Option
 from .task import Task
@@ -104,9 +104,9 @@ class Simulation:
         self.signals = tuple(signals)
         steps = 1.0 / (self.task.control_rate * animal.dt)
         self.steps = round(steps)
-        if self.steps > MOST_STEPS:
+        if self.steps > MAX_STEPS:
             raise ValueError(
-                f"control_rate and dt must give at most {MOST_STEPS} time steps a control period, got {steps:g} "
+                f"control_rate and dt must give at most {MAX_STEPS} time steps a control period, got {steps:g} "
                 f"(control_rate {self.task.control_rate:g} Hz, dt {animal.dt:g} s)"
             )
         if self.steps < 1 or abs(steps - self.steps) > 1e-6 * self.steps:
@@ -114,7 +114,7 @@ class Simulation:
                 f"control_rate must divide 1/dt (control_rate {self.task.control_rate:g} Hz, dt {animal.dt:g} s): a "
                 f"control period must be a whole number of time steps, got {steps:g}"
             )
-        whole("history", history, most=1000)
+        whole("history", history, maximum=1000)
         whole("num_envs", count)
         self.randomize = {}
         if not isinstance(randomize, Mapping | None):
@@ -133,7 +133,7 @@ class Simulation:
         self.rngs: list[np.random.Generator] = []
         self.frames = np.zeros((count, history, self.task.layout.size), np.float32)
         self.ids = np.arange(count)
-        self.agenda = Agenda(count)
+        self.queue = EventQueue(count)
         self.fps = min(self.task.control_rate, FASTEST)
         self.view: View | None = None
         if render_mode is not None:
@@ -144,8 +144,8 @@ class Simulation:
     def _option(self, label: str, name: str) -> Option:
         """Option of this name, which must be known."""
         if name not in self.known:
-            if name in self.task.absent:
-                raise ValueError(f"{label} needs {self.task.absent[name]}")
+            if name in self.task.unavailable:
+                raise ValueError(f"{label} needs {self.task.unavailable[name]}")
             raise ValueError(f"{label} is not known; allowed are {', '.join(self.known)}")
         return self.known[name]
 
@@ -196,7 +196,7 @@ class Simulation:
             options[name] = np.broadcast_to(drawn[:, j].reshape(-1, *(1,) * len(shape)), (len(ids), *shape))
         options |= given
         self.task.reset(self.rows, self.memory, ids, rngs, options)
-        self.agenda.set(ids, events)
+        self.queue.set(ids, events)
         start = self.task.observe(self.rows[ids], self.memory[ids])
         self.frames[ids] = start[:, None]
         if self.view is not None:
@@ -223,7 +223,7 @@ class Simulation:
     def step(self, actions: NDArray[np.float64], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Advance ``ids`` by one control period; rewards and the tasks' endings of all rows."""
         task, rows, memory = self.task, self.rows, self.memory
-        self.agenda.happen(rows, ids, task.animal.dt)
+        self.queue.apply_due(rows, ids, task.animal.dt)
         drive = task.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
         rewards = task.reward(rows, memory)
@@ -276,7 +276,7 @@ class Simulation:
             "memory": self.memory.copy(),
             "frames": self.frames.copy(),
             "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
-            "events": [[event.plain() for event in waiting] for waiting in self.agenda.waiting],
+            "events": [[event.plain() for event in waiting] for waiting in self.queue.waiting],
         }
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -305,7 +305,7 @@ class Simulation:
         for name in ("rows", "memory", "frames"):
             getattr(self, name)[...] = snapshot[name]
         self.rngs = rngs
-        self.agenda.replace(waiting)
+        self.queue.replace(waiting)
         if self.view is not None:
             self.view.clear(self.ids)
             self.view.record(self.rows, self.memory, self.ids)

@@ -329,7 +329,7 @@ class Measure:
         Of ``"saturation"``, in SI.
     band : float, Hz
         Of ``"above"``.
-    most : float, optional
+    maximum : float, optional
         Greatest value that a policy may have, in ``unit``.
     times : float, optional
         Instead, in units of the baseline's own value in the same episodes.
@@ -348,7 +348,7 @@ class Measure:
     meaning: str = ""
     bound: float = 1.0
     band: float = 0.0
-    most: float | None = None
+    maximum: float | None = None
     times: float | None = None
     why: str = ""
     known: str = ""
@@ -356,5 +356,5 @@ class Measure:
 
     def __post_init__(self) -> None:
         choice("kind", self.kind, KINDS)
-        if (self.most is not None or self.times is not None) and not self.why:
+        if (self.maximum is not None or self.times is not None) and not self.why:
             raise ValueError(f"why must argue for the limit of {self.meaning!r}, got ''")

@@ -90,7 +90,7 @@ class Task(ABC):
     animal: Animal
     options: Mapping[str, Option] = {}
     """Of the reset, beside the animal's parameters."""
-    absent: Mapping[str, str] = {}
+    unavailable: Mapping[str, str] = {}
     """Options that the task has with other arguments, and what they need."""
     hidden: Mapping[str, Hidden] = {}
     """Those that are drawn for every episode and not shown; ``split`` divides their ranges."""

@@ -51,7 +51,7 @@ class Moments:
 
     def rows(self) -> NDArray[Any]:
         """Rows of state, (B, N) records."""
-        return self._animal.restore(self._start, self._moments)
+        return self._animal.unpack(self._start, self._moments)
 
     def signal(self, name: str) -> NDArray[np.float64]:
         """Signal of all moments, (B, N, ...) in SI."""
@@ -61,7 +61,7 @@ class Moments:
         parts = 1 if self._moments.dtype == state else -(-animals * count * state.itemsize // NEAR)
         edges = np.linspace(0, count, min(parts, max(count // 2, 1)) + 1).astype(int).tolist()
         values = [
-            self._animal.signal(self._animal.restore(self._start, self._moments, a, b).reshape(-1), name)
+            self._animal.signal(self._animal.unpack(self._start, self._moments, a, b).reshape(-1), name)
             for a, b in pairwise(edges)
         ]
         shaped = [part.reshape(animals, len(part) // animals, *part.shape[1:]) for part in values]

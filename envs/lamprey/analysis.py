@@ -147,11 +147,11 @@ def entrain(
     >>> print(f"free {free:.2f} Hz, entrained {low:.1f} to {high:.1f} Hz")
     free 3.81 Hz, entrained 3.8 to 4.2 Hz
     """
-    sought = np.atleast_1d(numbers("frequencies", frequencies, above=0, most=50))
+    sought = np.atleast_1d(numbers("frequencies", frequencies, above=0, maximum=50))
     joints = cord.links - 1
     for joint in bent:
         whole("bent", joint, 0, joints - 1)
-    number("amplitude", amplitude, least=0, most=2)
+    number("amplitude", amplitude, minimum=0, maximum=2)
     if not (np.diff(sought) > 0).all():
         raise ValueError(f"frequencies must be in ascending order, got {shown(frequencies)}")
     all_of = np.append(sought, 0.0)  # the last is not bent

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import headings
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
@@ -180,12 +180,12 @@ class Lamprey(InLanes):
         self.params = LampreyParams() if params is None else params
         self.dt = time_step(dt, default)
         self.substeps = substeps_of_scheme if substeps is None else substeps
-        whole("substeps", self.substeps, most=10_000)
+        whole("substeps", self.substeps, maximum=10_000)
         corded = drive in ("brainstem", "residual")
         together = scheme == "reference" and corded
         if together and self.substeps > 1:
             raise ValueError(f"substeps must be 1, got {substeps!r}")
-        whole("threads", threads, most=MOST_THREADS)
+        whole("threads", threads, maximum=MAX_THREADS)
         self.scheme, self.drive = scheme, drive
         n = self.links = len(self.params.length)
         activities = 2 * (n - 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
 from ..core.arguments import whole
 from ..core.lanes import Stepper
 from ..core.spec import Option, Signal
@@ -94,7 +94,7 @@ class IsolatedCord(InLanes):
         dt: float | None = None,
         threads: int = 1,
     ) -> None:
-        whole("threads", threads, most=MOST_THREADS)
+        whole("threads", threads, maximum=MAX_THREADS)
         self.cord = Cord() if cord is None else cord
         self.params = LampreyParams() if params is None else params
         self.dt = time_step(dt, 10e-3)

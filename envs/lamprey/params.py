@@ -16,7 +16,7 @@ from ..core.table import read_table
 from .body import MUSCLES, links_dtype
 from .nerves import ADAPTING, CELLS, cord_dtype, cord_fields, cord_work, motoneuron_dtype
 
-MOST_LINKS, MOST_SEGMENTS = 100, 10_000
+MAX_LINKS, MAX_SEGMENTS = 100, 10_000
 
 
 @cache
@@ -118,9 +118,9 @@ class LampreyParams:
         for name, option in LINKS.items():
             value = getattr(self, name)
             column = option.check(name, value)
-            if not (column.shape == np.shape(self.length) and column.ndim == 1 and 3 <= column.size <= MOST_LINKS):
+            if not (column.shape == np.shape(self.length) and column.ndim == 1 and 3 <= column.size <= MAX_LINKS):
                 raise ValueError(
-                    f"{name} must hold a number for each of 3 to {MOST_LINKS} links, as many as length, "
+                    f"{name} must hold a number for each of 3 to {MAX_LINKS} links, as many as length, "
                     f"got {shown(value)}"
                 )
         joints = len(self.length) - 1
@@ -177,15 +177,15 @@ class LampreyParams:
         ValueError
             For a number that is negative or not finite, or links beyond their ranges.
         """
-        whole("links", links, 3, MOST_LINKS)
-        total = number("length", length, above=0, most=MOST_LINKS * LINKS["length"].high)
+        whole("links", links, 3, MAX_LINKS)
+        total = number("length", length, above=0, maximum=MAX_LINKS * LINKS["length"].high)
         for name, factor in {"density": density, "fill": fill, "drag": drag, "nose_drag": nose_drag}.items():
-            number(name, factor, least=0, most=1e5)
+            number(name, factor, minimum=0, maximum=1e5)
         fine = 60  # places in a link
         middle = (np.arange(links * fine) + 0.5) / (links * fine)
         axes = {}
         for name, value in (("width", width), ("height", height)):
-            outline = np.atleast_1d(numbers(name, value, least=0, most=10))
+            outline = np.atleast_1d(numbers(name, value, minimum=0, maximum=10))
             if outline.ndim > 1 or not outline.size:
                 raise ValueError(f"{name} must be a number or a list of them, got {shown(value)}")
             axes[name] = np.interp(middle, np.linspace(0.0, 1.0, len(outline)), outline).reshape(links, fine)
@@ -245,7 +245,7 @@ class Neuron:
 
     def __post_init__(self) -> None:
         for name, option in NEURON.items():
-            number(f"neurons: {name}", getattr(self, name), least=option.low, most=option.high)
+            number(f"neurons: {name}", getattr(self, name), minimum=option.low, maximum=option.high)
 
 
 class Neurons(NamedTuple):
@@ -376,7 +376,7 @@ class Cord:
 
     def __post_init__(self) -> None:
         choice("ends", self.ends, ("exist", "clamp"))
-        whole("segments", self.segments, most=MOST_SEGMENTS)
+        whole("segments", self.segments, maximum=MAX_SEGMENTS)
         if not (isinstance(self.head_segments, int | np.integer) and 0 <= self.head_segments <= self.segments):
             raise ValueError(
                 f"head_segments must be an integer within [0, {self.segments}], got {self.head_segments!r}"
@@ -389,14 +389,14 @@ class Cord:
         if not self.synapses:
             raise ValueError(f"synapses must hold at least one, got {self.synapses!r}")
         for synapse in self.synapses:
-            number("synapses: strength", synapse.strength, least=0, most=1000)
+            number("synapses: strength", synapse.strength, minimum=0, maximum=1000)
             if not (synapse.source in CELLS[:3] and synapse.target in CELLS and self._reaches(synapse)):
                 raise ValueError(
                     f"synapses must go from {', '.join(CELLS[:3])} to {', '.join(CELLS)} with extents "
                     f"within [0, {self.segments - 1}], got {shown(tuple(synapse))}"
                 )
         for edge in self.edge_synapses:
-            number("edge_synapses: strength", edge.strength, least=0, most=1000)
+            number("edge_synapses: strength", edge.strength, minimum=0, maximum=1000)
             if not (edge.target in CELLS and isinstance(edge.excites, bool) and self._reaches(edge)):
                 raise ValueError(
                     f"edge_synapses must go to {', '.join(CELLS)}, with excites true or false and extents "

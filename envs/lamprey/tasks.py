@@ -68,7 +68,7 @@ class LampreyTask(Task):
             "joint_rate",
             "Hz",
             meaning="strongest rhythm of the joints",
-            most=8.0,
+            maximum=8.0,
             why="one and a half times the cord's fastest rhythm, 5.3 Hz at a tonic level of 0.7",
             known="2.3 and 4 Hz at tonic levels of 0.15 and 0.4 (Ekeberg, 1993)",
         ),
@@ -85,7 +85,7 @@ class LampreyTask(Task):
             "mean",
             "co_contraction",
             meaning="output of the less active side, mean of the joints",
-            most=0.05,
+            maximum=0.05,
             why="left and right alternate: of the cord it is at most 0.03, up to a tonic level of 0.7",
         ),
         "slew": Measure("slew", "motoneuron", "1/s", meaning="rate of change of the motoneurons"),
@@ -130,7 +130,7 @@ class LampreyTask(Task):
         # Of the brainstem each entry has its own; all motoneurons, and all residuals, share theirs.
         self._low, self._high = np.array([(field.low, field.high) for field in self.action_fields().values()]).T
         if self.animal.cord is None:
-            self.absent = dict.fromkeys((*nervous(1), "lesion"), WITH_CORD)
+            self.unavailable = dict.fromkeys((*nervous(1), "lesion"), WITH_CORD)
 
     def fields(self) -> dict[str, Field]:
         """Posture, edge cells, previous action, velocity."""

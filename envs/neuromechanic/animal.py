@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, Animal, read_start, time_step
+from ..core.animal import MAX_THREADS, Animal, read_start, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
-from ..core.lanes import aligned, followed
+from ..core.lanes import aligned, kernel_drives
 from ..core.spec import Signal
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
@@ -160,7 +160,7 @@ class Neuromechanic(Animal):
     ) -> None:
         choice("scheme", scheme, SCHEMES)
         dt = time_step(dt, 1e-3)
-        whole("threads", threads, most=MOST_THREADS)
+        whole("threads", threads, maximum=MAX_THREADS)
         self.model = model if isinstance(model, Model) else load(model, modules)
         counts = self.model.counts
         enumerable = counts["contacts"] <= 2 and counts["contact_rows"] == 2
@@ -218,7 +218,7 @@ class Neuromechanic(Animal):
 
     @threads.setter
     def threads(self, threads: int) -> None:
-        whole("threads", threads, most=MOST_THREADS)
+        whole("threads", threads, maximum=MAX_THREADS)
         if threads != len(self._work):
             self._work = aligned(threads, self._work.dtype)
 
@@ -280,7 +280,7 @@ class Neuromechanic(Animal):
         fresh, shapes = np.repeat(self._fresh, count), self._start_shapes
         given = read_start(start, shapes, count, self.parameters)
         if "pulse" in given:
-            numbers("start: onset and duration of pulse", given["pulse"][:, :2], least=0)
+            numbers("start: onset and duration of pulse", given["pulse"][:, :2], minimum=0)
         for name, array in given.items():
             fresh[name] = array
         for i in self.model.arrays["ball"]:
@@ -322,12 +322,12 @@ class Neuromechanic(Animal):
             self._rows, self._states = rows, rows.view(self._kernel_state)
             # Between the fields NumPy's copies hold what was in memory; a step looks whether all numbers are finite.
             self._states["all"][:, self._gaps] = 0.0
-        drives, count, moments, done, stride = followed(drives, len(ids), self.drive_size, records, done, stride)
+        drives, count, moments, done, stride = kernel_drives(drives, len(ids), self.drive_size, records, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         given = self.table, self._work, self._states, ids, self._taken, drives, count, steps, self._columns, moments
         move(*given, done, stride, self.dt, self._control)
 
-    def moment(self, steps: int) -> np.dtype[Any]:
+    def record_dtype(self, steps: int) -> np.dtype[Any]:
         """Record of a row's fields without the ring of delayed signals, of which it has the latest ``steps``, ``late``.
 
         The ring would be most of it, and what is recorded often shares most of it with what was recorded before.
@@ -336,7 +336,7 @@ class Neuromechanic(Animal):
         late = "late", np.float64, (min(steps, depth) * delays,)
         return np.dtype([*((name, self.state[name]) for name in self._kept), late])
 
-    def keep(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:  # noqa: D102
+    def pack(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:  # noqa: D102
         moments[self._kept] = rows[self._kept]
         ring = rows["ring"].reshape(len(rows), -1)
         if ring.size:
@@ -344,7 +344,7 @@ class Neuromechanic(Animal):
             latest = now[:, None] + np.arange(-moments["late"].shape[1], 0)
             moments["late"] = np.take_along_axis(ring, latest % ring.shape[1], 1)
 
-    def restore(  # noqa: D102
+    def unpack(  # noqa: D102
         self, start: NDArray[Any], moments: NDArray[Any], first: int = 0, last: int | None = None
     ) -> NDArray[Any]:
         rows = np.zeros(moments[:, first:last].shape, self.state)

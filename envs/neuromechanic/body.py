@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import inlined, kernel, prange, take
+from ..core.jit import fetch_add, inlined, kernel, prange
 from .muscles import PROPORTIONAL, activation_rate, contract
 from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
@@ -461,10 +461,10 @@ def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, do
     """
     taken[0] = 0
     for i in prange(len(ks)):
-        a = take(taken)
+        a = fetch_add(taken)
         while a < len(ids):
             run(ts[0], ks[i], xs[ids[a]], ids[a], a, drives, count, steps, columns, records, done, stride, dt, module)
-            a = take(taken)
+            a = fetch_add(taken)
 
 
 @kernel

@@ -203,7 +203,7 @@ def rub(W, u, mu, c, rows, size, p):
 
 
 @kernel
-def settle(W, u, mu, c, size, p):
+def solve_contact(W, u, mu, c, size, p):
     """Solve planar contact ``c`` exactly while the others are held; the largest change, as velocity (m/s)."""
     i = 2 * c
     straight, cross, along = W[i, i], W[i, i + 1], W[i + 1, i + 1] * (1.0 + SOFT)
@@ -239,7 +239,7 @@ def sweep(W, u, mu, contacts, rows, p):
         change = 0.0
         for c in range(contacts):
             if rows == 2:
-                change = max(change, settle(W, u, mu, c, size, p))
+                change = max(change, solve_contact(W, u, mu, c, size, p))
             else:
                 for _ in range(TURNS):
                     moved = max(press(W, u, c, rows, size, p), rub(W, u, mu, c, rows, size, p))
@@ -365,7 +365,7 @@ def solve_by_modes(t, k, x):
 def solve_by_sweeps(t, k, x):
     """Do what `solve_by_modes` does, for any contacts, by `sweep`."""
     sweep(k.schur, k.free, k.friction, t.contacts, t.contact_rows, x.impulse)
-    judge(t, k, x)
+    read_solution(t, k, x)
 
 
 @kernel
@@ -373,7 +373,7 @@ def solve_staggered(t, k, x):
     """Do what `solve_by_modes` does, by `staggered`; one of the others stands in where that does not converge."""
     x.alternations = float(staggered(k.schur, k.free, k.friction, t.contacts, t.contact_rows, x.impulse))
     if x.alternations >= 0.0:
-        judge(t, k, x)
+        read_solution(t, k, x)
     elif t.contacts <= 2 and t.contact_rows == 2:
         solve_by_modes(t, k, x)
     else:
@@ -381,7 +381,7 @@ def solve_staggered(t, k, x):
 
 
 @kernel
-def judge(t, k, x):
+def read_solution(t, k, x):
     """Read modes and error off the impulses."""
     m, rows = t.contacts, t.contact_rows
     read_modes(k.schur, k.free, k.friction, m, rows, x.impulse, x.mode)

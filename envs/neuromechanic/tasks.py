@@ -78,9 +78,9 @@ class NeuromechanicTask(Task):
         return {"time": rows["time"].copy()}
 
 
-def _pair(name: str, value: Any, least: float | None = None, most: float | None = None) -> tuple[float, float]:
+def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | None = None) -> tuple[float, float]:
     """Check (low, high)."""
-    pair = numbers(name, value, least=least, most=most)
+    pair = numbers(name, value, minimum=minimum, maximum=maximum)
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be (low, high), got {shown(value)}")
     return float(pair[0]), float(pair[1])
@@ -199,7 +199,7 @@ class HindlimbHold(NeuromechanicTask):
     ) -> None:
         super().__init__(actions, control_rate)
         number("stiffness", stiffness, above=0)
-        self.delay = number("delay", delay, least=0, most=1)
+        self.delay = number("delay", delay, minimum=0, maximum=1)
         self.periods = math.ceil(self.delay * self.control_rate - 1e-6)
         model = hindlimb(stiffness, params=params)
         model["wrench"] = {"push": {"body": "ankle_extension"}}
@@ -350,7 +350,7 @@ class StandTask(NeuromechanicTask):
             "work",
             "W",
             meaning="positive power of the hips, of those who stand",
-            most=12.0,
+            maximum=12.0,
             why="twice what a reflex with a predictor needs, falls included: to stand harder pushes takes more power",
             complete=True,
         ),
@@ -360,7 +360,7 @@ class StandTask(NeuromechanicTask):
             "contact_force",
             "N",
             meaning="force of the ground on the feet, of those who stand; its peak would be one time step's",
-            most=310.0,
+            maximum=310.0,
             why="1.5 times that of a reflex with a predictor: feet may step, but not stamp",
             complete=True,
         ),
@@ -393,7 +393,7 @@ class StandTask(NeuromechanicTask):
         params: Mapping[str, Any] | str | Path | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
-        dt = number("dt", time_step(dt, 1e-3), most=0.5 * self.longest_delay)
+        dt = number("dt", time_step(dt, 1e-3), maximum=0.5 * self.longest_delay)
         if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
             raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {shown(dt)}")
         self.animal = Neuromechanic(changed(self.figure(dt), params), dt, scheme, contacts=contacts)
@@ -497,7 +497,7 @@ class StandPulse(StandTask):
             "input",
             "N m",
             meaning="torque of the hips",
-            most=80.0,
+            maximum=80.0,
             why="twice what a reflex with a predictor needs",
         ),
         "slew": Measure(
@@ -505,7 +505,7 @@ class StandPulse(StandTask):
             "input",
             "N m/s",
             meaning="rate of change of the torques",
-            most=1270.0,
+            maximum=1270.0,
             why="twice as quick as a reflex with a predictor",
         ),
         "chatter": Measure(
@@ -514,7 +514,7 @@ class StandPulse(StandTask):
             "N m",
             meaning="torque above 10 Hz",
             band=10.0,
-            most=10.0,
+            maximum=10.0,
             why="twice that of a reflex with a predictor, 5% of the largest torque: muscles are slower than that",
         ),
         "saturation": Measure(
@@ -522,7 +522,7 @@ class StandPulse(StandTask):
             "input",
             meaning="share of torques at their limit",
             bound=StandTask.largest_torque,
-            most=0.02,
+            maximum=0.02,
             why="the limit of the torque is there for falls, not to be leant on",
         ),
     }

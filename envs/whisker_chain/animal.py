@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import LANES, Stepper
 from ..core.spec import Signal
@@ -121,8 +121,8 @@ class Whisker(InLanes):
         threads: int = 1,
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
-        whole("pegs", pegs, most=100)
-        whole("threads", threads, most=MOST_THREADS)
+        whole("pegs", pegs, maximum=100)
+        whole("threads", threads, maximum=MAX_THREADS)
         self.params = p = WhiskerParams() if params is None else params
         self.dt, self.scheme, self.pegs = time_step(dt, 1e-4), scheme, pegs
         self.parameters = {name: PHYSICAL[name] for name in PARAMETERS if name != "friction" or p.friction > 0}

@@ -58,7 +58,7 @@ SHAPE = {
 }
 """What a vibrissa is made of, which all rows share."""
 
-MOST_LINKS = 200
+MAX_LINKS = 200
 
 MODULUS, DAMPING_RATIO = (4.50e9, 3.08e9), (0.988, 0.033)
 """Young's modulus (Pa) and damping ratio of the first and the last link of the paper's vibrissa."""
@@ -104,8 +104,8 @@ class WhiskerParams:
 
     def __post_init__(self) -> None:
         n = np.size(numbers("link_mass", self.link_mass))
-        if not 3 <= n <= MOST_LINKS:
-            raise ValueError(f"link_mass must have 3 to {MOST_LINKS} entries, got {shown(self.link_mass)}")
+        if not 3 <= n <= MAX_LINKS:
+            raise ValueError(f"link_mass must have 3 to {MAX_LINKS} entries, got {shown(self.link_mass)}")
         for entry in fields(self):
             value = getattr(self, entry.name)
             if entry.name == "rest_angle":
@@ -160,7 +160,7 @@ class WhiskerParams:
         **others : float
             ``friction``, ``restitution``, ``stop_at_contact``.
         """
-        whole("n_links", n_links, 3, MOST_LINKS)
+        whole("n_links", n_links, 3, MAX_LINKS)
         hair = Hair(cls.length, cls.base_radius, cls.tip_radius) if hair is None else hair
         SHAPE["density"].check("density", number("density", density))
         for name, pair in (("modulus", modulus), ("damping_ratio", damping_ratio)):

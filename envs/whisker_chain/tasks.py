@@ -109,7 +109,7 @@ class WhiskerTask(Task):
         params: WhiskerParams | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
-        self.noise = number("noise", noise, least=0)
+        self.noise = number("noise", noise, minimum=0)
         self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
         ranges = np.array([(field.low, field.high) for field in self.action_fields().values()])
         self._middle, self._half = ranges.mean(1), 0.5 * np.diff(ranges)[:, 0]
@@ -544,7 +544,7 @@ SMOOTH: Mapping[str, Measure] = {
     **WhiskerTask.physiology,
     "vibration": replace(
         WhiskerTask.physiology["vibration"],
-        most=70.0,
+        maximum=70.0,
         why="the acceleration of the paper's whisk, 8 Hz through 20 degrees, is 312 rad/s^2 (rms): 5% of its power "
         "above all that rats whisk with",
     ),

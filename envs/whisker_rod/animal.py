@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
 from ..core.spec import Signal
@@ -152,7 +152,7 @@ class WhiskerRod(InLanes):
         self.relief = Relief.flat() if relief is None else relief
         kernels, work, default = _SCHEMES[scheme]
         self.dt = time_step(dt, default if relief is None else 5e-6)
-        whole("threads", threads, most=MOST_THREADS)
+        whole("threads", threads, maximum=MAX_THREADS)
         self.scheme = scheme
         n = self.params.n_segments
         self.state = state_dtype(n)

@@ -137,8 +137,8 @@ class WhiskerRodParams:
         21.36 mm of 21.80, None
         21.36 mm of 21.80, None
         """
-        number("share", share, least=0.9, most=1.0)
-        number("plate_distance", plate_distance, above=0, most=share * self.length)
+        number("share", share, minimum=0.9, maximum=1.0)
+        number("plate_distance", plate_distance, above=0, maximum=share * self.length)
         length = plate_distance / share
         part = length / self.length
         curvature = np.broadcast_to(self.curvature, self.n_segments)
@@ -245,8 +245,8 @@ class Relief:
         period : float, m, optional
             Length after which the profile repeats; 100 grains by default, at most 100,000.
         """
-        grain, slope = number("grain", grain, above=0), number("slope", slope, least=0)
-        period = 100 * grain if period is None else number("period", period, above=0, most=1e5 * grain)
+        grain, slope = number("grain", grain, above=0), number("slope", slope, minimum=0)
+        period = 100 * grain if period is None else number("period", period, above=0, maximum=1e5 * grain)
         count = int(np.ceil(16 * period / grain))
         wave = np.arange(count // 2 + 1) * grain / period
         rng = np.random.default_rng(seed)

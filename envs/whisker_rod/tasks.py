@@ -97,7 +97,7 @@ class RodTask(Task):
             1e3,
             "shaking of the plate along x",
             band=SMOOTH[0],
-            most=1e3 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]),
+            maximum=1e3 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]),
             why="2 m/s^2 at 60 Hz: 5% of the power of a tip's acceleration in a whisk of 8 Hz and 20 degrees",
         ),
         "distance_shake": Measure(
@@ -107,7 +107,7 @@ class RodTask(Task):
             1e6,
             "shaking of the plate along y",
             band=SMOOTH[0],
-            most=1e6 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]) ** 2,
+            maximum=1e6 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]) ** 2,
             why="2 m/s^2 at 60 Hz, as along x",
         ),
         "plate_acceleration": Measure("slew", "plate_speed", "m/s^2", 1.0, "acceleration of the plate along x"),
@@ -132,8 +132,8 @@ class RodTask(Task):
         params: WhiskerRodParams | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(actions, control_rate)
-        self.noise, self.relief_slope = number("noise", noise, least=0), relief_slope
-        number("relief_slope", relief_slope, least=0, most=0.5)
+        self.noise, self.relief_slope = number("noise", noise, minimum=0), relief_slope
+        number("relief_slope", relief_slope, minimum=0, maximum=0.5)
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
         whisker = read_params("params", params, self.whisker, n_segments=n_segments)
         self.animal = WhiskerRod(whisker, dt, scheme, relief)

@@ -157,7 +157,7 @@ def fit_wave(
     """
     from scipy.optimize import least_squares  # slow to import
 
-    rate = number("rate", rate, above=0, most=HIGHEST_RATE)
+    rate = number("rate", rate, above=0, maximum=HIGHEST_RATE)
     angles = np.asarray(joint_angle, float)
     if angles.ndim != 2 or angles.shape[0] < 4 or angles.shape[1] < 3 or np.isinf(angles).any():
         raise ValueError(f"joint_angle must be a finite matrix of at least 4 frames of 3 joints, got {angles.shape}")
@@ -270,7 +270,7 @@ def play(
     ValueError
         For angles that are no such matrix, or a rate out of range.
     """
-    angles, rate = numbers("angles", angles), number("rate", rate, least=0.01, most=HIGHEST_RATE)
+    angles, rate = numbers("angles", angles), number("rate", rate, minimum=0.01, maximum=HIGHEST_RATE)
     if angles.ndim != 2 or len(angles) < 2 or angles.shape[1] != worm.drive_size:
         raise ValueError(
             f"angles must be a matrix of at least 2 frames of {worm.drive_size} joints, got shape {angles.shape}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MOST_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import chain_points, headings, self_crossing
 from ..core.lanes import Stepper
@@ -95,7 +95,7 @@ class Worm(InLanes):
         kernels, work, default = _SCHEMES[scheme]
         self.params = WormParams() if params is None else params
         self.dt = time_step(dt, default)
-        whole("threads", threads, most=MOST_THREADS)
+        whole("threads", threads, maximum=MAX_THREADS)
         self.scheme = scheme
         self.drive_size = self.params.n_rods - 1
         self.state = state_dtype(self.params.n_rods)

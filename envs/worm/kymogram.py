@@ -140,7 +140,7 @@ class SineKymogram(OpenLoop):
         self.period, self.bias = number("period", period), number("bias", bias)
         if period == 0:
             raise ValueError(f"period must not be 0, got {period!r}")
-        self.ramp = abs(self.period) if ramp is None else number("ramp", ramp, least=0)
+        self.ramp = abs(self.period) if ramp is None else number("ramp", ramp, minimum=0)
         whole("n_joints", n_joints, 2, 1000)
         phase = 2 * np.pi * wavenumber * np.arange(n_joints) / (n_joints - 1)
         self._cos, self._sin = np.cos(phase), np.sin(phase)
@@ -183,7 +183,7 @@ class KymogramPlayback(OpenLoop):
     """
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:
-        self.rate = number("rate", rate, above=0, most=HIGHEST_RATE)
+        self.rate = number("rate", rate, above=0, maximum=HIGHEST_RATE)
         if isinstance(source, str | Path):
             self.angles = load_kymogram(source)
         else:

@@ -50,7 +50,7 @@ JOINTS = {
 PROFILE = ("rod_mass", "rod_length", "rod_friction")
 """Shares of the rods in the whole."""
 
-LEAST_SHARE, MOST_SHARE = 1e-3, 1e3
+LEAST_SHARE, MAX_SHARE = 1e-3, 1e3
 """Range of a rod's mass, length and friction in those of a rod of the uniform body."""
 
 
@@ -122,7 +122,7 @@ class WormParams:
         for name in PROFILE:
             if getattr(self, name) is None:
                 continue
-            values = within(name, getattr(self, name), LEAST_SHARE, MOST_SHARE)
+            values = within(name, getattr(self, name), LEAST_SHARE, MAX_SHARE)
             if values.shape != (self.n_rods,):
                 raise ValueError(f"{name} must hold a number for each of {self.n_rods} rods, got shape {values.shape}")
             object.__setattr__(self, name, _plain(values / values.mean()))
@@ -150,7 +150,7 @@ class WormParams:
         **changes
             Other parameters that are not the paper's.
         """
-        sigma, scale = number("sigma", sigma, least=0, most=1), number("scale", scale, least=0, most=100)
+        sigma, scale = number("sigma", sigma, minimum=0, maximum=1), number("scale", scale, minimum=0, maximum=100)
         t = table()
         perpendicular, parallel = friction(sigma)
         usual: dict[str, Any] = {
@@ -207,7 +207,7 @@ class WormParams:
         >>> worm = Worm(params)
         """
         choice("drag", drag, ("length", "area"))
-        half = numbers("radius", radius, least=0.0)
+        half = numbers("radius", radius, minimum=0.0)
         if half.ndim != 1 or len(half) < 2 or not half.any():
             raise ValueError(f"radius must be a list of at least 2 half widths that are not all 0, got {shown(radius)}")
         n = self.n_rods

@@ -74,7 +74,7 @@ class Kymogram:
         if angles.ndim != 2 or angles.shape[1] < 2 or not len(angles):
             raise ValueError(f"angles must be a matrix (frames, joints) of at least 2 joints, got shape {angles.shape}")
         object.__setattr__(self, "angles", angles)
-        object.__setattr__(self, "rate", number("rate", self.rate, above=0, most=HIGHEST_RATE))
+        object.__setattr__(self, "rate", number("rate", self.rate, above=0, maximum=HIGHEST_RATE))
 
     @property
     def report(self) -> str:
@@ -287,7 +287,7 @@ class Kymogram:
             notes.append(f"{angles.shape[1]} joints to {n_joints}")
             angles = _joints(np.pad(np.cumsum(angles, 1), ((0, 0), (1, 0))), n_joints)
         if rate is not None and rate != self.rate:
-            new = number("rate", rate, above=0, most=HIGHEST_RATE)
+            new = number("rate", rate, above=0, maximum=HIGHEST_RATE)
             count = int(np.floor((len(angles) - 1) / self.rate * new + 1e-9)) + 1
             place = np.minimum(np.arange(count) * (self.rate / new), len(angles) - 1)
             before = np.minimum((place + 1e-9).astype(int), len(angles) - 1)

@@ -101,7 +101,7 @@ class WormTask(Task):
             "rad",
             meaning="rms of the control angles above 5 Hz, twice the frequency of the paper's fastest wave",
             band=5.0,
-            most=0.15,
+            maximum=0.15,
             why="a quarter of the amplitude of the paper's waves; the body, with 0.18 s, hardly follows it",
         ),
     }

@@ -56,7 +56,7 @@ def overheads(animals: Sequence[str], repeats: int) -> list[Row]:
             times = paired(jobs, 2 * repeats + 1)
             bare = times.pop("bare")
             for (when, spent), every in zip(times.items(), (1, EVERY), strict=True):
-                note = f"{made.moment(every).itemsize:,} bytes a moment"
+                note = f"{made.record_dtype(every).itemsize:,} bytes a moment"
                 rows.append(Row.median(f"{what}, {when}", 1e6 / STEPS * spent, "CPU us a step", spent / bare, note))
     return rows
 
