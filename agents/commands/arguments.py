@@ -15,7 +15,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from gymnosoma.envs import Event
 
-from ..evaluation.policies import in_range
+from ..schema import in_range
 
 Id = Annotated[
     str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional

@@ -9,10 +9,11 @@ from typing import Annotated
 import tyro
 
 from ..evaluation import jobs as listed
-from ..evaluation.policies import all_ids, find_policy, full_id, in_range, references_of
+from ..evaluation.policies import all_ids, find_policy, full_id, references_of
 from ..evaluation.search import CONSTANT
 from ..evaluation.work import workers
 from ..files import replacing
+from ..schema import in_range
 from .arguments import Processes, Ray
 from .checkout import room
 

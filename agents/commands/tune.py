@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from ..evaluation.policies import RANGES, full_id, in_range
+from ..evaluation.policies import RANGES, full_id
 from ..evaluation.work import workers
+from ..schema import in_range
 from .arguments import Arguments, Id, Processes, Ray, read_arguments
 
 

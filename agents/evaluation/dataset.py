@@ -17,7 +17,8 @@ import gymnosoma
 from gymnosoma.envs.core.arguments import number
 
 from ..agent import NoisyAgent
-from .policies import Policy, in_range, play, summary, task_of
+from ..schema import in_range
+from .policies import Policy, play, summary, task_of
 from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0

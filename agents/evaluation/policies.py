@@ -8,6 +8,7 @@ import reprlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from importlib import import_module, resources
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +23,7 @@ from gymnosoma.envs.core.task import Task
 from ..agent import FunctionAgent, Policy, RandomAgent, reference_policy
 from ..controllers import Reference, references
 from ..learning.policy_file import CARD, TrainedAgent, read_card
+from ..schema import Check, in_range, read, typed
 from .rollout import Episodes, joined, rollout
 
 WAVE = 1024
@@ -215,43 +217,47 @@ RANGES = {
 """Lowest and highest value of what a run is told in whole numbers."""
 
 
-def in_range(name: str, value: Any, low: int, high: int) -> None:
-    """Raise ValueError unless ``value`` is a whole number from ``low`` to ``high``."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{name} must be a whole number, got {reprlib.repr(value)}")
-    if value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value}")
-    if value > high:
-        raise ValueError(f"{name} must be at most {high}, got {reprlib.repr(value)}")
+def _check_settings(name: str, settings: Any) -> None:
+    _TABLE(name, settings)
+    for key, value in settings.items():
+        items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        if not all(isinstance(item, int | float | str) for item in items):
+            raise ValueError(f"{name}: {key!r} must be a number, a word or some of them, got {reprlib.repr(value)}")
+
+
+def _check_versions(name: str, versions: Any) -> None:
+    _TABLE(name, versions)
+    for key, value in versions.items():
+        _TEXT(f"{name}: {key!r}", value)
+
+
+def _check_range(name: str, value: Any) -> None:
+    in_range(name, value, *RANGES[name])
+
+
+_TEXT, _TABLE = partial(typed, kind=str, words="be a string"), partial(typed, kind=dict, words="map names to values")
+
+CONFIG: dict[str, Check] = {
+    **dict.fromkeys(("id", "algorithm"), _TEXT),
+    **dict.fromkeys(("steps", "num_envs"), _check_range),
+    "imitate": _TEXT,
+    "seed": _check_range,
+    "env": _TABLE,
+    "settings": _check_settings,
+    "versions": _check_versions,
+}
+"""Keys of a ``config.json``."""
 
 
 def check_config(config: Any) -> None:
     """Raise ValueError, naming the key, unless this may stand in a ``config.json``."""
-    keys = ("id", "algorithm", "steps", "num_envs", "imitate", "seed", "env", "settings", "versions")
     if not isinstance(config, dict):
-        raise ValueError(f"it must hold {', '.join(keys)}, got {reprlib.repr(config)}")
-    for key in keys:
-        if key not in config:
-            raise ValueError(f"{key!r} is missing")
+        raise ValueError(f"it must hold {', '.join(CONFIG)}, got {reprlib.repr(config)}")
     for key in config:
-        choice("key", key, keys)
-    for key in ("id", "algorithm", "imitate"):
-        if not isinstance(config[key], str):
-            raise ValueError(f"{key} must be a string, got {reprlib.repr(config[key])}")
+        choice("key", key, CONFIG)
+    read(config, CONFIG, "{key!r} is missing")
     choice("id", config["id"], all_ids())
     choice("algorithm", config["algorithm"], ALGORITHMS)
-    for key in ("steps", "num_envs", "seed"):
-        in_range(key, config[key], *RANGES[key])
-    for key in ("env", "settings", "versions"):
-        if not isinstance(config[key], dict):
-            raise ValueError(f"{key} must map names to values, got {reprlib.repr(config[key])}")
-    for name, value in config["settings"].items():
-        items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
-        if not all(isinstance(item, int | float | str) for item in items):
-            raise ValueError(f"settings: {name!r} must be a number, a word or some of them, got {reprlib.repr(value)}")
-    for name, value in config["versions"].items():
-        if not isinstance(value, str):
-            raise ValueError(f"versions: {name!r} must be a string, got {reprlib.repr(value)}")
     for name in config["env"]:
         choice("env: argument", name, (*task_arguments(task_class(config["id"])), *SHARED))
     try:

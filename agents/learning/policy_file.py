@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -27,6 +28,7 @@ from gymnosoma.envs.core.arguments import choice, number, shown, within
 from ..agent import Agent, reference_policy
 from ..controllers import Reference, references
 from ..files import replacing
+from ..schema import Check, held, read, typed
 from .answers import AnsweringAgent, Answers
 from .network import Network, NetworkAgent
 
@@ -64,67 +66,25 @@ PARTS: dict[str, tuple[set[str], ...]] = {
 ACTIVATIONS = ("Tanh", "ReLU")
 """Names in ``torch.nn``."""
 
-KEYS: dict[str, type] = {
-    "format": int,
-    "id": str,
-    "algorithm": str,
-    "observation_space": dict,
-    "action_space": dict,
-    "env": dict,
-    "scores": dict,
-    "versions": dict,
-}
-"""Of a card, beside the parts of the policy."""
-
-JSON = {int: "an integer", str: "a string", dict: "an object"}
-
 
 def write_policy(
-    folder: Path,
-    policy: BasePolicy,
-    env_id: str,
-    algorithm: str,
-    env: Mapping[str, Any],
-    versions: Mapping[str, str],
-    scores: Mapping[str, Any] | None = None,
+    folder: Path, policy: BasePolicy, env_id: str, algorithm: str, env: Mapping[str, Any], versions: Mapping[str, str]
 ) -> None:
-    """Write a policy's weights and card.
+    """Write weights and card of an ``MlpPolicy`` of stable-baselines3 into a folder that exists.
 
-    Parameters
-    ----------
-    folder : path
-        That exists.
-    policy : BasePolicy
-        An ``MlpPolicy`` of the algorithm, without settings beyond ``net_arch`` and the activation.
-    env_id : str
-    algorithm : {"ppo", "sac"}
-    env : mapping
-        Arguments of the environment that it was trained in.
-    versions : mapping
-        Of what it was trained with.
-    scores : mapping, optional
-        See `add_scores`.
+    ``env`` holds the arguments of the environment that it was trained in, ``versions`` those of what it was trained
+    with.
 
     Raises
     ------
     ValueError
-        If the policy is not what a card can describe.
+        If the policy is not what a card can describe: it has settings beyond ``net_arch`` and the activation.
     """
-    from safetensors.numpy import save
-
     network: Any = policy
-    card = {
-        "format": FORMAT,
-        "id": env_id,
-        "algorithm": algorithm,
-        "network": {"net_arch": network.net_arch, "activation": network.activation_fn.__name__},
-        "observation_space": _describe(policy.observation_space),
-        "action_space": _describe(policy.action_space),
-        "env": dict(env),
-        "scores": dict(scores or {}),
-        "versions": dict(versions),
-    }
-    _check_network(card)
+    parts = {"network": {"net_arch": network.net_arch, "activation": network.activation_fn.__name__}}
+    about = {"id": env_id, "algorithm": algorithm, "env": env, "versions": versions}
+    card = _card(about, parts, policy.observation_space, policy.action_space)
+    _network(algorithm)("network", card["network"])
     for name, value in env.items():
         try:
             json.dumps(value, allow_nan=False)
@@ -135,56 +95,44 @@ def write_policy(
     tensors = {name: tensor.numpy() for name, tensor in policy.state_dict().items()}
     if {name: tensor.shape for name, tensor in tensors.items()} != _shapes(card):
         raise ValueError(f"policy must be a plain MlpPolicy of {algorithm}, got tensors {sorted(tensors)}")
-    with replacing(folder / WEIGHTS) as file:
-        file.write(save(tensors))
-    _write_card(folder, card)
+    _write(folder, card, tensors)
 
 
 def write_found(
     folder: Path, config: Mapping[str, Any], parts: Mapping[str, Any], network: Network | None = None
 ) -> None:
-    """Write a policy that no stable-baselines3 made.
+    """Write a policy that no stable-baselines3 made, of a run's ``config``, into a folder that exists.
 
-    Parameters
-    ----------
-    folder : path
-        That exists.
-    config : mapping
-        Of the run.
-    parts : mapping
-        Of the policy, as they stand in its card.
-    network : Network, optional
-        If one of them is.
+    ``parts`` are those of the policy, as they stand in its card; ``network`` is needed where one of them is.
     """
-    from safetensors.numpy import save
-
     envs: Any = gymnasium.make_vec(config["id"], 1, **config["env"])
-    card = {
-        "format": FORMAT,
-        **{key: config[key] for key in ("id", "algorithm")},
-        **parts,
-        "observation_space": _describe(envs.single_observation_space),
-        "action_space": _describe(envs.single_action_space),
-        "env": dict(config["env"]),
-        "scores": {},
-        "versions": dict(config["versions"]),
-    }
+    card = _card(config, parts, envs.single_observation_space, envs.single_action_space)
     envs.close()
-    if network is not None:
+    _write(folder, card, None if network is None else network.tensors())
+
+
+def _card(about: Mapping[str, Any], parts: Mapping[str, Any], *spaces: Any) -> dict[str, Any]:
+    """A card of the id, algorithm, environment and versions that it is ``about``."""
+    seen, done = map(_describe, spaces)
+    card = {"format": FORMAT, "id": about["id"], "algorithm": about["algorithm"], **parts}
+    card |= {"observation_space": seen, "action_space": done, "env": dict(about["env"]), "scores": {}}
+    return card | {"versions": dict(about["versions"])}
+
+
+def _write(folder: Path, card: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]] | None = None) -> None:
+    if tensors is not None:
+        from safetensors.numpy import save
+
         with replacing(folder / WEIGHTS) as file:
-            file.write(save(network.tensors()))
-    _write_card(folder, card)
+            file.write(save(dict(tensors)))
+    with replacing(folder / CARD) as file:
+        file.write((json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
 
 
 def add_scores(folder: Path, summary: Mapping[str, Any]) -> None:
     """Note the summary of an evaluation in a policy's card."""
     names = ("score", "unit", "score_mean", "score_sd", "return_mean", "return_sd", "episodes", "seed")
-    _write_card(folder, read_card(folder) | {"scores": {name: summary[name] for name in names}})
-
-
-def _write_card(folder: Path, card: Mapping[str, Any]) -> None:
-    with replacing(folder / CARD) as file:
-        file.write((json.dumps(card, indent=2, allow_nan=False) + "\n").encode())
+    _write(folder, read_card(folder) | {"scores": {name: summary[name] for name in names}})
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -222,66 +170,57 @@ def _no_number(text: str) -> None:
     raise ValueError(f"numbers must be finite, got {text}")
 
 
-def _check(card: Any) -> None:
-    if not isinstance(card, dict):
-        raise ValueError(f"it must hold an object, got {_short(card)}")
-    for key in KEYS.keys() - card.keys():
-        raise ValueError(f"{key} is missing")
-    choice("algorithm", card["algorithm"], PARTS)
-    kinds = PARTS[card["algorithm"]]
-    parts = next((parts for parts in kinds if parts <= card.keys()), kinds[0])
-    for key in parts - card.keys():
-        raise ValueError(f"{key} is missing")
-    for key in card.keys() - KEYS.keys() - parts:
-        raise ValueError(f"{_short(key)} is not known; allowed are {', '.join([*KEYS, *sorted(parts)])}")
-    for key, kind in (KEYS | dict.fromkeys(parts, dict)).items():
-        if type(card[key]) is not kind:
-            raise ValueError(f"{key} must be {JSON[kind]}, got {_short(card[key])}")
-    if card["format"] != FORMAT:
-        raise ValueError(f"format must be {FORMAT}, got {card['format']}: another version of gymnosoma wrote it")
-    if "network" in parts:
-        _check_network(card)
-    if "controller" in parts:
-        _check_controller(card["controller"])
-    if "rule" in parts:
-        if card["rule"].keys() != {"doubt", "latest"}:
-            raise ValueError(f"rule must hold doubt and latest, got {_short(sorted(card['rule']))}")
-        for key, value in card["rule"].items():
-            number(f"rule: {key}", value, minimum=0.0)
-
-
-def _check_controller(controller: Mapping[str, Any]) -> None:
-    if controller.keys() != {"name", "parameters"}:
-        raise ValueError(f"controller must hold name and parameters, got {_short(sorted(controller))}")
-    if not isinstance(controller["name"], str):
-        raise ValueError(f"controller: name must be a string, got {_short(controller['name'])}")
-    if not isinstance(controller["parameters"], dict):
-        raise ValueError(f"controller: parameters must be an object, got {_short(controller['parameters'])}")
-
-
-def _check_network(card: Mapping[str, Any]) -> None:
-    network = card["network"]
-    if network.keys() != {"net_arch", "activation"}:
-        raise ValueError(f"network must hold net_arch and activation, got {_short(sorted(network))}")
-    second = SECOND.get(card["algorithm"])
-    choice("network: activation", network["activation"], ACTIVATIONS if second else ACTIVATIONS[:1])
-    names = ["pi", second] if second else []
-    arch = network["net_arch"]
-    lists = list(arch.values()) if isinstance(arch, dict) and names and sorted(arch) == sorted(names) else [arch]
-    for layers in lists:
-        possible = isinstance(layers, list) and len(layers) <= MAX_LAYERS
-        if not possible or not all(type(width) is int and width > 0 for width in layers):
-            two = f", or two by the names {' and '.join(names)}" if names else ""
-            raise ValueError(
-                f"network: net_arch must be a list of at most {MAX_LAYERS} integers greater than 0{two}, "
-                f"got {_short(arch)}"
-            )
-
-
 def _short(value: Any) -> str:
     """A value as JSON, cut."""
     text = json.dumps(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+_TEXT = partial(typed, kind=str, words="be a string", show=_short)
+_OBJECT = partial(typed, kind=dict, words="be an object", show=_short)
+
+KEYS: dict[str, Check] = {
+    "format": partial(typed, kind=int, words="be an integer", show=_short),
+    **dict.fromkeys(("id", "algorithm"), _TEXT),
+    **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), _OBJECT),
+}
+"""Of a card, beside the parts of the policy."""
+
+_CONTROLLER = partial(held, keys={"name": _TEXT, "parameters": _OBJECT}, show=_short)
+_RULE = partial(held, keys=dict.fromkeys(("doubt", "latest"), partial(number, minimum=0.0)), show=_short)
+
+
+def _network(algorithm: str) -> Check:
+    """What the network of an algorithm's policies must be."""
+    second = SECOND.get(algorithm)
+    names = ["pi", second] if second else []
+
+    def architecture(name: str, arch: Any) -> None:
+        both = isinstance(arch, dict) and names and sorted(arch) == sorted(names)
+        for layers in arch.values() if both else [arch]:
+            possible = isinstance(layers, list) and len(layers) <= MAX_LAYERS
+            if not possible or not all(type(width) is int and width > 0 for width in layers):
+                two = f", or two by the names {' and '.join(names)}" if names else ""
+                raise ValueError(
+                    f"{name} must be a list of at most {MAX_LAYERS} integers greater than 0{two}, got {_short(arch)}"
+                )
+
+    activation = partial(choice, known=ACTIVATIONS if second else ACTIVATIONS[:1])
+    return partial(held, keys={"net_arch": architecture, "activation": activation}, show=_short)
+
+
+def _check(card: Any) -> None:
+    if not isinstance(card, dict):
+        raise ValueError(f"it must hold an object, got {_short(card)}")
+    read(card, {"algorithm": partial(choice, known=PARTS)})
+    kinds = PARTS[card["algorithm"]]
+    parts = next((parts for parts in kinds if parts <= card.keys()), kinds[0])
+    for key in card.keys() - KEYS.keys() - parts:
+        raise ValueError(f"{_short(key)} is not known; allowed are {', '.join([*KEYS, *sorted(parts)])}")
+    checks: dict[str, Check] = {"network": _network(card["algorithm"]), "controller": _CONTROLLER, "rule": _RULE}
+    read(card, KEYS | {part: checks[part] for part in sorted(parts)})
+    if card["format"] != FORMAT:
+        raise ValueError(f"format must be {FORMAT}, got {card['format']}: another version of gymnosoma wrote it")
 
 
 def _describe(space: Any) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from gymnosoma.envs.core.arguments import choice
 from ..evaluation.policies import (
     RANGES,
     check_config,
-    in_range,
     read_config,
     references_of,
     searched,
     task_of,
 )
 from ..evaluation.work import HERE, Workers
+from ..schema import in_range
 from .answers import Answers
 from .runs import Run, recipe, versions
 
