@@ -231,7 +231,7 @@ def figure_5(sheet: Sheet) -> Figure:
         frequency_ratio=run.frequency / slow.frequency,
         wavelength_ratio=run.wavelength / slow.wavelength,
         motoneurons=motoneurons,
-        maximum=motoneurons / max(gain.values()),
+        most=motoneurons / max(gain.values()),
         **gain,
         amplitude=run.lateral.mean() / slow.lateral.mean(),
         lead=run.mean_edge_cell_lead,

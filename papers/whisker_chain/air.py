@@ -172,7 +172,7 @@ def _found_7(sheet: Sheet, time: Array, angle: Array, wrench: Array, frequency: 
     least, most = wrench[steady].min(0), wrench[steady].max(0)
     ringing = (frequency > 30) & (frequency < 80)
     for part, name in enumerate(("M", "Fx", "Fy")):
-        sheet.found(f"{name}_", minimum=least[part], maximum=most[part], peak=frequency[np.argmax(power[:, part])])
+        sheet.found(f"{name}_", least=least[part], most=most[part], peak=frequency[np.argmax(power[:, part])])
         if name != "Fx":
             tops = ringing & np.isin(frequency, _peaks(frequency, power[:, part]))
             top = int(np.argmax(np.where(tops, power[:, part], 0.0)))
