@@ -91,8 +91,34 @@ class Animal(ABC):
         """Make rows of state."""
 
     @abstractmethod
+    def start_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what `reset` takes of each row beside the ``parameters``."""
+
+    @abstractmethod
+    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:
+        """Set ``fresh`` rows (A,), which `rows` has made, to the initial values that were given, each (A, ...)."""
+
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start rows anew."""
+        """Start ``rows[ids]`` anew; other rows are not touched.
+
+        Parameters
+        ----------
+        rows : (B,) records
+            Changed in place.
+        ids : (A,) int
+        start : mapping, optional
+            Initial values that the class's documentation names, and any of ``parameters``, which otherwise return to
+            the values in ``params``; each for all rows or with a leading axis of A.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a wrong shape, or a value that is not possible.
+        """
+        given = read_start(start, self.start_shapes(), len(ids), self.parameters)
+        fresh = self.rows(len(ids))
+        self.start(fresh, given)
+        rows[ids] = fresh
 
     @abstractmethod
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
@@ -266,7 +292,7 @@ def read_start(
     count: int,
     parameters: Mapping[str, Option],
 ) -> dict[str, NDArray[np.float64]]:
-    """Check the initial values that an animal's ``reset`` is given, and spread them over rows.
+    """Check the initial values that `Animal.reset` is given, and spread them over rows.
 
     Parameters
     ----------

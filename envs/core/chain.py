@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,6 +102,17 @@ def headings(joint_angle: NDArray[np.float64], heading: NDArray[np.float64]) -> 
     angle = np.zeros((len(joint_angle), joint_angle.shape[1] + 1))
     angle[:, 1:] = np.cumsum(joint_angle, 1)
     return angle + (heading - angle.mean(1))[:, None]
+
+
+def start_angles(
+    given: Mapping[str, NDArray[np.float64]], name: str, straight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Angles (A, n) rad of initial values: those of this ``name``, or ``joint_angle`` about ``heading``."""
+    if name in given:
+        return given[name]
+    if not given.keys() & {"joint_angle", "heading"}:
+        return straight
+    return headings(given.get("joint_angle", straight[:, 1:]), given.get("heading", np.zeros(len(straight))))
 
 
 @kernel

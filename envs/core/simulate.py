@@ -96,7 +96,7 @@ def simulate(
     every : float, s, optional
         Interval between recordings; the default is ``hold``.
     start : mapping, optional
-        Named initial values and parameters, see the animal's ``reset``; straight and at rest otherwise. Of many
+        Initial values, which the animal's documentation names, and parameters; straight and at rest otherwise. Of many
         animals for all, or with a leading axis of ``count``; a sequence has a mapping for each.
     hold : float, s, optional
         Time for which a drive is held; one time step by default, a million at most.

@@ -38,7 +38,7 @@ def swim(
         Held; a function gives it, (B, drive_size), at the middle of each 10 ms.
     duration : float, s
     start : mapping, optional
-        Initial values and parameters, each with or without a leading axis of B; see `Lamprey.reset`.
+        Initial values and parameters, each with or without a leading axis of B; see `Lamprey`.
     after : (float, (B, drive_size) float), optional
         Time (s) from which on another drive is held, where ``drive`` is no function.
     signals : sequence of str

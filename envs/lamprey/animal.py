@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
-from ..core.chain import headings
+from ..core.chain import start_angles
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
 from ..core.spec import Option, Signal
 from .body import (
@@ -44,6 +44,9 @@ _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "
 DRIVES = ("brainstem", "residual", "motoneuron", "muscle")
 """What drives the animal: its cord, its cord and muscles, motoneurons alone, muscles alone."""
 
+NEURAL = ("excitation", "inhibition", "adaptation")
+"""Fields that are the state of neurons."""
+
 
 class Lamprey(InLanes):
     """The swimming lamprey of Ekeberg (1993): body, muscles, water, and the spinal cord in the loop.
@@ -60,6 +63,13 @@ class Lamprey(InLanes):
     {signals}
 
     The animal faces -(cos phi, sin phi), and turns right where phi decreases.
+
+    It starts straight and at rest unless it is given ``link_angle`` (n,) rad, or ``joint_angle`` (n - 1,) rad about
+    ``heading`` rad (the mean link angle, 0: the head points to -x); ``centre`` (2,) m; ``link_rate`` (n,) rad/s;
+    ``centre_velocity`` (2,) m/s. One number of a parameter of muscles serves all joints. With a cord it also takes
+    ``kick``, the excitation xi+ of all EIN on the left, or if negative on the right, 0.1 by default, as a symmetric
+    start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S), the state of the
+    neurons. With motoneurons alone it takes ``excitation`` and ``inhibition`` (2, n - 1).
 
     Parameters
     ----------
@@ -235,54 +245,19 @@ class Lamprey(InLanes):
         self._place(rows)
         return rows
 
-    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew, at rest unless told otherwise.
+    def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        n = self.links
+        at = {"link_angle": (n,), "joint_angle": (n - 1,), "heading": (), "centre": (2,)}
+        at |= {"link_rate": (n,), "centre_velocity": (2,)} | ({} if self.cord is None else {"kick": ()})
+        return at | {name: self.state[name].shape for name in NEURAL if name in (self.state.names or ())}
 
-        Parameters
-        ----------
-        rows : (B,) records
-            Changed in place.
-        ids : (A,) int
-        start : mapping, optional
-            Initial values, each for all rows or with a leading axis of A: ``link_angle`` (n,) rad, or
-            ``joint_angle`` (n - 1,) rad about ``heading`` rad (the mean link angle, 0: the head points to -x);
-            ``centre`` (2,) m; ``link_rate`` (n,) rad/s; ``centre_velocity`` (2,) m/s; and any of ``parameters``, which
-            otherwise return to the values in ``params``: one number of muscles serves all joints. With a cord also
-            ``kick``, the excitation xi+ of all EIN on the left, or if negative on the right, 0.1 by default, as a
-            symmetric start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S), the
-            state of the neurons. With motoneurons alone ``excitation`` and ``inhibition`` (2, n - 1).
-
-        Raises
-        ------
-        ValueError
-            For an unknown name, a wrong shape, or a value that is not possible.
-        """
-        n, count = self.links, len(ids)
-        shapes: dict[str, tuple[int, ...]] = {
-            "link_angle": (n,),
-            "joint_angle": (n - 1,),
-            "heading": (),
-            "centre": (2,),
-            "link_rate": (n,),
-            "centre_velocity": (2,),
-        }
+    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        fresh["link_angle"] = start_angles(given, "link_angle", fresh["link_angle"])
         if self.cord is not None:
-            shapes["kick"] = ()
-        nerves = ("excitation", "inhibition", "adaptation")
-        shapes |= {name: self.state[name].shape for name in nerves if name in (self.state.names or ())}
-        given = read_start(start, shapes, count, self.parameters)
-        fresh = self.rows(count)
-        if "link_angle" in given:
-            fresh["link_angle"] = given["link_angle"]
-        elif "joint_angle" in given or "heading" in given:
-            joint_angle = given.get("joint_angle", np.zeros((count, n - 1)))
-            fresh["link_angle"] = headings(joint_angle, given.get("heading", np.zeros(count)))
-        if self.cord is not None:
-            excite(fresh, given.get("kick", np.full(count, 0.1)))
+            excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
         for name in given.keys() - {"link_angle", "joint_angle", "heading", "kick"}:
             fresh[name] = given[name]
         self._place(fresh)
-        rows[ids] = fresh
 
     def _place(self, rows: NDArray[Any]) -> None:
         """Positions and velocities of the links that fit their angles and rates and the centre of mass."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import whole
 from ..core.lanes import Stepper
 from ..core.spec import Option, Signal
-from .animal import edges_of, excite, outputs_of
+from .animal import NEURAL, edges_of, excite, outputs_of
 from .body import BROKEN
 from .nerves import ISOLATED, isolated_fields
 from .params import PHYSICAL, Cord, LampreyParams, nervous, table
@@ -29,6 +29,8 @@ class IsolatedCord(InLanes):
     Signals, by name, each with a leading axis of rows:
 
     {signals}
+
+    It starts silent but for ``kick``, and takes the state of the neurons, as `Lamprey` does with a cord.
 
     Parameters
     ----------
@@ -118,22 +120,13 @@ class IsolatedCord(InLanes):
         rows["head_extra"] = table()["head_extra"]
         return rows
 
-    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew: ``kick``, the state of the neurons, and ``parameters``, as `Lamprey.reset` says.
+    def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        return {"kick": (), **{name: self.state[name].shape for name in NEURAL}}
 
-        Raises
-        ------
-        ValueError
-            For an unknown name, a wrong shape, or a value that is not possible.
-        """
-        nerves = ("excitation", "inhibition", "adaptation")
-        shapes: dict[str, tuple[int, ...]] = {"kick": (), **{name: self.state[name].shape for name in nerves}}
-        given = read_start(start, shapes, len(ids), self.parameters)
-        fresh = self.rows(len(ids))
-        excite(fresh, given.pop("kick", np.full(len(ids), 0.1)))
-        for name, value in given.items():
-            fresh[name] = value
-        rows[ids] = fresh
+    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
+        for name in given.keys() - {"kick"}:
+            fresh[name] = given[name]
 
     def _arguments(self) -> tuple[Any, ...]:
         return self.dt, self._record

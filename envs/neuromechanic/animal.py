@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MAX_THREADS, Animal, read_start, time_step
+from ..core.animal import MAX_THREADS, Animal, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
 from ..core.lanes import aligned, kernel_drives
@@ -52,6 +52,12 @@ class Neuromechanic(Animal):
 
     Excitations, muscle forces, neurons and reactions are those at the beginning of the last step; contact forces and
     modes, of that step; powers, torques and forces of joints, at the time itself, with the contacts of the last step.
+
+    It starts at rest in the model's start posture unless it is given ``q``, ``v``, ``n`` (of control modules, then of
+    leaky neurons), ``activation``, ``fibre_length`` (by default such that it rests), ``input``, ``wrench`` (w, 6) N and
+    N m, or the platform's ``pulse`` (onset s, duration s, peak m/s^2). Its parameters are factors on the model's:
+    ``strength`` of muscles, ``mass``, ``damping`` of joints, ``friction`` and ``delay``; delays can only be shortened,
+    to one time step of the shortest. Delayed signals start as if they had always been what they are.
 
     Parameters
     ----------
@@ -225,8 +231,14 @@ class Neuromechanic(Animal):
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state, in the model's start posture, at rest."""
         rows = np.zeros(count, self.state)
-        self.reset(rows, np.arange(count))
+        rows[:] = self._resting
         return rows
+
+    @cached_property
+    def _resting(self) -> NDArray[Any]:
+        row = self._fresh.copy()
+        self.start(row, {})
+        return row
 
     @cached_property
     def _fresh(self) -> NDArray[Any]:
@@ -238,9 +250,7 @@ class Neuromechanic(Animal):
             row[name] = 1.0
         return row
 
-    @cached_property
-    def _start_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of what `reset` takes beside the parameters."""
+    def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         names = ["q", "v", "n", "activation", "fibre_length", "input", "wrench"]
         if self.model.arrays["platform"].any():
             names.append("pulse")
@@ -255,30 +265,8 @@ class Neuromechanic(Animal):
         for i, z in enumerate(states["z"]):
             evaluate(self.table, self._work[:1], states[i : i + 1], z, rate, True, self._control)
 
-    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew, at rest in the model's start posture unless told otherwise.
-
-        Parameters
-        ----------
-        rows : (B,) records
-            Changed in place.
-        ids : (A,) int
-        start : mapping, optional
-            Initial values, each for all rows or with a leading axis of A: ``q``, ``v``, ``n`` (of control modules, then
-            of leaky neurons), ``activation``, ``fibre_length`` (by default such that it rests), ``input``, the
-            platform's ``pulse`` (onset s, duration s, peak m/s^2), and what ``parameters`` names: the ``wrench`` (w, 6)
-            N and N m, and factors on the model's, ``strength`` of muscles, ``mass``, ``damping`` of joints,
-            ``friction`` and ``delay``; delays can only be shortened, to one time step of the shortest. Delayed signals
-            start as if they had always been what they are.
-
-        Raises
-        ------
-        ValueError
-            For an unknown name, a wrong shape, or a value that is not possible.
-        """
-        count = len(ids)
-        fresh, shapes = np.repeat(self._fresh, count), self._start_shapes
-        given = read_start(start, shapes, count, self.parameters)
+    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        fresh[:] = self._fresh
         if "pulse" in given:
             numbers("start: onset and duration of pulse", given["pulse"][:, :2], minimum=0)
         for name, array in given.items():
@@ -289,7 +277,7 @@ class Neuromechanic(Animal):
             whole_turns = np.ceil(0.5 * angle / np.pi - 0.5)
             turn *= np.where(angle > np.pi, 1.0 - 2.0 * np.pi * whole_turns / np.maximum(angle, 1.0), 1.0)
         if self.model.counts["fibres"] and "fibre_length" not in given:
-            for i in range(count):
+            for i in range(len(fresh)):
                 length = self.mechanics(fresh[i : i + 1])["length"]
                 rest_fibres(self.table, length, fresh["activation"][i], fresh["fibre_length"][i])
         self._settle(fresh)
@@ -299,7 +287,6 @@ class Neuromechanic(Animal):
                 f"{self.model.origin}start: {name} must be finite, but muscles or neurons overflow: "
                 f"got {shown(fresh[name])}"
             )
-        rows[ids] = fresh
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], drive: NDArray[np.float64], steps: int) -> None:
         """Advance ``rows[ids]`` by ``steps`` time steps with the drive (A, u) held.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import LANES, Stepper
 from ..core.spec import Signal
@@ -36,6 +36,10 @@ class Whisker(InLanes):
     ``advance`` began, over that time. Signals, by name, each with a leading axis of rows:
 
     {signals}
+
+    It starts unbent and at rest unless it is given ``base`` (2,) m, ``base_velocity`` (2,) m/s, ``base_angle`` rad,
+    ``base_rate`` rad/s; ``link_angle`` (n,) rad, the headings; ``link_rate`` (n,) rad/s, which otherwise are all the
+    base's; ``peg`` (pegs, 2) m, ``peg_radius`` (pegs,) m (0 is a point), ``peg_velocity`` (pegs, 2) m/s.
 
     Parameters
     ----------
@@ -162,46 +166,19 @@ class Whisker(InLanes):
         rows["peg_side"] = 1.0
         return rows
 
-    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew, unbent and at rest unless told otherwise.
+    def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        n = self.params.n_links
+        base = {"base": (2,), "base_velocity": (2,), "base_angle": (), "base_rate": ()}
+        pegs = {"peg": (self.pegs, 2), "peg_radius": (self.pegs,), "peg_velocity": (self.pegs, 2)}
+        return {**base, "link_angle": (n,), "link_rate": (n,), **pegs}
 
-        Parameters
-        ----------
-        rows : (B,) records
-            Changed in place.
-        ids : (A,) int
-        start : mapping, optional
-            Initial values, each for all rows or with a leading axis of A: ``base`` (2,) m,
-            ``base_velocity`` (2,) m/s, ``base_angle`` () rad, ``base_rate`` () rad/s; ``link_angle`` (n,)
-            rad, headings, else unbent; ``link_rate`` (n,) rad/s, else all as the base; ``peg`` (pegs, 2)
-            m, ``peg_radius`` (pegs,) m (0 is a point), ``peg_velocity`` (pegs, 2) m/s; and any physical
-            parameter, which otherwise returns to the value in ``params``.
-
-        Raises
-        ------
-        ValueError
-            For an unknown name, a wrong shape, or a value that is not possible.
-        """
-        n, count = self.params.n_links, len(ids)
-        shapes: dict[str, tuple[int, ...]] = {
-            "base": (2,),
-            "base_velocity": (2,),
-            "base_angle": (),
-            "base_rate": (),
-            "link_angle": (n,),
-            "link_rate": (n,),
-            "peg": (self.pegs, 2),
-            "peg_radius": (self.pegs,),
-            "peg_velocity": (self.pegs, 2),
-        }
-        given = read_start(start, shapes, count, self.parameters)
+    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         if "base_angle" in given and "link_angle" in given:
             raise ValueError("start: base_angle is the first link_angle; give one of them")
         if "base_rate" in given and "link_rate" in given:
             raise ValueError("start: base_rate is the first link_rate; give one of them")
         if (given.get("peg_radius", np.zeros(1)) < 0).any():
             raise ValueError(f"start: peg_radius must be at least 0, got {given['peg_radius']!r}")
-        fresh = self.rows(count)
         for name in ("base", "base_velocity", "peg_radius", *self.parameters):
             if name in given:
                 fresh[name] = given[name]
@@ -227,7 +204,6 @@ class Whisker(InLanes):
         fresh["linear_momentum"] = (
             np.sum(moment * speed[:, :, None], 1) + fresh["mass"][:, None] * fresh["base_velocity"]
         )
-        rows[ids] = fresh
 
     def _arguments(self) -> tuple[Any, ...]:
         return self.dt, self.profile

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
 from ..core.lanes import Stepper, aligned, in_lanes, matrix
 from ..core.spec import Signal
@@ -54,6 +54,13 @@ class WhiskerRod(InLanes):
     rows:
 
     {signals}
+
+    It starts in equilibrium on the plate and at rest unless it is given ``plate_distance`` m (0.98 lengths) and
+    ``plate_position`` m; ``base_angle`` rad (pi/2); ``friction_coefficient``, the mu of the equilibrium (0), positive
+    where the plate pulls along +x; ``side`` to which the equilibrium is bent, 1 for +x (1), or -1 for -x, as for a
+    plate that moves along -x; ``segment_angle`` (n,) rad instead of the equilibrium, and ``segment_rate`` (n,) rad/s;
+    ``friction_state`` (V_*/v at v = 0.2 m/s). The plate must not be so close that the whisker cannot touch it with its
+    tip alone.
 
     Parameters
     ----------
@@ -175,47 +182,19 @@ class WhiskerRod(InLanes):
         rows["plate_distance"] = 2 * rows["length"]
         return rows
 
-    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew: in equilibrium on the plate, bent towards +x unless told otherwise, at rest.
+    def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        n = self.params.n_segments
+        names = ("plate_distance", "plate_position", "base_angle", "friction_coefficient", "side")
+        return dict.fromkeys(names, ()) | {"segment_angle": (n,), "segment_rate": (n,), "friction_state": ()}
 
-        Parameters
-        ----------
-        rows : (B,) records
-            Changed in place.
-        ids : (A,) int
-        start : mapping, optional
-            Initial values, each for all rows or with a leading axis of A: ``plate_distance`` m (0.98
-            lengths) and ``plate_position`` m; ``base_angle`` rad (pi/2); ``friction_coefficient``, the
-            mu of the equilibrium (0), positive where the plate pulls along +x; ``side`` to which the equilibrium
-            is bent, 1 for +x (1), or -1 for -x, as for a plate that moves along -x; ``segment_angle`` (n,) rad
-            instead of the equilibrium, and ``segment_rate`` (n,) rad/s; ``friction_state`` (V_*/v at
-            v = 0.2 m/s); and any physical parameter, which otherwise returns to the value in ``params``.
-
-        Raises
-        ------
-        ValueError
-            For an unknown name, a wrong shape, a value that is not possible, or a plate so close that
-            the whisker cannot touch it with its tip alone.
-        """
-        n, count = self.params.n_segments, len(ids)
-        shapes = {
-            "plate_distance": (),
-            "plate_position": (),
-            "base_angle": (),
-            "friction_coefficient": (),
-            "side": (),
-            "segment_angle": (n,),
-            "segment_rate": (n,),
-            "friction_state": (),
-        }
-        given = read_start(start, shapes, count, self.parameters)
+    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        count = len(fresh)
         for name in ("plate_distance", "friction_state"):
             if name in given and not (given[name] > 0).all():
-                raise ValueError(f"start: {name} must be greater than 0, got {(start or {})[name]!r}")
+                raise ValueError(f"start: {name} must be greater than 0, got {float(given[name].min())!r}")
         side = given.get("side", np.ones(count))
         if not (np.abs(side) == 1.0).all():
-            raise ValueError(f"start: side must be 1 or -1, got {(start or {})['side']!r}")
-        fresh = self.rows(count)
+            raise ValueError(f"start: side must be 1 or -1, got {float(side[np.abs(side) != 1.0][0])!r}")
         t = table()
         for name in self.parameters:
             if name in given:
@@ -239,7 +218,6 @@ class WhiskerRod(InLanes):
         fresh["base_wrench"][:, 1:] = fresh["tip_force"]
         fresh["base_wrench_mean"] = fresh["base_wrench"]
         fresh["base_wrench_samples"] = fresh["base_wrench"][:, None]
-        rows[ids] = fresh
 
     def _settle(self, rows: NDArray[Any], mu: NDArray[np.float64], side: NDArray[np.float64]) -> None:
         """Bend rows into their equilibrium on the plate."""
@@ -260,7 +238,7 @@ class WhiskerRod(InLanes):
             row["tip_force"] = coefficient * force, -force
             row["contact"] = force > 0.0
         if ((rows["contact"] == 0.0) & (rows["plate_distance"] < rows["length"])).any():
-            warnings.warn(OUT_OF_REACH, stacklevel=3)
+            warnings.warn(OUT_OF_REACH, stacklevel=4)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self.dt, *self._surface

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, read_start, time_step
+from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
-from ..core.chain import chain_points, headings, self_crossing
+from ..core.chain import chain_points, self_crossing, start_angles
 from ..core.lanes import Stepper
 from ..core.spec import Signal
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
@@ -33,6 +33,10 @@ class Worm(InLanes):
     have the factor 1/cos^2(theta/2) of the paper's appendix, which ``muscle_power`` leaves out; forces between rods
     follow from the equations of motion, with the muscles as torques. The power of all joints is what the medium takes,
     ``power`` and that of the rods' rotation, and what the kinetic energy grows by.
+
+    A worm starts straight and at rest unless it is given ``rod_angle`` (n,) rad, or ``joint_angle`` (n - 1,) rad about
+    ``heading`` rad (the mean rod angle, 0: the head points to -x); ``centre`` (2,) m; ``rod_rate`` (n,) rad/s;
+    ``centre_velocity`` (2,) m/s.
 
     Parameters
     ----------
@@ -165,48 +169,18 @@ class Worm(InLanes):
             rows[name] = getattr(self.params, name)
         return rows
 
-    def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
-        """Start ``rows[ids]`` anew, at rest unless told otherwise.
+    def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        n = self.params.n_rods
+        at = {"rod_angle": (n,), "joint_angle": (n - 1,), "heading": (), "centre": (2,)}
+        return {**at, "rod_rate": (n,), "centre_velocity": (2,)}
 
-        Parameters
-        ----------
-        rows : (B,) records
-            Changed in place.
-        ids : (A,) int
-        start : mapping, optional
-            Initial values, each for all rows or with a leading axis of A: ``rod_angle`` (n,) rad, or
-            ``joint_angle`` (n - 1,) rad about ``heading`` rad (the mean rod angle, 0: the head points
-            to -x); ``centre`` (2,) m; ``rod_rate`` (n,) rad/s; ``centre_velocity`` (2,) m/s; and any
-            physical parameter, which otherwise returns to the value in ``params``.
-
-        Raises
-        ------
-        ValueError
-            For an unknown name, a wrong shape, or a value that is not possible.
-        """
-        n, count = self.params.n_rods, len(ids)
-        shapes = {
-            "rod_angle": (n,),
-            "joint_angle": (n - 1,),
-            "heading": (),
-            "centre": (2,),
-            "rod_rate": (n,),
-            "centre_velocity": (2,),
-        }
-        given = read_start(start, shapes, count, self.parameters)
-        fresh = self.rows(count)
-        if "rod_angle" in given:
-            fresh["rod_angle"] = given["rod_angle"]
-        elif "joint_angle" in given or "heading" in given:
-            joint_angle = given.get("joint_angle", np.zeros((count, n - 1)))
-            fresh["rod_angle"] = headings(joint_angle, given.get("heading", np.zeros(count)))
-        for name in ("centre", "rod_rate", "centre_velocity", *self.parameters):
-            if name in given:
-                fresh[name] = given[name]
+    def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
+        fresh["rod_angle"] = start_angles(given, "rod_angle", fresh["rod_angle"])
+        for name in given.keys() - {"rod_angle", "joint_angle", "heading"}:
+            fresh[name] = given[name]
         fresh["rod_rate_before"] = fresh["rod_rate"]
         self._set_velocities(fresh)
         fresh["control_angle"] = np.diff(fresh["rod_angle"])
-        rows[ids] = fresh
 
     def _set_velocities(self, rows: NDArray[Any]) -> None:
         """Rod velocities that fit the rates and the velocity of the centre."""
