@@ -46,8 +46,6 @@ class Animal(ABC):
     """Why an animal broke down, by ``status``."""
     SIGNALS: Mapping[str, Signal] = {}
     """What can be read of rows; ``{signals}`` in the docstring of the class becomes a table of it."""
-    fields: Mapping[str, str] = {}
-    """Signals that are fields of rows, by name, where `record_dtype` is not the whole of ``state``."""
     solvers: Mapping[str, tuple[str, ...]]
     """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
     shared: tuple[str, ...] = ("params",)

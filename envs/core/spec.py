@@ -37,21 +37,22 @@ class Signal:
         SI unit; several, separated by commas, where the numbers differ in it.
     meaning : str
         For the documentation.
-    function : callable, optional
-        Gives the values (B, ...) of an animal and its rows (B,). By default that is the animal's method of the signal's
-        name, or else the rows' field of this name.
+    function : callable or str, optional
+        Gives the values (B, ...) of an animal and its rows (B,); or the name of a method of the animal that gives them
+        of its rows, or else of a field of the rows. By default that is the signal's name.
     """
 
     shape: str
     unit: str
     meaning: str = ""
-    function: Callable[[Any, NDArray[Any]], NDArray[np.float64]] | None = None
+    function: Callable[[Any, NDArray[Any]], NDArray[np.float64]] | str | None = None
 
     def of(self, name: str, animal: Any) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
-        """The function of rows that reads this signal, whose name is given, of an animal."""
-        if self.function is not None:
+        """The function of rows that reads this signal of an animal, by its name: of a field an `itemgetter`."""
+        if callable(self.function):
             return partial(self.function, animal)
-        return getattr(animal, name) if callable(getattr(type(animal), name, None)) else itemgetter(name)
+        source = self.function or name
+        return getattr(animal, source) if callable(getattr(type(animal), source, None)) else itemgetter(source)
 
 
 def signal_table(signals: Mapping[str, Signal]) -> str:

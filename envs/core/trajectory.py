@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
@@ -43,7 +44,7 @@ class Moments:
     animal : Animal
     start : (B,) records of ``state``
         The rows at the first moment, or before.
-    moments : (B, N) records of `Animal.moment`
+    moments : (B, N) records of `Animal.record_dtype`
     """
 
     def __init__(self, animal: Animal, start: NDArray[Any], moments: NDArray[Any]) -> None:
@@ -55,8 +56,8 @@ class Moments:
 
     def signal(self, name: str) -> NDArray[np.float64]:
         """Signal of all moments, (B, N, ...) in SI."""
-        if name in self._animal.fields:
-            return np.array(self._moments[self._animal.fields[name]])
+        if isinstance(read := self._animal.signals.get(name), itemgetter):
+            return np.array(read(self._moments))
         (animals, count), state = self._moments.shape, self._animal.state
         parts = 1 if self._moments.dtype == state else -(-animals * count * state.itemsize // NEAR)
         edges = np.linspace(0, count, min(parts, max(count // 2, 1)) + 1).astype(int).tolist()

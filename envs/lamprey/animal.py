@@ -140,12 +140,7 @@ class Lamprey(InLanes):
         "head": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, 0]),
         "tail": Signal("(2,)", "m", "ends of the body", lambda self, rows: self.points(rows)[:, -1]),
         "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
-        "edge_cell": Signal(
-            "(2, n - 1)",
-            "1/m",
-            "left and right: curvature where it stretches the side",
-            lambda self, rows: self.edge_cells(rows),
-        ),
+        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature where it stretches the side", "edge_cells"),
         "joint_torque": Signal("(n - 1,)", "N m", "of muscles and tissue, Eq. 7; it acts on ``joint_angle``"),
         "muscle_torque": Signal("(2, n - 1)", "N m", "of the active left (negative) and right muscle in it"),
         "joint_power": Signal(

@@ -73,12 +73,7 @@ class IsolatedCord(InLanes):
     SIGNALS: Mapping[str, Signal] = {
         "time": Signal("()", "s"),
         "joint_angle": Signal("(n - 1,)", "rad", "imposed in the last ``advance``"),
-        "edge_cell": Signal(
-            "(2, n - 1)",
-            "1/m",
-            "left and right: curvature where it stretches the side",
-            lambda self, rows: rows["edge"],
-        ),
+        "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature where it stretches the side", "edge"),
         "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
         "neurons": Signal(
             "(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN", lambda self, rows: outputs_of(rows, self._record)

@@ -94,13 +94,11 @@ class Neuromechanic(Animal):
         "wrench": Signal("(w, 6)", "N, N m", "external forces and moments"),
         "reaction": Signal("(c,)", "N", "of the pins, along their directions"),
         "contact_error": Signal("()", "m/s", "by which the contacts' solution violates their law"),
-        "joint_angle": Signal("(n,)", "rad", "``q``", lambda self, rows: rows["q"]),
-        "joint_rate": Signal("(n,)", "rad/s", "``v``", lambda self, rows: rows["v"]),
-        "muscle_force": Signal("(m,)", "N", "of the tendons, along the paths", lambda self, rows: rows["force"]),
-        "neurons": Signal("(k,)", "", "outputs", lambda self, rows: rows["neuron"]),
-        "contact_mode": Signal(
-            "(c,)", "", "0 apart, 1 sticks, 2 slips, 3 slips against the tangent", lambda self, rows: rows["mode"]
-        ),
+        "joint_angle": Signal("(n,)", "rad", "``q``", "q"),
+        "joint_rate": Signal("(n,)", "rad/s", "``v``", "v"),
+        "muscle_force": Signal("(m,)", "N", "of the tendons, along the paths", "force"),
+        "neurons": Signal("(k,)", "", "outputs", "neuron"),
+        "contact_mode": Signal("(c,)", "", "0 apart, 1 sticks, 2 slips, 3 slips against the tangent", "mode"),
         "module_state": Signal(
             "(s,)",
             "",
@@ -208,14 +206,6 @@ class Neuromechanic(Animal):
         self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
-        names = ("time", "q", "v", "activation", "excitation", "input", "wrench", "reaction", "contact_error")
-        self.fields = dict(zip(names, names, strict=True)) | {
-            "joint_angle": "q",
-            "joint_rate": "v",
-            "muscle_force": "force",
-            "neurons": "neuron",
-            "contact_mode": "mode",
-        }
 
     @property
     def threads(self) -> int:

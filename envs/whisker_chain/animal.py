@@ -82,8 +82,8 @@ class Whisker(InLanes):
             "of spring and damper on the links, as their torque",
             lambda self, rows: -self.joint_torque(rows) * np.diff(rows["link_rate"]),
         ),
-        "node": Signal("(n + 1, 2)", "m", "base, joints, tip", lambda self, rows: self.nodes(rows)),
-        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy", lambda self, rows: rows["wrench"]),
+        "node": Signal("(n + 1, 2)", "m", "base, joints, tip", "nodes"),
+        "base_wrench": Signal("(3,)", "N m, N, N", "M, Fx, Fy", "wrench"),
         "base_wrench_mean": Signal(
             "(3,)", "N m, N, N", "the same as mean over the last ``advance``", lambda self, rows: wrench_mean(rows)
         ),

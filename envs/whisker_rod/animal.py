@@ -95,16 +95,14 @@ class WhiskerRod(InLanes):
         "velocity": Signal("(n + 1, 2)", "m/s", "of the nodes"),
         "acceleration": Signal("(n + 1, 2)", "m/s^2", "of the nodes, about the last step"),
         "curvature_change": Signal("(n,)", "rad/m", "kappa - kappa_i at the inner end of each segment"),
-        "moment": Signal(
-            "(n,)", "N m", "of bending, there; positive turns towards -x", lambda self, rows: self._moment(rows)
-        ),
+        "moment": Signal("(n,)", "N m", "of bending, there; positive turns towards -x"),
         "joint_force": Signal("(n, 2)", "N", "there, of what lies beyond on what lies within"),
         "shear": Signal("(n,)", "N", "its part across, to the left: the moment's fall along the whisker"),
         "joint_power": Signal(
             "(n,)",
             "W",
             "there, of elasticity and damping on the segments",
-            lambda self, rows: -self._moment(rows) * np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None]),
+            lambda self, rows: -self.moment(rows) * np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None]),
         ),
         "tip_velocity": Signal("(2,)", "m/s"),
         "tip_force": Signal("(2,)", "N", "of the plate on the tip (mu p, -p); last step's mean"),
@@ -214,7 +212,7 @@ class WhiskerRod(InLanes):
         fresh["tip"] = self.centreline(fresh)[:, -1]
         fresh["tip_velocity"] = self.velocity(fresh)[:, -1]
         # What is at rest passes the force on its tip on to its base.
-        fresh["base_wrench"][:, 0] = fresh["moment_mean"] = self._moment(fresh)[:, 0]
+        fresh["base_wrench"][:, 0] = fresh["moment_mean"] = self.moment(fresh)[:, 0]
         fresh["base_wrench"][:, 1:] = fresh["tip_force"]
         fresh["base_wrench_mean"] = fresh["base_wrench"]
         fresh["base_wrench_samples"] = fresh["base_wrench"][:, None]
@@ -285,7 +283,8 @@ class WhiskerRod(InLanes):
         cell = 0.5 * (h + np.concatenate([np.zeros((len(h), 1)), h[:, :-1]], 1))
         return self._deflection(rows) / cell
 
-    def _moment(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def moment(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Bending moments (B, n) N m at the inner ends of the segments."""
         rod = self.rods(rows)
         rate = np.diff(rows["segment_rate"], prepend=rows["base_rate"][:, None])
         return rod[:, 3] * self._deflection(rows) + rod[:, 4] * rate
