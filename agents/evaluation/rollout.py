@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
@@ -62,6 +63,17 @@ class SideBySide:
         return np.concatenate(
             [agent.act(observations[row], first[row]) for agent, row in zip(self._agents, rows, strict=True)]
         )
+
+
+def play_side_by_side(
+    env_id: str, env: Mapping[str, Any], make: Callable[[Any], Agent], players: int, seeds: Sequence[int]
+) -> Episodes:
+    """Let some players, of whom the agent that is made plays all, play the episodes of the seeds, one after another."""
+    envs: Any = gymnasium.make_vec(env_id, players * len(seeds), **env)
+    try:
+        return rollout(envs, make(envs), seed=[*seeds] * players)
+    finally:
+        envs.close()
 
 
 def joined(waves: Sequence[Episodes]) -> Episodes:

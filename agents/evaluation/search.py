@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from .policies import SEARCH_SEED, Policy, reference_policy, references_of, task_of
-from .rollout import SideBySide, rollout
+from ..agent import Agent, Policy, reference_policy
+from .policies import SEARCH_SEED, references_of, task_of
+from .rollout import SideBySide, play_side_by_side
 
 CONSTANT = "best constant"
 """Name of the policy that is searched."""
@@ -49,11 +49,12 @@ def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple
     env: dict[str, Any] = {**reference.env, **({"split": "train"} if task.hidden else {})}
 
     def play(candidates: Sequence[Mapping[str, float]], episodes: int, first: int) -> NDArray[np.float64]:
-        envs: Any = gymnasium.make_vec(env_id, num_envs=len(candidates) * episodes, **env)
-        agents = [reference_policy(CONSTANT, reference, **parameters).make(envs, 0) for parameters in candidates]
-        seeds = [first + k for _ in candidates for k in range(episodes)]
-        result = rollout(envs, SideBySide(agents), seed=seeds)
-        return result.score(score).reshape(-1, episodes).mean(1)
+        def agent(envs: Any) -> Agent:
+            policies = [reference_policy(CONSTANT, reference, **parameters) for parameters in candidates]
+            return SideBySide([policy.make(envs, 0) for policy in policies])
+
+        played = play_side_by_side(env_id, env, agent, len(candidates), range(first, first + episodes))
+        return played.score(score).reshape(-1, episodes).mean(1)
 
     def named(vector: NDArray[np.float64]) -> dict[str, float]:
         return {name: float(value) for name, value in zip(bounds, vector, strict=True)}

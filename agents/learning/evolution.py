@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..agent import Agent
 from ..evaluation.policies import reference_policy, searched, task_of
-from ..evaluation.rollout import SideBySide, rollout
+from ..evaluation.rollout import SideBySide, play_side_by_side
 from ..files import replacing
 from .network import Network, NetworkAgent
 from .policy_file import write_found
@@ -179,11 +180,8 @@ def _share(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, float]:
     """Episodes of some players, all side by side: returns, scores, steps, CPU seconds."""
     started = time.process_time()
-    envs: Any = gymnasium.make_vec(config["id"], len(players) * len(seeds), **config["env"])
-    try:
-        played = rollout(envs, _kind(config).agent(players, envs), seed=[*seeds] * len(players))
-    finally:
-        envs.close()
+    agent = partial(_kind(config).agent, players)
+    played = play_side_by_side(config["id"], config["env"], agent, len(players), seeds)
     shape = (len(players), len(seeds))
     scores = played.score(task_of(config["id"], **config["env"]).score)
     seconds = time.process_time() - started

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..evaluation.policies import reference_policy, references_of
-from ..evaluation.rollout import Episodes, rollout
+from ..agent import Agent, reference_policy
+from ..evaluation.policies import references_of
+from ..evaluation.rollout import Episodes, play_side_by_side
 from ..files import replacing
 from .answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
 from .network import Network
@@ -42,9 +43,9 @@ def learn(run: Run, threads: int) -> bool:
     """
     torch.set_num_threads(threads)
     config, settings = run.config, run.config["settings"]
-    lesson = _Lesson(config)
-    network, answers, until = lesson.network, lesson.answers, lesson.watched / lesson.rate
-    state: dict[str, Any] = {"steps": 0, "rounds": 0, "rule": {"doubt": 0.0, "latest": until}}
+    course = _Course(config)
+    network, periods, rate = course.network, course.periods, course.rate
+    state: dict[str, Any] = {"steps": 0, "rounds": 0, "rule": {"doubt": 0.0, "latest": periods / rate}}
     if run.resumed:
         state, record = _load(run, network)
         run.begin(record)
@@ -53,78 +54,70 @@ def learn(run: Run, threads: int) -> bool:
         run.begin()
     run.start_clock()
     for k in range(state["rounds"]):
-        lesson.watch(k)
-    rules = [{"doubt": doubt, "latest": share * lesson.watched / lesson.rate} for doubt in DOUBTS for share in SHARES]
+        course.watch(k)
+    rules = [{"doubt": doubt, "latest": share * periods / rate} for doubt in DOUBTS for share in SHARES]
     finished = True
     while state["steps"] < run.goal:
         if run.stop():
             finished = False
             break
-        state["steps"] += lesson.watch(state["rounds"])
+        state["steps"] += course.watch(state["rounds"])
         generator = torch.Generator().manual_seed(config["seed"] + 2**32 * state["rounds"])
-        _fit(network, lesson.seen, answers, settings, generator)
+        _fit(network, course.seen, course.answers, settings, generator)
         state["rounds"] += 1
         run.record["episodes"] += config["num_envs"]
-        scores = lesson.play(rules, VALIDATION, CHOSEN).score(run.score).reshape(len(rules), CHOSEN).mean(1)
-        state["rule"] = rules[int(np.argmax(scores))]
-        played = lesson.play([state["rule"]], VALIDATION + CHOSEN, SCORED)
+        scores = course.play(rules, range(VALIDATION, VALIDATION + CHOSEN)).score(run.score)
+        state["rule"] = rules[int(np.argmax(scores.reshape(len(rules), CHOSEN).mean(1)))]
+        played = course.play([state["rule"]], range(VALIDATION + CHOSEN, VALIDATION + CHOSEN + SCORED))
         run.note(state["steps"], played.returns.tolist(), played.score(run.score).tolist())
         _save(run, network, state)
     if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
-        lesson.watch(0)
+        course.watch(0)
     found = {
         "controller": {"name": settings["controller"], "parameters": settings["parameters"]},
         "network": {"net_arch": settings["net_arch"], "activation": "Tanh"},
         "rule": state["rule"],
     }
-    write_found(run.folder, config, found, lesson.seen.plain(lesson.linear))
+    write_found(run.folder, config, found, course.plain_network())
     return finished
 
 
-class _Lesson:
-    """What is learned in: the controller that moves, the network that answers, and what both have seen.
-
-    Parameters
-    ----------
-    config : mapping
-        Of the run.
-    """
+class _Course:
+    """The controller of a run, the network that learns beside it, and what has been seen."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self.config, settings = config, config["settings"]
+        self._config, settings = config, config["settings"]
         reference = references_of(config["id"])[settings["controller"]]
         check_parameters(reference, settings["parameters"])
-        self.mover = reference_policy(settings["controller"], reference, **settings["parameters"])
-        envs = self.environments(1)
+        self._mover = reference_policy(settings["controller"], reference, **settings["parameters"])
+        envs = self._environments(1)
         self.answers, self.rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
         (inputs,) = envs.single_observation_space.shape
-        self.size = envs.task.layout.size
+        self.seen = _Seen(inputs // envs.task.layout.size)
         envs.close()
-        self.watched = min(round(settings["latest"] * self.rate) or limit, limit)
+        self.periods = min(round(settings["latest"] * self.rate) or limit, limit)
         torch.manual_seed(config["seed"])
         sizes = [inputs, *settings["net_arch"], self.answers.outputs]
-        self.linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
-        parts: list[torch.nn.Module] = [self.linear[0]]
-        for layer in self.linear[1:]:
+        self._linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
+        parts: list[torch.nn.Module] = [self._linear[0]]
+        for layer in self._linear[1:]:
             parts += [torch.nn.Tanh(), layer]
         self.network = torch.nn.Sequential(*parts)
-        self.seen = _Seen(inputs // self.size)
 
-    def environments(self, count: int) -> Any:
-        """Make ``count`` environments side by side."""
-        return gymnasium.make_vec(self.config["id"], count, **self.config["env"])
+    def _environments(self, count: int) -> Any:
+        return gymnasium.make_vec(self._config["id"], count, **self._config["env"])
 
     def watch(self, round_: int) -> int:
         """Let the controller play, and keep what is seen; number of steps."""
-        count = self.config["num_envs"]
-        envs = self.environments(count)
-        agent = AnsweringAgent(self.mover.make(envs, 0), None, self.answers)
-        observations, infos = envs.reset(seed=drawn_seeds(self.config["seed"], round_, count))
+        count = self._config["num_envs"]
+        envs = self._environments(count)
+        agent = AnsweringAgent(self._mover.make(envs, 0), None, self.answers)
+        observations, infos = envs.reset(seed=drawn_seeds(self._config["seed"], round_, count))
         right = self.answers.right(infos)
         running, first = np.ones(count, np.bool_), np.ones(count, np.bool_)
         frames, alive = [], []
-        for _ in range(self.watched):
-            frames.append(observations[:, -self.size :])
+        for _ in range(self.periods):
+            frames.append(observations[:, -envs.task.layout.size :])
             alive.append(running.copy())
             observations, _, terminated, truncated, _ = envs.step(agent.act(observations, first))
             running &= ~(terminated | truncated)
@@ -133,14 +126,18 @@ class _Lesson:
         self.seen.add(np.stack(frames, 1), np.stack(alive, 1), right)
         return int(np.sum(alive))
 
-    def play(self, rules: list[dict[str, float]], first: int, episodes: int) -> Episodes:
-        """Play episodes of all rules side by side."""
-        envs = self.environments(len(rules) * episodes)
-        doubt, latest = (np.repeat([rule[name] for rule in rules], episodes) for name in ("doubt", "latest"))
-        agent = AnsweringAgent(self.mover.make(envs, 0), self.seen.plain(self.linear), self.answers, doubt, latest)
-        played = rollout(envs, agent, seed=[*range(first, first + episodes)] * len(rules))
-        envs.close()
-        return played
+    def play(self, rules: Sequence[Mapping[str, float]], seeds: Sequence[int]) -> Episodes:
+        """Episodes of all rules side by side."""
+        doubt, latest = (np.repeat([rule[name] for rule in rules], len(seeds)) for name in ("doubt", "latest"))
+
+        def agent(envs: Any) -> Agent:
+            return AnsweringAgent(self._mover.make(envs, 0), self.plain_network(), self.answers, doubt, latest)
+
+        return play_side_by_side(self._config["id"], self._config["env"], agent, len(rules), seeds)
+
+    def plain_network(self) -> Network:
+        """The network for observations as they are."""
+        return self.seen.plain(self._linear)
 
 
 class _Seen:
