@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -18,7 +18,7 @@ from gymnosoma.envs.core.arguments import number
 
 from ..agent import NoisyAgent
 from ..schema import in_range
-from .policies import Policy, play, summary, task_of
+from .policies import RANGES, Policy, play, summary, task_of
 from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0
@@ -72,27 +72,6 @@ class Recorder(VectorWrapper):
             }
 
 
-def _create(name: str, env: Any, policy: str, noise: float) -> tuple[Any, Path]:
-    """Create an empty dataset, and tell its folder; one that was begun and not finished makes room."""
-    import minari
-    from minari.storage import get_dataset_path
-
-    folder = get_dataset_path(name)
-    if (folder / UNFINISHED).exists():
-        shutil.rmtree(folder)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
-        dataset = minari.create_dataset_from_buffers(
-            name,
-            [],
-            env,
-            algorithm_name=policy,
-            description=f"{policy} plays {env.spec.id}, with noise {noise:g}",
-            requirements=[f"gymnosoma=={gymnosoma.__version__}"],
-        )
-    return dataset, folder
-
-
 def record(
     env_id: str,
     policy: Policy,
@@ -106,17 +85,16 @@ def record(
 
     Parameters
     ----------
-    env_id : str
-    policy : Policy
+    env_id, policy
+        As of `play`.
     name : str
         Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
-    episodes : int
+    episodes, seed : int
         Episode i is seeded ``seed + i``.
     noise : float
         Standard deviation of normal noise that is added to the actions.
-    seed : int
     watch : callable, optional
-        As of `evaluate`.
+        As of `play`.
 
     Returns
     -------
@@ -133,8 +111,9 @@ def record(
     """
     try:
         import h5py  # noqa: F401 (in which minari writes)
-        from minari.data_collector import EpisodeBuffer
+        import minari
         from minari.dataset.minari_dataset import parse_dataset_id
+        from minari.storage import get_dataset_path
     except ImportError as missing:
         raise ImportError(f"{missing.name} is not installed: pip install 'gymnosoma[offline]'") from None
     try:
@@ -142,38 +121,27 @@ def record(
     except (ValueError, TypeError):
         raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
     noise = number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
-    in_range("seed", seed, 0, 2**32 - 1)
+    in_range("seed", seed, *RANGES["seed"])
     version = gymnosoma.__version__
-    loud = policy
-    if noise:
-        loud = Policy(
-            policy.name, lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start), policy.env
-        )
+    loud = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
     env: Any = gymnasium.make(env_id, **policy.env)
-    score = task_of(env_id, **policy.env).score
-    dataset, folder = _create(name, env, policy.name, noise)
+    folder = get_dataset_path(name)
     mark = folder / UNFINISHED
+    if mark.exists():
+        shutil.rmtree(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
+        dataset = minari.create_dataset_from_buffers(
+            name,
+            [],
+            env,
+            algorithm_name=policy.name,
+            description=f"{policy.name} plays {env_id}, with noise {noise:g}",
+            requirements=[f"gymnosoma=={version}"],
+        )
     mark.touch()
     try:
-        waves: list[Episodes] = []
-        recorders: list[Recorder] = []
-
-        def wrap(envs: VectorEnv) -> Recorder:
-            recorders.append(Recorder(envs))
-            return recorders[-1]
-
-        done = 0
-        for wave in play(env_id, loud, episodes, seed, watch, wrap=wrap):
-            numbers = range(done, done + len(wave.lengths))
-            buffers = [EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + done)]
-            dataset.storage.update_episodes(buffers)
-            reached = wave.score(score) * score.factor
-            told = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
-            dataset.storage.update_episode_metadata(told, numbers)
-            waves.append(Episodes(wave.returns, wave.lengths, wave.failures, {}))
-            if score.name in wave.info:
-                waves[-1].info[score.name] = wave.info[score.name]
-            done += len(wave.lengths)
+        played = _fill(dataset.storage, env_id, loud if noise else policy, episodes, seed, watch)
         origin = {
             "policy": policy.name,
             "noise": noise,
@@ -181,7 +149,7 @@ def record(
             "env": policy.env,
             "model": env.unwrapped.save()["task"],
             "versions": {"gymnosoma": version, "gymnasium": gymnasium.__version__, "numpy": np.__version__},
-            "scores": summary(env_id, policy, joined(waves)),
+            "scores": summary(env_id, policy, played),
             "card": policy.card,
         }
         dataset.storage.update_metadata({"gymnosoma": origin})
@@ -192,3 +160,30 @@ def record(
     finally:
         env.close()
     return origin
+
+
+def _fill(
+    storage: Any, env_id: str, policy: Policy, episodes: int, seed: int, watch: Callable[[int], None] | None
+) -> Episodes:
+    """Write episodes to a dataset, wave by wave; all of them, of whose info the score alone is kept."""
+    from minari.data_collector import EpisodeBuffer
+
+    score = task_of(env_id, **policy.env).score
+    waves: list[Episodes] = []
+    recorders: list[Recorder] = []
+    done = 0
+
+    def wrap(envs: VectorEnv) -> Recorder:
+        recorders.append(Recorder(envs))
+        return recorders[-1]
+
+    for wave in play(env_id, policy, episodes, seed, watch, wrap=wrap):
+        numbers = range(done, done + len(wave.lengths))
+        storage.update_episodes([EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + done)])
+        reached = wave.score(score) * score.factor
+        told = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
+        storage.update_episode_metadata(told, numbers)
+        wave.info = {name: value for name, value in wave.info.items() if name == score.name}
+        waves.append(wave)
+        done += len(wave.lengths)
+    return joined(waves)
