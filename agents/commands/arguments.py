@@ -43,6 +43,11 @@ Arguments = Annotated[
     tyro.conf.UseAppendAction,
 ]
 
+Trust = Annotated[
+    bool,
+    tyro.conf.arg(help="Load zips of stable-baselines3 too, which run whatever code their author put into them."),
+]
+
 
 def _read_processes(given: list[str]) -> int:
     in_range("processes", int(given[0]) if given[0].lstrip("-").isdecimal() else given[0], 1, 1024)

@@ -14,7 +14,7 @@ from ..evaluation.search import CONSTANT
 from ..evaluation.work import workers
 from ..files import replacing
 from ..schema import in_range
-from .arguments import Processes, Ray
+from .arguments import Processes, Ray, Trust
 from .checkout import room
 
 
@@ -31,7 +31,7 @@ def benchmark(
     write: bool = False,
     chance: bool = False,
     ship: bool = False,
-    trust: bool = False,
+    trust: Trust = False,
 ) -> None:
     """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
 
@@ -54,7 +54,6 @@ def benchmark(
         chance: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
         ship: Copy the best trainings within the limits of the task, by other episodes than are reported, into
             assets/policies, where they are better than what is there.
-        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     from ..evaluation import benchmark as measured
     from ..evaluation import pictures

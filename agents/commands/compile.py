@@ -31,7 +31,6 @@ def compile_(
         ids: Environments; all by default.
         num_envs: Animals side by side: one alone runs other code than sixteen or more.
         threads: As of the environment; with more than one, the code for several threads.
-        env: Argument of the environments, such as scheme=published; may be repeated.
     """
     from ..evaluation.progress import progress_bar
 

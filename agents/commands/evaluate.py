@@ -13,7 +13,7 @@ from ..evaluation.policies import find_policy, full_id, summary, task_of
 from ..evaluation.progress import progress_bar
 from ..evaluation.work import watched, workers
 from ..files import result
-from .arguments import Events, Id, Options, Processes, Ray, read_options
+from .arguments import Events, Id, Options, Processes, Ray, Trust, read_options
 
 
 def evaluate(
@@ -26,23 +26,19 @@ def evaluate(
     option: Options = (),
     event: Events = (),
     json_file: Path | None = None,
-    trust: bool = False,
+    trust: Trust = False,
     processes: Processes = 1,
     ray: Ray = None,
 ) -> None:
     """Measure policies on the same episodes.
 
     Args:
-        env_id: An environment, such as WormSwim-v0; see `list`.
         policy: Any of: baseline or another reference of `list`, trained, random, run folders, SB3 zips (--trust),
             module:function for a function of your own, observations (B, d) to actions (B, n).
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
-        option: Reset option or physical parameter in SI, such as distance=0.98, or @FILE.csv; may be repeated.
-        event: Physical parameter that changes after so many seconds, as in 2.0:stiffness=1e-10; may be repeated.
         json_file: Also write the figures there.
-        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     env_id = full_id(env_id)
     env = {} if scheme is None else {"scheme": scheme}

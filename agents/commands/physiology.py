@@ -11,7 +11,7 @@ from typing import Any
 
 from ..evaluation.policies import find_policy, full_id, shipped
 from ..files import result
-from .arguments import Id
+from .arguments import Id, Trust
 
 
 def physiology(
@@ -21,19 +21,17 @@ def physiology(
     episodes: int = 16,
     seed: int = 0,
     json_file: Path | None = None,
-    trust: bool = False,
+    trust: Trust = False,
 ) -> None:
     """Measure what policies do to the body, beside the animal's own controller: frequency, power, saturation.
 
     What passes a limit that the task has set is marked; the arguments for the limits are shown below the table.
 
     Args:
-        env_id: An environment, such as WormSwim-v0; see `list`.
         policy: As for `evaluate`; the trained one by default, where there is one. The baseline is always shown.
         episodes: Episodes of each, means of which are shown.
         seed: Of the first episode.
         json_file: Also write the figures there.
-        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     from ..evaluation import physiology as measured
 

@@ -10,7 +10,6 @@ def play(env_id: Id, /, seed: int = 0, size: str = "960x540") -> None:
     """Steer the animal with the keyboard.
 
     Args:
-        env_id: An environment, such as WormCrawl-v0; see `list`.
         seed: Of the first episode.
         size: Of the window, in pixels.
     """

@@ -6,7 +6,7 @@ import re
 
 from ..evaluation.policies import find_policy, full_id
 from ..evaluation.progress import progress_bar
-from .arguments import Id
+from .arguments import Id, Trust
 
 
 def record(
@@ -17,7 +17,7 @@ def record(
     noise: float = 0.0,
     seed: int = 0,
     dataset: str | None = None,
-    trust: bool = False,
+    trust: Trust = False,
 ) -> None:
     """Write episodes of a policy as a dataset of Minari, for learning without an environment.
 
@@ -25,13 +25,11 @@ def record(
     "gymnosoma" in its metadata how it was made. Each episode has its seed, its physical parameters, and its score.
 
     Args:
-        env_id: An environment, such as WormSwim-v0; see `list`.
         policy: As for `evaluate`.
         episodes: How many.
         noise: Standard deviation of normal noise that is added to the actions, which lie in [-1, 1].
         seed: Of the first episode; episode i has seed + i. Noise and random actions follow from it.
         dataset: Its name; gymnosoma/ID/POLICY-v0 by default, or gymnosoma/ID/POLICY-noise-NOISE-v0.
-        trust: Load a zip of stable-baselines3 too, which runs whatever code its author put into it.
     """
     from ..evaluation import dataset as written
 

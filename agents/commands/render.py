@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from ..evaluation.policies import full_id
-from .arguments import Events, Id, Options, read_options, read_size
+from .arguments import Events, Id, Options, Trust, read_options, read_size
 
 
 def render(
@@ -21,41 +21,37 @@ def render(
     event: Events = (),
     control_rate: float | None = None,
     size: str = "960x540",
-    trust: bool = False,
+    trust: Trust = False,
 ) -> None:
     """Show one episode in a window, or save it as a film or a still.
 
     Ctrl-C ends it and keeps what was drawn.
 
     Args:
-        env_id: An environment, such as WormSwim-v0; see `list`.
         policy: baseline or another reference of `list`, trained, random, a run folder, an SB3 zip (--trust).
         save: A film, .mp4 or .gif, or its last moment, .png; a window by default.
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.
         ghost: Another policy, drawn translucent beside it, or none.
-        option: Reset option or physical parameter in SI, such as distance=0.98, or @FILE.csv; may be repeated.
-        event: Physical parameter that changes after so many seconds, as in 2.0:stiffness=1e-10; may be repeated.
         control_rate: In Hz, and so that of the frames, instead of the task's: what is quick is seen at a high one.
         size: Of a frame, in pixels.
-        trust: Load zips of stable-baselines3 too, which run whatever code their author put into them.
     """
     from ..showing.film import show_episode
 
     started = time.monotonic()
-    shadow = None if ghost == "none" else ghost
-    options = read_options(option, event)
+    width, height = read_size(size)
     played = show_episode(
         full_id(env_id),
         policy,
         save,
         seconds,
-        seed,
-        shadow,
-        *read_size(size),
-        options=options,
-        control_rate=control_rate,
+        seed=seed,
+        ghost=None if ghost == "none" else ghost,
+        width=width,
+        height=height,
         trust=trust,
+        options=read_options(option, event),
+        control_rate=control_rate,
     )
     if save is not None:
         print(f"Wrote {save}: {played} moments, {played / (time.monotonic() - started):.0f} a second.")

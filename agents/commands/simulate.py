@@ -40,7 +40,6 @@ class Settings:
             cord.segments=200, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
             water, 1 agar) and scale; may be repeated.
         start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
-        event: Physical parameter that changes at a time, as in 2.0:stiffness=1e-10; may be repeated.
         scheme: How it is solved in time.
         dt: Time step in s.
     """
@@ -117,9 +116,9 @@ def simulate(
         with result("csv", csv) as file:
             run.to_csv(file)
     if film is not None:
-        save_film(run, film, width, height, fps, slow)
+        save_film(run, film, width, height, fps=fps, slow=slow)
     if save is None and csv is None and film is None:
-        show(run, animal, width, height, fps, slow)
+        show(run, animal, width, height, fps=fps, slow=slow)
     for path in (save, csv, film):
         if path is not None:
             print(f"Wrote {path}.")

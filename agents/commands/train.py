@@ -48,15 +48,12 @@ def train(
     nothing had happened. A second Ctrl-C stops at once, and loses what came after the last checkpoint.
 
     Args:
-        env_id: An environment, such as WormSwim-v0; see `list`.
         algorithm: Instead of the recipe's.
         steps: Steps in all, instead of the recipe's.
         num_envs: Animals trained on side by side, instead of the recipe's.
         imitate: Reference that the network imitates before it learns, such as baseline; "" for none. PPO only.
         controller: Reference whose parameters cma searches, such as baseline; "" for the weights of a network. With
             supervised: reference that moves while a network learns what the action's answers should be.
-        env: Argument of the environment, such as actions=residual or history=4, on top of the recipe's; may be
-            repeated. A run that is resumed keeps those that it began with.
         recipe: Settings in TOML, such as `tune` writes, instead of the environment's own.
         seed: Of the network and the animals.
         seeds: Runs with the seeds from there on, one after another or on --processes; each has a folder of its own,

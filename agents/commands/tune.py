@@ -34,13 +34,11 @@ def tune(
     --resume goes on.
 
     Args:
-        env_id: An environment, such as WormSwim-v0; see `list`.
         algorithm: Instead of the recipe's.
         trials: Trainings in all.
         steps: Of each training.
         seconds: CPU seconds after which a training ends, too.
         seed: Of the search, and of every training.
-        env: Argument of the environment, such as actions=residual, on top of the recipe's; may be repeated.
         recipe: Settings in TOML, instead of the environment's own.
         folder: Of the study; tuning/ID-ALGORITHM by default.
         resume: Go on with the study in the folder.

@@ -59,11 +59,11 @@ class Film:
 
     Parameters
     ----------
-    env_id : str
-    policy : Policy
+    env_id, policy
     ghost : Policy, optional
         Drawn translucent beside it, in its own environment with the same seed.
     seed : int
+        Of the episode.
     seconds : float, optional
         Of simulated time; the whole episode by default.
     width, height : int
@@ -79,6 +79,7 @@ class Film:
         env_id: str,
         policy: Policy,
         ghost: Policy | None = None,
+        *,
         seed: int = 0,
         seconds: float | None = None,
         width: int = 960,
@@ -88,9 +89,9 @@ class Film:
     ) -> None:
         if seconds is not None:
             number("seconds", seconds, above=0)
-        env: dict[str, Any] = {"width": width, "height": height} | (
-            {} if control_rate is None else {"control_rate": control_rate}
-        )
+        env: dict[str, Any] = {"width": width, "height": height}
+        if control_rate is not None:
+            env["control_rate"] = control_rate
         self._actor = _Actor(env_id, policy, seed, options or {}, **env)
         self._ghost = None if ghost is None else _Actor(env_id, ghost, seed, options or {}, **env)
         if ghost is not None and self._ghost is not None:
@@ -129,23 +130,7 @@ class Film:
 class Replay:
     """A trajectory, moment by moment, in the form of a `Film`: the animal's picture, without a goal.
 
-    Parameters
-    ----------
-    run : Trajectory
-        With its animal and rows, as `simulate` gives it.
-    width, height : int
-        Of a frame, in pixels.
-    fps : float, Hz
-        Most frames a second; fewer where less was recorded.
-    slow : float
-        How many times slower than life; below 1 it is faster.
-    start, end : float, s, optional
-        Part of the trajectory; all by default.
-
-    Raises
-    ------
-    ValueError
-        For an impossible argument, or a trajectory that cannot be drawn.
+    Its arguments and errors are those of `gymnosoma.agents.film`.
     """
 
     def __init__(
@@ -153,6 +138,7 @@ class Replay:
         run: Trajectory,
         width: int = 960,
         height: int = 540,
+        *,
         fps: float = FASTEST,
         slow: float = 1.0,
         start: float = 0.0,
@@ -181,7 +167,7 @@ class Replay:
         self.view = View(scene, 1, width, height, self.fps, False)
 
     def __len__(self) -> int:
-        """Moments that there are."""
+        """Number of moments."""
         return self._count
 
     def __iter__(self) -> Iterator[None]:
@@ -201,27 +187,17 @@ class Replay:
         """Nothing is open."""
 
 
-def save_film(
-    run: Trajectory,
-    path: str | Path,
-    width: int = 960,
-    height: int = 540,
-    fps: float = FASTEST,
-    slow: float = 1.0,
-    start: float = 0.0,
-    end: float | None = None,
-) -> int:
+def save_film(run: Trajectory, path: Path, width: int, height: int, **how: Any) -> int:
     """As `gymnosoma.agents.film`; Ctrl-C ends it and keeps what was drawn. Returns the number of moments."""
-    path = Path(path)
     check_film("path", path, width, height)
-    replay = Replay(run, width, height, fps, slow, start, end)
+    replay = Replay(run, width, height, **how)
     with result("path", path) as file:
         return _play(replay, path.name, file)
 
 
-def show(run: Trajectory, title: str, width: int, height: int, fps: float, slow: float) -> None:
-    """Show a trajectory in a window."""
-    _play(Replay(run, width, height, fps, slow), title, None, "without one save a film by --film, or numbers by --csv")
+def show(run: Trajectory, title: str, width: int, height: int, **how: Any) -> None:
+    """Show a trajectory in a window, with arguments of `Replay`."""
+    _play(Replay(run, width, height, **how), title, None, "without one save a film by --film, or numbers by --csv")
 
 
 def check_film(name: str, save: Path, width: int, height: int) -> None:
@@ -242,40 +218,32 @@ def show_episode(
     policy: str,
     save: Path | None = None,
     seconds: float | None = None,
+    *,
     seed: int = 0,
     ghost: str | None = "baseline",
     width: int = 960,
     height: int = 540,
-    options: Mapping[str, float] | None = None,
-    control_rate: float | None = None,
     trust: bool = False,
+    **how: Any,
 ) -> int:
     """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
 
     Parameters
     ----------
-    env_id, policy
-        As for `evaluate`.
+    env_id : str
+    policy, ghost : str
+        Names, as of `find_policy`; the ghost is not drawn where both are the same.
     save : path, optional
         ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
-    seconds : float, optional
-        Of simulated time; the whole episode by default.
-    seed : int
-    ghost : str, optional
-        Policy drawn translucent beside ``policy``, unless it is the same.
-    width, height : int
-        In pixels.
-    options : mapping, optional
-        Of the reset.
-    control_rate : float, Hz, optional
-        That of the moments, too, instead of the task's.
     trust : bool
         As of `find_policy`.
+    seconds, seed, width, height, **how
+        As of `Film`.
 
     Returns
     -------
     int
-        Moments played.
+        Number of moments that were played.
 
     Raises
     ------
@@ -287,7 +255,7 @@ def show_episode(
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost), trust=trust)
     actor = find_policy(env_id, policy, seed, trust)
     with nullcontext() if save is None else result("save", save) as file:
-        film = Film(env_id, actor, shadow, seed, seconds, width, height, options, control_rate)
+        film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
         return _play(film, env_id, file, "without one save a film or a still by --save")
 
 

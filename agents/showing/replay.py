@@ -54,4 +54,4 @@ def film(
     """
     from .film import save_film  # what it needs stays out of processes that draw nothing
 
-    return save_film(run, path, width, height, fps, slow, start, end)
+    return save_film(run, Path(path), width, height, fps=fps, slow=slow, start=start, end=end)
