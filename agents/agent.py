@@ -24,14 +24,9 @@ class Agent(Protocol):
 
 
 class ControllerAgent:
-    """An animal's own controller playing a task.
+    """An animal's own controller plays a task: it reads fields of observations, and its drive becomes actions.
 
-    Parameters
-    ----------
-    controller : Controller or TaskController
-        Gives the drive of the animal, or the values of the action, in SI at the middle of each control period.
-    task : Task
-        Unpacks observations into what the controller reads, and finds the action.
+    It is asked in SI, at the time of the middle of each control period.
 
     Raises
     ------
@@ -72,78 +67,66 @@ class ConstantAgent:
         return np.tile(self.action, (len(first), 1))
 
 
-class RandomAgent:
-    """Uniform actions.
+class _Drawing:
+    """Numbers drawn for each row by a generator of its own: those of a row do not depend on how many rows there are."""
 
-    Parameters
-    ----------
-    size : int
-        Of the action.
-    seed : int
-    start : int
-        Number of the first row, where these rows are some of more: row i of all has generator ``(seed, i)``.
+    def __init__(self, seed: int, start: int, *stream: int) -> None:
+        self._seed, self._start, self._stream = seed, start, stream
+        self._rngs: list[np.random.Generator] = []
+
+    def generators(self, count: int) -> list[np.random.Generator]:
+        if len(self._rngs) != count:
+            rows = range(self._start, self._start + count)
+            self._rngs = [np.random.default_rng((self._seed, i, *self._stream)) for i in rows]
+        return self._rngs
+
+
+class RandomAgent:
+    """Uniform actions of a size.
+
+    ``start`` is the number of the first row, where these rows are some of more: row i of all has generator
+    ``(seed, i)``.
     """
 
     def __init__(self, size: int, seed: int = 0, start: int = 0) -> None:
-        self._size, self._seed, self._start = size, seed, start
-        self._rngs: list[np.random.Generator] = []
+        self._size, self._drawing = size, _Drawing(seed, start)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions; those of a row do not depend on how many rows there are."""
-        if len(self._rngs) != len(first):
-            numbers = range(self._start, self._start + len(first))
-            self._rngs = [np.random.default_rng((self._seed, i)) for i in numbers]
-        return np.array([rng.uniform(-1.0, 1.0, self._size) for rng in self._rngs], np.float32)
+        return np.array(
+            [rng.uniform(-1.0, 1.0, self._size) for rng in self._drawing.generators(len(first))], np.float32
+        )
 
 
 class NoisyAgent:
     """An agent whose actions are disturbed, and stay within [-1, 1].
 
-    Parameters
-    ----------
-    agent : Agent
-    noise : float
-        Standard deviation, normal and independent in every number of every action.
-    seed, start : int
-        As of `RandomAgent`, whose numbers are others.
+    ``noise`` is the standard deviation, normal and independent in every number of every action; ``seed`` and ``start``
+    are as of `RandomAgent`, whose numbers are others.
     """
 
     def __init__(self, agent: Agent, noise: float, seed: int = 0, start: int = 0) -> None:
-        self._agent, self._noise, self._seed, self._start = agent, noise, seed, start
-        self._rngs: list[np.random.Generator] = []
+        self._agent, self._noise, self._drawing = agent, noise, _Drawing(seed, start, 1)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions; the noise of a row does not depend on how many rows there are."""
-        if len(self._rngs) != len(first):
-            self._rngs = [np.random.default_rng((self._seed, self._start + i, 1)) for i in range(len(first))]
         actions = self._agent.act(observations, first)
-        drawn = np.array([rng.normal(0.0, self._noise, actions.shape[1]) for rng in self._rngs])
+        rngs = self._drawing.generators(len(first))
+        drawn = np.array([rng.normal(0.0, self._noise, actions.shape[1]) for rng in rngs])
         return np.clip(actions + drawn, -1.0, 1.0).astype(np.float32)
 
 
 class FunctionAgent:
-    """A function of somebody's own: it is given observations (B, d), and gives actions (B, n) in [-1, 1].
+    """A function of somebody's own: it is given observations (B, d), and gives actions (B, size) in [-1, 1].
 
-    Parameters
-    ----------
-    name : str
-        For errors.
-    function : callable
-    size : int
-        Of the action.
+    ``name`` is for errors.
     """
 
     def __init__(self, name: str, function: Callable[[NDArray[np.float32]], Any], size: int) -> None:
         self._name, self._function, self._size = name, function, size
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions.
-
-        Raises
-        ------
-        ValueError
-            If the function gives anything else, naming it.
-        """
+        """Actions; ValueError, which names the function, if it gives anything else."""
         actions = numbers(f"policy {self._name!r}: actions", self._function(observations))
         if actions.shape != (len(first), self._size):
             raise ValueError(

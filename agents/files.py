@@ -15,18 +15,9 @@ TRIAL = 2**16
 
 
 def check_writable(name: str, path: Path) -> None:
-    """Refuse a file that cannot be written, before the work whose results it is to hold.
+    """Raise ValueError, naming the argument, if a file cannot be written: before the work whose results it is to hold.
 
-    Parameters
-    ----------
-    name : str
-        Of the argument.
-    path : path
-        May exist; it stays as it is.
-
-    Raises
-    ------
-    ValueError
+    A file that exists stays as it is.
     """
     try:
         if path.is_dir() or not path.parent.is_dir():
@@ -45,21 +36,13 @@ def check_writable(name: str, path: Path) -> None:
 def result(name: str, path: Path) -> Iterator[Path]:
     """A file for the result of long work: written elsewhere, moved to ``path`` in the end, kept where that fails.
 
-    Parameters
-    ----------
-    name : str
-        Of the argument.
-    path : path
-
-    Yields
-    ------
-    path
-        To write to, with the name of ``path``.
+    What is given has the name of ``path``, and is to be written to.
 
     Raises
     ------
     ValueError
-        If nothing can be written to ``path``. Found only after the work, the error says where the result is.
+        If nothing can be written to ``path``, naming the argument. Found only after the work, the error says where the
+        result is.
     """
     check_writable(name, path)
     folder = Path(tempfile.mkdtemp(prefix="gymnosoma-"))

@@ -58,10 +58,22 @@ def tune(
     place = folder or Path("tuning") / f"{short}-{chosen}"
     if together is not None:
         in_range("together", together, 1, 1024)
-    given = (env_id, place, algorithm, trials, steps, seconds, seed, read_arguments(env), recipe, resume)
     try:
         with workers(processes, ray) as engine:
-            found = search(*given, together or engine.count, engine)
+            found = search(
+                env_id,
+                place,
+                algorithm,
+                trials=trials,
+                steps=steps,
+                seconds=seconds,
+                seed=seed,
+                env=read_arguments(env),
+                recipe_file=recipe,
+                resume=resume,
+                together=together or engine.count,
+                workers=engine,
+            )
     except KeyboardInterrupt:
         print(f"Interrupted. All trials that have ended are in {place}; go on with --resume.")
         raise

@@ -30,11 +30,14 @@ EPISODES = 64
 
 PRUNER = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2)
 
+State = optuna.trial.TrialState
+
 
 def tune(
     env_id: str,
     folder: Path,
     algorithm: str | None = None,
+    *,
     trials: int = 20,
     steps: int = 200_000,
     seconds: float | None = None,
@@ -53,10 +56,9 @@ def tune(
 
     Parameters
     ----------
-    env_id : str
+    env_id, algorithm, env, recipe_file
+        As of `Training`.
     folder : path
-    algorithm : optional
-        Instead of the recipe's.
     trials : int
         In all.
     steps : int
@@ -64,8 +66,7 @@ def tune(
     seconds : float, optional
         CPU seconds after which a trial ends, too.
     seed : int
-    env, recipe_file : optional
-        As of `train`.
+        Of the search, and of every training.
     resume : bool
         Go on with the study in ``folder``.
     together : int
@@ -99,99 +100,113 @@ def tune(
     folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
-        study = optuna.create_study(
-            storage=f"sqlite:///{path.absolute()}",
-            study_name=env_id,
-            direction="maximize",
-            load_if_exists=True,
-            pruner=PRUNER,
-        )
-        known = study.user_attrs.get("asked")
-        if known is not None and json.loads(known) != json.loads(json.dumps(asked)):
-            before = json.loads(known)
-            names = [name for name in asked if json.loads(json.dumps(asked[name])) != before.get(name)]
-            raise ValueError(f"{', '.join(names)} must be as the study in {str(folder)!r} began")
-        study.set_user_attr("asked", json.dumps(asked))
-        while len(_trials(study)) < trials or _trials(study, optuna.trial.TrialState.RUNNING):
-            _round(study, folder, asked, space, trials, workers)
-        if not _done(study):
+        study = _Study(folder, asked)
+        while len(study.trials()) < trials or study.trials(State.RUNNING):
+            study.round(trials, workers)
+        if not study.trials(State.COMPLETE):
             return None
-        _write(study, folder, asked, space)
-        return _settings(study.best_trial.params, space), study.best_value
+        study.write()
+        return study.best()
     except sqlalchemy.exc.SQLAlchemyError as error:
         raise OSError(f"{str(path)!r}: {' '.join(str(error).split())[:300]}") from error
 
 
-ENDED = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+class _Study:
+    """A study in a folder, and what is ``asked`` of each of its trials."""
 
+    def __init__(self, folder: Path, asked: Mapping[str, Any]) -> None:
+        self._folder, self._asked, self._space = folder, asked, asked["recipe"]["tune"]
+        self._study = optuna.create_study(
+            storage=f"sqlite:///{(folder / STUDY).absolute()}",
+            study_name=asked["id"],
+            direction="maximize",
+            load_if_exists=True,
+            pruner=PRUNER,
+        )
+        known = self._study.user_attrs.get("asked")
+        if known is not None and json.loads(known) != json.loads(json.dumps(asked)):
+            before = json.loads(known)
+            names = [name for name in asked if json.loads(json.dumps(asked[name])) != before.get(name)]
+            raise ValueError(f"{', '.join(names)} must be as the study in {str(folder)!r} began")
+        self._study.set_user_attr("asked", json.dumps(asked))
 
-def _trials(study: optuna.Study, *states: optuna.trial.TrialState) -> list[Any]:
-    """Trials in some states; by default all but those that failed, which count as if they had not been."""
-    return study.get_trials(deepcopy=False, states=states or (*ENDED, optuna.trial.TrialState.RUNNING))
+    def trials(self, *states: State) -> list[Any]:
+        """Trials in some states; by default all but those that failed, which count as if they had not been."""
+        return self._study.get_trials(deepcopy=False, states=states or (State.COMPLETE, State.PRUNED, State.RUNNING))
 
+    def best(self) -> tuple[dict[str, Any], float]:
+        """Settings and score of the best trial."""
+        return self._settings(self._study.best_trial.params), self._study.best_value
 
-def _ended(study: optuna.Study) -> list[Any]:
-    return _trials(study, *ENDED)
+    def _settings(self, places: Mapping[str, int]) -> dict[str, Any]:
+        """Values from their places in the lists: what is in order there is in order for the search."""
+        return {name: values[places[name]] for name, values in self._space.items()}
 
+    def _proposed(self, trials: int) -> Sequence[optuna.trial.FrozenTrial]:
+        """Propose trials, if there are none that were stopped; those that have been complete when they were proposed.
 
-def _done(study: optuna.Study) -> list[Any]:
-    return _trials(study, optuna.trial.TrialState.COMPLETE)
+        A round that was stopped is the last one of the study: it goes on with those that have not ended.
+        """
+        for trial in self.trials(State.RUNNING):
+            if trial.params.keys() != self._space.keys():  # killed while it was proposed
+                self._study.tell(trial.number, state=State.FAIL)
+        size, count = self._asked["together"], len(self.trials())
+        first = (count - 1 if self.trials(State.RUNNING) else count) // size * size
+        for number in range(count, min(first + size, trials)):
+            self._study.sampler = optuna.samplers.TPESampler(seed=self._asked["seed"] + number, n_startup_trials=8)
+            trial = self._study.ask()
+            for name, values in self._space.items():
+                trial.suggest_int(name, 0, len(values) - 1)
+        return [trial for trial in self.trials()[:first] if trial.state == State.COMPLETE]
 
+    def round(self, trials: int, workers: Workers) -> None:
+        """Propose some trials from what rounds before have found, and do them, in whatever order."""
+        known = self._proposed(trials)
+        running = {f"trial {trial.number}": trial for trial in self.trials(State.RUNNING)}
+        pieces = {
+            name: (self._folder / f"trial-{trial.number}", self._asked, self._settings(trial.params), known)
+            for name, trial in running.items()
+        }
+        failed = {}
+        ended = len(self.trials(State.COMPLETE, State.PRUNED))
+        for name, found, error in watched(workers.work(_trial, pieces), len(pieces), "trial", ended):
+            number = running[name].number
+            if error is not None:
+                failed[name] = error
+                self._study.tell(number, state=State.FAIL)
+                continue
+            reports, score = found
+            trial = optuna.trial.Trial(self._study, running[name]._trial_id)
+            for step, value in reports.items():
+                trial.report(value, step)
+            if score is None:
+                self._study.tell(number, state=State.PRUNED)
+            else:
+                self._study.tell(number, score)
+            self.write()
+        if failed:
+            raise ValueError("; ".join(f"{name} failed: {error}" for name, error in failed.items()))
 
-def _settings(places: Mapping[str, int], space: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Values from their places in the lists: what is in order there is in order for the search."""
-    return {name: values[places[name]] for name, values in space.items()}
-
-
-def _round(
-    study: optuna.Study,
-    folder: Path,
-    asked: Mapping[str, Any],
-    space: Mapping[str, list[Any]],
-    trials: int,
-    workers: Workers,
-) -> None:
-    """Propose some trials from what rounds before have found, and do them, in whatever order.
-
-    A round that was stopped is the last one of the study: it goes on with those that have not ended.
-    """
-    size = asked["together"]
-    for trial in _trials(study, optuna.trial.TrialState.RUNNING):
-        if trial.params.keys() != space.keys():  # killed while it was proposed
-            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-    count = len(_trials(study))
-    running = _trials(study, optuna.trial.TrialState.RUNNING)
-    first = (count - 1 if running else count) // size * size
-    known = [trial for trial in _trials(study)[:first] if trial.state == optuna.trial.TrialState.COMPLETE]
-    while count < min(first + size, trials):
-        study.sampler = optuna.samplers.TPESampler(seed=asked["seed"] + count, n_startup_trials=8)
-        trial = study.ask()
-        for name, values in space.items():
-            trial.suggest_int(name, 0, len(values) - 1)
-        count += 1
-    running = _trials(study, optuna.trial.TrialState.RUNNING)
-    pieces = {
-        f"trial {trial.number}": (folder / f"trial-{trial.number}", asked, _settings(trial.params, space), known)
-        for trial in running
-    }
-    failed = {}
-    for name, found, error in watched(workers.work(_trial, pieces), len(pieces), "trial", len(_ended(study))):
-        number = int(name.split()[1])
-        if error is not None:
-            failed[name] = error
-            study.tell(number, state=optuna.trial.TrialState.FAIL)
-            continue
-        reports, score = found
-        trial = optuna.trial.Trial(study, next(each._trial_id for each in running if each.number == number))
-        for step, value in reports.items():
-            trial.report(value, step)
-        if score is None:
-            study.tell(number, state=optuna.trial.TrialState.PRUNED)
-        else:
-            study.tell(number, score)
-        _write(study, folder, asked, space)
-    if failed:
-        raise ValueError("; ".join(f"{name} failed: {error}" for name, error in failed.items()))
+    def write(self) -> None:
+        """Write the best as a recipe."""
+        pruned, complete = len(self.trials(State.PRUNED)), len(self.trials(State.COMPLETE))
+        if not complete:
+            return
+        asked, base, (best, score) = self._asked, self._asked["recipe"], self.best()
+        top = {name: base[name] for name in ("algorithm", "steps", "num_envs")} | {"env": asked["env"]}
+        if base["algorithm"] == "ppo":
+            top["imitate"] = base["imitate"]
+        top |= {name: best.pop(name) for name in ("num_envs", "imitate") if name in best}
+        budget = f"{asked['steps']} steps" + ("" if asked["seconds"] is None else f" or {asked['seconds']:g} CPU s")
+        text = (
+            f"# Chosen among {complete + pruned} trials of {budget} with seed {asked['seed']}, {pruned} of them ended "
+            f"early:\n# score {score:.4g} in {EPISODES} episodes that neither training nor a benchmark plays.\n"
+        )
+        text += "".join(f"{name} = {_toml(value)}\n" for name, value in top.items())
+        text += f"\n[{base['algorithm']}]\n"
+        text += "".join(f"{name} = {_toml(value)}\n" for name, value in {**base["settings"], **best}.items())
+        with replacing(self._folder / f"{asked['id'].split('/')[1]}.toml") as file:
+            file.write(text.encode())
 
 
 def _trial(
@@ -239,28 +254,6 @@ def _trial(
         return reports, None
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _write(study: optuna.Study, folder: Path, asked: Mapping[str, Any], space: Mapping[str, list[Any]]) -> None:
-    """Write the best as a recipe."""
-    if not _done(study):
-        return
-    base, best = asked["recipe"], _settings(study.best_trial.params, space)
-    top = {"algorithm": base["algorithm"], "steps": base["steps"], "num_envs": base["num_envs"], "env": asked["env"]}
-    if base["algorithm"] == "ppo":
-        top["imitate"] = base["imitate"]
-    top |= {name: best.pop(name) for name in ("num_envs", "imitate") if name in best}
-    budget = f"{asked['steps']} steps" + ("" if asked["seconds"] is None else f" or {asked['seconds']:g} CPU s")
-    pruned = len(_ended(study)) - len(_done(study))
-    text = (
-        f"# Chosen among {len(_ended(study))} trials of {budget} with seed {asked['seed']}, {pruned} of them ended "
-        f"early:\n# score {study.best_value:.4g} in {EPISODES} episodes that neither training nor a benchmark plays.\n"
-    )
-    text += "".join(f"{name} = {_toml(value)}\n" for name, value in top.items())
-    text += f"\n[{base['algorithm']}]\n"
-    text += "".join(f"{name} = {_toml(value)}\n" for name, value in {**base["settings"], **best}.items())
-    with replacing(folder / f"{asked['id'].split('/')[1]}.toml") as file:
-        file.write(text.encode())
 
 
 def _toml(value: Any) -> str:
