@@ -144,10 +144,8 @@ class Policy:
     name : str
     make : callable
         Agent from a vector environment and the number of the episode that its first row plays.
-    env : dict
-        Arguments of the environment.
-    card : dict
-        Of a trained policy, what its ``card.json`` says.
+    env, card : dict
+        Arguments of the environment; of a trained policy, what its ``card.json`` says.
     """
 
     name: str

@@ -42,20 +42,9 @@ def benchmark(
     folder: Path,
     engine: Workers,
 ) -> dict[str, Any]:
-    """Do those jobs that are not done, and put together what all have found.
+    """Do those jobs that are not done, and put together what all have found; see `summary`.
 
-    Parameters
-    ----------
-    jobs : list of Job
-    folder : path
-        Gets a file for each job, and the run folders of trainings.
-    engine : Workers
-        Who does the jobs.
-
-    Returns
-    -------
-    dict
-        See `summary`.
+    The folder gets a file for each job, and the run folders of trainings.
 
     Raises
     ------

@@ -50,13 +50,11 @@ class Job:
     ----------
     env_id : str
     policy : str
-        ``random``, the name of a reference, ``best constant``, ``trained``, or a path as of `find_policy`.
+        A name as of `find_policy`, or ``best constant``.
     training : int, optional
         Of ``trained``: the seed of a training of our own, by the recipe; without, what comes with the package.
-    episodes : int, optional
-        Instead of `EPISODES` or `BINARY_EPISODES`.
-    steps : int, optional
-        Of a training, instead of the recipe's.
+    episodes, steps : int, optional
+        Instead of `EPISODES` or `BINARY_EPISODES`, and of a training, instead of the recipe's.
     trust : bool
         As of `find_policy`.
     """
@@ -85,10 +83,7 @@ class Job:
     def result(self, folder: Path) -> dict[str, Any] | None:
         """What the job has found, None as long as it is not done.
 
-        Raises
-        ------
-        ValueError
-            If the file is no result, or one of other settings.
+        ValueError if the file is no result, or one of other settings.
         """
         file = self.file(folder)
         if not file.is_file():
@@ -120,14 +115,13 @@ def jobs_of(
 
     Parameters
     ----------
-    env_id : str
+    env_id, episodes, steps, trust
+        As of `Job`.
     policies : list of str, optional
         By default chance, all references, the best constant and trained policies. Chance and the animal's own
         controller are always among them.
     trainings : int
         Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
-    episodes, steps, trust
-        As of `Job`.
     """
     own = references_of(env_id)
     wanted = ["random", *own, CONSTANT, "trained"] if policies is None else ["random", "baseline", *policies]

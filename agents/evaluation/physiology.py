@@ -76,20 +76,9 @@ def _spectrum(values: NDArray[np.float64], rate: float, padding: int) -> tuple[N
 
 
 def measured(measure: Measure, values: NDArray[np.float64], rate: float) -> float:
-    """A measure of one episode.
+    """A measure of one episode, in its unit; NaN where the episode is too short to tell.
 
-    Parameters
-    ----------
-    measure : Measure
-    values : (T, k) float
-        Of its source, at the ends of the control periods.
-    rate : float, Hz
-        Of the control periods.
-
-    Returns
-    -------
-    float
-        In the unit of the measure; NaN where the episode is too short to tell.
+    ``values`` (T, k) are those of its source at the ends of the control periods, of which there are ``rate`` a second.
     """
     if len(values) < 4 and measure.kind in ("frequency", "above", "slew"):
         return np.nan

@@ -46,10 +46,7 @@ def all_ids() -> list[str]:
 def full_id(name: str) -> str:
     """Complete an id: ``WormSwim-v0`` means ``gymnosoma/WormSwim-v0``.
 
-    Raises
-    ------
-    ValueError
-        If no such environment is registered by this package.
+    ValueError if no such environment is registered by this package.
     """
     full = name if "/" in name else f"gymnosoma/{name}"
     if full not in all_ids():
@@ -71,13 +68,7 @@ def references_of(env_id: str) -> dict[str, Reference]:
 
 
 def searched(env_id: str, name: str) -> Reference:
-    """The reference of a name, which must have parameters to search.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """The reference of a name; ValueError unless it has parameters to search."""
     own = {key: reference for key, reference in references_of(env_id).items() if reference.bounds}
     if name not in own:
         known = f"one of {', '.join(own)}, which have parameters to search" if own else "'': no reference has bounds"
@@ -88,17 +79,10 @@ def searched(env_id: str, name: str) -> Reference:
 def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> Policy:
     """Find a policy.
 
-    Parameters
-    ----------
-    env_id : str
-    name : str
-        ``random``, the name of a reference controller such as ``baseline``, ``trained`` for the policy
-        that comes with the package, the path of a run folder, or of a zip of stable-baselines3 with the run's
-        ``config.json`` beside it, or ``module:function``, see `own_policy`.
-    seed : int
-        Of the random policy.
-    trust : bool
-        Whether to load such a zip, which runs whatever code its author put into it. All else is loaded without.
+    ``name`` is ``random``, the name of a reference controller such as ``baseline``, ``trained`` for the policy that
+    comes with the package, the path of a run folder, or of a zip of stable-baselines3 with the run's ``config.json``
+    beside it, or ``module:function``, see `own_policy`. ``seed`` is that of the random policy. Such a zip runs whatever
+    code its author put into it, and is loaded with ``trust`` only.
 
     Raises
     ------
@@ -186,13 +170,7 @@ def shipped(env_id: str) -> Path:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Configuration of a run folder.
-
-    Raises
-    ------
-    ValueError
-        If the file is not what ``train`` writes, naming file and key.
-    """
+    """Configuration of a run folder; ValueError, naming file and key, if it is not what ``train`` writes."""
     file = folder / "config.json"
     try:
         if file.stat().st_size > MAX_CONFIG:

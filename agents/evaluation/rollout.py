@@ -22,10 +22,8 @@ class Episodes:
 
     Parameters
     ----------
-    returns : (B,) float
-        Sums of rewards.
-    lengths : (B,) int
-        Steps.
+    returns, lengths : (B,) float, (B,) int
+        Sums of rewards, and numbers of steps.
     failures : list
         Reason for which each episode failed, None if it did not.
     info : dict
@@ -46,12 +44,7 @@ class Episodes:
 
 
 class SideBySide:
-    """Each of some agents plays as many rows, one after another.
-
-    Parameters
-    ----------
-    agents : sequence of Agent
-    """
+    """Each of some agents plays as many rows, one after another."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = agents
@@ -97,13 +90,11 @@ def rollout(
     options: dict[str, Any] | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Episodes:
-    """Play one episode in every row of a vector environment.
+    """Play one episode in every row of a vector environment, which has a time limit.
 
     Parameters
     ----------
-    envs : VectorEnv
-        With autoreset mode NEXT_STEP or SAME_STEP, and a time limit.
-    agent : Agent
+    envs, agent
     seed : int or list of int, optional
         An int seeds row i with ``seed + i``; so the result of a row does not depend on how many there are.
     options : dict, optional

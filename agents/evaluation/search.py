@@ -23,15 +23,9 @@ def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple
     """Find the best constant parameters of the reference of an id that has bounds, by differential evolution.
 
     What comes out of few episodes is lucky: the best of the last generation, and the reference as it is, are then
-    compared in more episodes, which are others. What an id hides is drawn from its training split.
-
-    Parameters
-    ----------
-    env_id : str
-    generations : int
-        Of 8 candidates per parameter, all played side by side, each in four episodes.
-    seed : int
-        Of the evolution, and of the first episode.
+    compared in more episodes, which are others. What an id hides is drawn from its training split. A generation has 8
+    candidates for each parameter, all played side by side, each in four episodes; ``seed`` is that of the evolution,
+    and of the first episode.
 
     Returns
     -------

@@ -30,12 +30,7 @@ def interquartile_mean(values: ArrayLike, axis: int | None = -1) -> NDArray[np.f
 
 
 def resampled(scores: Scores, samples: int = SAMPLES, seed: int = 0) -> NDArray[np.float64]:
-    """Draw trainings with replacement, and episodes of each with replacement.
-
-    Returns
-    -------
-    (samples, n, m) float
-    """
+    """Draw trainings with replacement, and episodes of each with replacement: (samples, n, m)."""
     rng = np.random.default_rng(seed)
     n, m = scores.shape
     trainings = rng.integers(n, size=(samples, n, 1))
@@ -75,12 +70,7 @@ def difference_interval(x: Scores, y: Scores) -> tuple[float, float]:
 
 
 def aggregate(by_id: Mapping[str, Scores]) -> dict[str, Any]:
-    """Sum up a policy over ids.
-
-    Parameters
-    ----------
-    by_id : mapping
-        Normalised scores of each id.
+    """Sum up a policy over ids, of each of which normalised scores are given.
 
     Returns
     -------
@@ -95,13 +85,9 @@ def aggregate(by_id: Mapping[str, Scores]) -> dict[str, Any]:
 
 
 def profile(by_id: Mapping[str, Scores], levels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Performance profile: the share of trainings on all ids whose score is above a level.
+    """Performance profile: the share (k,) of trainings on all ids whose score is above each of some levels.
 
-    Returns
-    -------
-    share : (k,) float
-    band : (2, k) float
-        Of 95%, of each level by itself.
+    With it, its 95% band (2, k), which is that of each level by itself.
     """
     levels = np.asarray(levels)
     runs = np.concatenate([scores.mean(1) for scores in by_id.values()])
@@ -111,18 +97,10 @@ def profile(by_id: Mapping[str, Scores], levels: ArrayLike) -> tuple[NDArray[np.
 
 
 def seconds_to(curves: Sequence[Mapping[str, Sequence[float]]], level: float) -> float | None:
-    """CPU seconds after which the learning curve reaches a score; the median of the trainings.
+    """CPU seconds after which the learning curve reaches a score: the median of the trainings.
 
-    Parameters
-    ----------
-    curves : list of mapping
-        ``seconds`` and ``score``: the mean of the latest episodes of training, so with the noise of exploration.
-    level : float
-
-    Returns
-    -------
-    float or None
-        None where half of the trainings or more never do.
+    Curves hold ``seconds`` and ``score``, the mean of the latest episodes of training, with the noise of exploration.
+    None where half of the trainings or more never reach the level.
     """
     times = []
     for curve in curves:

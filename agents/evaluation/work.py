@@ -70,10 +70,8 @@ def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
 
     Raises
     ------
-    ValueError
-        If both are given, or there is no such cluster.
-    ImportError
-        If Ray is not installed.
+    ValueError, ImportError
+        If both are given, or there is no such cluster; if Ray is not installed.
     """
     if ray is not None and processes != 1:
         raise ValueError(f"processes must be left out where ray is given, got {processes!r}")

@@ -22,15 +22,10 @@ class Answers:
     The network has an output for each answer, then another for each that is a number. Of a number they are mean and
     logarithm of the standard deviation, in units of the action; of a verdict, half the logit.
 
-    Parameters
-    ----------
-    task : Task
-        Whose action has fields with a `ActionField.truth`, and one called ``commit``.
-
     Raises
     ------
     ValueError
-        If it has not.
+        If the task's action has no fields with a `ActionField.truth`, or none called ``commit``.
     """
 
     def __init__(self, task: Task) -> None:
@@ -71,14 +66,11 @@ class Answers:
 
 
 class AnsweringAgent:
-    """A controller moves, a network answers; committed is when the doubt is small, or the time is up.
+    """A controller moves, a network answers from the newest observations; it commits when it is sure, or time is up.
 
     Parameters
     ----------
-    mover : Agent
-    network : Network
-        Of the newest observations.
-    answers : Answers
+    mover, network, answers
     doubt : float or (B,) array
         Mean standard deviation of the answers, in units of the action, up to which they are committed.
     latest : float or (B,) array, s

@@ -24,13 +24,7 @@ STATE = "state.pkl"
 def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) -> None:
     """Save a model between two updates, with all that its future depends on.
 
-    Parameters
-    ----------
-    path : path
-    model : BaseAlgorithm
-        Learning on a `VecMonitor` of an `SB3VecEnv`.
-    record : dict
-        What else the run knows of itself.
+    The model learns on a `VecMonitor` of an `SB3VecEnv`; ``record`` is what else the run knows of itself.
     """
     monitor: Any = model.env
     state = {
@@ -57,22 +51,11 @@ def save_checkpoint(path: Path, model: BaseAlgorithm, record: dict[str, Any]) ->
 def load_checkpoint(
     path: Path, algorithm: str, env: VecMonitor, **replaced: Any
 ) -> tuple[BaseAlgorithm, dict[str, Any]]:
-    """Load what `save_checkpoint` saved; learning then goes on as if nothing had happened.
+    """Load model and record that `save_checkpoint` saved; learning then goes on as if nothing had happened.
 
-    A checkpoint holds pickled Python objects: loading one runs whatever code its author put there.
-
-    Parameters
-    ----------
-    path : path
-    algorithm : {"ppo", "sac"}
-    env : VecMonitor
-        Of as many rows of the same task; continues where the checkpoint's was.
-    **replaced
-        Attributes of the model that are to be others.
-
-    Returns
-    -------
-    model, record
+    A checkpoint holds pickled Python objects: loading one runs whatever code its author put there. ``env`` has as many
+    rows of the same task, and continues where the checkpoint's was; ``replaced`` are attributes of the model that are
+    to be others.
 
     Raises
     ------

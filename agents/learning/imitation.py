@@ -33,13 +33,7 @@ EPOCHS, BATCH, RATE = 4, 1024, 1e-3
 
 
 def teacher_of(env_id: str, name: str, env: dict[str, Any]) -> Any:
-    """The controller of a task by which the actions of ``env`` can be told, as a function that makes an agent.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reference.
-    """
+    """The controller of a task, as a function that makes an agent; ValueError if there is no such reference."""
     own = references_of(env_id)
     if name not in own:
         raise ValueError(f"imitate must be one of {', '.join(own) or 'no reference'}, got {name!r}")
@@ -47,18 +41,10 @@ def teacher_of(env_id: str, name: str, env: dict[str, Any]) -> Any:
 
 
 def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: int) -> None:
-    """Fit the network of a model that has learned nothing to what a reference does and gets.
+    """Fit the network of a model that has learned nothing to what a reference, the teacher, does and gets.
 
-    Parameters
-    ----------
-    model : PPO
-        Changed in place. What it draws to explore stays as it is.
-    env_id : str
-    teacher : str
-        Name of the reference.
-    env : dict
-        Arguments of the environment that the model learns in; the teacher must find there what it reads.
-    seed : int
+    The model is changed in place; what it draws to explore stays as it is. ``env`` holds the arguments of the
+    environment that it learns in.
 
     Raises
     ------

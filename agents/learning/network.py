@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 class Network:
     """Layers of tanh, the last one linear.
 
-    Parameters
-    ----------
-    layers : sequence of (weight, bias)
-        Of shapes (..., out, in) and (..., out), with the same leading axes: networks side by side.
+    Weights have shapes (..., out, in) and biases (..., out), with the same leading axes: networks side by side.
     """
 
     def __init__(self, layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
@@ -62,12 +59,7 @@ class Network:
 
 
 class NetworkAgent:
-    """One network, or several side by side: each plays as many rows, one after another.
-
-    Parameters
-    ----------
-    network : Network
-    """
+    """One network, or several side by side: each plays as many rows, one after another."""
 
     def __init__(self, network: Network) -> None:
         self.network = network

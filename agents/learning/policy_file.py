@@ -138,10 +138,7 @@ def add_scores(folder: Path, summary: Mapping[str, Any]) -> None:
 def read_card(folder: Path) -> dict[str, Any]:
     """Read a policy's card, and check what can be checked without its environment.
 
-    Raises
-    ------
-    ValueError
-        Naming file and key.
+    A ValueError names file and key.
     """
     path = folder / CARD
     with _opened(path) as file:
@@ -265,19 +262,7 @@ def _shapes(card: Mapping[str, Any], outputs: int | None = None) -> dict[str, tu
 
 
 def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
-    """Load a policy.
-
-    Parameters
-    ----------
-    folder : path
-        With the weights and the card.
-    envs : VectorEnv
-        That it is to act in.
-
-    Returns
-    -------
-    BasePolicy or Agent
-        Of stable-baselines3, where that trained it.
+    """Load the policy of a folder, to act in ``envs``; it is one of stable-baselines3 where that trained it.
 
     Raises
     ------
@@ -322,10 +307,7 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
 class TrainedAgent:
     """A policy that was trained, acting without exploration; see `load` and `unpickle`.
 
-    Parameters
-    ----------
-    network : BasePolicy, BaseAlgorithm or Agent
-        The former of stable-baselines3.
+    It is made of a policy or an algorithm of stable-baselines3, or of an agent.
     """
 
     def __init__(self, network: Any) -> None:
@@ -333,14 +315,9 @@ class TrainedAgent:
 
     @classmethod
     def load(cls, folder: str | Path, envs: Any) -> TrainedAgent:
-        """Load the policy of a run folder, which executes nothing.
+        """Load the policy of a run folder to act in ``envs``, which executes nothing.
 
-        Parameters
-        ----------
-        folder : path
-            With ``card.json``, and ``policy.safetensors`` where the policy has a network.
-        envs : VectorEnv
-            That it is to act in.
+        The folder has ``card.json``, and ``policy.safetensors`` where the policy has a network.
 
         Raises
         ------
@@ -351,19 +328,12 @@ class TrainedAgent:
 
     @classmethod
     def unpickle(cls, path: str | Path, algorithm: str, envs: Any) -> TrainedAgent:
-        """Load a zip of stable-baselines3, which runs whatever code its author put into it.
-
-        Parameters
-        ----------
-        path : path
-        algorithm : {"ppo", "sac"}
-        envs : VectorEnv
-            That it is to act in.
+        """Load a zip of stable-baselines3 (ppo or sac), which runs whatever code its author put into it.
 
         Raises
         ------
         ValueError
-            If the file is not such a zip, or belongs to other spaces.
+            If the file is not such a zip, or belongs to other spaces than those of ``envs``.
         """
         import stable_baselines3
 

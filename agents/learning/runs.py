@@ -51,13 +51,7 @@ CHECKPOINTS = {
 def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) -> dict[str, Any]:
     """Training settings of an id: its own recipe, or the default of the algorithm.
 
-    Parameters
-    ----------
-    env_id : str
-    algorithm : {"ppo", "sac", "cma", "supervised"}, optional
-        Instead of the recipe's.
-    file : path, optional
-        A recipe in TOML, instead of the id's own.
+    ``algorithm`` is used instead of the recipe's; ``file`` is a recipe in TOML, instead of the id's own.
 
     Returns
     -------
@@ -101,18 +95,12 @@ class Run:
     folder : path
     config : dict
         As in ``config.json``.
-    goal : int
-        Steps at which it ends.
-    every : int
-        Steps between checkpoints.
-    stop : function
-        Asked between two updates whether to end the run there.
-    watch : function
-        Told each row of the learning curve, as a mapping.
+    goal, every : int
+        Steps at which it ends, and between checkpoints.
+    stop, watch, workers
+        As of `Training.run`.
     resumed : bool
         Whether it goes on from a checkpoint.
-    workers : Workers
-        Who plays generations of ``cma``.
 
     Attributes
     ----------

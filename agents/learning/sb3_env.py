@@ -13,20 +13,9 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepR
 
 
 def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
-    """Make many animals side by side for stable-baselines3.
+    """Make many animals side by side for stable-baselines3; ``env`` are arguments of the environment.
 
-    Parameters
-    ----------
-    env_id : str
-        Such as ``"gymnosoma/WormSwim-v0"``.
-    num_envs : int
-    **env
-        Arguments of the environment.
-
-    Returns
-    -------
-    VecMonitor
-        It notes return and length of every episode.
+    What is returned notes return and length of every episode.
 
     Examples
     --------
@@ -43,10 +32,6 @@ class SB3VecEnv(VecEnv):
 
     Infos hold the last physical quantities of an episode when it ends; ``terminal_observation`` is a
     copy, and ``TimeLimit.truncated`` is set, so that SB3 bootstraps the value of truncated episodes.
-
-    Parameters
-    ----------
-    envs : VectorEnv
 
     Raises
     ------

@@ -35,13 +35,12 @@ class Training:
     controller : str, optional
         Reference whose parameters ``cma`` searches, a network's weights where it is ``""``; with ``supervised``
         the one that moves while answers are learned.
-    env : mapping
-        Arguments of the environment, on top of the recipe's.
+    env, settings : mapping
+        Arguments of the environment, and settings of the algorithm, on top of the recipe's.
     recipe_file : path, optional
         A recipe in TOML, instead of the id's own.
-    settings : mapping
-        Of the algorithm, on top of the recipe's.
     seed : int
+        Of the network and the animals.
     checkpoint : int
         Steps between checkpoints; a kill loses at most so many, or a rollout if that is longer. With ``cma``
         every generation is kept.

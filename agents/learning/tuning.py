@@ -56,17 +56,12 @@ def tune(
 
     Parameters
     ----------
-    env_id, algorithm, env, recipe_file
+    env_id, folder, algorithm, env, recipe_file, seed
         As of `Training`.
-    folder : path
-    trials : int
-        In all.
-    steps : int
-        Of each trial.
+    trials, steps : int
+        How many in all, and of how many steps.
     seconds : float, optional
         CPU seconds after which a trial ends, too.
-    seed : int
-        Of the search, and of every training.
     resume : bool
         Go on with the study in ``folder``.
     together : int

@@ -47,14 +47,6 @@ class Steering(Protocol):
 class Game:
     """A window with one animal; ``turn`` until it is no longer ``running``.
 
-    Parameters
-    ----------
-    env_id : str
-    seed : int
-        Of the first episode.
-    width, height : int
-        In pixels.
-
     Raises
     ------
     ValueError
