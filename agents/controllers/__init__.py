@@ -37,6 +37,11 @@ class Reference:
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
+def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
+    """Maker, for a `Reference`, of a controller that needs nothing of the task, with some of its parameters set."""
+    return lambda task, **given: make(**constants, **given)
+
+
 References = dict[type[Task], dict[str, Reference]]
 """Of an animal's tasks: references by name, the animal's own first, as ``baseline``."""
 
