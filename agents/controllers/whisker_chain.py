@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ class StatefulController(RowMemory, ABC):
     """
 
     control_rate: float = field(default=250.0, kw_only=True)
-    reads: ClassVar[tuple[str, ...]] = ("base_angle", "base_rate")
 
     def run(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Decide in all rows; what is remembered of those that begin an episode is as `memory` says."""
@@ -96,6 +95,7 @@ class SineWhisk(BaseController):
     amplitude: float = field(default_factory=lambda: 0.5 * table()["whisk_amplitude"])
     frequency: float = field(default_factory=lambda: table()["whisk_frequency"])
     middle: float = 0.0
+    reads = ("base_angle", "base_rate")
 
     @property
     def omega(self) -> float:
@@ -121,6 +121,7 @@ class HalfSineTap(BaseController):
 
     reach: float = 0.35
     frequency: float = 8.0
+    reads = ("base_angle", "base_rate")
 
     @property
     def omega(self) -> float:
@@ -146,7 +147,7 @@ class Detector(StatefulController):
     threshold: float
     whisk: SineWhisk
     patience: float = 0.012
-    reads = ("base_wrench_mean", *SineWhisk.reads)
+    reads = ("base_wrench_mean", "base_angle", "base_rate")
     memory = {"passed": 0.0, "touched": 0.0}
 
     def __post_init__(self) -> None:
