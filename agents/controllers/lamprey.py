@@ -18,17 +18,6 @@ from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Spri
 from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
-__all__ = [
-    "REFERENCES",
-    "EscapeTurn",
-    "LampreyCPG",
-    "SpeedControl",
-    "SteeredCPG",
-    "Steering",
-    "TravellingWave",
-    "WaypointSteering",
-]
-
 
 def command(excite: Floats, inhibit: Floats) -> Floats:
     """Command of a motoneuron that makes as much of it, in the end, as what excites and inhibits it together.
@@ -239,7 +228,6 @@ class Steering(ByHand):
         self.reads = self._controller.reads
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
         b = self.brainstem
         aim = self.largest * pressed(held, "right", "left")
         b.asymmetry += float(np.clip(aim - b.asymmetry, -dt, dt))

@@ -20,17 +20,6 @@ from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, S
 from . import Reference, References, drop_task
 from .base import ByHand, moved, pressed
 
-__all__ = [
-    "REFERENCES",
-    "ConstantDrive",
-    "Pull",
-    "Reflex",
-    "ScheduledGains",
-    "SmithReflex",
-    "Steering",
-    "StretchReflex",
-]
-
 
 @dataclass(eq=False)
 class ConstantDrive(OpenLoop):
@@ -196,7 +185,6 @@ class Steering(ByHand):
         self.keys = (("up, down", "stiffer, softer reflexes"), across, ("F", "ice or rubber"))
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
         share, across = dt / self.pace, pressed(held, "right", "left")
         stiffest, strongest = StandGains.largest_stiffness, StandGains.largest_damping
         self.stiffness = moved(self.stiffness, stiffest * share * pressed(held, "up", "down"), 0, stiffest)

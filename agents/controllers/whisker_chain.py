@@ -296,10 +296,10 @@ class Ramp(BaseController):
         self.pulses = split if self.shaped else ((1.0, 0.0),)
 
     def _decide(self, t, seen, kept):
-        moved = seen["goal"] != kept["goal"]
-        kept["began"] = np.where(moved, t - 0.5 / self.control_rate, kept["began"])
-        kept["from"] = np.where(moved, seen["base_angle"], kept["from"])
-        kept["goal"] = np.where(moved, seen["goal"], kept["goal"])
+        jumped = seen["goal"] != kept["goal"]
+        kept["began"] = np.where(jumped, t - 0.5 / self.control_rate, kept["began"])
+        kept["from"] = np.where(jumped, seen["base_angle"], kept["from"])
+        kept["goal"] = np.where(jumped, seen["goal"], kept["goal"])
         way = kept["goal"] - kept["from"]
         half = np.sqrt(np.abs(way) / self.limit)
         end = t + 0.5 / self.control_rate - kept["began"]
@@ -347,7 +347,6 @@ class Steering(ByHand):
         )
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
         self.turn = pressed(held, "up", "down")
         self.speed = moved(self.speed * np.exp(5.0 * dt * pressed(held, "right", "left")), 0.0, 0.2, RATE)
         for name, (more, less) in self._pairs.items():

@@ -19,17 +19,6 @@ from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCE_STEP, DISTANCES, L
 from . import Reference, References, drop_task
 from .base import ByHand, RowMemory, moved, pressed
 
-__all__ = [
-    "REFERENCES",
-    "ConstantSweep",
-    "ContactKeeper",
-    "LevelKeeper",
-    "SteadySpeed",
-    "Steering",
-    "SwingTracker",
-    "TextureEstimator",
-]
-
 LEVELS = ((0.02, 0.47, 0.76, 1.02, 1.94, 2.32), (0.05, 0.075, 0.1, 0.13, 0.16, 0.2))
 """Level of the second mode, log10 (nN m)^2, that a steady speed in m/s gives at L = 22 um, 0.985 lengths."""
 
@@ -223,7 +212,6 @@ class Steering(ByHand):
         self.keys = tuple(keys)
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
         share = dt / self.pace
         self.change = ((DISTANCES[1] - DISTANCES[0]) * share) * pressed(held, "up", "down")
         self.distance = moved(self.distance, self.change, *DISTANCES)

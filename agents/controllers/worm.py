@@ -16,8 +16,6 @@ from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim
 from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
-__all__ = ["REFERENCES", "KymogramPlayback", "MediumSine", "SineKymogram", "SteeredSine", "Steering"]
-
 
 class MediumSine:
     """The wave that suits the medium, seen in the field ``sigma``: between the paper's two settings."""
@@ -94,7 +92,6 @@ class Steering(ByHand):
         self.amplitude, self.wavenumber, self.frequency = wave.amplitude, wave.wavenumber, 1.0 / wave.period
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
         aim = self.largest * pressed(held, "right", "left")
         self.bias += float(np.clip(aim - self.bias, -0.5 * dt, 0.5 * dt))
         self.frequency = moved(self.frequency * np.exp(dt * pressed(held, "up", "down")), 0.0, 0.1, 5.0)

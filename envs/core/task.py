@@ -58,11 +58,11 @@ class Task(ABC):
     Results for a row must not depend on how many rows there are: elementwise operations and sums along the last axis
     are safe, matrix products are not.
 
-    A task says as data what it observes (`fields`), what actions mean (`action_fields`), what it remembers
-    (`memory_fields`), its ``options``, ``endings`` and ``score``, and what of memory and rows it reports
-    (``reported``). It does seven things: it starts episodes (`start`), begins their memory (`begin`), commands the
-    animal (`command`), senses (`sense`), rewards (`reward`), ends episodes (`ending`) and informs (`info`). Each animal
-    has a base class that does most of it; a task adds to what ``super()`` gives.
+    A task says as data what it observes (``observes``), what actions mean (`action_fields`), what it remembers
+    (``remembers``), its ``options``, ``endings`` and ``score``, and what of memory and rows it reports (``reported``).
+    It does seven things: it starts episodes (`start`), begins their memory (`begin`), commands the animal (`command`),
+    senses (`sense`), rewards (`reward`), ends episodes (`ending`) and informs (`info`). Each animal has a base class
+    that does most of it; a task adds to what ``super()`` gives.
 
     ``actions`` is one of ``action_modes``, by default the first, and ``control_rate`` (Hz) stands instead of the
     task's; others are refused with a ValueError.
@@ -73,6 +73,10 @@ class Task(ABC):
     control_rate: float
     """Actions a second, Hz."""
     animal: Animal
+    observes: Mapping[str, Field] = {}
+    """Entries of the observation, added to those of the base classes."""
+    remembers: Mapping[str, str] = {}
+    """What is remembered of a row, likewise, in NumPy's words for types: ``"f8"``, ``"2f8"``, ``"({self.stages},)f8"``."""
     options: Mapping[str, Option] = {}
     """Options of the reset beside the animal's parameters."""
     unavailable: Mapping[str, str] = {}
@@ -111,17 +115,21 @@ class Task(ABC):
 
     # What it is made of.
 
-    @abstractmethod
+    def _gathered(self, name: str) -> dict[str, Any]:
+        """Entries of a table of the class and its bases, theirs first."""
+        return {key: value for base in reversed(type(self).__mro__) for key, value in vars(base).get(name, {}).items()}
+
     def fields(self) -> dict[str, Field]:
-        """Entries of the observation, in order."""
+        """Entries of the observation, in order; by default what the class and its bases say in ``observes``."""
+        return self._gathered("observes")
 
     @abstractmethod
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Entries of the action with an action mode, that in force by default."""
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """What is remembered of a row, as fields of a dtype; `floats` writes them."""
-        return []
+        """What is remembered of a row, as fields of a dtype; by default what class and bases say in ``remembers``."""
+        return [(name, form.format(self=self)) for name, form in self._gathered("remembers").items()]
 
     @cached_property
     def layout(self) -> Layout:
@@ -242,11 +250,6 @@ class Task(ABC):
 def clipped(actions: ArrayLike) -> NDArray[np.float32]:
     """Actions as an environment takes them."""
     return np.clip(actions, -1.0, 1.0).astype(np.float32)
-
-
-def floats(*names: str, **sizes: int) -> list[tuple[Any, ...]]:
-    """Fields of a dtype for `Task.memory_fields`: vectors of some size, then single numbers."""
-    return [*((name, "f8", (size,)) for name, size in sizes.items()), *((name, "f8") for name in names)]
 
 
 @cache

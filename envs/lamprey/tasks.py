@@ -13,7 +13,7 @@ from ..core.arguments import read_params
 from ..core.chain import to_body_frame
 from ..core.control import Floats
 from ..core.spec import ActionField, Field, Hidden, Option, Score
-from ..core.task import EpisodeStart, Rows, Task, floats, measures, tolerance
+from ..core.task import EpisodeStart, Rows, Task, measures, tolerance
 from .animal import Lamprey
 from .params import LARGEST_TONIC, Cord, LampreyParams, nervous, table
 
@@ -64,6 +64,8 @@ class LampreyTask(Task):
     """Distance beyond which nothing counts, m."""
     score = Score("priced_distance", "m")
     physiology = measures("lamprey", "LampreyTask")
+    remembers = {"action": "({self.action_size},)f8", "from": "2f8", "energy": "f8", "gained": "f8"}
+    """Previous action, where the centre was before it, energy spent (J) and priced distance (m) so far."""
     reported = ["time", "centre", "work"]
     drives = True
     residual_to = "the cord's own motoneurons, whose action is zero"
@@ -114,6 +116,7 @@ class LampreyTask(Task):
             "action": Field(self.action_size, "1", 1.0, "previous action"),
             "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass along and left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
+            **super().fields(),
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
@@ -130,10 +133,6 @@ class LampreyTask(Task):
             f"added to the output of {each}, of a cord with tonic level {self.tonic:g}; the sum is kept within 0 .. 1"
         )
         return {"residual": ActionField(size, -1.0, 1.0, "1", meaning)}
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, where the centre was before it, energy spent (J) and priced distance (m) so far."""
-        return floats("energy", "gained", **{"action": self.action_size, "from": 2})
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 2))
@@ -202,11 +201,8 @@ class LampreyTask(Task):
 class Directed(LampreyTask):
     """Go in a direction, that of the body at the start unless a subclass turns it."""
 
-    def fields(self):
-        return super().fields() | {"direction": Field(2, "1", 1.0, "goal direction along and left of the body")}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats(goal=2, start=2)
+    observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the body")}
+    remembers = {"goal": "2f8", "start": "2f8"}
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -262,17 +258,11 @@ class Waypoints(LampreyTask):
     count = 48
     """Waypoints laid out for an episode; more than a lamprey can reach."""
     score = Score("priced_distance", "m", failed=-25.0)
+    observes = {"target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and left of the body")}
+    remembers = {"waypoint": "({self.count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
     reported = [*LampreyTask.reported, "reached"]
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""
-
-    def fields(self):
-        meaning = "waypoint from the centre of mass, along and left of the body"
-        return super().fields() | {"target": Field(2, "m", 1.0, meaning)}
-
-    def memory_fields(self):
-        own = floats("reached", "away", "approached")
-        return [*super().memory_fields(), ("waypoint", "f8", (self.count, 2)), *own]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -364,16 +354,12 @@ class Speed(Directed):
         "lesion": Hidden(0.0, 1.0),
     }
     score = Score("return")
+    observes = {
+        "target_speed": Field(1, "m/s", 0.5, "wanted speed"),
+        "speed": Field(1, "m/s", 0.5, "speed along the goal, mean of the period"),
+    }
+    remembers = {"target_speed": "({self.stages},)f8", "speed": "f8", "error": "f8"}
     reported = [*Directed.reported, "speed", "error"]
-
-    def fields(self):
-        return super().fields() | {
-            "target_speed": Field(1, "m/s", 0.5, "wanted speed"),
-            "speed": Field(1, "m/s", 0.5, "speed along the goal, mean of the period"),
-        }
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("speed", "error", target_speed=self.stages)
 
     def start(self, episodes):
         values = super().start(episodes)

@@ -17,7 +17,7 @@ from ..core.animal import time_step
 from ..core.arguments import choice, number, numbers, shown
 from ..core.control import Floats
 from ..core.spec import ActionField, Ending, Field, Hidden, Option
-from ..core.task import EpisodeStart, Rows, Task, floats, measures, tolerance
+from ..core.task import EpisodeStart, Rows, Task, measures, tolerance
 from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
@@ -111,6 +111,8 @@ class HindlimbHold(NeuromechanicTask):
         "stiffness": "short-range stiffness of the muscles, in maximal forces per optimal length",
         "delay": "of the senses, s, in whole control periods",
     }
+    remembers = {"push": "({self.seconds},4)f8", "felt": "({self.periods},17)f8"}
+    """Time (s) and force (N) of each push, and what is on its way to be felt, oldest first."""
     seconds, push_duration = 5, 0.05
     """Number of pushes that are drawn at a reset, one for each second, and how long (s) one of them lasts."""
     delay = STRETCH_DELAY
@@ -164,10 +166,6 @@ class HindlimbHold(NeuromechanicTask):
             meaning = "added to the central pattern and the stretch reflex; the sum is clipped"
             return {"excitation": ActionField(muscles, -scale, scale, "1", meaning)}
         return {"excitation": ActionField(muscles, 0.0, 1.0, "1", "excitation of each muscle")}
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Of each push its time (s) and force (N), and what is on its way to be felt, oldest first."""
-        return [("push", "f8", (self.seconds, 4)), ("felt", "f8", (self.periods, 2 * len(POSTURE) + 3))]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, self.animal.drive_size))
@@ -261,6 +259,15 @@ class StandTask(NeuromechanicTask):
     endings = {DOWN: Ending("the figure has fallen")}
     hidden = {"push": Hidden(0.2, 0.6), "onset": Hidden(0.1, 0.5)}
     physiology = measures("neuromechanic", "StandTask")
+    observes = {
+        "torso_angle": Field(1, "rad", 0.3, "angle of the torso, a delay ago"),
+        "torso_rate": Field(1, "rad/s", 1.0, "its rate, a delay ago"),
+        "hip_angle": Field(2, "rad", 0.3, "angles of left and right leg from the torso, a delay ago"),
+        "hip_rate": Field(2, "rad/s", 1.0, "their rates, a delay ago"),
+        "stance": Field(1, "hip widths", 1.0, "distance of the feet at the start"),
+    }
+    remembers = {"stance": "f8", "work": "f8", "largest_torque": "f8"}
+    """Distance of the feet at the start; positive work (J) and largest torque (N m) of the hips so far."""
     reported = ["time", "stance", "work", "largest_torque"]
     arguments = {
         **NeuromechanicTask.arguments,
@@ -300,19 +307,6 @@ class StandTask(NeuromechanicTask):
     @abstractmethod
     def hip_torque(self, rows: Rows) -> Floats:
         """Torques of left and right hip (B, 2), N m."""
-
-    def fields(self) -> dict[str, Field]:
-        return {
-            "torso_angle": Field(1, "rad", 0.3, "angle of the torso, a delay ago"),
-            "torso_rate": Field(1, "rad/s", 1.0, "its rate, a delay ago"),
-            "hip_angle": Field(2, "rad", 0.3, "angles of left and right leg from the torso, a delay ago"),
-            "hip_rate": Field(2, "rad/s", 1.0, "their rates, a delay ago"),
-            "stance": Field(1, "hip widths", 1.0, "distance of the feet at the start"),
-        }
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Distance of the feet at the start; positive work (J) and largest torque (N m) of the hips so far."""
-        return floats("stance", "work", "largest_torque")
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2))
@@ -376,6 +370,7 @@ class StandPulse(StandTask):
 
     action_modes = ("torque", "residual")
     physiology = measures("neuromechanic", "StandPulse", StandTask.physiology, largest_torque=StandTask.largest_torque)
+    remembers = {"past": "({self.periods},2)f8"}
     residual_scale = 100.0
     """Torque, N m, that an action of 1 adds with ``actions="residual"``."""
 
@@ -399,9 +394,6 @@ class StandPulse(StandTask):
             meaning = f"added to the torques of the paper's reflex of {STIFFNESS:g} N m/rad and {DAMPING:g} N m s/rad; "
             meaning += f"the sum is clipped at {self.largest_torque:g} N m"
         return {"torque": ActionField(2, -largest, largest, "N m", meaning)}
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("past", "f8", (self.periods, 2))]
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         if self.actions == "residual":
@@ -440,19 +432,17 @@ class StandGains(StandTask):
     action_modes = ("gains",)
     physiology = measures("neuromechanic", "StandGains", StandTask.physiology)
     control_rate = 20.0
+    observes = {
+        "delay": Field(1, "s", 0.1, "delay"),
+        "stiffness": Field(1, "N m/rad", 300.0, "stiffness in force"),
+        "damping": Field(1, "N m s/rad", 100.0, "damping in force"),
+    }
     largest_stiffness, largest_damping = 600.0, 200.0
     """What an action of 1 means, N m/rad and N m s/rad."""
     longest_delay, shortest_delay = 0.14, 0.08
 
     def figure(self, dt: float) -> dict[str, Any]:
         return standing(delay=self.longest_delay, largest_torque=self.largest_torque)
-
-    def fields(self):
-        return super().fields() | {
-            "delay": Field(1, "s", 0.1, "delay"),
-            "stiffness": Field(1, "N m/rad", 300.0, "stiffness in force"),
-            "damping": Field(1, "N m s/rad", 100.0, "damping in force"),
-        }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         return {
@@ -505,6 +495,7 @@ class Pose(NeuromechanicTask):
     action_modes = ("inputs",)
     control_rate = 50.0
     endings = {BEYOND: Ending("a joint has left its range")}
+    remembers = {"goal": "f8"}
     reported = ["time", "goal"]
     margin = 0.5
     """Distance from the goal, rad or m, at which nearness is a tenth."""
@@ -564,9 +555,6 @@ class Pose(NeuromechanicTask):
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         return {name: ActionField(1, *self.inputs, "1", f"input {name}") for name in self.animal.model.inputs}
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        return floats("goal")
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         joints = self.animal.model.joints

@@ -13,7 +13,7 @@ from ..core.arguments import number, read_params
 from ..core.control import Floats
 from ..core.noise import normal, uniform
 from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
-from ..core.task import EpisodeStart, Rows, Task, clipped, floats, measures, tolerance
+from ..core.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
 from .animal import FAR, Whisker, wrench_mean
 from .params import WhiskerParams
 
@@ -72,6 +72,14 @@ class WhiskerTask(Task):
     sensor: tuple[float, ...] = SENSOR
     """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
     physiology = measures("whisker_chain", "WhiskerTask")
+    remembers = {
+        **{"action": "({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8"},
+        **{"exertion": "f8", "effort": "f8", "phase": "f8", "noise": "u8"},
+    }
+    """Previous action, muscle (rad/s^2), effort, phase, smoothed whisk (rad), seed of the noise.
+
+    ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
+    """
     arguments = {
         **Task.arguments,
         "scheme": "``complementarity``, or the paper's ``events``",
@@ -115,7 +123,7 @@ class WhiskerTask(Task):
         }
         if self.actions == "whisk":
             fields["phase"] = Field(2, "1", 1.0, "sine and cosine of the whisk's phase")
-        return fields
+        return fields | super().fields()
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         kept = f"rate and angle of the base are kept within {RATE:g} rad/s and {REACH:g} rad and continuous"
@@ -133,13 +141,6 @@ class WhiskerTask(Task):
             },
         }
         return {**motion[mode or self.actions], **self.answers}
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, muscle (rad/s^2), effort, phase, smoothed whisk (rad), seed of the noise.
-
-        ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
-        """
-        return [*floats("exertion", "effort", "phase", action=self.action_size, muscle=2, whisk=2), ("noise", "u8")]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         episodes.memory["noise"] = episodes.draw(lambda rng: rng.integers(0, 2**63))
@@ -239,15 +240,13 @@ class PegTask(WhiskerTask):
     """Share of episodes without a peg."""
     push_cost = 0.01
     """Price of a push of 1 uN s."""
+    remembers = dict.fromkeys(("peg_place", "peg_bearing", "present", "touched", "pushed"), "f8")
     reported = ["time", "peg_place", "peg_bearing", "pushed"]
     options = {
         "peg_place": Option(0.15, 1.2, "lengths", "distance of the peg from the base"),
         "peg_bearing": Option(-0.3, 0.6, "rad", "base angle at which the straight whisker would touch the peg"),
         "peg_present": Option(0.0, 1.0, "1", "whether there is a peg: above 0.5"),
     }
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("peg_place", "peg_bearing", "present", "touched", "pushed")
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -279,6 +278,8 @@ class AnswerTask(PegTask):
     """Time (s) for which ``commit`` must be above 0."""
     silence = 0.0
     """Reward of an episode's end without an answer."""
+    observes = {"held": Field(1, "s", 0.02, "time for which ``commit`` has been above 0")}
+    remembers = {"held": "f8", "committed": "f8"}
     reported = [*PegTask.reported, "committed"]
     commit: Mapping[str, ActionField] = {
         "commit": ActionField(1, -1.0, 1.0, "1", "above 0 for 20 ms on end: the answer of now is final")
@@ -287,12 +288,6 @@ class AnswerTask(PegTask):
         RIGHT: Ending("the right answer was committed", success=True),
         WRONG: Ending("a wrong answer was committed"),
     }
-
-    def fields(self):
-        return super().fields() | {"held": Field(1, "s", 0.02, "time for which ``commit`` has been above 0")}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("held", "committed")
 
     def start(self, episodes):
         episodes.memory["committed"] = np.inf
@@ -469,15 +464,13 @@ class SmoothTask(WhiskerTask):
     effort_price = 0.3
     """Price of a period in which command and muscle are as far apart as the largest command; chosen."""
     physiology = measures("whisker_chain", "SmoothTask", WhiskerTask.physiology)
+    remembers = {"error": "f8"}
     precision: tuple[float, float]
     """Error that counts as none, and by how much more the reward falls to a tenth."""
 
     @abstractmethod
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         """Distance (B,) from the goal."""
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("error")
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         error, (near, margin) = self._error(rows, memory), self.precision
@@ -512,18 +505,14 @@ class Hold(SmoothTask):
 
     start_angle = -0.05
     precision = (0.02 * MICRO, 0.3 * MICRO)
+    observes = {"goal": Field(1, "N m", 1e-6, "moment to hold")}
+    remembers = {"goal": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
     reported = ["time", "goal"]
     hidden = {"peg_place": Hidden(0.35, 0.6)}
     options = {
         "peg_place": Option(0.2, 0.9, "lengths", "distance of the peg from the base"),
         "goal": Option(-3e-6, 0.0, "N m", "moment to hold"),
     }
-
-    def fields(self):
-        return super().fields() | {"goal": Field(1, "N m", 1e-6, "moment to hold")}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("goal", swing=3, frequency=3, lag=3)
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -576,11 +565,9 @@ class Whisk(SmoothTask):
 
     start_angle = 0.0
     precision = (0.005, 0.05)
+    observes = {"goal": Field(1, "rad", 0.5, "angle of the goal")}
     span = 0.25
     """Time between jumps of the goal, s."""
-
-    def fields(self):
-        return super().fields() | {"goal": Field(1, "rad", 0.5, "angle of the goal")}
 
     def goal(self, rows: Rows, memory: Rows) -> Floats:
         """Angle (B,) to be at, from the end of this period on."""

@@ -14,7 +14,7 @@ from ..core.arguments import number, read_params
 from ..core.control import Floats
 from ..core.noise import normal
 from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
-from ..core.task import EpisodeStart, Rows, Task, clipped, floats, measures, tolerance
+from ..core.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
 from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
@@ -86,6 +86,11 @@ class RodTask(Task):
         shaken_speed=1e3 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]),
         shaken_distance=1e6 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]) ** 2,
     )
+    remembers = {
+        **{"action": "({self.action_size},)f8", "speed": "f8", "noise": "u8", "moment_mean": "f8"},
+        **{"samples": f"({SAMPLES},3)f8", "band": f"({len(BANDS)},4)f8", "band_power": f"{len(BANDS)}f8"},
+    }
+    """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
     reported = ["time", "plate_distance"]
     whisker = WhiskerRodParams(n_segments=30)
     """Unless ``params`` says otherwise."""
@@ -131,16 +136,12 @@ class RodTask(Task):
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
+            **super().fields(),
         }
 
     @abstractmethod
     def plate_place(self) -> dict[str, Field]:
         """Entry of the observation that tells where the plate is."""
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
-        own = floats("speed", "moment_mean", action=self.action_size, band_power=len(BANDS))
-        return [*own, ("noise", "u8"), ("samples", "f8", (SAMPLES, 3)), ("band", "f8", (len(BANDS), 4))]
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(*self.start_distance))
@@ -265,6 +266,11 @@ class Texture(PlateTask):
     }
     score = Score("return", binary=True)
     start_speed = 0.05
+    observes = {
+        "time": Field(1, "s", 0.1, "time"),
+        "committing": Field(1, "s", 0.02, "time for which the commit has been held"),
+    }
+    remembers = {"answer": "f8", "committing": "f8"}
     reported = [*PlateTask.reported, "answer", "memory_length"]
     finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
     near = 1.3
@@ -278,12 +284,6 @@ class Texture(PlateTask):
     def __init__(self, relief_slope: float = 0.05, **arguments: Any) -> None:
         super().__init__(relief_slope=relief_slope, **arguments)
 
-    def fields(self):
-        return super().fields() | {
-            "time": Field(1, "s", 0.1, "time"),
-            "committing": Field(1, "s", 0.02, "time for which the commit has been held"),
-        }
-
     def action_fields(self, mode=None):
         return super().action_fields(mode) | {
             "memory_length": ActionField(
@@ -291,9 +291,6 @@ class Texture(PlateTask):
             ),
             "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer is final"),
         }
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("answer", "committing")
 
     def conditions(self, episodes):
         episodes.memory["answer"] = LENGTHS[0]
@@ -367,6 +364,7 @@ class Sweep(RodTask):
     window = (0.983, 0.987)
     """Distances of the plate that count as held, lengths."""
     margin = 0.002
+    remembers = dict.fromkeys(("amplitude", "frequency", "asked", "own", "held"), "f8")
     reported = [*RodTask.reported, "contact"]
     lag_ms = 1e3 * LAG
     duration = 1.0
@@ -378,9 +376,6 @@ class Sweep(RodTask):
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         meaning = f"change of the distance that the plate is to have, on top of the swing, {self.lag_ms:g} ms late"
         return {"distance_change": ActionField(1, -DISTANCE_STEP, DISTANCE_STEP, "lengths", meaning)}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("amplitude", "frequency", "asked", "own", "held")
 
     def conditions(self, episodes):
         memory, side = episodes.memory, episodes.draw(lambda rng: rng.choice((-1.0, 1.0)))
@@ -439,6 +434,8 @@ class Regulate(PlateTask):
 
     options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "level to be held")}
     hidden = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
+    observes = {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to be held about 200 Hz")}
+    remembers = {"goal": "f8", "held": "f8"}
     reported = [*PlateTask.reported, "goal"]
     band = BANDS.index(200.0)
     goals = (0.5, 2.0)
@@ -447,12 +444,6 @@ class Regulate(PlateTask):
     """Distance from the goal that counts as held."""
     duration = 1.0
     """Of an episode, s."""
-
-    def fields(self):
-        return super().fields() | {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to be held about 200 Hz")}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("goal", "held")
 
     def conditions(self, episodes):
         goal = episodes.draw(lambda rng: rng.uniform(*self.goals))

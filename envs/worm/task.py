@@ -15,7 +15,7 @@ from ..core.chain import to_body_frame
 from ..core.control import Controller, Floats
 from ..core.simulation_kernels import slew
 from ..core.spec import ActionField, Ending, Field
-from ..core.task import EpisodeStart, Rows, Task, clipped, floats, measures
+from ..core.task import EpisodeStart, Rows, Task, clipped, measures
 from .animal import Worm
 from .kymogram import KymogramPlayback, SineKymogram
 from .params import WormParams
@@ -59,6 +59,8 @@ class WormTask(Task):
     """Its last frames, or 0 for all."""
     endings = {CROSSED: Ending("the body crossed itself")}
     physiology = measures("worm", "WormTask", largest_angle=largest_angle)
+    remembers = {"action": "({self.action_size},)f8", "energy": "f8", "value": "f8", "crossed": "f8"}
+    """Previous action, the muscles' work so far (J), what has been rewarded, and whether the body crosses itself."""
     reported = ["time", "centre", "work", "muscle_work", "energy"]
     drives = True
     arguments = {
@@ -104,6 +106,7 @@ class WormTask(Task):
             "joint_rate": Field(joints, "rad/s", 5.0, "joint rates"),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
             "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass along and left of the head"),
+            **super().fields(),
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
@@ -116,10 +119,6 @@ class WormTask(Task):
         if mode == "residual":
             meaning = f"added to {self.reference_text}, joint by joint; the sum is clipped, and {pace}"
         return {"control_angle": ActionField(joints, -largest, largest, "rad", meaning)}
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, the muscles' work so far, what has been rewarded, and whether the body crosses itself."""
-        return floats("energy", "value", "crossed", action=self.action_size)
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 1))

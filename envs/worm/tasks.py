@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..core.arguments import choice, shown
 from ..core.chain import to_body_frame
 from ..core.control import Floats
 from ..core.spec import Ending, Field, Hidden, Option, Score
-from ..core.task import EpisodeStart, Rows, floats, measures, tolerance
+from ..core.task import EpisodeStart, Rows, measures, tolerance
 from .kymogram import FRAME_RATE, RECORDED
 from .params import friction
 from .task import WormTask
@@ -21,19 +22,8 @@ from .task import WormTask
 REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 """Endings beside `CROSSED`: target reached; path lost; path complete; escaped."""
 
-OWN_WAVES = {
-    0.0: (0.2139e-3, 3.716e-9),
-    0.1: (0.3638e-3, 3.427e-9),
-    0.2: (0.4236e-3, 3.126e-9),
-    0.3: (0.4245e-3, 2.824e-9),
-    0.4: (0.3984e-3, 2.537e-9),
-    0.5: (0.3613e-3, 2.273e-9),
-    0.6: (0.3224e-3, 2.034e-9),
-    0.7: (0.2872e-3, 1.822e-9),
-    0.8: (0.2541e-3, 1.635e-9),
-    0.9: (0.2264e-3, 1.476e-9),
-    1.0: (0.2041e-3, 1.340e-9),
-}
+with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
+    OWN_WAVES = {sigma: (speed, power) for sigma, speed, power in np.loadtxt(_file).tolist()}
 """By medium index: speed v0 (m/s) and positive muscle power P0 (W) of the animal's own wave in `Medium`, means of 64
 episodes from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
@@ -58,17 +48,13 @@ class Forward(WormTask):
     """Minus the return of an episode that fails: a quarter mm/s for 400 periods."""
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
     physiology = measures("worm", "Forward", WormTask.physiology)
+    observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
+    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8"}
 
     @property
     def price_shown(self) -> str:
         """Price in words."""
         return f"{1e-6 * self.own_speed / (2.0 * self.own_power):.3f} mm/s"
-
-    def fields(self):
-        return super().fields() | {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("paid", goal=2, start=2)
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -146,6 +132,7 @@ class Medium(Forward):
     reference_text = "the paper's sine on agar"
     options = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
     hidden = {"sigma": Hidden(0.0, 1.0)}
+    remembers = {"sigma": "f8"}
     reported = [*Forward.reported, "sigma"]
     arguments = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
 
@@ -166,9 +153,6 @@ class Medium(Forward):
     def fields(self):
         seen = {"sigma": Field(1, "1", 1.0, "medium index")} if self._observed else {}
         return super().fields() | seen
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("sigma")
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -204,10 +188,8 @@ class Transition(Medium):
     options = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
     hidden = {"switch_time": Hidden(7.0, 13.0)}
     physiology = measures("worm", "Transition", Medium.physiology)
+    remembers = {"switch_time": "f8"}
     reported = [*Medium.reported, "switch_time"]
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("switch_time")
 
     def medium(self, episodes):
         episodes.memory["switch_time"] = episodes.hidden("switch_time")
@@ -243,6 +225,8 @@ class Reach(WormTask):
         "target_bearing": Option(-np.pi, np.pi, "rad", "its bearing from the direction of the body, left positive"),
     }
     endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
+    observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
+    remembers = {"target": "2f8", "way": "f8"}
     own_time, own_energy = 13.9, 17.9e-9
     """What the reference takes to the target, s and J."""
     own_energy_nj = 1e9 * own_energy
@@ -253,12 +237,6 @@ class Reach(WormTask):
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
     radius_mm = 1e3 * radius
-
-    def fields(self):
-        return super().fields() | {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("way", target=2)
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -315,6 +293,15 @@ class Escape(WormTask):
     control_rate = FRAME_RATE
     largest_angle = 1.1
     physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=largest_angle)
+    observes = {
+        "reversed": Field(1, "m", 1e-3, "distance reversed"),
+        "turned": Field(1, "rad", 1.0, "angle turned"),
+        "stage": Field(1, "1", 1.0, "stage 0, 1, 2"),
+    }
+    remembers = {
+        **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
+        **dict.fromkeys(("farthest", "low", "high", "stage", "reversed", "turned", "run"), "f8"),
+    }
     reported = [*WormTask.reported, "stage", "reversed", "turned", "run"]
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
@@ -331,17 +318,6 @@ class Escape(WormTask):
     turn = 2.0 * np.pi / 3.0
     """Angle to turn by, rad."""
     recorded, recorded_frames = "omega_turn", round(15.0 * FRAME_RATE)
-
-    def fields(self):
-        return super().fields() | {
-            "reversed": Field(1, "m", 1e-3, "distance reversed"),
-            "turned": Field(1, "rad", 1.0, "angle turned"),
-            "stage": Field(1, "1", 1.0, "stage 0, 1, 2"),
-        }
-
-    def memory_fields(self):
-        own = floats("farthest", "low", "high", "stage", "reversed", "turned", "run", goal=2, start=2, turn_centre=2)
-        return super().memory_fields() + own
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -419,6 +395,9 @@ class Follow(WormTask):
     """Price of the animal's own power."""
     ahead = (0, 8, 16, 32)
     """Frames ahead at which the path is seen."""
+    _meaning = f"path {', '.join(map(str, ahead))} frames ahead, from the centre, along and left of the head"
+    observes = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
+    remembers = {"origin": "2f8", "heading": "f8"}
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
@@ -430,14 +409,6 @@ class Follow(WormTask):
         self.path, self._joint_angles, self.own_work = self._walk(self.kymogram)
         if not self.own_work > 0.0:
             raise ValueError(f"kymogram must move the worm, got {shown(self.kymogram)}")
-
-    def fields(self):
-        frames = ", ".join(map(str, self.ahead))
-        meaning = f"path {frames} frames ahead, from the centre, along and left of the head"
-        return super().fields() | {"path": Field(2 * len(self.ahead), "m", 0.5e-3, meaning)}
-
-    def memory_fields(self):
-        return super().memory_fields() + floats("heading", origin=2)
 
     @cached_property
     def phases(self) -> list[Any]:
