@@ -236,7 +236,6 @@ class Steering(ByHand):
         b.head_extra = moved(b.head_extra, 0.5 * dt * pressed(held, "w", "s"), head_extra.low, head_extra.high)
 
     def state(self) -> str:
-        """Drive in words."""
         b = self.brainstem
         return f"level {b.tonic:.2f}, asymmetry {b.asymmetry:+.2f}, head + {100 * b.head_extra:.0f} %"
 
@@ -277,8 +276,13 @@ def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controlle
     return SteeredCPG(brainstem, control_rate, task.actions)
 
 
+def _driver(kind: Callable[..., Controller], **constants: float) -> Callable[..., Controller]:
+    """Maker of a controller that commands what the task's actions do."""
+    return lambda task, **given: kind(**constants, **given, control_rate=task.control_rate, drive=task.actions)
+
+
 def _cord(tonic: float) -> Reference:
-    return Reference(lambda task: LampreyCPG(tonic, control_rate=task.control_rate, drive=task.actions))
+    return Reference(_driver(LampreyCPG, tonic=tonic))
 
 
 def _wave(amplitude: float, frequency: float, wavelength: float) -> Reference:
@@ -291,14 +295,6 @@ def _waypoints(task: Any, **steering: Any) -> Controller:
     return _driving(task, WaypointSteering(**steering, control_rate=task.control_rate), task.control_rate)
 
 
-def _turn(task: Any, **parameters: float) -> Controller:
-    return EscapeTurn(**parameters, control_rate=task.control_rate, drive=task.actions)
-
-
-def _speed(task: Any, **control: Any) -> Controller:
-    return SpeedControl(**control, control_rate=task.control_rate)
-
-
 _STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
 
 REFERENCES: References = {
@@ -307,12 +303,17 @@ REFERENCES: References = {
     Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING)},
     Escape: {
         "baseline": Reference(
-            _turn,
+            _driver(EscapeTurn),
             bounds={"level": (0.3, 0.8), "gain": (0.05, 1.0), "limit": (0.1, 0.8), "turn": (0.0, 0.2), "ahead": (0, 2)},
         ),
         "steered": Reference(lambda task: _waypoints(task, level=0.6, gain=0.3, limit=0.3, goal="direction")),
     },
-    Speed: {"baseline": Reference(_speed, bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)})},
+    Speed: {
+        "baseline": Reference(
+            lambda task, **given: SpeedControl(**given, control_rate=task.control_rate),
+            bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)},
+        )
+    },
 }
 
 

@@ -199,7 +199,6 @@ class Steering(ByHand):
             self.parameters = {"friction": 1.0 if self.parameters.get("friction", 1.0) < 1.0 else 0.2}
 
     def state(self) -> str:
-        """Drive in words."""
         ice = ", on ice" if self.parameters.get("friction", 1.0) < 1.0 else ""
         return f"{self.stiffness:.0f} N m/rad, {self.damping:.0f} N m s/rad{ice}"
 
@@ -249,9 +248,6 @@ REFERENCES: References = {
         "smith": Reference(SmithReflex),
         "none": Reference(drop_task(Reflex, stiffness=0.0, damping=0.0)),
     },
-    StandGains: {
-        "baseline": Reference(_gains, bounds=_GAINS),
-        "scheduled": Reference(drop_task(ScheduledGains)),
-    },
+    StandGains: {"baseline": Reference(_gains, bounds=_GAINS), "scheduled": Reference(drop_task(ScheduledGains))},
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
 }

@@ -182,15 +182,8 @@ class Localizer(StatefulController):
     wait: float = 0.12
     length: float = 49e-3
     reads = ("base_wrench_mean", "base_angle", "base_rate")
-    memory = {
-        "passed": 0.0,
-        "touch": np.inf,
-        "bearing": 0.1,
-        "place": 0.6,
-        "moment": 0.0,
-        "axial": 0.0,
-        "transverse": 0.0,
-    }
+    memory = {"passed": 0.0, "touch": np.inf, "bearing": 0.1, "place": 0.6, "moment": 0.0, "axial": 0.0}
+    memory["transverse"] = 0.0
 
     def __post_init__(self) -> None:
         self._places = np.linspace(0.2, 0.95, 31)
@@ -357,7 +350,6 @@ class Steering(ByHand):
             self.answers["commit"] = 1.0 if "e" in held else -1.0
 
     def state(self) -> str:
-        """Drive in words."""
         answers = "".join(f", {name} {value:+.2f}" for name, value in self.answers.items())
         return f"{np.rad2deg(self.turn * self.speed):+.0f} of {np.rad2deg(self.speed):.0f} deg/s{answers}"
 

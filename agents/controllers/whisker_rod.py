@@ -226,7 +226,6 @@ class Steering(ByHand):
             self.parameters = {"memory_length": GRADES[(GRADES.index(now) + 1) % len(GRADES)]}
 
     def state(self) -> str:
-        """Sweep in words."""
         length = self.parameters.get("memory_length")
         texture = "" if length is None else f", L = {1e6 * length:g} um"
         if self._sweep:

@@ -110,7 +110,6 @@ class Steering(ByHand):
             self._suit(sigma)
 
     def state(self) -> str:
-        """Wave in words."""
         way = "forwards" if self._sense > 0 else "backwards"
         return f"{way}, {self.frequency:.2f} Hz, ± {self.amplitude:.2f} rad, bias {self.bias:+.2f} rad"
 

@@ -70,17 +70,9 @@ class OpenLoop(ABC):
 class Schedule(OpenLoop):
     """A drive as a table over time, each row held until the next; the first before it begins, the last for ever.
 
-    Parameters
-    ----------
-    times : (N,) float or float, s
-        When each row begins, rising; or the interval between them, the first at 0.
-    values : (N, nu) or (N, B, nu) float
-        Drive in SI, of all animals or of each.
-
-    Raises
-    ------
-    ValueError
-        For times that do not rise, or values that are no finite numbers, one row for each time.
+    ``times`` (N,), s, rise and say when each row begins, or a number is the interval between them, the first at 0;
+    ``values`` (N, nu) are in SI for all animals, or (N, B, nu) for each. ValueError for times that do not rise, or
+    values that are no finite numbers, one row for each time.
 
     Examples
     --------
@@ -107,10 +99,7 @@ class Schedule(OpenLoop):
     def read(cls, path: str | Path) -> Self:
         """Read a CSV file: times (s) in the first column, the drive in the others; one line may name them.
 
-        Raises
-        ------
-        ValueError
-            If it cannot be read, or is no such table; names the file.
+        ValueError, which names the file, if it cannot be read or is no such table.
         """
         path = Path(path)
         try:

@@ -64,8 +64,8 @@ class Task(ABC):
     senses (`sense`), rewards (`reward`), ends episodes (`ending`) and informs (`info`). Each animal has a base class
     that does most of it; a task adds to what ``super()`` gives.
 
-    ``actions`` is one of ``action_modes``, by default the first, and ``control_rate`` (Hz) stands instead of the
-    task's; others are refused with a ValueError.
+    Of the arguments that all tasks have, ``actions`` is one of ``action_modes``, by default the first, and
+    ``control_rate`` (Hz) stands instead of the task's; others are refused with a ValueError.
     """
 
     action_modes: tuple[str, ...]
@@ -76,7 +76,7 @@ class Task(ABC):
     observes: Mapping[str, Field] = {}
     """Entries of the observation, added to those of the base classes."""
     remembers: Mapping[str, str] = {}
-    """What is remembered of a row, likewise, in NumPy's words for types: ``"f8"``, ``"2f8"``, ``"({self.stages},)f8"``."""
+    """What is remembered of a row, likewise, in NumPy's names of types: ``"f8"``, ``"2f8"``, ``"({self.size},)f8"``."""
     options: Mapping[str, Option] = {}
     """Options of the reset beside the animal's parameters."""
     unavailable: Mapping[str, str] = {}
@@ -96,10 +96,7 @@ class Task(ABC):
     """Whether values of the action are the drive of the animal."""
     residual_to = "the reference controller, whose own action is zero"
     """What ``actions="residual"`` adds to, for errors."""
-    arguments: Mapping[str, str] = {
-        "actions": "what actions mean, see above",
-        "control_rate": "actions a second, Hz",
-    }
+    arguments: Mapping[str, str] = {"actions": "what actions mean, see above", "control_rate": "actions a second, Hz"}
     """What each argument means, for the documentation."""
     shared: tuple[str, ...] = ()
     """Attributes in which tasks may differ by their arguments beside the animal: snapshots tell them apart."""
@@ -162,12 +159,7 @@ class Task(ABC):
     # What it does.
 
     def reset(
-        self,
-        rows: Rows,
-        memory: Rows,
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Values,
+        self, rows: Rows, memory: Rows, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], options: Values
     ) -> None:
         """Start an episode in ``rows[ids]``; ``rngs`` and each of ``options`` have an entry per id."""
         episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory), self.hidden, self.split)
@@ -230,13 +222,7 @@ class Task(ABC):
         return clipped(2.0 * (np.asarray(values) - low) / (high - low) - 1.0)
 
     def action_from_drive(self, drive: Floats) -> NDArray[np.float32]:
-        """Action whose command comes closest to a drive of the animal (B, nu) in SI.
-
-        Raises
-        ------
-        ValueError
-            Where actions of this mode do not command the drive.
-        """
+        """Action whose command comes closest to a drive of the animal (B, nu) in SI; ValueError where there is none."""
         if not self.drives:
             raise ValueError(
                 f"actions={self.actions!r} of {type(self).__name__} do not command the drive of "

@@ -17,10 +17,9 @@ from ..core.task import EpisodeStart, Rows, Task, measures, tolerance
 from .animal import Lamprey
 from .params import LARGEST_TONIC, Cord, LampreyParams, nervous, table
 
+_TONIC = f"tonic level of the cord; beyond {LARGEST_TONIC:g} the rhythm breaks"
 BRAINSTEM = {
-    "tonic": ActionField(
-        1, 0.0, LARGEST_TONIC, "1", f"tonic level of the cord; beyond {LARGEST_TONIC:g} the rhythm breaks"
-    ),
+    "tonic": ActionField(1, 0.0, LARGEST_TONIC, "1", _TONIC),
     "asymmetry": ActionField(1, -0.3, 0.3, "1", "added on the right, taken away on the left; positive turns right"),
     "head_extra": ActionField(1, 0.0, 1.4, "1", "relative extra on the head segments"),
 }
@@ -85,15 +84,14 @@ class LampreyTask(Task):
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "published",
         dt: float | None = None,
-        control_rate: float | None = None,
         ends: str | None = None,
         params: LampreyParams | Mapping[str, Any] | None = None,
         cord: Cord | Mapping[str, Any] | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         body = read_params("params", params, LampreyParams())
         own = read_params("cord", cord, Cord(), ends=ends)
         self.animal = Lamprey(body, drive=self.actions, dt=dt, scheme=scheme, cord=own)
@@ -388,7 +386,6 @@ class Speed(Directed):
         return super().sense(rows, memory) | {"target_speed": self.target(rows, memory)}
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
-        """1 within 0.02 m/s of the wanted speed along the goal, 0.1 at 0.22 m/s."""
         super().reward(rows, memory)  # keeps the accounts
         memory["speed"] = self.control_rate * np.sum((rows["centre"] - memory["from"]) * memory["goal"], 1)
         wanted = self.target(rows, memory)

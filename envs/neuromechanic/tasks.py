@@ -124,15 +124,14 @@ class HindlimbHold(NeuromechanicTask):
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float | None = None,
-        control_rate: float | None = None,
         stiffness: float = 4.0,
         delay: float = STRETCH_DELAY,
         params: Mapping[str, Any] | str | Path | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         number("stiffness", stiffness, above=0)
         self.delay = number("delay", delay, minimum=0, maximum=1)
         self.periods = math.ceil(self.delay * self.control_rate - 1e-6)
@@ -287,14 +286,13 @@ class StandTask(NeuromechanicTask):
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float = 1e-3,
-        control_rate: float | None = None,
         contacts: str | None = None,
         params: Mapping[str, Any] | str | Path | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         dt = number("dt", time_step(dt, 1e-3), maximum=0.5 * self.longest_delay)
         if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
             raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {shown(dt)}")
@@ -516,15 +514,14 @@ class Pose(NeuromechanicTask):
         joint: str | None = None,
         goal: tuple[float, float] | None = None,
         inputs: tuple[float, float] = (0.0, 1.0),
-        actions: str | None = None,
         scheme: str = "semi_implicit",
         dt: float = 1e-3,
-        control_rate: float | None = None,
         modules: Mapping[str, Any] | None = None,
         contacts: str | None = None,
         params: Mapping[str, Any] | str | Path | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         if params is not None:
             model = changed(model, params, modules)
         self.animal = Neuromechanic(model, dt, scheme, modules=modules, contacts=contacts)

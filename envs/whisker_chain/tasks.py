@@ -92,15 +92,14 @@ class WhiskerTask(Task):
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "complementarity",
         dt: float = 1e-4,
-        control_rate: float | None = None,
         noise: float = 1.0,
         friction: float | None = None,
         params: WhiskerParams | Mapping[str, Any] | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         self.noise = number("noise", noise, minimum=0)
         self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
         low, high = self.action_bounds

@@ -80,11 +80,9 @@ class RodTask(Task):
         "relief_slope": "root mean square slope of a coarse sandpaper's relief, at most 0.5; 0 is a flat plate",
         "noise": "factor on the sensor noise",
     }
+    _turn = 2 * np.pi * SMOOTH[0]
     physiology = measures(
-        "whisker_rod",
-        "RodTask",
-        shaken_speed=1e3 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]),
-        shaken_distance=1e6 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]) ** 2,
+        "whisker_rod", "RodTask", shaken_speed=1e3 * SMOOTH[1] / _turn, shaken_distance=1e6 * SMOOTH[1] / _turn**2
     )
     remembers = {
         **{"action": "({self.action_size},)f8", "speed": "f8", "noise": "u8", "moment_mean": "f8"},
@@ -93,24 +91,23 @@ class RodTask(Task):
     """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
     reported = ["time", "plate_distance"]
     whisker = WhiskerRodParams(n_segments=30)
-    """Unless ``params`` says otherwise."""
+    """Parameters of the whisker, unless ``params`` says otherwise."""
     start_speed = 0.1
-    """Of the plate when an episode begins, m/s."""
+    """Speed of the plate when an episode begins, m/s."""
     start_distance = (0.98, 0.99)
-    """Of the plate when an episode begins, lengths."""
+    """Range of its distance then, lengths."""
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "midpoint",
         dt: float | None = None,
-        control_rate: float | None = None,
         n_segments: int | None = None,
         relief_slope: float = 0.0,
         noise: float = 1.0,
         params: WhiskerRodParams | Mapping[str, Any] | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         self.noise, self.relief_slope = number("noise", noise, minimum=0), relief_slope
         number("relief_slope", relief_slope, minimum=0, maximum=0.5)
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
@@ -120,18 +117,13 @@ class RodTask(Task):
     def fields(self) -> dict[str, Field]:
         noise = 1e9 * self.noise * SENSOR[0], 1e6 * self.noise * SENSOR[1]
         eighths = "samples: means of the eighths of the period, with noise of"
+        wrench = "moment, and force along x and y, of the whisker on its base, means of the samples of the period"
+        forces = f"forces on the base, x and y in turn, {eighths} {noise[1]:g} uN"
         bands = " .. ".join(f"{band:g}" for band in (BANDS[0], BANDS[-1]))
         return {
-            "base_wrench_mean": Field(
-                3,
-                "N m, N, N",
-                (2e-8, 1e-6, 1e-6),
-                "moment, and force along x and y, of the whisker on its base, means of the samples of the period",
-            ),
+            "base_wrench_mean": Field(3, "N m, N, N", (2e-8, 1e-6, 1e-6), wrench),
             "moment_samples": Field(SAMPLES, "N m", 2e-8, f"moment on the base, {eighths} {noise[0]:g} nN m"),
-            "force_samples": Field(
-                2 * SAMPLES, "N", 1e-6, f"forces on the base, x and y in turn, {eighths} {noise[1]:g} uN"
-            ),
+            "force_samples": Field(2 * SAMPLES, "N", 1e-6, forces),
             "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of the moment's samples about {bands} Hz"),
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
@@ -203,13 +195,11 @@ class PlateTask(RodTask):
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         late = f"reached {1e3 * LAG:g} ms late, with changes of at most"
+        speed = f"speed of the plate along x; {late} {SPEED_STEP:g} m/s in a period"
+        distance = f"distance of the plate; {late} {DISTANCE_STEP:g} lengths in a period"
         return {
-            "plate_speed": ActionField(
-                1, *SPEEDS, "m/s", f"speed of the plate along x; {late} {SPEED_STEP:g} m/s in a period"
-            ),
-            "plate_distance": ActionField(
-                1, *DISTANCES, "lengths", f"distance of the plate; {late} {DISTANCE_STEP:g} lengths in a period"
-            ),
+            "plate_speed": ActionField(1, *SPEEDS, "m/s", speed),
+            "plate_distance": ActionField(1, *DISTANCES, "lengths", distance),
         }
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
@@ -260,10 +250,7 @@ class Texture(PlateTask):
         "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION),
         "relief": Hidden(0.0, 1.0),
     }
-    endings = {
-        RIGHT: Ending("the texture was told", success=True),
-        WRONG: Ending("the answer was wrong"),
-    }
+    endings = {RIGHT: Ending("the texture was told", success=True), WRONG: Ending("the answer was wrong")}
     score = Score("return", binary=True)
     start_speed = 0.05
     observes = {
@@ -285,10 +272,9 @@ class Texture(PlateTask):
         super().__init__(relief_slope=relief_slope, **arguments)
 
     def action_fields(self, mode=None):
+        meaning = "answer: L of the friction, evenly in its logarithm"
         return super().action_fields(mode) | {
-            "memory_length": ActionField(
-                1, *LENGTHS, "m", "answer: L of the friction, evenly in its logarithm", "memory_length"
-            ),
+            "memory_length": ActionField(1, *LENGTHS, "m", meaning, "memory_length"),
             "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer is final"),
         }
 
@@ -316,7 +302,6 @@ class Texture(PlateTask):
         return memory["committing"] > self.hold - 0.5 / self.control_rate
 
     def worth(self, rows: Rows, memory: Rows) -> Floats:
-        """Of the right answer, the more the earlier."""
         told = self._committed(memory) & self._right(rows, memory) & (rows["status"] == 0.0)
         return np.where(told, 1.0 - rows["time"] / self.patience, 0.0)
 
@@ -408,7 +393,6 @@ class Sweep(RodTask):
         return tolerance(rows["plate_distance"] / rows["length"], *self.window, margin)
 
     def worth(self, rows: Rows, memory: Rows) -> Floats:
-        """1 in contact within the window, less outside it; nothing in flight."""
         memory["held"] += self._inside(rows, 0.0) * rows["contact"]
         return self._inside(rows, self.margin) * rows["contact"]
 
@@ -454,7 +438,6 @@ class Regulate(PlateTask):
         return level(rows["band_power"][:, self.band]) - memory["goal"]
 
     def worth(self, rows: Rows, memory: Rows) -> Floats:
-        """1 near the goal, 0.1 at 0.5 more."""
         error = self._error(rows, memory)
         memory["held"] += tolerance(error, -self.near, self.near, 0.0)
         return tolerance(error, -self.near, self.near, 0.5)

@@ -59,6 +59,8 @@ class WormTask(Task):
     """Its last frames, or 0 for all."""
     endings = {CROSSED: Ending("the body crossed itself")}
     physiology = measures("worm", "WormTask", largest_angle=largest_angle)
+    posture: Floats | float = 0.0
+    """Mean joint angles at the start, rad."""
     remembers = {"action": "({self.action_size},)f8", "energy": "f8", "value": "f8", "crossed": "f8"}
     """Previous action, the muscles' work so far (J), what has been rewarded, and whether the body crosses itself."""
     reported = ["time", "centre", "work", "muscle_work", "energy"]
@@ -78,15 +80,14 @@ class WormTask(Task):
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "midpoint",
         dt: float | None = None,
-        control_rate: float | None = None,
         n_rods: int | None = None,
         params: WormParams | Mapping[str, Any] | None = None,
         kymogram: str | Path | ArrayLike | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         choice("scheme", scheme, Worm.solvers["scheme"])
         if dt is None and scheme == "midpoint":
             dt = self.time_step
@@ -123,11 +124,7 @@ class WormTask(Task):
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 1))
         deviation = 0.05 * np.sum(draws[:, :MODES, None] * self._modes, 1)
-        return {"joint_angle": self.posture() + deviation, "heading": np.pi * draws[:, MODES]}
-
-    def posture(self) -> Floats | float:
-        """Mean joint angles at the start, rad."""
-        return 0.0
+        return {"joint_angle": self.posture + deviation, "heading": np.pi * draws[:, MODES]}
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         episodes.memory["crossed"] = self.animal.crosses(rows)
@@ -182,13 +179,8 @@ class WormTask(Task):
         actions = np.asarray(drive) / self.largest_angle
         return clipped(np.sum(actions[:, None, :] * weights, 2))
 
-    @staticmethod
-    def heading(rows: Rows) -> Floats:
-        """Direction (B,) rad in which the head points."""
-        return rows["rod_angle"][:, 0] + np.pi
-
     def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        angle, rate, heading = rows["rod_angle"], rows["rod_rate"], self.heading(rows)
+        angle, rate, heading = rows["rod_angle"], rows["rod_rate"], rows["rod_angle"][:, 0] + np.pi
         # np.diff takes three times as long.
         return super().sense(rows, memory) | {
             "joint_angle": angle[:, 1:] - angle[:, :-1],

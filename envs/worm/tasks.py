@@ -406,6 +406,7 @@ class Follow(WormTask):
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
         if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
             raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
+        self.posture = self.kymogram[0]
         self.path, self._joint_angles, self.own_work = self._walk(self.kymogram)
         if not self.own_work > 0.0:
             raise ValueError(f"kymogram must move the worm, got {shown(self.kymogram)}")
@@ -432,9 +433,6 @@ class Follow(WormTask):
             joint_angles[k] = np.diff(rows["rod_angle"][0])
             work[k] = rows["muscle_work"][0]
         return path, joint_angles, float(work.mean())
-
-    def posture(self) -> Floats:
-        return self.kymogram[0]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -469,8 +467,4 @@ class Follow(WormTask):
     def info(self, rows, memory):
         error = self._error(rows, memory)
         success = self._complete(rows) & (error <= rows["length"])
-        return super().info(rows, memory) | {
-            "error": error,
-            "is_success": success,
-            "crossed": memory["crossed"] != 0.0,
-        }
+        return super().info(rows, memory) | {"error": error, "is_success": success, "crossed": memory["crossed"] != 0.0}
