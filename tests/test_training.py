@@ -26,11 +26,12 @@ from safetensors.numpy import load_file
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.arguments import read_arguments
 from gymnosoma.agents.commands.evaluate import measure
-from gymnosoma.agents.commands.train import noted_signals
+from gymnosoma.agents.commands.train import LAST, STOPPING
 from gymnosoma.agents.commands.train import train as train_command
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, read_config
 from gymnosoma.agents.evaluation.progress import progress_bar
 from gymnosoma.agents.evaluation.work import workers
+from gymnosoma.agents.interruption import noted_signals
 from gymnosoma.agents.learning import evolution, imitation, supervision, tuning
 from gymnosoma.agents.learning.answers import Answers
 from gymnosoma.agents.learning.policy_file import read_card
@@ -256,12 +257,12 @@ def without_ctrl_c():
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_is_obeyed_at_once(without_ctrl_c, first):
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), noted_signals() as caught:
+    with pytest.raises(KeyboardInterrupt), noted_signals(*STOPPING, message=LAST) as caught:
         signal.raise_signal(first)
         assert caught == [first]
         assert signal.getsignal(signal.SIGTERM) is before
         signal.raise_signal(signal.SIGINT)
-    with noted_signals() as caught:
+    with noted_signals(*STOPPING, message=LAST) as caught:
         pass
     assert not caught and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

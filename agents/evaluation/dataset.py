@@ -18,7 +18,7 @@ from gymnosoma.envs.core.arguments import number
 
 from ..agent import NoisyAgent
 from ..schema import in_range
-from .policies import RANGES, Policy, play, summary, task_of
+from .policies import RANGES, Policy, play, summary, task_of, versions
 from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0
@@ -122,7 +122,6 @@ def record(
         raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
     noise = number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
     in_range("seed", seed, *RANGES["seed"])
-    version = gymnosoma.__version__
     loud = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
     env: Any = gymnasium.make(env_id, **policy.env)
     folder = get_dataset_path(name)
@@ -137,7 +136,7 @@ def record(
             env,
             algorithm_name=policy.name,
             description=f"{policy.name} plays {env_id}, with noise {noise:g}",
-            requirements=[f"gymnosoma=={version}"],
+            requirements=[f"gymnosoma=={gymnosoma.__version__}"],
         )
     mark.touch()
     try:
@@ -148,7 +147,7 @@ def record(
             "seed": seed,
             "env": policy.env,
             "model": env.unwrapped.save()["task"],
-            "versions": {"gymnosoma": version, "gymnasium": gymnasium.__version__, "numpy": np.__version__},
+            "versions": versions(),
             "scores": summary(env_id, policy, played),
             "card": policy.card,
         }
@@ -181,8 +180,8 @@ def _fill(
         numbers = range(done, done + len(wave.lengths))
         storage.update_episodes([EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + done)])
         reached = wave.score(score) * score.factor
-        told = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
-        storage.update_episode_metadata(told, numbers)
+        notes = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
+        storage.update_episode_metadata(notes, numbers)
         wave.info = {name: value for name, value in wave.info.items() if name == score.name}
         waves.append(wave)
         done += len(wave.lengths)

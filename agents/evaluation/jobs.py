@@ -16,10 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
-
-import gymnosoma
 
 from ..files import replacing
 from . import progress
@@ -33,6 +30,7 @@ from .policies import (
     shipped,
     task_class,
     task_of,
+    versions,
 )
 from .search import CONSTANT, search
 
@@ -176,11 +174,7 @@ def do(job: Job, folder: Path) -> None:
         found["held_out"] = play(count, BENCHMARK_SEED, split="test")
     if job.training is not None or job.policy == "trained":
         found["validation"] = float(np.mean(play(VALIDATION_EPISODES, VALIDATION_SEED, **everything)["scores"]))
-    found["versions"] = {
-        "gymnosoma": gymnosoma.__version__,
-        "gymnasium": gymnasium.__version__,
-        "numpy": np.__version__,
-    }
+    found["versions"] = versions()
     file = job.file(folder)
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as out:

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 
+import gymnosoma
 from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
@@ -55,6 +57,12 @@ def full_id(name: str) -> str:
         meant = suggestion(name.removeprefix("gymnosoma:").removeprefix("gymnosoma/"), ids)
         raise ValueError(f"id must be one of {', '.join(ids.values())}, got {shown(name)}{meant}")
     return full
+
+
+def versions() -> dict[str, str]:
+    """Versions of what every result depends on."""
+    packages = {"gymnosoma": gymnosoma, "gymnasium": gymnasium, "numpy": np}
+    return {name: package.__version__ for name, package in packages.items()}
 
 
 def task_class(env_id: str) -> type[Task]:
@@ -192,7 +200,7 @@ RANGES = {
     "checkpoint": (1, 10**12),
     "threads": (1, 256),
 }
-"""Lowest and highest value of what a run is told in whole numbers."""
+"""Lowest and highest value of the whole numbers that a run is given."""
 
 
 def _check_settings(name: str, settings: Any) -> None:
@@ -282,10 +290,10 @@ def play(
     count = -(-episodes // WAVE)
     for start, end in pairwise(episodes * k // count for k in range(count + 1)):
         envs = gymnasium.make_vec(env_id, num_envs=end - start, **policy.env | env)
-        told = None if watch is None else lambda ended, start=start: watch(start + ended)
+        watch_all = None if watch is None else lambda ended, start=start: watch(start + ended)
         try:
             agent = policy.make(envs, start)
-            yield rollout(wrap(envs), agent, seed=seed + start, options=dict(options or {}), watch=told)
+            yield rollout(wrap(envs), agent, seed=seed + start, options=dict(options or {}), watch=watch_all)
         finally:
             envs.close()
 

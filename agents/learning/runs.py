@@ -10,19 +10,17 @@ import time
 import tomllib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-import gymnosoma
 from gymnosoma.envs.core.arguments import choice
 
-from ..evaluation.policies import ALGORITHMS, task_of
+from ..evaluation.policies import ALGORITHMS, task_of, versions
 from ..evaluation.progress import progress_bar
 from ..evaluation.work import HERE, Workers
 from ..files import replacing
@@ -243,18 +241,7 @@ def _compare_curve(curve: Path, known: Sequence[str]) -> None:
         print(f"{curve}: dropped {len(broken)} rows that the checkpoint does not have, first {shown}", file=sys.stderr)
 
 
-def versions(algorithm: str) -> dict[str, str]:
+def versions_of(algorithm: str) -> dict[str, str]:
     """Versions of what an algorithm runs on."""
-    found = {"gymnosoma": gymnosoma.__version__, "gymnasium": gymnasium.__version__, "numpy": np.__version__}
-    if algorithm == "cma":
-        import cma
-
-        return found | {"cma": cma.__version__}
-    import torch
-
-    found["torch"] = torch.__version__
-    if algorithm in ("ppo", "sac"):
-        import stable_baselines3
-
-        found["stable_baselines3"] = stable_baselines3.__version__
-    return found
+    names = {"cma": ["cma"], "supervised": ["torch"]}.get(algorithm, ["torch", "stable_baselines3"])
+    return versions() | {name: import_module(name).__version__ for name in names}

@@ -20,7 +20,7 @@ from ..evaluation.policies import (
 from ..evaluation.work import HERE, Workers
 from ..schema import in_range
 from .answers import Answers
-from .runs import Run, recipe, versions
+from .runs import Run, recipe, versions_of
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Training:
         if self.controller is not None and "controller" not in config["settings"]:
             raise ValueError(f"controller must be left out for {config['algorithm']}, got {self.controller!r}")
         config["settings"] |= self._set()
-        config |= {"id": self.env_id, "seed": self.seed, "versions": versions(config["algorithm"])} | self._given()
+        config |= {"id": self.env_id, "seed": self.seed, "versions": versions_of(config["algorithm"])} | self._given()
         config |= {} if self.steps is None else {"steps": self.steps}
         config["algorithm"] = config["algorithm"].lower()
         if config["imitate"] and config["algorithm"] != "ppo":

@@ -23,6 +23,7 @@ from gymnosoma.envs.core.view import Scene, View, Window
 from ..evaluation.policies import Policy, find_policy
 from ..evaluation.progress import progress_bar
 from ..files import result
+from ..interruption import noted_signals
 
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
 """Of files: films, and the last moment as a still; with the module that writes each."""
@@ -261,23 +262,16 @@ def show_episode(
 
 def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "") -> int:
     """Show a film in a window, or save it; the moments played. What to do ``instead`` is told where there is none."""
-    stopped: list[int] = []
-
-    def stop(number: int, frame: Any) -> None:
-        stopped.append(number)
-        signal.signal(signal.SIGINT, before)  # a second Ctrl-C is not so patient
-
-    before = signal.signal(signal.SIGINT, stop)
     played = 0
     try:
-        with progress_bar(film, unit="frame", leave=False) as bar:
+        with noted_signals(signal.SIGINT) as caught, progress_bar(film, unit="frame", leave=False) as bar:
 
             def moments() -> Iterator[None]:
                 nonlocal played
                 for _ in bar:
                     played += 1
                     yield
-                    if stopped:
+                    if caught:
                         return
 
             if save is None:
@@ -285,7 +279,6 @@ def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "")
             else:
                 {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[save.suffix](film, moments(), save)
     finally:
-        signal.signal(signal.SIGINT, before)
         film.close()
     return played
 
