@@ -38,11 +38,9 @@ def result(name: str, path: Path) -> Iterator[Path]:
 
     What is given has the name of ``path``, and is to be written to.
 
-    Raises
-    ------
-    ValueError
-        If nothing can be written to ``path``, naming the argument. Found only after the work, the error says where the
-        result is.
+    Raises:
+        ValueError: If nothing can be written to ``path``, naming the argument. Found only after the work, the error
+            says where the result is.
     """
     check_writable(name, path)
     folder = Path(tempfile.mkdtemp(prefix="gymnosoma-"))

@@ -36,7 +36,8 @@ def ranges(env):
     ],
 )
 def test_docstrings_state_the_ranges(kind, options):
-    stated = re.findall(r"^([a-z_, ]+) : .*, (-?[\d.e+-]+) to (\S+)(?: .*)?$", inspect.getdoc(kind), re.MULTILINE)
+    pattern = r"^ +([a-z_, ]+) \(.*, (-?[\d.e+-]+) to ([^ )]+)(?: .*)?\): "
+    stated = re.findall(pattern, inspect.getdoc(kind), re.MULTILINE)
     found = {name: (float(low), float(high)) for names, low, high in stated for name in names.split(", ")}
     own = {name: (option.low, option.high) for name, option in options.items() if name in kind.__dataclass_fields__}
     assert found == own | {name: found[name] for name in found.keys() - own.keys()}

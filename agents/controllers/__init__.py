@@ -21,15 +21,11 @@ from gymnosoma.envs.core.task import Task
 class Reference:
     """A controller against which learning on a task is measured.
 
-    Parameters
-    ----------
-    make : callable
-        The controller, from the task and, by keyword, those parameters that have ``bounds``.
-    env : dict
-        Arguments of the environment that it needs.
-    bounds : dict
-        Parameters of ``make`` that the benchmark searches for the best constants, each with (low, high). One
-        reference of a task has them; a task without is not searched.
+    Args:
+        make: The controller, from the task and, by keyword, those parameters that have ``bounds``.
+        env: Arguments of the environment that it needs.
+        bounds: Parameters of ``make`` that the benchmark searches for the best constants, each with (low, high). One
+            reference of a task has them; a task without is not searched.
     """
 
     make: Callable[..., Controller | TaskController]

@@ -50,20 +50,12 @@ class LampreyCPG:
     speed differ by less than 2 %, at 20 Hz a quarter of the speed is lost. With ``drive="motoneuron"`` it commands
     what the cord's own motoneurons receive, on the average of a joint and a period.
 
-    Parameters
-    ----------
-    tonic : float
-        Level of excitation.
-    asymmetry : float
-        Added on the right, taken away on the left.
-    head_extra : float
-        Relative increase of the level in the head segments.
-    control_rate : float, Hz
-    kick : float
-        Excitation xi+ of the left EIN at the start, or if negative of the right: without it nothing begins.
-    cord : Cord, optional
-    drive : {"motoneuron", "muscle"}
-        Of the animal, see `Lamprey`.
+    Args:
+        tonic: Level of excitation.
+        asymmetry: Added on the right, taken away on the left.
+        head_extra: Relative increase of the level in the head segments.
+        kick: Excitation xi+ of the left EIN at the start, or if negative of the right: without it nothing begins.
+        drive ({"motoneuron", "muscle"}): Of the animal, see `Lamprey`.
     """
 
     reads: tuple[str, ...] = ("edge_cell",)
@@ -116,19 +108,12 @@ class LampreyCPG:
 class WaypointSteering:
     """Proportional heading control over the drive of the brainstem.
 
-    Parameters
-    ----------
-    level : float
-        Tonic level.
-    gain : float, 1/rad
-        Asymmetry by bearing; the drive is raised on the side to turn to.
-    limit : float
-        Largest asymmetry.
-    goal : str
-        Signal with the way to go, along and to the left of the heading.
-    smoothing : float, s
-        The heading swings with the body; the bearing is averaged over this time.
-    control_rate : float, Hz
+    Args:
+        level: Tonic level.
+        gain (1/rad): Asymmetry by bearing; the drive is raised on the side to turn to.
+        limit: Largest asymmetry.
+        goal: Signal with the way to go, along and to the left of the heading.
+        smoothing (s): The heading swings with the body; the bearing is averaged over this time.
     """
 
     def __init__(
@@ -167,12 +152,9 @@ class WaypointSteering:
 class SteeredCPG(LampreyCPG):
     """The spinal cord as a policy, steered: its brainstem is another controller.
 
-    Parameters
-    ----------
-    steering : Controller
-        Gives tonic level, asymmetry and head extra (B, 3).
-    control_rate : float, Hz
-    drive : {"motoneuron", "muscle"}
+    Args:
+        steering: Gives tonic level, asymmetry and head extra (B, 3).
+        drive ({"motoneuron", "muscle"})
     """
 
     def __init__(self, steering: Controller, control_rate: float = 50.0, drive: str = "motoneuron") -> None:
@@ -192,16 +174,11 @@ class EscapeTurn(SteeredCPG):
 
     Ekeberg's paper knows no such turn; its form and its numbers are ours, fitted to the task.
 
-    Parameters
-    ----------
-    level, gain, limit : float
-        Of the `WaypointSteering` that follows.
-    turn : float, s/rad
-        Duration of the bend by what the bearing has beyond ``ahead``.
-    ahead : float, rad
-        Bearing up to which nothing is bent.
-    control_rate : float, Hz
-    drive : {"motoneuron", "muscle"}
+    Args:
+        level, gain, limit: Of the `WaypointSteering` that follows.
+        turn (s/rad): Duration of the bend by what the bearing has beyond ``ahead``.
+        ahead (rad): Bearing up to which nothing is bent.
+        drive ({"motoneuron", "muscle"})
     """
 
     def __init__(
@@ -239,13 +216,9 @@ class EscapeTurn(SteeredCPG):
 class SpeedControl(WaypointSteering):
     """Steering, with a tonic level that follows the wanted speed: feed-forward, and the integrated error.
 
-    Parameters
-    ----------
-    integral : float, 1/m
-        Change of the level by the way that was lost.
-    gain, limit : float
-        Of the steering.
-    control_rate : float, Hz
+    Args:
+        integral (1/m): Change of the level by the way that was lost.
+        gain, limit: Of the steering.
     """
 
     def __init__(
@@ -327,15 +300,9 @@ class Steering:
 class TravellingWave(OpenLoop):
     """A sine wave of drive that runs down the body, left and right in turn: one excited, the other inhibited.
 
-    Parameters
-    ----------
-    amplitude : float
-    frequency : float, Hz
-    wavelength : float
-        In body lengths.
-    joints : int
-    drive : {"motoneuron", "muscle"}
-        Muscles cannot be inhibited.
+    Args:
+        wavelength: In body lengths.
+        drive ({"motoneuron", "muscle"}): Muscles cannot be inhibited.
     """
 
     def __init__(

@@ -48,13 +48,10 @@ class StretchReflex:
 
     What it reads is already late.
 
-    Parameters
-    ----------
-    task : HindlimbHold
-    stretch_gain : float, 1/m
-    rate_gain : float, s/m
-    pattern : (31,) float, optional
-        The central one by default.
+    Args:
+        stretch_gain (1/m)
+        rate_gain (s/m)
+        pattern ((31,) float): The central one by default.
     """
 
     reads = ("posture_error", "posture_rate")
@@ -80,13 +77,9 @@ class StretchReflex:
 class Pull:
     """Drive each input in proportion to the error, as far as it moves the joint towards the goal.
 
-    Parameters
-    ----------
-    task : Pose
-    gain : float, 1/rad
-        Share of an input's range per error.
-    damping : float, s
-        Seconds by which the error is foreseen.
+    Args:
+        gain (1/rad): Share of an input's range per error.
+        damping (s): Seconds by which the error is foreseen.
     """
 
     reads = ("error", "joint_rate")
@@ -127,10 +120,9 @@ class Reflex:
 
     What it reads is already late.
 
-    Parameters
-    ----------
-    stiffness : float, N m/rad
-    damping : float, N m s/rad
+    Args:
+        stiffness (N m/rad)
+        damping (N m s/rad)
     """
 
     reads: tuple[str, ...] = ("stance", "hip_angle", "hip_rate")
@@ -153,11 +145,8 @@ class SmithReflex(Reflex):
     the torques given since. The pulse of the ground is not known to it until it is felt. Without delay a stiffer reflex
     pays than the paper's: its gains are the best of a grid of pairs.
 
-    Parameters
-    ----------
-    task : StandPulse
-    stiffness, damping : float
-        As of `Reflex`.
+    Args:
+        stiffness, damping: As of `Reflex`.
     """
 
     reads = (*Reflex.reads, "torso_angle", "torso_rate", "past_torque")

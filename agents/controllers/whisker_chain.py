@@ -25,12 +25,7 @@ AXIAL, MOMENT = 0.8e-6, 0.16e-6
 
 
 class StatefulController(ABC):
-    """Controller with memory per row, which ``first`` clears.
-
-    Parameters
-    ----------
-    control_rate : float, Hz
-    """
+    """Controller with memory per row, which ``first`` clears."""
 
     reads: tuple[str, ...] = ("base_angle", "base_rate")
     memory: Mapping[str, float] = {}
@@ -74,11 +69,8 @@ class BaseController(StatefulController):
 class Muscular:
     """Plays a task as a controller would without the muscle: commands what makes the muscle do it.
 
-    Parameters
-    ----------
-    controller : StatefulController
-        Decides the acceleration of the base, and the task's answers if it has any.
-    task : WhiskerTask
+    Args:
+        controller: Decides the acceleration of the base, and the task's answers if it has any.
     """
 
     def __init__(self, controller: StatefulController, task: WhiskerTask) -> None:
@@ -95,25 +87,20 @@ class Muscular:
 class SineWhisk(BaseController):
     """The paper's free whisk: 8 Hz, 20 degrees peak to peak, from rest at its hind end.
 
-    Parameters
-    ----------
-    amplitude : float, rad
-        Half of the peak-to-peak angle.
-    frequency : float, Hz
-    middle : float, rad
-    control_rate : float, Hz
+    Args:
+        amplitude (rad): Half of the peak-to-peak angle.
+        middle (rad)
 
-    Examples
-    --------
-    Without an environment the drive is held for a control period, and the base starts where the sine does:
+    Examples:
+        Without an environment the drive is held for a control period, and the base starts where the sine does:
 
-    >>> from gymnosoma.agents.controllers.whisker_chain import SineWhisk
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.whisker_chain import Whisker
-    >>> whisk = SineWhisk(control_rate=250.0)
-    >>> run = simulate(Whisker(), whisk, 0.2, hold=1 / 250.0, start={"base_angle": -whisk.amplitude})
-    >>> print(run["base_angle"].max().round(2))
-    0.17
+        >>> from gymnosoma.agents.controllers.whisker_chain import SineWhisk
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.whisker_chain import Whisker
+        >>> whisk = SineWhisk(control_rate=250.0)
+        >>> run = simulate(Whisker(), whisk, 0.2, hold=1 / 250.0, start={"base_angle": -whisk.amplitude})
+        >>> print(run["base_angle"].max().round(2))
+        0.17
     """
 
     def __init__(
@@ -144,12 +131,8 @@ class SineWhisk(BaseController):
 class HalfSineTap(BaseController):
     """The paper's tap (Fig. 9): half a sine forwards, then held.
 
-    Parameters
-    ----------
-    reach : float, rad
-        Angle swept.
-    frequency : float, Hz
-    control_rate : float, Hz
+    Args:
+        reach (rad): Angle swept.
     """
 
     def __init__(self, reach: float = 0.35, frequency: float = 8.0, control_rate: float = 250.0) -> None:
@@ -167,14 +150,10 @@ class Detector(StatefulController):
 
     It commits that there is a peg, and backs off; or, some time after the whisk turns round, that there is none.
 
-    Parameters
-    ----------
-    signal : {"axial", "moment"}
-        Fx below minus the threshold, or the size of M above it.
-    threshold : float, N or N m
-    whisk : SineWhisk
-    patience : float, s
-        From the turn to the answer.
+    Args:
+        signal ({"axial", "moment"}): Fx below minus the threshold, or the size of M above it.
+        threshold (N or N m)
+        patience (s): From the turn to the answer.
     """
 
     reads = ("base_wrench_mean", *SineWhisk.reads)
@@ -202,19 +181,12 @@ class Localizer(StatefulController):
     The distance follows from M = s L (Fy cos d + Fx sin d), with d the angle pushed since the touch, and d
     from M and the stiffness that the whisker has against a peg at s.
 
-    Parameters
-    ----------
-    speed : float, rad/s
-        Of the sweep.
-    threshold : float, N
-        A touch is Fx below minus this in two periods on end.
-    stop : float, rad
-        Angle over which the base decelerates.
-    wait : float, s
-        From the touch to the estimate; the wrench is averaged over its second half.
-    length : float, m
-        Of the whisker.
-    control_rate : float, Hz
+    Args:
+        speed (rad/s): Of the sweep.
+        threshold: A touch is Fx below minus this in two periods on end.
+        stop (rad): Angle over which the base decelerates.
+        wait (s): From the touch to the estimate; the wrench is averaged over its second half.
+        length (m): Of the whisker.
     """
 
     reads = ("base_wrench_mean", "base_angle", "base_rate")
@@ -288,12 +260,9 @@ def _stiffness(place: float, push: float) -> float:
 class Tapper(BaseController):
     """Approaches at constant speed and retracts as soon as Fx tells a touch.
 
-    Parameters
-    ----------
-    speed : float, rad/s
-    threshold : float, N
-        On minus Fx.
-    control_rate : float, Hz
+    Args:
+        speed (rad/s)
+        threshold: On minus Fx.
     """
 
     reads = ("base_wrench_mean", "base_angle", "base_rate")
@@ -313,13 +282,10 @@ class Tapper(BaseController):
 class Holder(BaseController):
     """PI control of M by the rate of the base, with limited acceleration.
 
-    Parameters
-    ----------
-    gain : float, rad/s per N m
-    integral : float, rad/s^2 per N m
-    limit : float, rad/s^2
-        Largest acceleration.
-    control_rate : float, Hz
+    Args:
+        gain (rad/s per N m)
+        integral (rad/s^2 per N m)
+        limit (rad/s^2): Largest acceleration.
     """
 
     reads = ("base_wrench_mean", "base_rate", "goal")
@@ -341,14 +307,10 @@ class Holder(BaseController):
 class Ramp(BaseController):
     """Turns the base to the goal as fast as it can without exciting the whisker.
 
-    Parameters
-    ----------
-    limit : float, rad/s^2
-        Largest acceleration of the unshaped ramp: half of the way forwards, half of it braking.
-    shaped : bool
-        Split the ramp in two, half a period of the whisker's first mode apart and in proportion to the mode's
-        decay, so that their vibrations cancel (a zero-vibration input shaper).
-    control_rate : float, Hz
+    Args:
+        limit (rad/s^2): Largest acceleration of the unshaped ramp: half of the way forwards, half of it braking.
+        shaped: Split the ramp in two, half a period of the whisker's first mode apart and in proportion to the mode's
+            decay, so that their vibrations cancel (a zero-vibration input shaper).
     """
 
     reads = ("base_angle", "base_rate", "goal")

@@ -52,11 +52,9 @@ SETTLING = 0.05
 class ConstantSweep:
     """The plate runs at a constant speed and distance; no texture is told.
 
-    Parameters
-    ----------
-    speed : float, m/s
-    distance : float
-        In lengths of the whisker.
+    Args:
+        speed (m/s)
+        distance: In lengths of the whisker.
     """
 
     reads = ()
@@ -74,12 +72,9 @@ class ConstantSweep:
 class TextureEstimator:
     """Sweeps slowly, and tells the texture from its vibration by a ridge regression.
 
-    Parameters
-    ----------
-    start, stop : float, s
-        Between which the levels of the vibration are collected; then it commits itself.
-    speed, distance : float
-        Of the sweep, m/s and lengths.
+    Args:
+        start, stop (s): Between which the levels of the vibration are collected; then it commits itself.
+        speed, distance: Of the sweep, m/s and lengths.
     """
 
     reads = ("band_level",)
@@ -137,14 +132,10 @@ class Guess:
 class ContactKeeper:
     """Moves the plate in proportion to the error of the force on the base, low-passed.
 
-    Parameters
-    ----------
-    gain : float, lengths/N
-        Change of the distance in a period per error of the force.
-    force : float, N
-        To be kept; 0.8 uN is that at 0.985 lengths.
-    share : float
-        Of the newest force in the mean.
+    Args:
+        gain (lengths/N): Change of the distance in a period per error of the force.
+        force: To be kept; 0.8 uN is that at 0.985 lengths.
+        share: Of the newest force in the mean.
     """
 
     reads = ("base_wrench_mean",)
@@ -169,14 +160,10 @@ class SwingTracker:
 
     An observer of two states, the swing and its rate, with constant gains; the lag of the plate is inverted.
 
-    Parameters
-    ----------
-    task : Sweep
-    gain, rate_gain : float
-        Shares of the difference between felt and expected swing that correct the swing and its rate (in units of the
-        swing).
-    frequency : float, Hz
-        Of the sine: the middle of those that are drawn.
+    Args:
+        gain, rate_gain: Shares of the difference between felt and expected swing that correct the swing and its rate
+            (in units of the swing).
+        frequency: Of the sine: the middle of those that are drawn.
     """
 
     reads = ("base_wrench_mean", "own_way")
@@ -207,12 +194,9 @@ class SwingTracker:
 class SteadySpeed:
     """The constant speed that gives the ``goal`` on a middling texture.
 
-    Parameters
-    ----------
-    factor : float
-        On that speed.
-    distance : float
-        In lengths of the whisker.
+    Args:
+        factor: On that speed.
+        distance: In lengths of the whisker.
     """
 
     reads = ("goal",)
@@ -231,14 +215,10 @@ class SteadySpeed:
 class LevelKeeper:
     """Corrects the steady speed by what the level about 200 Hz lacks, in proportion to its time integral.
 
-    Parameters
-    ----------
-    gain : float
-        Change of the speed's logarithm in a period per log10 (nN m)^2 of the mean error.
-    share : float
-        Of the newest level in the mean.
-    distance : float
-        In lengths of the whisker.
+    Args:
+        gain: Change of the speed's logarithm in a period per log10 (nN m)^2 of the mean error.
+        share: Of the newest level in the mean.
+        distance: In lengths of the whisker.
     """
 
     reads = ("band_level", "goal")

@@ -40,16 +40,10 @@ class MediumSine:
 class SteeredSine:
     """Proportional steering: the wave with a bias in proportion to the bearing of ``target``.
 
-    Parameters
-    ----------
-    wave : SineKymogram
-    gain : float
-        Bias in rad per rad of bearing.
-    limit : float, rad
-        Largest bias.
-    smoothing : float, s
-        The bearing swings with the head; it is averaged over this time.
-    control_rate : float, Hz
+    Args:
+        gain: Bias in rad per rad of bearing.
+        limit (rad): Largest bias.
+        smoothing (s): The bearing swings with the head; it is averaged over this time.
     """
 
     reads = ("target",)

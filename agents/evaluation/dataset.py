@@ -83,31 +83,20 @@ def record(
 ) -> dict[str, Any]:
     """Play a policy, and write its episodes as a dataset of Minari, where that keeps its own.
 
-    Parameters
-    ----------
-    env_id, policy
-        As of `play`.
-    name : str
-        Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
-    episodes, seed : int
-        Episode i is seeded ``seed + i``.
-    noise : float
-        Standard deviation of normal noise that is added to the actions.
-    watch : callable, optional
-        As of `play`.
+    Args:
+        env_id, policy: As of `play`.
+        name: Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
+        episodes, seed: Episode i is seeded ``seed + i``.
+        noise: Standard deviation of normal noise that is added to the actions.
+        watch: As of `play`.
 
-    Returns
-    -------
-    dict
-        What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments of the
-        environment, model, versions, scores, and the card of a trained policy.
+    Returns:
+        dict: What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments
+            of the environment, model, versions, scores, and the card of a trained policy.
 
-    Raises
-    ------
-    ValueError
-        If there is such a dataset already, and it is whole, or the name is none.
-    ImportError
-        Without minari.
+    Raises:
+        ValueError: If there is such a dataset already, and it is whole, or the name is none.
+        ImportError: Without minari.
     """
     try:
         import h5py  # noqa: F401 (in which minari writes)

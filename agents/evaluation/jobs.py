@@ -44,17 +44,12 @@ MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
 class Job:
     """One policy on one id.
 
-    Parameters
-    ----------
-    env_id : str
-    policy : str
-        A name as of `find_policy`, or ``best constant``.
-    training : int, optional
-        Of ``trained``: the seed of a training of our own, by the recipe; without, what comes with the package.
-    episodes, steps : int, optional
-        Instead of `EPISODES` or `BINARY_EPISODES`, and of a training, instead of the recipe's.
-    trust : bool
-        As of `find_policy`.
+    Args:
+        policy: A name as of `find_policy`, or ``best constant``.
+        training: Of ``trained``: the seed of a training of our own, by the recipe; without, what comes with the
+            package.
+        episodes, steps: Instead of `EPISODES` or `BINARY_EPISODES`, and of a training, instead of the recipe's.
+        trust: As of `find_policy`.
     """
 
     env_id: str
@@ -111,15 +106,11 @@ def jobs_of(
 ) -> list[Job]:
     """Jobs of an id: without those for which it has nothing, such as references or a trained policy.
 
-    Parameters
-    ----------
-    env_id, episodes, steps, trust
-        As of `Job`.
-    policies : list of str, optional
-        By default chance, all references, the best constant and trained policies. Chance and the animal's own
-        controller are always among them.
-    trainings : int
-        Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
+    Args:
+        env_id, episodes, steps, trust: As of `Job`.
+        policies: By default chance, all references, the best constant and trained policies. Chance and the animal's own
+            controller are always among them.
+        trainings: Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
     """
     own = references_of(env_id)
     wanted = ["random", *own, CONSTANT, "trained"] if policies is None else ["random", "baseline", *policies]

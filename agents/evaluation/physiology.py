@@ -135,11 +135,9 @@ def observed(
 def physiology(env_id: str, policies: Sequence[Policy], episodes: int = 16, seed: int = 0) -> dict[str, dict[str, Any]]:
     """Measure policies, and the baseline beside them.
 
-    Returns
-    -------
-    dict
-        For each measure ``unit``, ``meaning``, ``known``, ``policies`` (name to value), and, where there is one,
-        the ``limit`` (in that unit) with ``why``, and ``beyond``: names of the policies that pass it.
+    Returns:
+        dict: For each measure ``unit``, ``meaning``, ``known``, ``policies`` (name to value), and, where there is one,
+            the ``limit`` (in that unit) with ``why``, and ``beyond``: names of the policies that pass it.
     """
     measures = {**task_of(env_id).physiology, **ACTION}
     players = {policy.name: policy for policy in policies}

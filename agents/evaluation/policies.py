@@ -92,10 +92,8 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     beside it, or ``module:function``, see `own_policy`. ``seed`` is that of the random policy. Such a zip runs whatever
     code its author put into it, and is loaded with ``trust`` only.
 
-    Raises
-    ------
-    ValueError
-        If there is no such policy, it was trained for another id, or it is a zip that is not trusted.
+    Raises:
+        ValueError: If there is no such policy, it was trained for another id, or it is a zip that is not trusted.
     """
     own = references_of(env_id)
     if name == "random":
@@ -150,10 +148,8 @@ def own_policy(name: str) -> Policy:
     (B, n), which are clipped to [-1, 1]; row i of both is one animal. An attribute ``env``, if it has one, holds
     arguments of the environment, such as ``{"actions": "modes"}``. Modules are found in the working folder, too.
 
-    Raises
-    ------
-    ValueError
-        If there is no such module or function, naming it.
+    Raises:
+        ValueError: If there is no such module or function, naming it.
     """
     module, _, function = name.partition(":")
     if not {"", str(Path.cwd())} & {*sys.path}:

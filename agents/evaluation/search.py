@@ -27,10 +27,8 @@ def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple
     candidates for each parameter, all played side by side, each in four episodes; ``seed`` is that of the evolution,
     and of the first episode.
 
-    Returns
-    -------
-    parameters, policy
-        Empty parameters are the reference's own. None where the id has no such reference.
+    Returns:
+        parameters, policy: Empty parameters are the reference's own. None where the id has no such reference.
     """
     from scipy.optimize import differential_evolution
 

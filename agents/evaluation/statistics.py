@@ -72,11 +72,9 @@ def difference_interval(x: Scores, y: Scores) -> tuple[float, float]:
 def aggregate(by_id: Mapping[str, Scores]) -> dict[str, Any]:
     """Sum up a policy over ids, of each of which normalised scores are given.
 
-    Returns
-    -------
-    dict
-        Interquartile ``mean`` over the scores of all trainings on all ids, its 95% ``interval``, the number of
-        ``ids`` and of ``runs``.
+    Returns:
+        dict: Interquartile ``mean`` over the scores of all trainings on all ids, its 95% ``interval``, the number of
+            ``ids`` and of ``runs``.
     """
     runs = np.concatenate([scores.mean(1) for scores in by_id.values()])
     drawn = [resampled(scores, seed=k).mean(2) for k, scores in enumerate(by_id.values())]

@@ -60,18 +60,13 @@ class Workers(Protocol):
 def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
     """Somebody to do the work.
 
-    Parameters
-    ----------
-    processes : int
-        Pieces at the same time; with 1 all is done in this process.
-    ray : str, optional
-        Address of a Ray cluster instead, such as ``10.0.0.1:6379``; with ``""`` the one that ``RAY_ADDRESS`` names,
-        or that runs on this machine, or else one of this machine's cores for as long as the work takes.
+    Args:
+        processes: Pieces at the same time; with 1 all is done in this process.
+        ray: Address of a Ray cluster instead, such as ``10.0.0.1:6379``; with ``""`` the one that ``RAY_ADDRESS``
+            names, or that runs on this machine, or else one of this machine's cores for as long as the work takes.
 
-    Raises
-    ------
-    ValueError, ImportError
-        If both are given, or there is no such cluster; if Ray is not installed.
+    Raises:
+        ValueError, ImportError: If both are given, or there is no such cluster; if Ray is not installed.
     """
     if ray is not None and processes != 1:
         raise ValueError(f"processes must be left out where ray is given, got {processes!r}")

@@ -22,10 +22,8 @@ class Answers:
     The network has an output for each answer, then another for each that is a number. Of a number they are mean and
     logarithm of the standard deviation, in units of the action; of a verdict, half the logit.
 
-    Raises
-    ------
-    ValueError
-        If the task's action has no fields with a `ActionField.truth`, or none called ``commit``.
+    Raises:
+        ValueError: If the task's action has no fields with a `ActionField.truth`, or none called ``commit``.
     """
 
     def __init__(self, task: Task) -> None:
@@ -68,13 +66,10 @@ class Answers:
 class AnsweringAgent:
     """A controller moves, a network answers from the newest observations; it commits when it is sure, or time is up.
 
-    Parameters
-    ----------
-    mover, network, answers
-    doubt : float or (B,) array
-        Mean standard deviation of the answers, in units of the action, up to which they are committed.
-    latest : float or (B,) array, s
-        Time from which they are committed whatever the doubt.
+    Args:
+        doubt (float or (B,) array): Mean standard deviation of the answers, in units of the action, up to which they
+            are committed.
+        latest (float or (B,) array, s): Time from which they are committed whatever the doubt.
     """
 
     def __init__(

@@ -46,10 +46,8 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
     The model is changed in place; what it draws to explore stays as it is. ``env`` holds the arguments of the
     environment that it learns in.
 
-    Raises
-    ------
-    ValueError
-        If there is no such reference, or it reads what the environment does not show.
+    Raises:
+        ValueError: If there is no such reference, or it reads what the environment does not show.
     """
     make = teacher_of(env_id, teacher, env)
     envs: Any = gymnasium.make_vec(env_id, EPISODES, autoreset_mode="SameStep", **env)

@@ -75,10 +75,9 @@ def write_policy(
     ``env`` holds the arguments of the environment that it was trained in, ``versions`` those of what it was trained
     with.
 
-    Raises
-    ------
-    ValueError
-        If the policy is not what a card can describe: it has settings beyond ``net_arch`` and the activation.
+    Raises:
+        ValueError: If the policy is not what a card can describe: it has settings beyond ``net_arch`` and the
+            activation.
     """
     network: Any = policy
     parts = {"network": {"net_arch": network.net_arch, "activation": network.activation_fn.__name__}}
@@ -264,10 +263,8 @@ def _shapes(card: Mapping[str, Any], outputs: int | None = None) -> dict[str, tu
 def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
     """Load the policy of a folder, to act in ``envs``; it is one of stable-baselines3 where that trained it.
 
-    Raises
-    ------
-    ValueError
-        Naming file and key.
+    Raises:
+        ValueError: Naming file and key.
     """
     card = read_card(folder)
     spaces: dict[str, Box] = {}
@@ -319,10 +316,8 @@ class TrainedAgent:
 
         The folder has ``card.json``, and ``policy.safetensors`` where the policy has a network.
 
-        Raises
-        ------
-        ValueError
-            If the files are not those of a policy, or belong to other spaces.
+        Raises:
+            ValueError: If the files are not those of a policy, or belong to other spaces.
         """
         return cls(load_policy(Path(folder), envs))
 
@@ -330,10 +325,8 @@ class TrainedAgent:
     def unpickle(cls, path: str | Path, algorithm: str, envs: Any) -> TrainedAgent:
         """Load a zip of stable-baselines3 (ppo or sac), which runs whatever code its author put into it.
 
-        Raises
-        ------
-        ValueError
-            If the file is not such a zip, or belongs to other spaces than those of ``envs``.
+        Raises:
+            ValueError: If the file is not such a zip, or belongs to other spaces than those of ``envs``.
         """
         import stable_baselines3
 

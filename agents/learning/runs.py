@@ -51,16 +51,12 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
 
     ``algorithm`` is used instead of the recipe's; ``file`` is a recipe in TOML, instead of the id's own.
 
-    Returns
-    -------
-    dict
-        ``algorithm``, ``steps``, ``num_envs``, ``imitate``, ``env``, the algorithm's ``settings``, and what `tune`
-        tries, ``tune``.
+    Returns:
+        dict: ``algorithm``, ``steps``, ``num_envs``, ``imitate``, ``env``, the algorithm's ``settings``, and what
+            `tune` tries, ``tune``.
 
-    Raises
-    ------
-    ValueError
-        If the algorithm or the file is none.
+    Raises:
+        ValueError: If the algorithm or the file is none.
     """
     folder = resources.files("gymnosoma.agents.learning").joinpath("recipes")
     own: Any = file or folder.joinpath(f"{env_id.split('/')[-1]}.toml")
@@ -88,24 +84,15 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
 class Run:
     """A run folder under way.
 
-    Parameters
-    ----------
-    folder : path
-    config : dict
-        As in ``config.json``.
-    goal, every : int
-        Steps at which it ends, and between checkpoints.
-    stop, watch, workers
-        As of `Training.run`.
-    resumed : bool
-        Whether it goes on from a checkpoint.
+    Args:
+        config: As in ``config.json``.
+        goal, every: Steps at which it ends, and between checkpoints.
+        stop, watch, workers: As of `Training.run`.
+        resumed: Whether it goes on from a checkpoint.
 
-    Attributes
-    ----------
-    record : dict
-        ``curve`` (lines of ``curve.csv``), ``episodes`` and CPU ``seconds`` so far.
-    score : Score
-        Of the task.
+    Attributes:
+        record: ``curve`` (lines of ``curve.csv``), ``episodes`` and CPU ``seconds`` so far.
+        score: Of the task.
     """
 
     def __init__(

@@ -143,10 +143,8 @@ class _Course:
 class _Seen:
     """Frames of episodes, from which what a network sees is put together.
 
-    Parameters
-    ----------
-    history : int
-        Frames in an observation.
+    Args:
+        history: Frames in an observation.
     """
 
     def __init__(self, history: int) -> None:

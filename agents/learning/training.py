@@ -27,25 +27,16 @@ from .runs import Run, recipe, versions_of
 class Training:
     """What is asked of a training, before its recipe adds the rest.
 
-    Parameters
-    ----------
-    env_id : str
-    algorithm, steps, num_envs, imitate : optional
-        Instead of the recipe's.
-    controller : str, optional
-        Reference whose parameters ``cma`` searches, a network's weights where it is ``""``; with ``supervised``
-        the one that moves while answers are learned.
-    env, settings : mapping
-        Arguments of the environment, and settings of the algorithm, on top of the recipe's.
-    recipe_file : path, optional
-        A recipe in TOML, instead of the id's own.
-    seed : int
-        Of the network and the animals.
-    checkpoint : int
-        Steps between checkpoints; a kill loses at most so many, or a rollout if that is longer. With ``cma``
-        every generation is kept.
-    threads : int
-        For the network; more than 2 rarely help.
+    Args:
+        algorithm, steps, num_envs, imitate: Instead of the recipe's.
+        controller: Reference whose parameters ``cma`` searches, a network's weights where it is ``""``; with
+            ``supervised`` the one that moves while answers are learned.
+        env, settings: Arguments of the environment, and settings of the algorithm, on top of the recipe's.
+        recipe_file: A recipe in TOML, instead of the id's own.
+        seed: Of the network and the animals.
+        checkpoint: Steps between checkpoints; a kill loses at most so many, or a rollout if that is longer. With
+            ``cma`` every generation is kept.
+        threads: For the network; more than 2 rarely help.
     """
 
     env_id: str
@@ -75,32 +66,21 @@ class Training:
         The folder gets ``config.json``, ``card.json``, ``policy.safetensors`` where there is a network, ``curve.csv``,
         ``curve.png``, a checkpoint, and of PPO and SAC TensorBoard's logs.
 
-        Parameters
-        ----------
-        folder : path
-        resume : bool
-            Continue the run in ``folder`` from its last checkpoint, to the bit (with one thread). Those of PPO and SAC
-            hold pickled Python objects: resuming somebody else's run runs their code. What else is asked must be what
-            the run began with; ``steps`` may be more.
-        stop : function
-            Asked after every update; when it gives True the run ends there.
-        watch : function
-            Told each row of the learning curve, as a mapping.
-        workers : Workers
-            Who plays the generations of ``cma``; the result is the same, to the bit.
+        Args:
+            resume: Continue the run in ``folder`` from its last checkpoint, to the bit (with one thread). Those of PPO
+                and SAC hold pickled Python objects: resuming somebody else's run runs their code. What else is asked
+                must be what the run began with; ``steps`` may be more.
+            stop: Asked after every update; when it gives True the run ends there.
+            watch: Told each row of the learning curve, as a mapping.
+            workers: Who plays the generations of ``cma``; the result is the same, to the bit.
 
-        Returns
-        -------
-        bool
-            False if ``stop`` ended it; all is saved then too.
+        Returns:
+            bool: False if ``stop`` ended it; all is saved then too.
 
-        Raises
-        ------
-        ValueError
-            If the folder already holds a run (without ``resume``), or none that can be resumed, or what is asked for is
-            not possible.
-        OSError
-            If a file cannot be written, naming it; the run can be resumed when there is room again.
+        Raises:
+            ValueError: If the folder already holds a run (without ``resume``), or none that can be resumed, or what is
+                asked for is not possible.
+            OSError: If a file cannot be written, naming it; the run can be resumed when there is room again.
         """
         for name in ("steps", "num_envs", "seed", "checkpoint", "threads"):
             if getattr(self, name) is not None:

@@ -54,30 +54,20 @@ def tune(
     Parzen estimator, seeded by the number of trials that have ended; so a study that was stopped goes on with the
     trials that were under way as if nothing had happened, from their beginning.
 
-    Parameters
-    ----------
-    env_id, folder, algorithm, env, recipe_file, seed
-        As of `Training`.
-    trials, steps : int
-        How many in all, and of how many steps.
-    seconds : float, optional
-        CPU seconds after which a trial ends, too.
-    resume : bool
-        Go on with the study in ``folder``.
-    together : int
-        Trials that are proposed together, from what those before have found; so many can be done at the same time.
-    workers : Workers
-        Who does the trials; the result is the same, to the bit.
+    Args:
+        env_id, folder, algorithm, env, recipe_file, seed: As of `Training`.
+        trials, steps: How many in all, and of how many steps.
+        seconds: CPU seconds after which a trial ends, too.
+        resume: Go on with the study in ``folder``.
+        together: Trials that are proposed together, from what those before have found; so many can be done at the same
+            time.
+        workers: Who does the trials; the result is the same, to the bit.
 
-    Returns
-    -------
-    settings, score
-        The best, None if no trial has ended.
+    Returns:
+        settings, score: The best, None if no trial has ended.
 
-    Raises
-    ------
-    ValueError
-        If the folder holds a study (without ``resume``), none, or one of something else.
+    Raises:
+        ValueError: If the folder holds a study (without ``resume``), none, or one of something else.
     """
     base = recipe(env_id, algorithm, recipe_file)
     space = base["tune"]

@@ -58,21 +58,13 @@ class _Actor:
 class Film:
     """An episode, moment by moment: iterate, and ``draw`` the moments that are wanted.
 
-    Parameters
-    ----------
-    env_id, policy
-    ghost : Policy, optional
-        Drawn translucent beside it, in its own environment with the same seed.
-    seed : int
-        Of the episode.
-    seconds : float, optional
-        Of simulated time; the whole episode by default.
-    width, height : int
-        Of a frame, in pixels.
-    options : mapping, optional
-        Of the reset.
-    control_rate : float, Hz, optional
-        That of the moments, too, instead of the task's.
+    Args:
+        ghost: Drawn translucent beside it, in its own environment with the same seed.
+        seed: Of the episode.
+        seconds: Of simulated time; the whole episode by default.
+        width, height: Of a frame, in pixels.
+        options: Of the reset.
+        control_rate: That of the moments, too, instead of the task's.
     """
 
     def __init__(
@@ -229,27 +221,17 @@ def show_episode(
 ) -> int:
     """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
 
-    Parameters
-    ----------
-    env_id : str
-    policy, ghost : str
-        Names, as of `find_policy`; the ghost is not drawn where both are the same.
-    save : path, optional
-        ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
-    trust : bool
-        As of `find_policy`.
-    seconds, seed, width, height, **how
-        As of `Film`.
+    Args:
+        policy, ghost: Names, as of `find_policy`; the ghost is not drawn where both are the same.
+        save: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
+        trust: As of `find_policy`.
+        seconds, seed, width, height, **how: As of `Film`.
 
-    Returns
-    -------
-    int
-        Number of moments that were played.
+    Returns:
+        int: Number of moments that were played.
 
-    Raises
-    ------
-    ValueError
-        For an impossible argument, or if there is no display for the window.
+    Raises:
+        ValueError: For an impossible argument, or if there is no display for the window.
     """
     if save is not None:
         check_film("save", save, width, height)

@@ -71,24 +71,18 @@ class OpenLoop(ABC):
 class Schedule(OpenLoop):
     """A drive as a table over time, each row held until the next; the first before it begins, the last for ever.
 
-    Parameters
-    ----------
-    times : (N,) float or float, s
-        When each row begins, rising; or the interval between them, the first at 0.
-    values : (N, nu) or (N, B, nu) float
-        Drive in SI, of all animals or of each.
+    Args:
+        times ((N,) float or float, s): When each row begins, rising; or the interval between them, the first at 0.
+        values ((N, nu) or (N, B, nu) float): Drive in SI, of all animals or of each.
 
-    Raises
-    ------
-    ValueError
-        For times that do not rise, or values that are no finite numbers, one row for each time.
+    Raises:
+        ValueError: For times that do not rise, or values that are no finite numbers, one row for each time.
 
-    Examples
-    --------
-    >>> from gymnosoma.envs import Schedule, simulate
-    >>> from gymnosoma.envs.lamprey import Lamprey
-    >>> faster = Schedule([0.0, 0.2], [[0.2, 0.0, 1.0], [0.4, 0.0, 1.0]])
-    >>> run = simulate(Lamprey(), faster, 0.4)
+    Examples:
+        >>> from gymnosoma.envs import Schedule, simulate
+        >>> from gymnosoma.envs.lamprey import Lamprey
+        >>> faster = Schedule([0.0, 0.2], [[0.2, 0.0, 1.0], [0.4, 0.0, 1.0]])
+        >>> run = simulate(Lamprey(), faster, 0.4)
     """
 
     def __init__(self, times: ArrayLike, values: ArrayLike) -> None:
@@ -108,10 +102,8 @@ class Schedule(OpenLoop):
     def read(cls, path: str | Path) -> Self:
         """Read a CSV file: times (s) in the first column, the drive in the others; one line may name them.
 
-        Raises
-        ------
-        ValueError
-            If it cannot be read, or is no such table; names the file.
+        Raises:
+            ValueError: If it cannot be read, or is no such table; names the file.
         """
         path = Path(path)
         try:
@@ -142,12 +134,9 @@ class Schedule(OpenLoop):
 def check_reads(controller: Any, known: Iterable[str], where: str) -> None:
     """Raise ValueError, which names what is missing, unless all that a controller reads is ``known``.
 
-    Parameters
-    ----------
-    controller : Controller or TaskController
-    known : names
-    where : str
-        Who offers them, such as ``"Worm senses"``.
+    Args:
+        controller (Controller or TaskController)
+        where: Who offers them, such as ``"Worm senses"``.
     """
     names = tuple(known)
     missing = [name for name in controller.reads if name not in names]

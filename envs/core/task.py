@@ -18,18 +18,12 @@ from .spec import ActionField, Ending, Field, Hidden, Layout, Measure, Option, S
 class EpisodeStart:
     """Episodes about to start, one for each of A rows: what `Task.start` and `Task.begin` are given.
 
-    Parameters
-    ----------
-    rngs : sequence of Generator
-        One per episode.
-    options : mapping
-        Given or drawn values of options, each with an entry per episode.
-    memory : (A,) records of the task's ``memory``
-        Zeros, to be set.
-    hidden : mapping
-        From what hidden options are drawn.
-    split : {None, "train", "test"}
-        Part of their ranges.
+    Args:
+        rngs: One per episode.
+        options: Given or drawn values of options, each with an entry per episode.
+        memory ((A,) records of the task's ``memory``): Zeros, to be set.
+        hidden: From what hidden options are drawn.
+        split ({None, "train", "test"}): Part of their ranges.
     """
 
     def __init__(
@@ -70,17 +64,12 @@ class Task(ABC):
     memory, `command` the animal, `sense`, `reward`, tell the `ending`, and `info`. Animals have a base class of
     their own that does most of it; a task adds to what ``super()`` gives.
 
-    Parameters
-    ----------
-    actions : str, optional
-        One of ``action_modes``, the first by default.
-    control_rate : float, Hz, optional
-        Instead of the task's.
+    Args:
+        actions: One of ``action_modes``, the first by default.
+        control_rate: Instead of the task's.
 
-    Raises
-    ------
-    ValueError
-        For another action mode, or a rate that is not finite and greater than 0.
+    Raises:
+        ValueError: For another action mode, or a rate that is not finite and greater than 0.
     """
 
     action_modes: tuple[str, ...]
@@ -209,10 +198,8 @@ class Task(ABC):
     def action_from_drive(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
         """Action whose command comes closest to a drive of the animal (B, nu) in SI.
 
-        Raises
-        ------
-        ValueError
-            Where actions of this mode do not command the drive.
+        Raises:
+            ValueError: Where actions of this mode do not command the drive.
         """
         raise ValueError(
             f"actions={self.actions!r} of {type(self).__name__} do not command the drive of "
@@ -223,24 +210,17 @@ class Task(ABC):
 def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> NDArray[np.float64]:
     """Reward shaping: 1 inside [low, high], falling smoothly outside.
 
-    Parameters
-    ----------
-    value : array_like
-    low, high : float
-        Bounds of the goal.
-    margin : float
-        Distance from the bounds at which the result is ``at_margin``; 0 gives a step.
-    at_margin : float, in (0, 1)
+    Args:
+        value (array_like)
+        low, high: Bounds of the goal.
+        margin: Distance from the bounds at which the result is ``at_margin``; 0 gives a step.
+        at_margin (float, in (0, 1))
 
-    Returns
-    -------
-    array, in [0, 1]
-        1 / (1 + c d^2) with d the distance from the bounds.
+    Returns:
+        array, in [0, 1]: 1 / (1 + c d^2) with d the distance from the bounds.
 
-    Raises
-    ------
-    ValueError
-        If the bounds are swapped, the margin is negative or ``at_margin`` is not in (0, 1).
+    Raises:
+        ValueError: If the bounds are swapped, the margin is negative or ``at_margin`` is not in (0, 1).
     """
     if not low <= high:
         raise ValueError(f"low must not exceed high, got {low!r} and {high!r}")

@@ -216,18 +216,13 @@ class WhiskerTask(Task):
     ) -> NDArray[np.float64]:
         """Command that gives the base an acceleration in the next period; it may be more than is possible.
 
-        Parameters
-        ----------
-        acceleration : (B,) float, rad/s^2
-            Mean over the period.
-        rate : (B,) float, rad/s
-            Of the base, at its start.
-        muscle : (B, 2) float, rad/s^2
-            Its stages.
+        Args:
+            acceleration ((B,) float, rad/s^2): Mean over the period.
+            rate ((B,) float, rad/s): Of the base, at its start.
+            muscle ((B, 2) float, rad/s^2): Its stages.
 
-        Returns
-        -------
-        (B,) float, rad/s^2
+        Returns:
+            (B,) float, rad/s^2
         """
         first, second = muscle[:, 0], muscle[:, 1]
         stage = second + (acceleration / self._yield + DAMPING * rate - second) / self._gains[1]
