@@ -115,7 +115,7 @@ class NoisyAgent:
 
 
 class FunctionAgent:
-    """A function of somebody's own: it is given observations (B, d), and gives actions (B, size) in [-1, 1].
+    """A user's own function, which takes observations (B, d) and returns actions (B, size) in [-1, 1].
 
     ``name`` is for errors.
     """

@@ -1,4 +1,4 @@
-"""Writes files so that a failure costs nothing: neither what was there before, nor what was to be written."""
+"""Writes files so that a failure loses neither what was there before nor what was to be written."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def result(name: str, path: Path) -> Iterator[Path]:
 
 
 class _Stuck(Exception):
-    """A result that does not get to where it should."""
+    """A result that cannot be moved to where it belongs."""
 
 
 def _move(draft: Path, path: Path) -> None:

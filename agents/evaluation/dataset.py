@@ -24,7 +24,7 @@ from .rollout import Episodes, joined
 MAX_NOISE = 10.0
 
 UNFINISHED = "unfinished"
-"""File in the folder of a dataset that is being written: one that was killed has it still, and is begun anew."""
+"""File in the folder of a dataset that is being written; a dataset that still has it was killed, and is begun anew."""
 
 
 class Recorder(VectorWrapper):
@@ -118,7 +118,7 @@ def record(
     if mark.exists():
         shutil.rmtree(folder)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
+        warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
         dataset = minari.create_dataset_from_buffers(
             name,
             [],

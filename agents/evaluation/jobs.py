@@ -61,20 +61,20 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of the job, and of its file below ``jobs`` in the folder of the benchmark."""
+        """Name of the job, and of its file below ``jobs`` in the folder of the benchmark."""
         policy = re.sub(r"[^\w.-]+", "_", self.policy)
         return f"{self.env_id.split('/')[1]}/{policy}" + ("" if self.training is None else f"-{self.training}")
 
     def file(self, folder: Path) -> Path:
-        """Where the result goes."""
+        """File of the result."""
         return folder / "jobs" / f"{self.name}.json"
 
     def run(self, folder: Path) -> Path:
-        """Where a training goes."""
+        """Run folder of a training."""
         return folder / "runs" / f"{self.env_id.split('/')[1]}-{self.training}"
 
     def result(self, folder: Path) -> dict[str, Any] | None:
-        """What the job has found, None as long as it is not done.
+        """Result of the job, None as long as it is not done.
 
         ValueError if the file is no result, or one of other settings.
         """
@@ -104,7 +104,7 @@ def jobs_of(
     steps: int | None = None,
     trust: bool = False,
 ) -> list[Job]:
-    """Jobs of an id: without those for which it has nothing, such as references or a trained policy.
+    """List the jobs of an id, without those for which it has nothing, such as references or a trained policy.
 
     Args:
         env_id, episodes, steps, trust: As of `Job`.

@@ -29,7 +29,7 @@ from ..schema import Check, in_range, read, typed
 from .rollout import Episodes, joined, rollout
 
 WAVE = 1024
-"""Most episodes that are played side by side, which bounds the memory of an evaluation."""
+"""Largest number of episodes that are played side by side, which bounds the memory of an evaluation."""
 
 BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED = 10_000, 20_000, 30_000
 """First seeds of the episodes that measure a policy, that choose among trained ones, and that find constants.
@@ -104,7 +104,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     if path.is_dir():
         card = read_card(path)
         _check_id(name, card["id"], env_id)
-        # What else the environment takes is not a policy's to say; a task or a wrapper would be imported, and so run.
+        # A policy may say nothing else of the environment: a task or a wrapper would be imported, and so run.
         for key in card["env"]:
             choice(f"{str(path / CARD)!r}: env", key, [*SHARED, *task_arguments(task_class(env_id))])
         return Policy(
@@ -142,9 +142,9 @@ def _check_id(name: str, trained: str, env_id: str) -> None:
 
 
 def own_policy(name: str) -> Policy:
-    """A function of somebody's own as a policy, from ``module:function``.
+    """A user's own function as a policy, from ``module:function``.
 
-    It is given the observations of all episodes that are played side by side, (B, d) float32, and gives their actions,
+    It takes the observations of all episodes that are played side by side, (B, d) float32, and returns their actions,
     (B, n), which are clipped to [-1, 1]; row i of both is one animal. An attribute ``env``, if it has one, holds
     arguments of the environment, such as ``{"actions": "modes"}``. Modules are found in the working folder, too.
 

@@ -40,7 +40,7 @@ class Episodes:
 
 
 class SideBySide:
-    """Each of some agents plays as many rows, one after another."""
+    """Agents that each play an equal share of the rows, one share after another."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = agents
@@ -57,7 +57,7 @@ class SideBySide:
 def play_side_by_side(
     env_id: str, env: Mapping[str, Any], make: Callable[[Any], Agent], players: int, seeds: Sequence[int]
 ) -> Episodes:
-    """Let some players, of whom the agent that is made plays all, play the episodes of the seeds, one after another."""
+    """Play the episodes of the seeds by some players, whose rows follow each other; one agent acts for all of them."""
     envs: Any = gymnasium.make_vec(env_id, players * len(seeds), **env)
     try:
         return rollout(envs, make(envs), seed=[*seeds] * players)
@@ -91,7 +91,7 @@ def rollout(
     Args:
         seed: An int seeds row i with ``seed + i``; so the result of a row does not depend on how many there are.
         options: Of the reset.
-        watch: Told the number of episodes that have ended, after every step.
+        watch: Called with the number of episodes that have ended, after every step.
 
     Raises:
         ValueError: If the autoreset mode is DISABLED: then ended rows cannot be stepped on.

@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
 FORMAT = 1
-"""Of the card; another one is refused."""
+"""Version of the card's format; another one is refused."""
 
 WEIGHTS, CARD = "policy.safetensors", "card.json"
 
 MAX_CARD = 2**16
-"""Bytes of a card."""
+"""Largest size of a card, bytes."""
 
 MAX_HEADER = 2**16
-"""Bytes of the header of the weights."""
+"""Largest size of the header of the weights, bytes."""
 
 MAX_WEIGHTS = 2**26
-"""Bytes of the weights: those of the recipes have 3e5."""
+"""Largest size of the weights, bytes; those of the recipes have 3e5."""
 
 MAX_LAYERS = 16
-"""Of a network."""
+"""Largest number of layers of a network."""
 
 SECOND = {"ppo": "vf", "sac": "qf"}
-"""How stable-baselines3 calls the second network of its algorithms in ``net_arch``."""
+"""Name of the second network in stable-baselines3's ``net_arch``, by algorithm."""
 
 PARTS: dict[str, tuple[set[str], ...]] = {
     "ppo": ({"network"},),
@@ -61,10 +61,10 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "cma": ({"network"}, {"controller"}),
     "supervised": ({"network", "controller", "rule"},),
 }
-"""Of what the policies of each algorithm are made."""
+"""Parts that the policies of each algorithm may consist of."""
 
 ACTIVATIONS = ("Tanh", "ReLU")
-"""Names in ``torch.nn``."""
+"""Activations that a card may name, as ``torch.nn`` does."""
 
 
 def write_policy(
@@ -180,14 +180,14 @@ KEYS: dict[str, Check] = {
     **dict.fromkeys(("id", "algorithm"), _TEXT),
     **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), _OBJECT),
 }
-"""Of a card, beside the parts of the policy."""
+"""Keys of a card beside the parts of the policy."""
 
 _CONTROLLER = partial(held, keys={"name": _TEXT, "parameters": _OBJECT}, show=_short)
 _RULE = partial(held, keys=dict.fromkeys(("doubt", "latest"), partial(number, minimum=0.0)), show=_short)
 
 
 def _network(algorithm: str) -> Check:
-    """What the network of an algorithm's policies must be."""
+    """Check of the network of an algorithm's policies."""
     second = SECOND.get(algorithm)
     names = ["pi", second] if second else []
 

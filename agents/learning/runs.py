@@ -1,4 +1,4 @@
-"""Run folders: recipes, what is noted while something learns, and what all ways to learn have in common."""
+"""Run folders: recipes, records of the learning under way, and what all algorithms have in common."""
 
 from __future__ import annotations
 
@@ -204,17 +204,17 @@ class Recent:
         self.scores.extend(map(float, scores))
 
     def kept(self) -> list[list[float]]:
-        """What another one is made of."""
+        """Both lists, from which another `Recent` can be made."""
         return [list(self.returns), list(self.scores)]
 
 
 def drawn_seeds(seed: int, round_: int, count: int) -> list[int]:
-    """Seeds of the episodes of a round of a run: from all of 2**32, so that they are nobody else's."""
+    """Seeds of the episodes of a round of a run, drawn from all of 2**32 so that no other run shares them."""
     return np.random.SeedSequence((seed, round_)).generate_state(count).tolist()
 
 
 def _compare_curve(curve: Path, known: Sequence[str]) -> None:
-    """Say where a curve is not the checkpoint's, which is about to replace it."""
+    """Print where a curve differs from the checkpoint's, which is about to replace it."""
     try:
         lines = curve.read_text(errors="replace").splitlines()[1:]
     except OSError as error:

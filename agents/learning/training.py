@@ -1,4 +1,4 @@
-"""Trains policies into run folders that survive an interruption: what is asked is checked here, and handed on."""
+"""Trains policies into run folders that survive an interruption; here the request is checked and handed on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .runs import Run, recipe, versions_of
 
 @dataclass(frozen=True)
 class Training:
-    """What is asked of a training, before its recipe adds the rest.
+    """A request for a training; the recipe adds what it leaves open.
 
     Args:
         algorithm, steps, num_envs, imitate: Instead of the recipe's.
@@ -71,7 +71,7 @@ class Training:
                 and SAC hold pickled Python objects: resuming somebody else's run runs their code. What else is asked
                 must be what the run began with; ``steps`` may be more.
             stop: Asked after every update; when it gives True the run ends there.
-            watch: Told each row of the learning curve, as a mapping.
+            watch: Called with each row of the learning curve, as a mapping.
             workers: Who plays the generations of ``cma``; the result is the same, to the bit.
 
         Returns:
@@ -107,16 +107,16 @@ class Training:
         return finished
 
     def _given(self) -> dict[str, Any]:
-        """What is asked for instead of a recipe's own."""
+        """Values that replace those of the recipe."""
         given = {name: getattr(self, name) for name in ("algorithm", "num_envs", "imitate")}
         return {name: value for name, value in given.items() if value is not None}
 
     def _set(self) -> dict[str, Any]:
-        """Settings that are asked for."""
+        """Settings that replace those of the recipe."""
         return {**self.settings, **({} if self.controller is None else {"controller": self.controller})}
 
     def _begun(self, folder: Path) -> dict[str, Any]:
-        """Configuration of the run in a folder, of which all else that is asked for must be true."""
+        """Read the configuration of the run in a folder, with which the request must agree."""
         config = read_config(folder)
         if config["id"] != self.env_id:
             raise ValueError(f"folder {str(folder)!r} holds a run of {config['id']}, not of {self.env_id}")
@@ -131,7 +131,7 @@ class Training:
         return config
 
     def _begin(self, folder: Path) -> dict[str, Any]:
-        """Configuration of a run that begins: the recipe's, and what is asked for instead."""
+        """Make the configuration of a new run: the recipe's, changed by the request."""
         if (folder / "config.json").exists():
             raise ValueError(f"folder {str(folder)!r} already holds a run: give --resume to continue it, or --folder")
         config = recipe(self.env_id, self.algorithm, self.recipe_file)

@@ -26,10 +26,10 @@ from ..files import result
 from ..interruption import noted_signals
 
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
-"""Of files: films, and the last moment as a still; with the module that writes each."""
+"""Endings of film files and of stills, with the module that writes each."""
 
 GIF_RATE = 25.0
-"""Most frames a second of a GIF, whose frames last whole hundredths of a second."""
+"""Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
 
 
 class _Actor:
@@ -243,7 +243,7 @@ def show_episode(
 
 
 def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "") -> int:
-    """Show a film in a window, or save it; the moments played. What to do ``instead`` is told where there is none."""
+    """Show a film in a window, or save it; the moments played. ``instead`` tells what to do without a display."""
     played = 0
     try:
         with noted_signals(signal.SIGINT) as caught, progress_bar(film, unit="frame", leave=False) as bar:
