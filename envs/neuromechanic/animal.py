@@ -218,7 +218,7 @@ class Neuromechanic(Animal):
 
     @cached_property
     def _resting(self) -> NDArray[Any]:
-        row = self._fresh.copy()
+        row = np.zeros(1, self.state)  # not a copy: NumPy's copies hold what was in memory between the fields
         self.start(row, {})
         return row
 
