@@ -7,7 +7,10 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from ids import FIRST, IDS
 
+from gymnosoma.agents.evaluation.policies import task_class
 from gymnosoma.envs import check_vector_env
+from gymnosoma.envs.core.animal import find_animal
+from gymnosoma.envs.core.simulation import task_arguments
 
 MODES = [mode.value for mode in AutoresetMode]
 
@@ -72,8 +75,9 @@ def test_vector_equals_scalar_over_failures(mode):
 
 def schemes(env_id):
     """All schemes of an id's animal but the default."""
-    animal = gymnasium.make(env_id).unwrapped.task.animal
-    return [name for name in animal.solvers["scheme"] if name != animal.scheme]
+    kind = task_class(env_id)
+    solvers = find_animal(kind.__module__.split(".")[2]).solvers["scheme"]
+    return [name for name in solvers if name != task_arguments(kind)["scheme"]]
 
 
 ROD = ("gymnosoma/WhiskerTexture-v0", "published")
