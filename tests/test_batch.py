@@ -155,22 +155,6 @@ def test_options_per_row_and_reset_mask():
             envs.reset(options={"reset_mask": bad})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"num_envs": 0}, "num_envs must be"),
-        ({"autoreset_mode": "Sometimes"}, "autoreset_mode must be one of NextStep, SameStep, Disabled"),
-        ({"threads": 0}, "threads must be"),
-        ({"max_episode_steps": 0}, "max_episode_steps must be"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        gymnasium.make_vec("gymnosoma/WormCrawl-v0", **{"num_envs": 2} | arguments)
-    with pytest.raises(ValueError, match="seed must be"):
-        gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=2).reset(seed=[1, 2, 3])
-
-
 def test_a_saved_state_repeats_the_future():
     envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=5, max_episode_steps=12)
     envs.reset(seed=1)
