@@ -1,12 +1,10 @@
 """Numbers of the papers' models that no paper prints, found before by programs written apart or in a second way."""
 
-import doctest
 from functools import cache
 
 import numpy as np
 import pytest
 
-from gymnosoma.agents.controllers import whisker_chain as chain_controllers
 from gymnosoma.agents.controllers.neuromechanic import _most_stable as task_pattern
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.simulate import ensemble
@@ -26,13 +24,12 @@ from gymnosoma.envs.neuromechanic.analysis import (
 )
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, SLOW, asset, hindlimb
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
-from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, linear
+from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow
 from gymnosoma.envs.whisker_chain import params as chain_params
 from gymnosoma.envs.whisker_chain.linear import modes, tip_response
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.envs.worm import Worm, WormParams
-from gymnosoma.envs.worm import analysis as worm_analysis
 from gymnosoma.envs.worm.analysis import classify, fit_sine, phases
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
 from gymnosoma.papers.whisker_chain.analysis import bounce, energy_cycle, shake, slow_deflection, tap, whisk
@@ -163,11 +160,6 @@ def test_worm_classifier_knows_a_travelling_wave():
 def test_worm_ensemble_times_must_divide():
     with pytest.raises(ValueError, match="multiple"):
         ensemble(Worm(), lambda t: np.zeros(24), 1, duration=1.0, every=0.3)
-
-
-def test_examples_of_the_worms_analyses():
-    result = doctest.testmod(worm_analysis)
-    assert result.attempted and not result.failed
 
 
 @cache
@@ -334,13 +326,6 @@ def test_chain_many_follow_their_motions_as_each_alone():
         alone = simulate(Whisker(), drive, 0.06, start=start | {"peg": [[0.4 * 49e-3, 0.0]]})
         for name in ("base_wrench", "link_angle"):
             assert np.allclose(together[name][:, row], alone[name], rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("module", [linear, chain_controllers])
-def test_examples_of_the_documentation_run(module):
-    result = doctest.testmod(module)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 V = 0.2

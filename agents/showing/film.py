@@ -225,7 +225,7 @@ def show_episode(
         policy, ghost: Names, as of `find_policy`; the ghost is not drawn where both are the same.
         save: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
         trust: As of `find_policy`.
-        seconds, seed, width, height, **how: As of `Film`.
+        seconds, seed, width, height: As of `Film`, as are all further arguments.
 
     Returns:
         int: Number of moments that were played.

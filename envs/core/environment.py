@@ -238,8 +238,8 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
     Row i is seeded ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
 
     Args:
-        task, render_mode, history, randomize, split, width, height, signals, **arguments: As for `BodyEnv`; the window
-            of ``render_mode="human"`` shows the first animal.
+        task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, as are all further
+            arguments; the window of ``render_mode="human"`` shows the first animal.
         max_episode_steps: Steps after which an episode is truncated.
         autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after an episode's end resets, ignoring the
             action. SAME_STEP: the ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user

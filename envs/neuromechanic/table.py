@@ -192,9 +192,8 @@ def pack(
         counts: Numbers of bodies, muscles and so on, and the depth of the ring.
 
     Returns:
-        table (1,) record
-        records dict: ``row``, of an animal by the names that people use; ``state``, the same memory for the kernels;
-            ``work``.
+        table, records: The (1,) record of the model, and the types of others by name: ``row``, of an animal by the
+            names that people use; ``state``, the same memory for the kernels; ``work``.
 
     Notes:
         The state vector z in a row: ``q`` (rad or m) and ``v`` of the joints, ``n`` of control modules and leaky

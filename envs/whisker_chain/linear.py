@@ -153,7 +153,7 @@ def identify_curve(
     Args:
         frequency ((N,) array, Hz): At least three.
         magnification ((N,) array): Amplitude of the tip over that of the base; what is missed counts by its ratio.
-        hair, modulus, damping_ratio, **others: As of `identify`.
+        hair, modulus, damping_ratio: As of `identify`, as are all further arguments.
 
     Examples:
         >>> import numpy as np
