@@ -155,30 +155,6 @@ def test_options_per_row_and_reset_mask():
             envs.reset(options={"reset_mask": bad})
 
 
-def test_a_saved_state_repeats_the_future():
-    envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=5, max_episode_steps=12)
-    envs.reset(seed=1)
-    actions = np.random.default_rng(0).uniform(-1, 1, (60, 5, 24))
-    for k in range(20):
-        envs.step(actions[k])
-    saved = envs.save()
-    first = [envs.step(actions[k])[0] for k in range(20, 60)]
-    other = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=5, max_episode_steps=12)
-    other.restore(saved)
-    assert np.array_equal(first, [other.step(actions[k])[0] for k in range(20, 60)])
-
-
-def test_returned_arrays_are_the_callers():
-    envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=3)
-    first, info = envs.reset(seed=0)
-    kept, place = first.copy(), info["centre"].copy()
-    observations, rewards, *_ = envs.step(np.ones((3, 24)))
-    copies = observations.copy(), rewards.copy()
-    envs.step(-np.ones((3, 24)))
-    assert np.array_equal(first, kept) and np.array_equal(info["centre"], place)
-    assert np.array_equal(observations, copies[0]) and np.array_equal(rewards, copies[1])
-
-
 def test_episode_statistics_of_gymnasium():
     envs = RecordEpisodeStatistics(gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=3, max_episode_steps=10))
     envs.reset(seed=0)
