@@ -16,7 +16,6 @@ from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVi
 from gymnasium.wrappers import vector as wrappers
 from ids import ALL, IDS
 
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation.policies import find_policy
 from gymnosoma.agents.showing.film import Film, show_episode
 from gymnosoma.envs import register_model
@@ -372,29 +371,24 @@ def test_reset_options_and_rate_of_a_film():
     film.close()
 
 
-def test_commands_take_reset_options(tmp_path, monkeypatch, capsys):
+def test_commands_take_reset_options(tmp_path, monkeypatch, capsys, command):
     file = tmp_path / "figures.json"
     options = ["--option", "peg_place=0.5", "--option", "peg_bearing=0.5"]
     arguments = ["evaluate", "WhiskerTap-v0", "--policy", "half_sine", "--episodes", "2", "--json-file", str(file)]
     scores = []
     for more in ([], options):  # a peg out of the half sine's reach is never pushed
-        monkeypatch.setattr(sys, "argv", ["gymnosoma", *arguments, *more])
-        cli.main()
+        command(*arguments, *more)
         figures = json.loads(file.read_text())[0]
         scores.append(figures["return_mean"])
     assert scores[0] != scores[1] == 0.0
     assert (figures["seed"], figures["options"]) == (0, {"peg_place": 0.5, "peg_bearing": 0.5})
     still = tmp_path / "tap.png"
-    monkeypatch.setattr(
-        sys, "argv", ["gymnosoma", "render", "WhiskerTap-v0", *options, "--seconds", "0.1", "--save", str(still)]
-    )
-    cli.main()
+    command("render", "WhiskerTap-v0", *options, "--seconds", 0.1, "--save", still)
     assert imageio.imread(still).shape == (540, 960, 3) and "25 moments" in capsys.readouterr().out
 
 
-def test_what_is_simulated_is_shown(dummy, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", "simulate", "worm", "--duration", "0.02", "--size", "320x180"])
-    cli.main()
+def test_what_is_simulated_is_shown(dummy, command, capsys):
+    command("simulate", "worm", "--duration", "0.02", "--size", "320x180")
     assert "0.02 s in 5 moments." in capsys.readouterr().out
     assert pygame.display.get_init() is False, "the window is closed when the film is over"
 

@@ -423,11 +423,10 @@ def test_seeds_are_trained_one_after_another(tmp_path, monkeypatch):
 
 
 @pytest.mark.full
-def test_seeds_are_trained_at_the_same_time_and_go_on(tmp_path, monkeypatch):
+def test_seeds_are_trained_at_the_same_time_and_go_on(tmp_path, command):
     def go(name, *rest):
         given = (SWIM, "--steps", "9000", "--seeds", "2", "--episodes", "2", "--folder", str(tmp_path / name))
-        monkeypatch.setattr(sys, "argv", ["gymnosoma", "train", *given, *rest])
-        cli.main()
+        command("train", *given, *rest)
 
     go("one")
     go("two", "--processes", "2")
