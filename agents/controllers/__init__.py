@@ -19,18 +19,22 @@ from gymnosoma.envs.core.task import Task
 
 @dataclass(frozen=True)
 class Reference:
-    """A controller against which learning on a task is measured.
-
-    Args:
-        make: The controller, from the task and, by keyword, those parameters that have ``bounds``.
-        env: Arguments of the environment that it needs.
-        bounds: Parameters of ``make`` that the benchmark searches for the best constants, each with (low, high). One
-            reference of a task has them; a task without is not searched.
-    """
+    """A controller against which learning on a task is measured."""
 
     make: Callable[..., Controller | TaskController]
+    """Makes the controller from the task and, by keyword, those parameters that have ``bounds``."""
     env: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment that it needs."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Parameters of ``make`` that the benchmark searches for the best constants, each with (low, high).
+
+    One reference of a task has them; a task without is not searched.
+    """
+
+
+def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
+    """Maker, for a `Reference`, of a controller that needs nothing of the task, with some of its parameters set."""
+    return lambda task, **given: make(**constants, **given)
 
 
 References = dict[type[Task], dict[str, Reference]]
@@ -53,10 +57,7 @@ def references(task: type[Task]) -> dict[str, Reference]:
 
 
 def drives(animal: Animal) -> Mapping[str, Callable[..., Controller]]:
-    """Controllers that need no task, by name, each to be made of the animal: the table ``DRIVES`` of its module.
-
-    Parameters of a controller are given by keyword.
-    """
+    """Makers, from the animal and parameters, of controllers that need no task: the table ``DRIVES`` of its module."""
     return getattr(_module(type(animal)), "DRIVES", {})
 
 

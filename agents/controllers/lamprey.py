@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.control import Controller, OpenLoop
+from gymnosoma.envs.core.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.lamprey import Cord, IsolatedCord
 from gymnosoma.envs.lamprey.params import motoneuron, table
 from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Sprint, Waypoints
 
 from . import Reference, References
-
-__all__ = [
-    "REFERENCES",
-    "EscapeTurn",
-    "LampreyCPG",
-    "SpeedControl",
-    "SteeredCPG",
-    "Steering",
-    "TravellingWave",
-    "WaypointSteering",
-]
+from .base import ByHand, RowMemory, moved, pressed
 
 
-def command(excite: NDArray[np.float64], inhibit: NDArray[np.float64]) -> NDArray[np.float64]:
+def command(excite: Floats, inhibit: Floats) -> Floats:
     """Command of a motoneuron that makes as much of it, in the end, as what excites and inhibits it together.
 
     A command does one or the other, by what is left of both where Eq. 2 of Ekeberg (1993) adds them up.
@@ -43,19 +34,16 @@ BY_JOINT = ("motoneuron", "muscle")
 """Drives of a lamprey without a cord."""
 
 
-class LampreyCPG:
+class LampreyCPG(RowMemory):
     """The spinal cord as a policy: reads the edge cells, gives motoneuron drive, one cord per row.
 
     In the loop of the model cord and body meet every 10 ms, here once a control period: at 50 Hz frequency and
     speed differ by less than 2 %, at 20 Hz a quarter of the speed is lost. With ``drive="motoneuron"`` it commands
-    what the cord's own motoneurons receive, on the average of a joint and a period.
+    what the cord's own motoneurons receive, on the average of a joint and a period, with ``"muscle"`` their output.
 
-    Args:
-        tonic: Level of excitation.
-        asymmetry: Added on the right, taken away on the left.
-        head_extra: Relative increase of the level in the head segments.
-        kick: Excitation xi+ of the left EIN at the start, or if negative of the right: without it nothing begins.
-        drive ({"motoneuron", "muscle"}): Of the animal, see `Lamprey`.
+    ``tonic`` is the level of excitation; ``asymmetry`` is added on the right and taken away on the left; ``head_extra``
+    raises the level in the head segments by this share. ``kick`` is the excitation xi+ of the left EIN at the start, or
+    if negative of the right one: without it nothing begins.
     """
 
     reads: tuple[str, ...] = ("edge_cell",)
@@ -83,9 +71,7 @@ class LampreyCPG:
         self._cord = IsolatedCord(cord)
         self.rows = self._cord.rows(0)
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Commands of the motoneurons or their outputs (B, 2 n - 2), left and right, from ``edge_cell`` 1/m."""
         if len(self.rows) != len(first):
             self.rows = self._cord.rows(len(first))
@@ -98,49 +84,39 @@ class LampreyCPG:
         given = command(self.rows["excite"], self.rows["inhibit"]) if self._commands else self.rows["output"].copy()
         return given.reshape(len(self.rows), -1)
 
-    def brainstem(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def brainstem(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Level, asymmetry and head extra of every row, (B, 3)."""
         return np.tile(self._brainstem, (len(first), 1))
 
 
-class WaypointSteering:
+@dataclass(eq=False)
+class WaypointSteering(RowMemory):
     """Proportional heading control over the drive of the brainstem.
 
-    Args:
-        level: Tonic level.
-        gain (1/rad): Asymmetry by bearing; the drive is raised on the side to turn to.
-        limit: Largest asymmetry.
-        goal: Signal with the way to go, along and to the left of the heading.
-        smoothing (s): The heading swings with the body; the bearing is averaged over this time.
+    At a tonic ``level`` the asymmetry follows the bearing with a ``gain`` (1/rad) up to a ``limit``: the drive is
+    raised on the side to turn to. ``goal`` is the signal with the way to go, along and to the left of the heading. As
+    the heading swings with the body, the bearing is averaged over a time of ``smoothing`` (s).
     """
 
-    def __init__(
-        self,
-        level: float = 0.4,
-        gain: float = 0.25,
-        limit: float = 0.2,
-        goal: str = "target",
-        smoothing: float = 0.25,
-        control_rate: float = 20.0,
-    ) -> None:
-        self.level, self.gain, self.limit, self.goal = level, gain, limit, goal
-        self.reads: tuple[str, ...] = (goal,)
-        self._seen = np.zeros((0, max(round(smoothing * control_rate), 1), 2))
+    level: float = 0.4
+    gain: float = 0.25
+    limit: float = 0.2
+    goal: str = "target"
+    smoothing: float = 0.25
+    control_rate: float = 20.0
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def __post_init__(self) -> None:
+        self.reads = (self.goal,)
+        self.memory = {"way": np.zeros((max(round(self.smoothing * self.control_rate), 1), 2))}
+
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
+        first, kept = self.recall(first)
         way = signals[self.goal] / np.maximum(np.sqrt(np.sum(signals[self.goal] ** 2, 1, keepdims=True)), 1e-12)
-        if len(self._seen) != len(way):
-            self._seen = np.zeros((len(way), *self._seen.shape[1:]))
-            first = np.ones(len(way), np.bool_)
         # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
-        self._seen = np.where(first[:, None, None], way[:, None], np.roll(self._seen, -1, 1))
-        self._seen[:, -1] = way
-        mean = self._seen.swapaxes(1, 2).copy().sum(2)
+        kept["way"] = np.where(first[:, None, None], way[:, None], np.roll(kept["way"], -1, 1))
+        kept["way"][:, -1] = way
+        mean = kept["way"].swapaxes(1, 2).copy().sum(2)
         bearing = np.arctan2(mean[:, 1], mean[:, 0])
         drive = np.empty((len(way), 3))
         drive[:, 0] = self.level
@@ -150,21 +126,14 @@ class WaypointSteering:
 
 
 class SteeredCPG(LampreyCPG):
-    """The spinal cord as a policy, steered: its brainstem is another controller.
-
-    Args:
-        steering: Gives tonic level, asymmetry and head extra (B, 3).
-        drive ({"motoneuron", "muscle"})
-    """
+    """The spinal cord as a policy, steered: another controller gives it level, asymmetry and head extra."""
 
     def __init__(self, steering: Controller, control_rate: float = 50.0, drive: str = "motoneuron") -> None:
         super().__init__(control_rate=control_rate, drive=drive)
         self.steering = steering
         self.reads = (*LampreyCPG.reads, *steering.reads)
 
-    def brainstem(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def brainstem(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Level, asymmetry and head extra of every row, (B, 3)."""
         return self.steering.drive(t, signals, first)
 
@@ -172,13 +141,9 @@ class SteeredCPG(LampreyCPG):
 class EscapeTurn(SteeredCPG):
     """The steered cord, which first bends the whole body to the side of the goal, for as long as it is far off.
 
-    Ekeberg's paper knows no such turn; its form and its numbers are ours, fitted to the task.
-
-    Args:
-        level, gain, limit: Of the `WaypointSteering` that follows.
-        turn (s/rad): Duration of the bend by what the bearing has beyond ``ahead``.
-        ahead (rad): Bearing up to which nothing is bent.
-        drive ({"motoneuron", "muscle"})
+    Ekeberg's paper knows no such turn; its form and its numbers are ours, fitted to the task. The bend lasts ``turn``
+    (s/rad) times what the bearing has beyond ``ahead`` (rad); ``level``, ``gain`` and ``limit`` are those of the
+    `WaypointSteering` that follows.
     """
 
     def __init__(
@@ -195,20 +160,16 @@ class EscapeTurn(SteeredCPG):
         super().__init__(steering, control_rate, drive)
         self.turn, self.ahead = turn, ahead
         self._off = -1.0 if drive == "motoneuron" else 0.0
-        self._bearing = np.zeros(0)
+        self.memory = {"bearing": 0.0}
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive of the joints (B, 2 n - 2), left and right."""
-        drive = super().drive(t, signals, first)
-        if len(self._bearing) != len(drive):
-            self._bearing = np.zeros(len(drive))
+        drive, (_, kept) = super().drive(t, signals, first), self.recall(first)
         way = signals["direction"]
-        self._bearing = np.where(first, np.arctan2(way[:, 1], way[:, 0]), self._bearing)
-        bending = t < self.turn * (np.abs(self._bearing) - self.ahead)
-        left = np.where(self._bearing > 0.0, 1.0, self._off)
-        right = np.where(self._bearing > 0.0, self._off, 1.0)
+        bearing = kept["bearing"] = np.where(first, np.arctan2(way[:, 1], way[:, 0]), kept["bearing"])
+        bending = t < self.turn * (np.abs(bearing) - self.ahead)
+        left = np.where(bearing > 0.0, 1.0, self._off)
+        right = np.where(bearing > 0.0, self._off, 1.0)
         bend = np.repeat(np.stack([left, right], 1), drive.shape[1] // 2, 1)
         return np.where(bending[:, None], bend, drive)
 
@@ -216,30 +177,24 @@ class EscapeTurn(SteeredCPG):
 class SpeedControl(WaypointSteering):
     """Steering, with a tonic level that follows the wanted speed: feed-forward, and the integrated error.
 
-    Args:
-        integral (1/m): Change of the level by the way that was lost.
-        gain, limit: Of the steering.
+    The level changes by ``integral`` (1/m) times the way that was lost.
     """
 
     def __init__(
         self, integral: float = 0.3, gain: float = 0.5, limit: float = 0.3, control_rate: float = 20.0
     ) -> None:
         super().__init__(gain=gain, limit=limit, goal="direction", control_rate=control_rate)
+        self.integral = integral
         self.reads = (*self.reads, "target_speed", "speed")
-        self.integral, self._control_rate = integral, control_rate
-        self._added = np.zeros(0)
+        self.memory = {**self.memory, "added": 0.0}
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
-        drive = super().drive(t, signals, first)
-        if len(self._added) != len(drive):
-            self._added = np.zeros(len(drive))
+        drive, kept = super().drive(t, signals, first), self._kept or {}
         wanted, speed = signals["target_speed"][:, 0], signals["speed"][:, 0]
-        step = self.integral * (wanted - speed) / self._control_rate
-        self._added = np.clip(np.where(first, 0.0, self._added + step), -0.3, 0.3)
-        drive[:, 0] = np.clip(np.interp(wanted, *SPEEDS) + self._added, 0.12, 0.7)
+        step = self.integral * (wanted - speed) / self.control_rate
+        kept["added"] = np.clip(np.where(first, 0.0, kept["added"] + step), -0.3, 0.3)
+        drive[:, 0] = np.clip(np.interp(wanted, *SPEEDS) + kept["added"], 0.12, 0.7)
         return drive
 
 
@@ -253,46 +208,38 @@ class _Brainstem(OpenLoop):
     def __init__(self) -> None:
         self.tonic, self.asymmetry, self.head_extra = 0.4, 0.0, table()["head_extra"]
 
-    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, t: Floats) -> Floats:
         """Tonic level, asymmetry and head extra (T, 3)."""
         return np.tile([self.tonic, self.asymmetry, self.head_extra], (len(t), 1))
 
 
-class Steering:
-    """The brainstem in the hands of a person; see `commands.play`."""
+class Steering(ByHand):
+    """The brainstem in the hands of a person."""
 
     control_rate = 50.0
     keys = (("left, right", "turn"), ("up, down", "faster, slower"), ("W, S", "more, less for the head"))
     largest = BRAINSTEM["asymmetry"].high
-    """Asymmetry."""
+    """Largest asymmetry."""
 
     def __init__(self, task: Any) -> None:
+        super().__init__()
         self.brainstem = _Brainstem()
-        self.parameters: dict[str, float] = {}
         self._controller = _driving(task, self.brainstem, self.control_rate)
         self.reads = self._controller.reads
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
         b = self.brainstem
-        aim = self.largest * (("right" in held) - ("left" in held))
+        aim = self.largest * pressed(held, "right", "left")
         b.asymmetry += float(np.clip(aim - b.asymmetry, -dt, dt))
-        tonic = b.tonic + 0.2 * dt * (("up" in held) - ("down" in held))
-        head_extra = b.head_extra + 0.5 * dt * (("w" in held) - ("s" in held))
-        b.tonic = float(np.clip(tonic, BRAINSTEM["tonic"].low, BRAINSTEM["tonic"].high))
-        b.head_extra = float(np.clip(head_extra, BRAINSTEM["head_extra"].low, BRAINSTEM["head_extra"].high))
-
-    def press(self, key: str) -> None:
-        """Nothing happens at once."""
+        tonic, head_extra = BRAINSTEM["tonic"], BRAINSTEM["head_extra"]
+        b.tonic = moved(b.tonic, 0.2 * dt * pressed(held, "up", "down"), tonic.low, tonic.high)
+        b.head_extra = moved(b.head_extra, 0.5 * dt * pressed(held, "w", "s"), head_extra.low, head_extra.high)
 
     def state(self) -> str:
-        """Drive in words."""
         b = self.brainstem
         return f"level {b.tonic:.2f}, asymmetry {b.asymmetry:+.2f}, head + {100 * b.head_extra:.0f} %"
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive of the joints (B, 2 n - 2) by a cord of its own, or the brainstem's (B, 3)."""
         return self._controller.drive(t, signals, first)
 
@@ -300,9 +247,7 @@ class Steering:
 class TravellingWave(OpenLoop):
     """A sine wave of drive that runs down the body, left and right in turn: one excited, the other inhibited.
 
-    Args:
-        wavelength: In body lengths.
-        drive ({"motoneuron", "muscle"}): Muscles cannot be inhibited.
+    ``frequency`` is in Hz and ``wavelength`` in body lengths; muscles (``drive="muscle"``) cannot be inhibited.
     """
 
     def __init__(
@@ -318,7 +263,7 @@ class TravellingWave(OpenLoop):
         self._least = -1.0 if drive == "motoneuron" else 0.0
         self._place = np.arange(joints) / ((joints + 1) * wavelength)
 
-    def at(self, t: ArrayLike) -> NDArray[np.float64]:
+    def at(self, t: ArrayLike) -> Floats:
         """Drive of the joints (T, 2 joints), left and right, at times ``t`` (T,) s."""
         wave = self.amplitude * np.sin(2 * np.pi * (self.frequency * np.asarray(t)[:, None] - self._place))
         return np.maximum(np.concatenate([wave, -wave], 1), self._least)
@@ -331,8 +276,13 @@ def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controlle
     return SteeredCPG(brainstem, control_rate, task.actions)
 
 
+def _driver(kind: Callable[..., Controller], **constants: float) -> Callable[..., Controller]:
+    """Maker of a controller that commands what the task's actions do."""
+    return lambda task, **given: kind(**constants, **given, control_rate=task.control_rate, drive=task.actions)
+
+
 def _cord(tonic: float) -> Reference:
-    return Reference(lambda task: LampreyCPG(tonic, control_rate=task.control_rate, drive=task.actions))
+    return Reference(_driver(LampreyCPG, tonic=tonic))
 
 
 def _wave(amplitude: float, frequency: float, wavelength: float) -> Reference:
@@ -345,19 +295,6 @@ def _waypoints(task: Any, **steering: Any) -> Controller:
     return _driving(task, WaypointSteering(**steering, control_rate=task.control_rate), task.control_rate)
 
 
-def _steered(task: Any) -> Controller:
-    steering = WaypointSteering(0.6, 0.3, 0.3, "direction", control_rate=task.control_rate)
-    return _driving(task, steering, task.control_rate)
-
-
-def _turn(task: Any, **parameters: float) -> Controller:
-    return EscapeTurn(**parameters, control_rate=task.control_rate, drive=task.actions)
-
-
-def _speed(task: Any, **control: Any) -> Controller:
-    return SpeedControl(**control, control_rate=task.control_rate)
-
-
 _STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
 
 REFERENCES: References = {
@@ -366,12 +303,17 @@ REFERENCES: References = {
     Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING)},
     Escape: {
         "baseline": Reference(
-            _turn,
+            _driver(EscapeTurn),
             bounds={"level": (0.3, 0.8), "gain": (0.05, 1.0), "limit": (0.1, 0.8), "turn": (0.0, 0.2), "ahead": (0, 2)},
         ),
-        "steered": Reference(_steered),
+        "steered": Reference(lambda task: _waypoints(task, level=0.6, gain=0.3, limit=0.3, goal="direction")),
     },
-    Speed: {"baseline": Reference(_speed, bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)})},
+    Speed: {
+        "baseline": Reference(
+            lambda task, **given: SpeedControl(**given, control_rate=task.control_rate),
+            bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)},
+        )
+    },
 }
 
 

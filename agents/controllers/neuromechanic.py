@@ -2,84 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
+from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import fingerprint
-from gymnosoma.envs.core.control import Controller, OpenLoop
+from gymnosoma.envs.core.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate, most_stable
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRETCH, stretch_reflex
 from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
-from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse, kept_pattern
 
-from . import Reference, References
-
-__all__ = [
-    "REFERENCES",
-    "ConstantDrive",
-    "Pull",
-    "Reflex",
-    "ScheduledGains",
-    "SmithReflex",
-    "Steering",
-    "StretchReflex",
-]
+from . import Reference, References, drop_task
+from .base import ByHand, moved, pressed
 
 
+@dataclass(eq=False)
 class ConstantDrive(OpenLoop):
     """The same drive (u,) always, such as a pattern of excitations."""
 
-    def __init__(self, pattern: NDArray[np.float64]) -> None:
-        self.pattern = pattern
+    pattern: Floats
 
-    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, t: Floats) -> Floats:
         """Drive (T, u)."""
         return np.tile(self.pattern, (len(t), 1))
 
 
+@dataclass(eq=False)
 class StretchReflex:
-    """A pattern, and to each muscle what its own stretch excites.
+    """A ``pattern`` (31,), by default the central one, and to each muscle what its own stretch excites.
 
-    What it reads is already late.
-
-    Args:
-        stretch_gain (1/m)
-        rate_gain (s/m)
-        pattern ((31,) float): The central one by default.
+    What it reads is already late. ``stretch_gain`` is in 1/m and ``rate_gain`` in s/m.
     """
 
+    task: HindlimbHold
+    stretch_gain: float = STRETCH
+    rate_gain: float = RATE
+    pattern: Floats | None = None
     reads = ("posture_error", "posture_rate")
 
-    def __init__(
-        self,
-        task: HindlimbHold,
-        stretch_gain: float = STRETCH,
-        rate_gain: float = RATE,
-        pattern: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.pattern, self.arm = task.pattern if pattern is None else pattern, task.arm
-        self.stretch_gain, self.rate_gain = stretch_gain, rate_gain
-
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Excitations (B, 31)."""
         angle, rate = signals["posture_error"], signals["posture_rate"]
-        return self.pattern + stretch_reflex(self.arm, angle, rate, self.stretch_gain, self.rate_gain)
+        pattern = self.task.pattern if self.pattern is None else self.pattern
+        return pattern + stretch_reflex(self.task.arm, angle, rate, self.stretch_gain, self.rate_gain)
 
 
 class Pull:
     """Drive each input in proportion to the error, as far as it moves the joint towards the goal.
 
-    Args:
-        gain (1/rad): Share of an input's range per error.
-        damping (s): Seconds by which the error is foreseen.
+    The share of an input's range is ``gain`` (1/rad) times the error as it is foreseen ``damping`` (s) ahead.
     """
 
     reads = ("error", "joint_rate")
@@ -90,12 +66,12 @@ class Pull:
         self._effect = self._effects(task.animal, task.joint, *task.inputs)
 
     @staticmethod
-    def _effects(animal: Neuromechanic, joint: int, low: float, high: float) -> NDArray[np.float64]:
+    def _effects(animal: Neuromechanic, joint: int, low: float, high: float) -> Floats:
         """Acceleration of the joint by each input, the strongest 1."""
         row, one = animal.rows(1), np.zeros(1, np.int64)
         own = animal.model.arrays["activation"] >= 0
 
-        def acceleration(inputs: NDArray[np.float64]) -> float:
+        def acceleration(inputs: Floats) -> float:
             animal.reset(row, one, {"input": inputs})
             animal.reset(row, one, {"input": inputs, "activation": row["excitation"][0][own]})
             return float(animal.mechanics(row)["qdd"][joint])
@@ -105,9 +81,7 @@ class Pull:
         effect = np.array([acceleration(low + (high - low) * 0.1 * side) - still for side in np.eye(size)])
         return effect / max(float(np.abs(effect).max()), 1e-300)
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Inputs (B, u)."""
         low, high = self._inputs
         error = signals["error"][:, 0] - self.damping * signals["joint_rate"][:, self._joint]
@@ -115,24 +89,18 @@ class Pull:
         return low + (high - low) * share
 
 
+@dataclass(eq=False)
 class Reflex:
     """Torque of each hip by its own angle from the symmetric stance and its rate; Bunderson et al. (2012), 3.3.
 
-    What it reads is already late.
-
-    Args:
-        stiffness (N m/rad)
-        damping (N m s/rad)
+    What it reads is already late. ``stiffness`` is in N m/rad and ``damping`` in N m s/rad.
     """
 
-    reads: tuple[str, ...] = ("stance", "hip_angle", "hip_rate")
+    stiffness: float = STIFFNESS
+    damping: float = DAMPING
+    reads: ClassVar[tuple[str, ...]] = ("stance", "hip_angle", "hip_rate")
 
-    def __init__(self, stiffness: float = STIFFNESS, damping: float = DAMPING) -> None:
-        self.stiffness, self.damping = stiffness, damping
-
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Torques of left and right hip (B, 2), N m."""
         stance, angle, rate = (signals[name] for name in Reflex.reads)
         return reflex_torque(stance, angle, rate, self.stiffness, self.damping)
@@ -144,9 +112,6 @@ class SmithReflex(Reflex):
     The standing figure itself is the forward model: from what is known of the past it is simulated over the delay with
     the torques given since. The pulse of the ground is not known to it until it is felt. Without delay a stiffer reflex
     pays than the paper's: its gains are the best of a grid of pairs.
-
-    Args:
-        stiffness, damping: As of `Reflex`.
     """
 
     reads = (*Reflex.reads, "torso_angle", "torso_rate", "past_torque")
@@ -157,9 +122,7 @@ class SmithReflex(Reflex):
         self.steps = round(1.0 / (task.control_rate * task.animal.dt))
         self.late = round(DELAY / task.animal.dt)
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Torques of left and right hip (B, 2), N m."""
         rows, ids = self.animal.rows(len(t)), np.arange(len(t))
         self.animal.reset(rows, ids, {**self._body(signals), "pulse": [0.0, 0.0, 0.0]})
@@ -170,7 +133,7 @@ class SmithReflex(Reflex):
         return super().drive(t, {**signals, "hip_angle": rows["q"][:, 3:], "hip_rate": rows["v"][:, 3:]}, first)
 
     @staticmethod
-    def _body(signals: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    def _body(signals: Values) -> dict[str, Floats]:
         """Joints and rates (B, 5) of a body that stands on its lower foot, which rests."""
         each = np.arange(len(signals["stance"]))
         hips = np.array([-0.5, 0.5]) * HIPS
@@ -195,17 +158,15 @@ class ScheduledGains:
 
     reads = ("delay", "stance")
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Splay, which the task sets, stiffness and damping (B, 3)."""
         delay, stance = (signals["delay"] - 0.11) / 0.03, (signals["stance"] - 1.2) / 0.2
         stiffness = 249.0 - 50.4 * delay - 71.7 * stance
         return np.hstack([np.zeros_like(delay), stiffness, 37.5 + 3.9 * delay - 5.3 * stance])
 
 
-class Steering:
-    """The standing figure in the hands of a person, beside its reflexes; see `commands.play`."""
+class Steering(ByHand):
+    """The standing figure in the hands of a person, beside its reflexes."""
 
     reads = Reflex.reads
     control_rate = 100.0
@@ -217,22 +178,20 @@ class Steering:
     def __init__(self, task: Any) -> None:
         if not isinstance(task, StandPulse | StandGains):
             raise ValueError(f"id must be of a task that can be steered by hand, got one of {type(task).__name__}")
+        super().__init__()
         self._torque = isinstance(task, StandPulse)
         self.stiffness, self.damping, self.added = STIFFNESS, DAMPING, 0.0
-        self.parameters: dict[str, float] = {}
         across = ("right, left", "push with the hips" if self._torque else "more, less damping")
         self.keys = (("up, down", "stiffer, softer reflexes"), across, ("F", "ice or rubber"))
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
-        share, across = dt / self.pace, ("right" in held) - ("left" in held)
+        share, across = dt / self.pace, pressed(held, "right", "left")
         stiffest, strongest = StandGains.largest_stiffness, StandGains.largest_damping
-        up = ("up" in held) - ("down" in held)
-        self.stiffness = float(np.clip(self.stiffness + stiffest * share * up, 0, stiffest))
+        self.stiffness = moved(self.stiffness, stiffest * share * pressed(held, "up", "down"), 0, stiffest)
         if self._torque:
             self.added = self.push * across
         else:
-            self.damping = float(np.clip(self.damping + strongest * share * across, 0, strongest))
+            self.damping = moved(self.damping, strongest * share * across, 0, strongest)
 
     def press(self, key: str) -> None:
         """Make the ground slippery, or rough again."""
@@ -240,13 +199,10 @@ class Steering:
             self.parameters = {"friction": 1.0 if self.parameters.get("friction", 1.0) < 1.0 else 0.2}
 
     def state(self) -> str:
-        """Drive in words."""
         ice = ", on ice" if self.parameters.get("friction", 1.0) < 1.0 else ""
         return f"{self.stiffness:.0f} N m/rad, {self.damping:.0f} N m s/rad{ice}"
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Torques (B, 2), N m, or what `StandGains` takes (B, 3)."""
         if self._torque:
             return self.added + Reflex(self.stiffness, self.damping).drive(t, signals, first)
@@ -257,14 +213,13 @@ def _least_stress(task: HindlimbHold) -> Controller:
     return ConstantDrive(equilibrate(task.animal, POSTURE, reaction=PAW_FORCE).activation)
 
 
-def _most_stable(task: HindlimbHold) -> NDArray[np.float64]:
+def _most_stable(task: HindlimbHold) -> Floats:
     """Pattern that decays fastest: one that was found and kept for the limb as it is by default.
 
     The search samples along vectors that LAPACK chooses, others on another CPU, and so ends at another pattern.
     """
     if fingerprint(task.animal.model.description) == _usual_limb():
-        with resources.files("gymnosoma.assets").joinpath("neuromechanic", "most_stable.txt").open() as file:
-            return np.loadtxt(file)
+        return kept_pattern("most_stable")
     return most_stable(task.animal, POSTURE, reaction=PAW_FORCE)
 
 
@@ -289,13 +244,10 @@ REFERENCES: References = {
         "stable_reflex": Reference(lambda task: StretchReflex(task, 10.0, pattern=_most_stable(task))),
     },
     StandPulse: {
-        "baseline": Reference(lambda task, **gains: Reflex(**gains), bounds=_GAINS),
+        "baseline": Reference(drop_task(Reflex), bounds=_GAINS),
         "smith": Reference(SmithReflex),
-        "none": Reference(lambda task: Reflex(0.0, 0.0)),
+        "none": Reference(drop_task(Reflex, stiffness=0.0, damping=0.0)),
     },
-    StandGains: {
-        "baseline": Reference(_gains, bounds=_GAINS),
-        "scheduled": Reference(lambda task: ScheduledGains()),
-    },
+    StandGains: {"baseline": Reference(_gains, bounds=_GAINS), "scheduled": Reference(drop_task(ScheduledGains))},
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
 }

@@ -4,54 +4,46 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.linear import modes
 from gymnosoma.envs.whisker_chain.params import table
 from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Detect, Hold, Localize, Tap, Whisk, WhiskerTask
 
 from . import Reference, References
-
-Signals = Mapping[str, NDArray[np.float64]]
+from .base import ByHand, RowMemory, moved, pressed
 
 AXIAL, MOMENT = 0.8e-6, 0.16e-6
 """Thresholds of `Detector` on Fx (N) and M (N m), for sensors as noisy as those of `Detect`."""
 
 
-class StatefulController(ABC):
-    """Controller with memory per row, which ``first`` clears."""
+@dataclass(eq=False)
+class StatefulController(RowMemory, ABC):
+    """Decides the acceleration of the base, and with it a task's answers, from signals or fields and what it remembers.
 
-    reads: tuple[str, ...] = ("base_angle", "base_rate")
-    memory: Mapping[str, float] = {}
-    """Names of what is remembered, and their values at the start of an episode."""
+    ``control_rate`` (Hz) is that at which it is asked.
+    """
 
-    def __init__(self, control_rate: float = 250.0) -> None:
-        self.control_rate = control_rate
-        self._memory: dict[str, NDArray[np.float64]] = {}
+    control_rate: float = field(default=250.0, kw_only=True)
 
-    def run(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """What is decided in rows whose memory is cleared where they begin an episode."""
-        if any(len(value) != len(t) for value in self._memory.values()) or not self._memory:
-            self._memory = {name: np.full(len(t), start) for name, start in self.memory.items()}
-        kept = {name: np.where(first, start, self._memory[name]) for name, start in self.memory.items()}
-        self._memory = kept
+    def run(self, t: Floats, signals: Values, first: Flags) -> Floats:
+        """Decide in all rows; what is remembered of those that begin an episode is as `memory` says."""
+        _, kept = self.recall(first)
         # A signal of one number is (B,) of an animal and (B, 1) of an observation.
         seen = {name: np.reshape(signals[name], (len(t), -1)) for name in self.reads}
         return self._decide(t, {name: v[:, 0] if v.shape[1] == 1 else v for name, v in seen.items()}, kept)
 
     @abstractmethod
-    def _decide(
-        self, t: NDArray[np.float64], seen: Signals, kept: dict[str, NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def _decide(self, t: Floats, seen: Values, kept: dict[str, Floats]) -> Floats:
         """Angular acceleration of the base (B,), or with answers (B, nu); ``kept`` may be changed."""
 
-    def towards(self, seen: Signals, rate: NDArray[np.float64] | float, limit: float) -> NDArray[np.float64]:
+    def towards(self, seen: Values, rate: Floats | float, limit: float) -> Floats:
         """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
         return np.clip((rate - seen["base_rate"]) * self.control_rate, -limit, limit)
 
@@ -59,7 +51,7 @@ class StatefulController(ABC):
 class BaseController(StatefulController):
     """Turns the base in place; in a task, `Muscular` does."""
 
-    def drive(self, t: NDArray[np.float64], signals: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive (B, 3) at times ``t`` (B,) s: angular acceleration of the base (rad/s^2); it stays in its place."""
         drive = np.zeros((len(t), 3))
         drive[:, 0] = self.run(t, signals, first)
@@ -67,29 +59,25 @@ class BaseController(StatefulController):
 
 
 class Muscular:
-    """Plays a task as a controller would without the muscle: commands what makes the muscle do it.
-
-    Args:
-        controller: Decides the acceleration of the base, and the task's answers if it has any.
-    """
+    """Plays a task as a controller would without the muscle: commands what makes the muscle do it."""
 
     def __init__(self, controller: StatefulController, task: WhiskerTask) -> None:
         self.controller, self.task = controller, task
         self.reads = tuple(dict.fromkeys((*controller.reads, "base_rate", "muscle")))
 
-    def choose(self, t: NDArray[np.float64], fields: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Command (rad/s^2) at times ``t`` (B,) s, then answers, (B, action_size)."""
         values = self.controller.run(t, fields, first).reshape(len(t), -1)
         values[:, 0] = self.task.excitation(values[:, 0], fields["base_rate"][:, 0], fields["muscle"])
         return values
 
 
+@dataclass(eq=False)
 class SineWhisk(BaseController):
     """The paper's free whisk: 8 Hz, 20 degrees peak to peak, from rest at its hind end.
 
-    Args:
-        amplitude (rad): Half of the peak-to-peak angle.
-        middle (rad)
+    ``amplitude`` (rad) is half of the peak-to-peak angle, by default the paper's, as is ``frequency`` (Hz); ``middle``
+    (rad) is the angle about which the base swings.
 
     Examples:
         Without an environment the drive is held for a control period, and the base starts where the sine does:
@@ -103,19 +91,17 @@ class SineWhisk(BaseController):
         0.17
     """
 
-    def __init__(
-        self,
-        amplitude: float | None = None,
-        frequency: float | None = None,
-        middle: float = 0.0,
-        control_rate: float = 250.0,
-    ) -> None:
-        super().__init__(control_rate)
-        self.amplitude = 0.5 * table()["whisk_amplitude"] if amplitude is None else amplitude
-        self.omega = 2 * np.pi * (table()["whisk_frequency"] if frequency is None else frequency)
-        self.middle = middle
+    amplitude: float = field(default_factory=lambda: 0.5 * table()["whisk_amplitude"])
+    frequency: float = field(default_factory=lambda: table()["whisk_frequency"])
+    middle: float = 0.0
+    reads = ("base_angle", "base_rate")
 
-    def acceleration(self, t: NDArray[np.float64], seen: Signals) -> NDArray[np.float64]:
+    @property
+    def omega(self) -> float:
+        """Angular frequency, rad/s."""
+        return 2 * np.pi * self.frequency
+
+    def acceleration(self, t: Floats, seen: Values) -> Floats:
         """Acceleration (B,) of the sine, held on its course."""
         period, phase = 1.0 / self.control_rate, self.omega * t
         now = self.omega * (t - 0.5 * period)
@@ -128,16 +114,18 @@ class SineWhisk(BaseController):
         return self.acceleration(t, seen)
 
 
+@dataclass(eq=False)
 class HalfSineTap(BaseController):
-    """The paper's tap (Fig. 9): half a sine forwards, then held.
+    """The paper's tap (Fig. 9): half a sine of a ``frequency`` (Hz) forwards by ``reach`` (rad), then held."""
 
-    Args:
-        reach (rad): Angle swept.
-    """
+    reach: float = 0.35
+    frequency: float = 8.0
+    reads = ("base_angle", "base_rate")
 
-    def __init__(self, reach: float = 0.35, frequency: float = 8.0, control_rate: float = 250.0) -> None:
-        super().__init__(control_rate)
-        self.reach, self.omega = reach, 2 * np.pi * frequency
+    @property
+    def omega(self) -> float:
+        """Angular frequency, rad/s."""
+        return 2 * np.pi * self.frequency
 
     def _decide(self, t, seen, kept):
         end = np.minimum(t + 0.5 / self.control_rate, np.pi / self.omega)
@@ -145,23 +133,24 @@ class HalfSineTap(BaseController):
         return self.towards(seen, target, ACCELERATION)
 
 
+@dataclass(eq=False)
 class Detector(StatefulController):
     """Whisks forwards once, and takes a signal beyond a threshold in two periods on end for a touch.
 
     It commits that there is a peg, and backs off; or, some time after the whisk turns round, that there is none.
-
-    Args:
-        signal ({"axial", "moment"}): Fx below minus the threshold, or the size of M above it.
-        threshold (N or N m)
-        patience (s): From the turn to the answer.
+    ``signal`` is ``"axial"``, Fx below minus the ``threshold`` (N), or ``"moment"``, the size of M above it (N m);
+    ``patience`` (s) is the time from the turn of the ``whisk`` to the answer.
     """
 
-    reads = ("base_wrench_mean", *SineWhisk.reads)
-    memory: Mapping[str, float] = {"passed": 0.0, "touched": 0.0}
+    signal: str
+    threshold: float
+    whisk: SineWhisk
+    patience: float = 0.012
+    reads = ("base_wrench_mean", "base_angle", "base_rate")
+    memory = {"passed": 0.0, "touched": 0.0}
 
-    def __init__(self, signal: str, threshold: float, whisk: SineWhisk, patience: float = 0.012) -> None:
-        super().__init__(whisk.control_rate)
-        self.signal, self.threshold, self.whisk, self.patience = signal, threshold, whisk, patience
+    def __post_init__(self) -> None:
+        self.control_rate = self.whisk.control_rate
 
     def _decide(self, t, seen, kept):
         moment, axial, _ = seen["base_wrench_mean"].T
@@ -175,42 +164,27 @@ class Detector(StatefulController):
         return np.stack([turn, np.where(touched, 1.0, -1.0), np.where(touched | ~early, 1.0, -1.0)], 1)
 
 
+@dataclass(eq=False)
 class Localizer(StatefulController):
     """Sweeps until Fx tells a touch, decelerates, waits, solves the statics for the place, and commits it.
 
     The distance follows from M = s L (Fy cos d + Fx sin d), with d the angle pushed since the touch, and d
-    from M and the stiffness that the whisker has against a peg at s.
-
-    Args:
-        speed (rad/s): Of the sweep.
-        threshold: A touch is Fx below minus this in two periods on end.
-        stop (rad): Angle over which the base decelerates.
-        wait (s): From the touch to the estimate; the wrench is averaged over its second half.
-        length (m): Of the whisker.
+    from M and the stiffness that the whisker has against a peg at s. It sweeps at a ``speed`` (rad/s); Fx below minus
+    the ``threshold`` (N) in two periods on end is a touch, upon which the base decelerates over an angle ``stop``
+    (rad). The wrench is averaged over the second half of the time ``wait`` (s) between touch and estimate; ``length``
+    (m) is the whisker's.
     """
 
+    speed: float = 1.745
+    threshold: float = 1e-6
+    stop: float = 0.07
+    wait: float = 0.12
+    length: float = 49e-3
     reads = ("base_wrench_mean", "base_angle", "base_rate")
-    memory: Mapping[str, float] = {
-        "passed": 0.0,
-        "touch": np.inf,
-        "bearing": 0.1,
-        "place": 0.6,
-        "moment": 0.0,
-        "axial": 0.0,
-        "transverse": 0.0,
-    }
+    memory = {"passed": 0.0, "touch": np.inf, "bearing": 0.1, "place": 0.6, "moment": 0.0, "axial": 0.0}
+    memory["transverse"] = 0.0
 
-    def __init__(
-        self,
-        speed: float = 1.745,
-        threshold: float = 1e-6,
-        stop: float = 0.07,
-        wait: float = 0.12,
-        length: float = 49e-3,
-        control_rate: float = 250.0,
-    ) -> None:
-        super().__init__(control_rate)
-        self.speed, self.threshold, self.stop, self.wait, self.length = speed, threshold, stop, wait, length
+    def __post_init__(self) -> None:
         self._places = np.linspace(0.2, 0.95, 31)
         push = np.deg2rad(2.0)
         self._stiffness = np.array([_stiffness(place, push) for place in self._places])
@@ -257,20 +231,14 @@ def _stiffness(place: float, push: float) -> float:
     return float(-quasi_static([0.0, push], [place * length, 0.0]).base_wrench[1, 0] / push)
 
 
+@dataclass(eq=False)
 class Tapper(BaseController):
-    """Approaches at constant speed and retracts as soon as Fx tells a touch.
+    """Approaches at a ``speed`` (rad/s) and retracts as soon as Fx falls below minus the ``threshold`` (N)."""
 
-    Args:
-        speed (rad/s)
-        threshold: On minus Fx.
-    """
-
+    speed: float = 1.6
+    threshold: float = 0.8e-6
     reads = ("base_wrench_mean", "base_angle", "base_rate")
-    memory: Mapping[str, float] = {"touched": 0.0}
-
-    def __init__(self, speed: float = 1.6, threshold: float = 0.8e-6, control_rate: float = 250.0) -> None:
-        super().__init__(control_rate)
-        self.speed, self.threshold = speed, threshold
+    memory = {"touched": 0.0}
 
     def _decide(self, t, seen, kept):
         kept["touched"] = np.maximum(kept["touched"], seen["base_wrench_mean"][:, 1] < -self.threshold)
@@ -279,23 +247,18 @@ class Tapper(BaseController):
         return np.where(kept["touched"] > 0.0, back, approach)
 
 
+@dataclass(eq=False)
 class Holder(BaseController):
-    """PI control of M by the rate of the base, with limited acceleration.
+    """PI control of M by the rate of the base, with an acceleration of at most ``limit`` (rad/s^2).
 
-    Args:
-        gain (rad/s per N m)
-        integral (rad/s^2 per N m)
-        limit (rad/s^2): Largest acceleration.
+    ``gain`` is in rad/s per N m, ``integral`` in rad/s^2 per N m.
     """
 
+    gain: float = 8e6
+    integral: float = 0.0
+    limit: float = 1500.0
     reads = ("base_wrench_mean", "base_rate", "goal")
-    memory: Mapping[str, float] = {"sum": 0.0}
-
-    def __init__(
-        self, gain: float = 8e6, integral: float = 0.0, limit: float = 1500.0, control_rate: float = 250.0
-    ) -> None:
-        super().__init__(control_rate)
-        self.gain, self.integral, self.limit = gain, integral, limit
+    memory = {"sum": 0.0}
 
     def _decide(self, t, seen, kept):
         error = seen["base_wrench_mean"][:, 0] - seen["goal"]  # pressing on makes M more negative
@@ -304,32 +267,31 @@ class Holder(BaseController):
         return self.towards(seen, wanted, self.limit)
 
 
+@dataclass(eq=False)
 class Ramp(BaseController):
     """Turns the base to the goal as fast as it can without exciting the whisker.
 
-    Args:
-        limit (rad/s^2): Largest acceleration of the unshaped ramp: half of the way forwards, half of it braking.
-        shaped: Split the ramp in two, half a period of the whisker's first mode apart and in proportion to the mode's
-            decay, so that their vibrations cancel (a zero-vibration input shaper).
+    The unshaped ramp accelerates by ``limit`` (rad/s^2), half of the way forwards and half of it braking. A ``shaped``
+    one is split in two, half a period of the whisker's first mode apart and in proportion to the mode's decay, so that
+    their vibrations cancel (a zero-vibration input shaper).
     """
 
+    limit: float = 1000.0
+    shaped: bool = True
     reads = ("base_angle", "base_rate", "goal")
-    memory: Mapping[str, float] = {"goal": 0.0, "began": 0.0, "from": 0.0}
+    memory = {"goal": 0.0, "began": 0.0, "from": 0.0}
 
-    def __init__(self, limit: float = 1000.0, shaped: bool = True, control_rate: float = 250.0) -> None:
-        super().__init__(control_rate)
-        self.limit = limit
+    def __post_init__(self) -> None:
         frequency, ratio = (value[0] for value in modes())
         decay = np.exp(-np.pi * ratio / np.sqrt(1.0 - ratio**2))
-        self.pulses = (
-            ((1.0 / (1.0 + decay), 0.0), (decay / (1.0 + decay), 0.5 / frequency)) if shaped else ((1.0, 0.0),)
-        )
+        split = ((1.0 / (1.0 + decay), 0.0), (decay / (1.0 + decay), 0.5 / frequency))
+        self.pulses = split if self.shaped else ((1.0, 0.0),)
 
     def _decide(self, t, seen, kept):
-        moved = seen["goal"] != kept["goal"]
-        kept["began"] = np.where(moved, t - 0.5 / self.control_rate, kept["began"])
-        kept["from"] = np.where(moved, seen["base_angle"], kept["from"])
-        kept["goal"] = np.where(moved, seen["goal"], kept["goal"])
+        jumped = seen["goal"] != kept["goal"]
+        kept["began"] = np.where(jumped, t - 0.5 / self.control_rate, kept["began"])
+        kept["from"] = np.where(jumped, seen["base_angle"], kept["from"])
+        kept["goal"] = np.where(jumped, seen["goal"], kept["goal"])
         way = kept["goal"] - kept["from"]
         half = np.sqrt(np.abs(way) / self.limit)
         end = t + 0.5 / self.control_rate - kept["began"]
@@ -343,8 +305,8 @@ class Ramp(BaseController):
         return self.towards(seen, speed + 20.0 * (kept["from"] + angle - reached), ACCELERATION)
 
 
-class Steering:
-    """The base in the hands of a person, five times slower than life; see `commands.play`.
+class Steering(ByHand):
+    """The base in the hands of a person, five times slower than life.
 
     What a task wants to be answered moves within its range: the place of a peg by W and S and its bearing by A and
     D, or by W and S the verdict; it is committed by holding E.
@@ -358,8 +320,8 @@ class Steering:
     """Time in which an answer goes through its range, s."""
 
     def __init__(self, task: Any) -> None:
+        super().__init__()
         self.speed, self.turn, self._task = 2.0, 0, task
-        self.parameters: dict[str, float] = {}
         self._ranges = {name: (field.low, field.high) for name, field in task.answers.items()}
         self._committing = self._ranges.pop("commit", None) is not None
         self._pairs = dict(zip(self._ranges, (("w", "s"), ("a", "d")), strict=False))
@@ -377,26 +339,20 @@ class Steering:
         )
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
-        self.turn = ("up" in held) - ("down" in held)
-        self.speed *= np.exp(5.0 * dt * (("right" in held) - ("left" in held)))
-        self.speed = float(np.clip(self.speed, 0.2, RATE))
+        self.turn = pressed(held, "up", "down")
+        self.speed = moved(self.speed * np.exp(5.0 * dt * pressed(held, "right", "left")), 0.0, 0.2, RATE)
         for name, (more, less) in self._pairs.items():
             low, high = self._ranges[name]
-            step = (high - low) * dt / self.span * ((more in held) - (less in held))
-            self.answers[name] = float(np.clip(self.answers[name] + step, low, high))
+            step = (high - low) * dt / self.span * pressed(held, more, less)
+            self.answers[name] = moved(self.answers[name], step, low, high)
         if self._committing:
             self.answers["commit"] = 1.0 if "e" in held else -1.0
 
-    def press(self, key: str) -> None:
-        """Nothing happens at once."""
-
     def state(self) -> str:
-        """Drive in words."""
         answers = "".join(f", {name} {value:+.2f}" for name, value in self.answers.items())
         return f"{np.rad2deg(self.turn * self.speed):+.0f} of {np.rad2deg(self.speed):.0f} deg/s{answers}"
 
-    def choose(self, t: NDArray[np.float64], fields: Signals, first: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Command that turns the base (rad/s^2), then answers, (B, action_size)."""
         rate = fields["base_rate"][:, 0]
         turn = np.clip((self.turn * self.speed - rate) * self.control_rate, -self.limit, self.limit)
@@ -411,14 +367,9 @@ def _through_muscle(kind: Callable[..., StatefulController], **constants: Any) -
 
 
 def _detector(
-    signal: str,
-    threshold: float,
-    amplitude: float = 0.35,
-    frequency: float | None = None,
-    control_rate: float = 250.0,
-    **constants: float,
+    signal: str, threshold: float = AXIAL, amplitude: float = 0.35, patience: float = 0.012, **whisk: float
 ) -> Detector:
-    return Detector(signal, threshold, SineWhisk(amplitude, frequency, control_rate=control_rate), **constants)
+    return Detector(signal, threshold, SineWhisk(amplitude, **whisk), patience)
 
 
 REFERENCES: References = {
@@ -431,9 +382,7 @@ REFERENCES: References = {
     },
     Detect: {
         "baseline": Reference(
-            lambda task, threshold=AXIAL, **whisk: _through_muscle(_detector, signal="axial")(
-                task, threshold=threshold, **whisk
-            ),
+            _through_muscle(_detector, signal="axial"),
             bounds={
                 "threshold": (0.4e-6, 3e-6),
                 "amplitude": (0.2, 0.5),

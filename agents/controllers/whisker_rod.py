@@ -6,37 +6,18 @@ All play tasks: actions say where the plate shall be, and not, as the whisker's 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gymnosoma.envs.core.control import Controller, Schedule, TaskController
+from gymnosoma.envs.core.control import Controller, Flags, Floats, Schedule, Values
 from gymnosoma.envs.core.table import read_table
-from gymnosoma.envs.whisker_rod.tasks import (
-    CENTRE,
-    DISTANCE_STEP,
-    DISTANCES,
-    LAG,
-    LENGTHS,
-    SPEEDS,
-    Regulate,
-    Sweep,
-    Texture,
-)
+from gymnosoma.envs.whisker_rod import tasks
+from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCE_STEP, DISTANCES, LENGTHS, SPEEDS, Regulate, Sweep, Texture
 
-from . import Reference, References
-
-__all__ = [
-    "REFERENCES",
-    "ConstantSweep",
-    "ContactKeeper",
-    "LevelKeeper",
-    "SteadySpeed",
-    "Steering",
-    "SwingTracker",
-    "TextureEstimator",
-]
+from . import Reference, References, drop_task
+from .base import ByHand, RowMemory, moved, pressed
 
 LEVELS = ((0.02, 0.47, 0.76, 1.02, 1.94, 2.32), (0.05, 0.075, 0.1, 0.13, 0.16, 0.2))
 """Level of the second mode, log10 (nN m)^2, that a steady speed in m/s gives at L = 22 um, 0.985 lengths."""
@@ -49,197 +30,162 @@ SETTLING = 0.05
 """Time (s) in which the vibration grows from rest, and says nothing of the speed yet."""
 
 
+@dataclass(eq=False)
 class ConstantSweep:
-    """The plate runs at a constant speed and distance; no texture is told.
+    """The plate runs at a constant ``speed`` (m/s) and ``distance`` (lengths); no texture is told."""
 
-    Args:
-        speed (m/s)
-        distance: In lengths of the whisker.
-    """
-
+    speed: float
+    distance: float = CENTRE
     reads = ()
 
-    def __init__(self, speed: float, distance: float = CENTRE) -> None:
-        self._values = np.array([speed, distance])
-
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed in m/s and distance in lengths (B, 2)."""
-        return np.tile(self._values, (len(t), 1))
+        return np.tile([self.speed, self.distance], (len(t), 1))
 
 
-class TextureEstimator:
+@dataclass(eq=False)
+class TextureEstimator(RowMemory):
     """Sweeps slowly, and tells the texture from its vibration by a ridge regression.
 
-    Args:
-        start, stop (s): Between which the levels of the vibration are collected; then it commits itself.
-        speed, distance: Of the sweep, m/s and lengths.
+    The levels of the vibration are collected from ``start`` to ``stop`` (s), when it commits itself. It sweeps at a
+    ``speed`` (m/s) and ``distance`` (lengths).
     """
 
+    start: float = 0.04
+    stop: float = 0.22
+    speed: float = 0.04
+    distance: float = CENTRE
     reads = ("band_level",)
 
-    def __init__(self, start: float = 0.04, stop: float = 0.22, speed: float = 0.04, distance: float = CENTRE) -> None:
-        self._start, self._stop, self._sweep = start, stop, (speed, distance)
+    def __post_init__(self) -> None:
         table = read_table("whisker_rod/textures.toml")
         self._weights, self._offset = table["weights"], table["offset"]
-        self._count = np.zeros(0)
-        self._sum = self._square = np.zeros((0, 0))
+        levels = np.zeros(len(self._weights) // 2)
+        self.memory = {"count": 0.0, "sum": levels, "square": levels}
 
     @property
-    def features(self) -> NDArray[np.float64]:
+    def features(self) -> Floats:
         """What the answer is linear in, (B, 16): means of the band levels so far, then their standard deviations."""
-        count = np.maximum(self._count, 1.0)[:, None]
-        mean = self._sum / count
-        return np.concatenate([mean, np.sqrt(np.maximum(self._square / count - mean**2, 0.0))], 1)
+        kept = self._kept or {}
+        count = np.maximum(kept["count"], 1.0)[:, None]
+        mean = kept["sum"] / count
+        return np.concatenate([mean, np.sqrt(np.maximum(kept["square"] / count - mean**2, 0.0))], 1)
 
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed, distance, answer in m, commit (B, 4) at times ``t`` (B,) s."""
-        levels = fields["band_level"]
-        if len(self._count) != len(t):
-            self._count, self._sum, self._square = np.zeros(len(t)), np.zeros_like(levels), np.zeros_like(levels)
-        for sums in (self._count, self._sum, self._square):
-            sums[first] = 0.0
-        ready = t > self._start
-        self._count += ready
-        self._sum += levels * ready[:, None]
-        self._square += levels**2 * ready[:, None]
+        _, kept = self.recall(first)
+        levels, ready = fields["band_level"], t > self.start
+        kept["count"] += ready
+        kept["sum"] += levels * ready[:, None]
+        kept["square"] += levels**2 * ready[:, None]
         answer = np.exp(self._offset + np.sum(self.features * self._weights, 1))
         values = np.empty((len(t), 4))
-        values[:, :2] = self._sweep
+        values[:, :2] = self.speed, self.distance
         values[:, 2] = np.clip(answer, *LENGTHS)
-        values[:, 3] = np.where(t > self._stop, 1.0, -1.0)
+        values[:, 3] = np.where(t > self.stop, 1.0, -1.0)
         return values
 
 
 class Guess:
-    """Commits itself at once to the middle of the textures.
-
-    What is told without feeling anything.
-    """
+    """Commits itself at once to the middle of the textures, without feeling anything."""
 
     reads = ()
 
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed, distance, answer in m, commit (B, 4)."""
         return np.tile([0.04, CENTRE, np.sqrt(LENGTHS[0] * LENGTHS[1]), 1.0], (len(t), 1))
 
 
-class ContactKeeper:
+@dataclass(eq=False)
+class ContactKeeper(RowMemory):
     """Moves the plate in proportion to the error of the force on the base, low-passed.
 
-    Args:
-        gain (lengths/N): Change of the distance in a period per error of the force.
-        force: To be kept; 0.8 uN is that at 0.985 lengths.
-        share: Of the newest force in the mean.
+    In a period the distance changes by ``gain`` (lengths/N) times the error; ``force`` (N) is to be kept, by default
+    that at 0.985 lengths, and ``share`` is the share of the newest force in the mean.
     """
 
+    gain: float = 2e4
+    force: float = 0.8e-6
+    share: float = 0.6
     reads = ("base_wrench_mean",)
+    memory = {"mean": 0.0}
 
-    def __init__(self, gain: float = 2e4, force: float = 0.8e-6, share: float = 0.6) -> None:
-        self.gain, self.force, self.share = gain, force, share
-        self._mean = np.zeros(0)
-
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Change of the plate's distance (B, 1) in lengths."""
+        first, kept = self.recall(first)
         force = -fields["base_wrench_mean"][:, 2]
-        if len(self._mean) != len(t):
-            self._mean = force
-        self._mean = np.where(first, force, self._mean + self.share * (force - self._mean))
-        return (self.gain * np.clip(self._mean - self.force, -0.2e-6, 0.2e-6))[:, None]
+        kept["mean"] = np.where(first, force, kept["mean"] + self.share * (force - kept["mean"]))
+        return (self.gain * np.clip(kept["mean"] - self.force, -0.2e-6, 0.2e-6))[:, None]
 
 
-class SwingTracker:
+@dataclass(eq=False)
+class SwingTracker(RowMemory):
     """Takes the plate's swing for a sine, follows it by what the force tells of the distance, and goes against it.
 
-    An observer of two states, the swing and its rate, with constant gains; the lag of the plate is inverted.
-
-    Args:
-        gain, rate_gain: Shares of the difference between felt and expected swing that correct the swing and its rate
-            (in units of the swing).
-        frequency: Of the sine: the middle of those that are drawn.
+    An observer of two states, the swing and its rate (in units of the swing), which ``gain`` and ``rate_gain`` times
+    the difference between felt and expected swing correct; the lag of the plate is inverted. ``frequency`` (Hz) is that
+    of the sine, by default the middle of those that are drawn.
     """
 
+    task: Sweep
+    gain: float = 0.25
+    rate_gain: float = 0.1
+    frequency: float = 7.5
     reads = ("base_wrench_mean", "own_way")
+    memory = {"swing": 0.0, "rate": 0.0, "asked": 0.0}
 
-    def __init__(self, task: Sweep, gain: float = 0.25, rate_gain: float = 0.1, frequency: float = 7.5) -> None:
-        self.gain, self.rate_gain = gain, rate_gain
-        turn = 2.0 * np.pi * frequency / task.control_rate
-        self._turn, self._lag = (np.cos(turn), np.sin(turn)), 2.0 * np.pi * frequency * LAG
-        self._swing = self._rate = self._asked = np.zeros(0)
-
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Change of the distance (B, 1) that the plate is to have, in lengths."""
-        if len(self._swing) != len(t):
-            self._swing = self._rate = self._asked = np.zeros(len(t))
-        swing, rate, asked = (np.where(first, 0.0, old) for old in (self._swing, self._rate, self._asked))
+        _, kept = self.recall(first)
+        turn, lag = 2.0 * np.pi * self.frequency / self.task.control_rate, 2.0 * np.pi * self.frequency * tasks.LAG
         felt = (FORCE + fields["base_wrench_mean"][:, 2]) / SLOPE - fields["own_way"][:, 0]
-        off = felt - swing
-        c, s = self._turn
-        swing, rate = swing + self.gain * off, rate + self.rate_gain * off
-        self._swing, self._rate = c * swing + s * rate, c * rate - s * swing  # a period later
-        change = np.clip(-(self._swing + self._lag * self._rate) - asked, -DISTANCE_STEP, DISTANCE_STEP)
-        self._asked = asked + change
+        off = felt - kept["swing"]
+        c, s = np.cos(turn), np.sin(turn)
+        swing, rate = kept["swing"] + self.gain * off, kept["rate"] + self.rate_gain * off
+        kept["swing"], kept["rate"] = c * swing + s * rate, c * rate - s * swing  # a period later
+        change = np.clip(-(kept["swing"] + lag * kept["rate"]) - kept["asked"], -DISTANCE_STEP, DISTANCE_STEP)
+        kept["asked"] = kept["asked"] + change
         return change[:, None]
 
 
+@dataclass(eq=False)
 class SteadySpeed:
-    """The constant speed that gives the ``goal`` on a middling texture.
+    """The constant speed that gives the ``goal`` on a middling texture, times ``factor``; ``distance`` in lengths."""
 
-    Args:
-        factor: On that speed.
-        distance: In lengths of the whisker.
-    """
-
+    factor: float = 1.0
+    distance: float = CENTRE
     reads = ("goal",)
 
-    def __init__(self, factor: float = 1.0, distance: float = CENTRE) -> None:
-        self.factor, self.distance = factor, distance
-
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed in m/s and distance in lengths (B, 2)."""
         speed = self.factor * np.interp(fields["goal"][:, 0], *LEVELS)
         return np.stack([speed, np.full(len(t), self.distance)], 1)
 
 
-class LevelKeeper:
+@dataclass(eq=False)
+class LevelKeeper(RowMemory):
     """Corrects the steady speed by what the level about 200 Hz lacks, in proportion to its time integral.
 
-    Args:
-        gain: Change of the speed's logarithm in a period per log10 (nN m)^2 of the mean error.
-        share: Of the newest level in the mean.
-        distance: In lengths of the whisker.
+    In a period the speed's logarithm changes by ``gain`` times the mean error, log10 (nN m)^2, in which the newest has
+    the ``share``; ``distance`` is in lengths.
     """
 
+    gain: float = 0.03
+    share: float = 0.2
+    distance: float = CENTRE
     reads = ("band_level", "goal")
+    memory = {"error": 0.0, "change": 0.0}
 
-    def __init__(self, gain: float = 0.03, share: float = 0.2, distance: float = CENTRE) -> None:
-        self.gain, self.share, self._steady = gain, share, SteadySpeed(distance=distance)
-        self._error, self._change = np.zeros(0), np.zeros(0)
-
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed in m/s and distance in lengths (B, 2)."""
-        if len(self._error) != len(t):
-            self._error, self._change = np.zeros(len(t)), np.zeros(len(t))
+        first, kept = self.recall(first)
         missing = fields["goal"][:, 0] - fields["band_level"][:, Regulate.band]
-        settled = t > SETTLING
-        share = np.where(settled, self.share, 0.0)
-        self._error = np.where(first, 0.0, self._error + share * (missing - self._error))
-        self._change = np.where(first, 0.0, np.clip(self._change + self.gain * self._error, -1.5, 1.5))
-        values = self._steady.choose(t, fields, first)
-        values[:, 0] = np.clip(values[:, 0] * np.exp(self._change), *SPEEDS)
+        share = np.where(t > SETTLING, self.share, 0.0)
+        kept["error"] = np.where(first, 0.0, kept["error"] + share * (missing - kept["error"]))
+        change = np.clip(kept["change"] + self.gain * kept["error"], -1.5, 1.5)
+        kept["change"] = np.where(first, 0.0, change)
+        values = SteadySpeed(distance=self.distance).choose(t, fields, first)
+        values[:, 0] = np.clip(values[:, 0] * np.exp(kept["change"]), *SPEEDS)
         return values
 
 
@@ -247,19 +193,18 @@ GRADES = tuple(float(length) for length in np.geomspace(*LENGTHS, 9))
 """Memory lengths among which a person chooses, m."""
 
 
-class Steering:
-    """The plate in the hands of a person, ten times slower than life; see `commands.play`."""
+class Steering(ByHand):
+    """The plate in the hands of a person, ten times slower than life."""
 
-    reads = ()
     control_rate = 500.0
     pace = 0.2
     """Time in which a key takes speed or distance through its range, s."""
 
     def __init__(self, task: Any) -> None:
+        super().__init__()
         self._sweep, self._texture = isinstance(task, Sweep), isinstance(task, Texture)
         self.speed, self.distance, self.change = task.start_speed, CENTRE, 0.0
         self._answer: float | None = None
-        self.parameters: dict[str, float] = {}
         keys = [("up, down", "plate away, nearer")]
         if not self._sweep:
             keys.append(("right, left", "plate faster, slower"))
@@ -267,12 +212,11 @@ class Steering:
         self.keys = tuple(keys)
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
         share = dt / self.pace
-        self.change = ((DISTANCES[1] - DISTANCES[0]) * share) * (("up" in held) - ("down" in held))
-        self.distance = float(np.clip(self.distance + self.change, *DISTANCES))
-        faster = (("right" in held) - ("left" in held)) * share
-        self.speed = float(np.clip(self.speed + (SPEEDS[1] - SPEEDS[0]) * faster, *SPEEDS))
+        self.change = ((DISTANCES[1] - DISTANCES[0]) * share) * pressed(held, "up", "down")
+        self.distance = moved(self.distance, self.change, *DISTANCES)
+        faster = pressed(held, "right", "left") * share
+        self.speed = moved(self.speed, (SPEEDS[1] - SPEEDS[0]) * faster, *SPEEDS)
         self._answer = next((length for k, length in enumerate(GRADES) if str(k + 1) in held), None)
 
     def press(self, key: str) -> None:
@@ -282,16 +226,13 @@ class Steering:
             self.parameters = {"memory_length": GRADES[(GRADES.index(now) + 1) % len(GRADES)]}
 
     def state(self) -> str:
-        """Sweep in words."""
         length = self.parameters.get("memory_length")
         texture = "" if length is None else f", L = {1e6 * length:g} um"
         if self._sweep:
             return f"distance {self.control_rate * self.change:+.3f} lengths/s{texture}"
         return f"{self.speed:.2f} m/s, {self.distance:.4f} lengths{texture}"
 
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Change of the distance (B, 1) in lengths; or speed in m/s and distance in lengths, then L in m and commit."""
         if self._sweep:
             return np.full((len(t), 1), self.change)
@@ -300,34 +241,24 @@ class Steering:
         return np.tile([*motion, *answer] if self._texture else motion, (len(t), 1))
 
 
-def _estimator(task: Any, **chosen: float) -> TaskController:
-    return TextureEstimator(**chosen)
-
-
-def _tracker(task: Any, **chosen: float) -> TaskController:
-    return SwingTracker(task, **chosen)
-
-
-def _level(task: Any, **chosen: float) -> TaskController:
-    return LevelKeeper(**chosen)
-
-
 REFERENCES: References = {
     Texture: {
-        "baseline": Reference(_estimator, bounds={"stop": (0.15, 0.4)}),
-        "guess": Reference(lambda task: Guess()),
+        "baseline": Reference(drop_task(TextureEstimator), bounds={"stop": (0.15, 0.4)}),
+        "guess": Reference(drop_task(Guess)),
     },
     Sweep: {
         "baseline": Reference(
-            _tracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
+            SwingTracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
         ),
-        "keeper": Reference(lambda task: ContactKeeper()),
-        "still": Reference(lambda task: ContactKeeper(gain=0.0)),
+        "keeper": Reference(drop_task(ContactKeeper)),
+        "still": Reference(drop_task(ContactKeeper, gain=0.0)),
     },
     Regulate: {
-        "baseline": Reference(_level, bounds={"gain": (0.0, 0.1), "share": (0.05, 1.0), "distance": (0.978, 0.992)}),
-        "steady": Reference(lambda task: SteadySpeed()),
-        "paper": Reference(lambda task: ConstantSweep(0.2, 0.98)),
+        "baseline": Reference(
+            drop_task(LevelKeeper), bounds={"gain": (0.0, 0.1), "share": (0.05, 1.0), "distance": (0.978, 0.992)}
+        ),
+        "steady": Reference(drop_task(SteadySpeed)),
+        "paper": Reference(drop_task(ConstantSweep, speed=0.2, distance=0.98)),
     },
 }
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import WormParams, table
 from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim, Transition
 
 from . import Reference, References
-
-__all__ = ["REFERENCES", "KymogramPlayback", "MediumSine", "SineKymogram", "SteeredSine", "Steering"]
+from .base import ByHand, RowMemory, moved, pressed
 
 
 class MediumSine:
@@ -26,9 +25,7 @@ class MediumSine:
     def __init__(self, n_joints: int = 24) -> None:
         self._place = np.arange(n_joints) / (n_joints - 1)
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
         w, sigma = table(), signals["sigma"][:, 0]
         wavenumber = (1 - sigma) * w["water_wavenumber"] + sigma * w["agar_wavenumber"]
@@ -37,49 +34,38 @@ class MediumSine:
         return (w["wave_amplitude"] * np.minimum(t / period, 1.0))[:, None] * np.cos(2 * np.pi * phase)
 
 
-class SteeredSine:
-    """Proportional steering: the wave with a bias in proportion to the bearing of ``target``.
+@dataclass(eq=False)
+class SteeredSine(RowMemory):
+    """Proportional steering: a ``wave`` with a bias in proportion to the bearing of ``target``.
 
-    Args:
-        gain: Bias in rad per rad of bearing.
-        limit (rad): Largest bias.
-        smoothing (s): The bearing swings with the head; it is averaged over this time.
+    The bias is ``gain`` (rad per rad of bearing) times it, up to ``limit`` (rad). As the bearing swings with the head,
+    it is averaged over a time of ``smoothing`` (s).
     """
 
+    wave: SineKymogram
+    gain: float = 0.1
+    limit: float = 0.15
+    smoothing: float = 1.6
+    control_rate: float = 20.0
     reads = ("target",)
+    memory = {"target": np.zeros(2)}
 
-    def __init__(
-        self,
-        wave: SineKymogram,
-        gain: float = 0.1,
-        limit: float = 0.15,
-        smoothing: float = 1.6,
-        control_rate: float = 20.0,
-    ) -> None:
-        self.wave, self.gain, self.limit = wave, gain, limit
-        self._keep = np.exp(-1.0 / (smoothing * control_rate))
-        self._target = np.zeros((0, 2))
-
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        first, kept = self.recall(first)
         # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
         seen = signals["target"] / np.maximum(np.linalg.norm(signals["target"], axis=1, keepdims=True), 1e-12)
-        if len(self._target) != len(t):
-            self._target = seen
-        mixed = self._keep * self._target + (1 - self._keep) * seen
-        self._target = np.where(first[:, None], seen, mixed)
-        bearing = np.arctan2(self._target[:, 1], self._target[:, 0])
+        old = np.exp(-1.0 / (self.smoothing * self.control_rate))
+        target = kept["target"] = np.where(first[:, None], seen, old * kept["target"] + (1 - old) * seen)
+        bearing = np.arctan2(target[:, 1], target[:, 0])
         # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
         bias = np.clip(-self.gain * bearing, -self.limit, self.limit)
         return self.wave.drive(t, signals, first) + bias[:, None]
 
 
-class Steering:
-    """The paper's wave in the hands of a person; see `commands.play`."""
+class Steering(ByHand):
+    """The paper's wave in the hands of a person."""
 
-    reads = ()
     control_rate = 40.0
     keys = (
         ("left, right", "bend, and so turn"),
@@ -91,14 +77,14 @@ class Steering:
     media = ((0.0, 1.0), (1.0, 1.0), (1.0, 0.01))
     """Medium index and factor of the friction: water, agar, agar / 100."""
     largest = 0.1
-    """Bias, rad."""
+    """Largest bias, rad."""
 
     def __init__(self, task: Any) -> None:
+        super().__init__()
         self._place = np.arange(task.animal.drive_size) / (task.animal.drive_size - 1)
         self._medium = self.media.index((task.sigma, task.friction_scale))
         self._phase = self.bias = 0.0
         self._sense = 1.0
-        self.parameters: dict[str, float] = {}
         self._suit(task.sigma)
 
     def _suit(self, sigma: float) -> None:
@@ -106,12 +92,10 @@ class Steering:
         self.amplitude, self.wavenumber, self.frequency = wave.amplitude, wave.wavenumber, 1.0 / wave.period
 
     def hold(self, held: Set[str], dt: float) -> None:
-        """Keys in ``held`` are down for ``dt`` s."""
-        aim = self.largest * (("right" in held) - ("left" in held))
+        aim = self.largest * pressed(held, "right", "left")
         self.bias += float(np.clip(aim - self.bias, -0.5 * dt, 0.5 * dt))
-        self.frequency *= np.exp(dt * (("up" in held) - ("down" in held)))
-        self.frequency = float(np.clip(self.frequency, 0.1, 5.0))
-        self.amplitude = float(np.clip(self.amplitude + 0.4 * dt * (("w" in held) - ("s" in held)), 0.0, 0.9))
+        self.frequency = moved(self.frequency * np.exp(dt * pressed(held, "up", "down")), 0.0, 0.1, 5.0)
+        self.amplitude = moved(self.amplitude, 0.4 * dt * pressed(held, "w", "s"), 0.0, 0.9)
         self._phase += self._sense * self.frequency * dt
 
     def press(self, key: str) -> None:
@@ -126,13 +110,10 @@ class Steering:
             self._suit(sigma)
 
     def state(self) -> str:
-        """Wave in words."""
         way = "forwards" if self._sense > 0 else "backwards"
         return f"{way}, {self.frequency:.2f} Hz, ± {self.amplitude:.2f} rad, bias {self.bias:+.2f} rad"
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
         wave = np.cos(2 * np.pi * (self.wavenumber * self._place - self._phase))
         return (self.amplitude * np.minimum(t * self.frequency, 1.0))[:, None] * wave + self.bias

@@ -110,7 +110,7 @@ def measured(measure: Measure, values: NDArray[np.float64], rate: float) -> floa
 def observed(
     env_id: str, policy: Policy, measures: Mapping[str, Measure], episodes: int = 16, seed: int = 0
 ) -> dict[str, float]:
-    """Means over episodes of what is measured of a policy; NaN where no episode told."""
+    """Give the means over episodes of what is measured of a policy, NaN where every episode was too short to tell."""
     envs: Any = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env)
     try:
         sources = list(dict.fromkeys(measure.source for measure in measures.values()))
@@ -127,17 +127,16 @@ def observed(
             for each, failure in zip(watched.found, played.failures, strict=True)
             if failure is None or not measure.complete
         ]
-        told = [value for value in values if np.isfinite(value)]
-        found[name] = float(np.mean(told)) if told else np.nan
+        finite = [value for value in values if np.isfinite(value)]
+        found[name] = float(np.mean(finite)) if finite else np.nan
     return found
 
 
 def physiology(env_id: str, policies: Sequence[Policy], episodes: int = 16, seed: int = 0) -> dict[str, dict[str, Any]]:
     """Measure policies, and the baseline beside them.
 
-    Returns:
-        dict: For each measure ``unit``, ``meaning``, ``known``, ``policies`` (name to value), and, where there is one,
-            the ``limit`` (in that unit) with ``why``, and ``beyond``: names of the policies that pass it.
+    The result has for each measure ``unit``, ``meaning``, ``known``, ``policies`` (name to value), and, where there is
+    one, the ``limit`` (in that unit) with ``why``, and ``beyond``: names of the policies that pass it.
     """
     measures = {**task_of(env_id).physiology, **ACTION}
     players = {policy.name: policy for policy in policies}

@@ -16,6 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arguments import number, numbers, shown
 
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Values = Mapping[str, Floats]
+"""Arrays by name, each with a leading axis of rows."""
+
 
 @runtime_checkable
 class Controller(Protocol):
@@ -29,9 +34,7 @@ class Controller(Protocol):
     def reads(self) -> tuple[str, ...]:
         """Names of the signals that ``drive`` reads."""
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive (B, nu) at times ``t`` (B,) s; ``first`` (B,) marks rows that begin an episode."""
 
 
@@ -43,9 +46,7 @@ class TaskController(Protocol):
     def reads(self) -> tuple[str, ...]:
         """Names of the fields of the observation that ``choose`` reads."""
 
-    def choose(
-        self, t: NDArray[np.float64], fields: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Values of the action in SI (B, action_size), in the order of ``task.action_fields()``."""
 
 
@@ -58,12 +59,10 @@ class OpenLoop(ABC):
     reads: tuple[str, ...] = ()
 
     @abstractmethod
-    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, t: Floats) -> Floats:
         """Drive (T, nu) at times ``t`` (T,) s, each as if it were the only one; or (T, B, nu), of B animals."""
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive (B, nu) at times ``t`` (B,) s."""
         return self.at(t)
 
@@ -71,12 +70,9 @@ class OpenLoop(ABC):
 class Schedule(OpenLoop):
     """A drive as a table over time, each row held until the next; the first before it begins, the last for ever.
 
-    Args:
-        times ((N,) float or float, s): When each row begins, rising; or the interval between them, the first at 0.
-        values ((N, nu) or (N, B, nu) float): Drive in SI, of all animals or of each.
-
-    Raises:
-        ValueError: For times that do not rise, or values that are no finite numbers, one row for each time.
+    ``times`` (N,), s, rise and say when each row begins, or a number is the interval between them, the first at 0;
+    ``values`` (N, nu) are in SI for all animals, or (N, B, nu) for each. ValueError for times that do not rise, or
+    values that are no finite numbers, one row for each time.
 
     Examples:
         >>> from gymnosoma.envs import Schedule, simulate
@@ -102,8 +98,7 @@ class Schedule(OpenLoop):
     def read(cls, path: str | Path) -> Self:
         """Read a CSV file: times (s) in the first column, the drive in the others; one line may name them.
 
-        Raises:
-            ValueError: If it cannot be read, or is no such table; names the file.
+        ValueError, which names the file, if it cannot be read or is no such table.
         """
         path = Path(path)
         try:
@@ -118,14 +113,12 @@ class Schedule(OpenLoop):
             reason = " ".join(str(error).split())
             raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
 
-    def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, t: Floats) -> Floats:
         """Drive (T, nu) or (T, B, nu) at times ``t`` (T,) s."""
         row = np.searchsorted(self.times, t, "right") - 1
         return self.values[np.maximum(row, 0)]
 
-    def drive(
-        self, t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]], first: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive (B, nu) at times ``t`` (B,) s."""
         values = self.at(t)
         return values if values.ndim == 2 else values[np.arange(len(t)), np.arange(len(t))]
@@ -134,9 +127,7 @@ class Schedule(OpenLoop):
 def check_reads(controller: Any, known: Iterable[str], where: str) -> None:
     """Raise ValueError, which names what is missing, unless all that a controller reads is ``known``.
 
-    Args:
-        controller (Controller or TaskController)
-        where: Who offers them, such as ``"Worm senses"``.
+    ``where`` says who offers these names, such as ``"Worm senses"``.
     """
     names = tuple(known)
     missing = [name for name in controller.reads if name not in names]

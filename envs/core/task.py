@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -12,32 +15,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from .animal import Animal
 from .arguments import choice, number, within
+from .control import Floats, Values
 from .spec import ActionField, Ending, Field, Hidden, Layout, Measure, Option, Score
 
+Rows = NDArray[Any]
+"""Records of animals or of what a task remembers of them, one for each row."""
 
+
+@dataclass
 class EpisodeStart:
-    """Episodes about to start, one for each of A rows: what `Task.start` and `Task.begin` are given.
+    """Episodes about to start, one for each of A rows: what `Task.start` and `Task.begin` are given."""
 
-    Args:
-        rngs: One per episode.
-        options: Given or drawn values of options, each with an entry per episode.
-        memory ((A,) records of the task's ``memory``): Zeros, to be set.
-        hidden: From what hidden options are drawn.
-        split ({None, "train", "test"}): Part of their ranges.
-    """
-
-    def __init__(
-        self,
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
-        memory: NDArray[Any],
-        hidden: Mapping[str, Hidden],
-        split: str | None,
-    ) -> None:
-        self.rngs, self.options, self.memory = rngs, options, memory
-        self._hidden, self._split = hidden, split
-        self.values: dict[str, Any] = {}
-        """What `Task.start` gave, for `Task.begin`."""
+    rngs: Sequence[np.random.Generator]
+    """Generators, one for each episode."""
+    options: Values
+    """Options that were given or drawn by ``randomize``, each with an entry for each episode."""
+    memory: Rows
+    """Records (A,) of the task's ``memory``: zeros, to be set."""
+    ranges: Mapping[str, Hidden]
+    """What hidden options are drawn from, of which ``split`` names a part."""
+    split: str | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    """What `Task.start` gave, for `Task.begin`."""
 
     def __len__(self) -> int:
         return len(self.rngs)
@@ -46,30 +45,27 @@ class EpisodeStart:
         """What ``function`` draws from the generator of each episode, (A, ...)."""
         return np.array([function(rng) for rng in self.rngs])
 
-    def hidden(self, name: str) -> NDArray[np.float64]:
+    def hidden(self, name: str) -> Floats:
         """A hidden option (A,): as given, else drawn. The generators move on by as much either way."""
-        drawn = self.draw(lambda rng: self._hidden[name].draw(rng, self._split))
+        drawn = self.draw(lambda rng: self.ranges[name].draw(rng, self.split))
         return self.options.get(name, drawn)
 
 
 class Task(ABC):
     """What an environment asks of a task; ``envs/worm/tasks.py`` holds examples.
 
-    A task is NumPy over rows and holds nothing itself: what it must remember of a row is a record of
-    ``memory``. Results for a row must not depend on how many rows there are: elementwise operations and
-    sums along the last axis are safe, matrix products are not.
+    A task is NumPy over rows and holds nothing itself: what it must remember of a row is a record of ``memory``.
+    Results for a row must not depend on how many rows there are: elementwise operations and sums along the last axis
+    are safe, matrix products are not.
 
-    A task says, as data, what it observes (`fields`), what actions mean (`action_fields`), what it remembers
-    (`memory_fields`), ``options``, ``endings`` and ``score``, and does seven things: `start` episodes, `begin` their
-    memory, `command` the animal, `sense`, `reward`, tell the `ending`, and `info`. Animals have a base class of
-    their own that does most of it; a task adds to what ``super()`` gives.
+    A task says as data what it observes (``observes``), what actions mean (`action_fields`), what it remembers
+    (``remembers``), its ``options``, ``endings`` and ``score``, and what of memory and rows it reports (``reported``).
+    It does seven things: it starts episodes (`start`), begins their memory (`begin`), commands the animal (`command`),
+    senses (`sense`), rewards (`reward`), ends episodes (`ending`) and informs (`info`). Each animal has a base class
+    that does most of it; a task adds to what ``super()`` gives.
 
-    Args:
-        actions: One of ``action_modes``, the first by default.
-        control_rate: Instead of the task's.
-
-    Raises:
-        ValueError: For another action mode, or a rate that is not finite and greater than 0.
+    Of the arguments that all tasks have, ``actions`` is one of ``action_modes``, by default the first, and
+    ``control_rate`` (Hz) stands instead of the task's; others are refused with a ValueError.
     """
 
     action_modes: tuple[str, ...]
@@ -77,23 +73,30 @@ class Task(ABC):
     control_rate: float
     """Actions a second, Hz."""
     animal: Animal
+    observes: Mapping[str, Field] = {}
+    """Entries of the observation, added to those of the base classes."""
+    remembers: Mapping[str, str] = {}
+    """What is remembered of a row, likewise, in NumPy's names of types: ``"f8"``, ``"2f8"``, ``"({self.size},)f8"``."""
     options: Mapping[str, Option] = {}
-    """Of the reset, beside the animal's parameters."""
+    """Options of the reset beside the animal's parameters."""
     unavailable: Mapping[str, str] = {}
     """Options that the task has with other arguments, and what they need."""
     hidden: Mapping[str, Hidden] = {}
-    """Those that are drawn for every episode and not shown; ``split`` divides their ranges."""
+    """Options that are drawn for every episode and not shown; ``split`` divides their ranges."""
     split: str | None = None
     """Part of the hidden options' ranges from which episodes are drawn: all, ``"train"`` or ``"test"``."""
     endings: Mapping[float, Ending] = {}
     """What the codes of `ending` mean."""
     score = Score("return")
     physiology: Mapping[str, Measure] = {}
-    """What is measured of the animal, by name, and its limits; fixed before anything is trained."""
-    arguments: Mapping[str, str] = {
-        "actions": "what actions mean, see above",
-        "control_rate": "actions a second, Hz",
-    }
+    """What is measured of the animal, by name, and its limits, which are fixed before anything is trained."""
+    reported: Sequence[str] = ("time",)
+    """Fields of the memory, or else of the animal's rows, that `info` copies."""
+    drives = False
+    """Whether values of the action are the drive of the animal."""
+    residual_to = "the reference controller, whose own action is zero"
+    """What ``actions="residual"`` adds to, for errors."""
+    arguments: Mapping[str, str] = {"actions": "what actions mean, see above", "control_rate": "actions a second, Hz"}
     """What each argument means, for the documentation."""
     shared: tuple[str, ...] = ()
     """Attributes in which tasks may differ by their arguments beside the animal: snapshots tell them apart."""
@@ -109,17 +112,21 @@ class Task(ABC):
 
     # What it is made of.
 
-    @abstractmethod
+    def _gathered(self, name: str) -> dict[str, Any]:
+        """Entries of a table of the class and its bases, theirs first."""
+        return {key: value for base in reversed(type(self).__mro__) for key, value in vars(base).get(name, {}).items()}
+
     def fields(self) -> dict[str, Field]:
-        """Entries of the observation, in order."""
+        """Entries of the observation, in order; by default what the class and its bases say in ``observes``."""
+        return self._gathered("observes")
 
     @abstractmethod
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         """Entries of the action with an action mode, that in force by default."""
 
     def memory_fields(self) -> list[tuple[Any, ...]]:
-        """What is remembered of a row, as fields of a dtype."""
-        return []
+        """What is remembered of a row, as fields of a dtype; by default what class and bases say in ``remembers``."""
+        return [(name, form.format(self=self)) for name, form in self._gathered("remembers").items()]
 
     @cached_property
     def layout(self) -> Layout:
@@ -134,17 +141,25 @@ class Task(ABC):
     @cached_property
     def action_size(self) -> int:
         """Numbers of an action."""
-        return sum(field.size for field in self.action_fields().values())
+        return sum(entry.size for entry in self.action_fields().values())
+
+    @cached_property
+    def action_bounds(self) -> Floats:
+        """What -1 and 1 mean in SI, (2, action_size)."""
+        fields = self.action_fields().values()
+        return np.repeat([[f.low for f in fields], [f.high for f in fields]], [f.size for f in fields], axis=1)
+
+    @cached_property
+    def _held(self) -> tuple[list[str], list[str]]:
+        """Fields of the observation that memory holds under the same name, and others that rows hold."""
+        remembered, state = self.memory.names or (), self.animal.state.names or ()
+        names = [name for name in self.layout.fields if name in remembered]
+        return names, [name for name in self.layout.fields if name in state and name not in remembered]
 
     # What it does.
 
     def reset(
-        self,
-        rows: NDArray[Any],
-        memory: NDArray[Any],
-        ids: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-        options: Mapping[str, NDArray[np.float64]],
+        self, rows: Rows, memory: Rows, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], options: Values
     ) -> None:
         """Start an episode in ``rows[ids]``; ``rngs`` and each of ``options`` have an entry per id."""
         episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory), self.hidden, self.split)
@@ -156,68 +171,99 @@ class Task(ABC):
 
     @abstractmethod
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
-        """Start values of the animal, each for all rows or per episode; physical options are added to them.
+        """Draw random numbers, set the memory that depends on them, and give start values of the animal.
 
-        Random numbers are drawn here, and memory that depends on them is set.
+        Each value is for all rows or has an entry per episode; physical options are added to them.
         """
 
-    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
+    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         """Set memory that depends on the animals as they have been started, ``rows`` (A,)."""
         return
 
-    @abstractmethod
-    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Drive in SI (B, nu) from actions (B, action_size) in [-1, 1]; called before the physics."""
+    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
+        """Drive in SI (B, nu) from actions (B, action_size) in [-1, 1], before the physics; by default `values`."""
+        return self.values(actions)
 
-    @abstractmethod
-    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Values in SI of all `fields`, each (B, size) or (B,); what is no field is for those who call ``super()``."""
+    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        """Values in SI, each (B, size) or (B,), of all `fields`, and others that a subclass needs.
 
-    def observe(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
+        Those that the memory, or else the rows, hold under the name of the field are given here.
+        """
+        remembered, state = self._held
+        return {name: memory[name] for name in remembered} | {name: rows[name] for name in state}
+
+    def observe(self, rows: Rows, memory: Rows) -> NDArray[np.float32]:
         """Observations (B, d): what is sensed, packed."""
         return self.layout.pack(self.sense(rows, memory))
 
     @abstractmethod
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def reward(self, rows: Rows, memory: Rows) -> Floats:
         """Rewards (B,); called once after the physics of each period, so it may keep progress in memory."""
 
-    def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def ending(self, rows: Rows, memory: Rows) -> Floats:
         """Ending (B,) of each row: 0 while it goes on, else a key of ``endings``."""
         return np.zeros(len(rows))
 
-    @abstractmethod
-    def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
         """Physical quantities in SI, each with a leading axis of B, none a view of its arguments."""
+        remembered = self.memory.names or ()
+        return {name: (memory if name in remembered else rows)[name].copy() for name in self.reported}
 
-    # The way back, for controllers.
+    # Actions to values and back.
 
-    @abstractmethod
-    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
+    def values(self, actions: Floats) -> Floats:
+        """What actions (B, action_size) mean in SI."""
+        low, high = self.action_bounds
+        return low + 0.5 * (actions + 1.0) * (high - low)
+
+    def action_from_values(self, values: Floats) -> NDArray[np.float32]:
         """Action (B, action_size) that means ``values`` (B, action_size) in SI, clipped to what is possible."""
+        low, high = self.action_bounds
+        return clipped(2.0 * (np.asarray(values) - low) / (high - low) - 1.0)
 
-    def action_from_drive(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action whose command comes closest to a drive of the animal (B, nu) in SI.
+    def action_from_drive(self, drive: Floats) -> NDArray[np.float32]:
+        """Action whose command comes closest to a drive of the animal (B, nu) in SI; ValueError where there is none."""
+        if not self.drives:
+            raise ValueError(
+                f"actions={self.actions!r} of {type(self).__name__} do not command the drive of "
+                f"{type(self.animal).__name__}: a controller must choose values of the action"
+            )
+        if self.actions == "residual":
+            raise ValueError(f"actions='residual' adds to {self.residual_to}")
+        return self.action_from_values(drive)
 
-        Raises:
-            ValueError: Where actions of this mode do not command the drive.
-        """
-        raise ValueError(
-            f"actions={self.actions!r} of {type(self).__name__} do not command the drive of "
-            f"{type(self.animal).__name__}: a controller must choose values of the action"
-        )
+
+def clipped(actions: ArrayLike) -> NDArray[np.float32]:
+    """Actions as an environment takes them."""
+    return np.clip(actions, -1.0, 1.0).astype(np.float32)
 
 
-def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> NDArray[np.float64]:
-    """Reward shaping: 1 inside [low, high], falling smoothly outside.
+@cache
+def _read_measures(animal: str) -> Mapping[str, Any]:
+    file = resources.files("gymnosoma.assets").joinpath(animal, "physiology.toml")
+    return tomllib.loads(file.read_text("utf-8"))
 
-    Args:
-        value (array_like)
-        low, high: Bounds of the goal.
-        margin: Distance from the bounds at which the result is ``at_margin``; 0 gives a step.
-        at_margin (float, in (0, 1))
 
-    Returns:
-        array, in [0, 1]: 1 / (1 + c d^2) with d the distance from the bounds.
+def measures(
+    animal: str, task: str, inherited: Mapping[str, Measure] | None = None, **bounds: float
+) -> dict[str, Measure]:
+    """Measures of a task, for its ``physiology``: those it inherits, and its own of ``<animal>/physiology.toml``.
+
+    An entry without a ``kind`` changes the inherited measure of its name; a ``bound`` or ``maximum`` that is a word is
+    the number of that name in ``bounds``.
+    """
+    found = dict(inherited or {})
+    for name, entry in _read_measures(animal)[task].items():
+        named = {key: bounds[entry[key]] for key in ("bound", "maximum") if isinstance(entry.get(key), str)}
+        entry = {**entry, **named}
+        found[name] = Measure(**entry) if "kind" in entry else replace(found[name], **entry)
+    return found
+
+
+def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> Floats:
+    """Reward shaping: 1 inside [low, high], falling smoothly outside: 1 / (1 + c d^2) of the distance d.
+
+    The result is ``at_margin``, in (0, 1), at a distance of ``margin`` from the bounds; a margin of 0 gives a step.
 
     Raises:
         ValueError: If the bounds are swapped, the margin is negative or ``at_margin`` is not in (0, 1).

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
+from ..core.control import Floats
 from ..core.noise import normal, uniform
-from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
-from ..core.task import EpisodeStart, Task, tolerance
+from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
+from ..core.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
 from .animal import FAR, Whisker, wrench_mean
 from .params import WhiskerParams
 
@@ -40,11 +40,12 @@ SENSOR = (0.01e-6, 0.2e-6, 0.2e-6)
 
 MICRO = 1e-6
 
-SMOOTHING = 0.02
-"""Time (s) over which amplitude and set point of a commanded whisk are smoothed."""
+SMOOTHING, FOLLOWING = 0.02, 75.0
+"""Time (s) over which amplitude and set point of a commanded whisk are smoothed, and natural frequency (1/s) with which
+the base follows it."""
 
-FOLLOWING = 75.0
-"""Natural frequency (1/s) with which the base follows a commanded whisk."""
+RIGHT, WRONG, LATE = 1.0, 2.0, 1.0
+"""Endings: the answer was right, or wrong; the tap did not come in time."""
 
 
 class WhiskerTask(Task):
@@ -70,82 +71,68 @@ class WhiskerTask(Task):
     """Entries of the action after the motion: what the vibrissa answers, one number each."""
     sensor: tuple[float, ...] = SENSOR
     """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
-    physiology: Mapping[str, Measure] = {
-        "whisk": Measure(
-            "frequency",
-            "base_angle",
-            "Hz",
-            meaning="frequency of the base",
-            known="5 to 15 Hz in exploratory, 15 to 25 Hz in foveal whisking of rats: Berg and Kleinfeld (2003), "
-            "J. Neurophysiol. 89:104",
-        ),
-        "vibration": Measure("above", "base_acceleration", "rad/s^2", meaning="acceleration above 60 Hz", band=60.0),
-        "slew": Measure("slew", "base_acceleration", "rad/s^3", meaning="change of the acceleration"),
-        "rate": Measure("peak", "base_rate", "rad/s", meaning="fastest turn"),
-        "effort": Measure("final", "effort", meaning="squared distance of command and muscle over the largest"),
-        "push": Measure("peak", "contact_force_mean", "uN", 1e6, meaning="push of the peg, mean over a period"),
-        "moment": Measure("peak", "base_moment_mean", "uN m", 1e6, meaning="moment on the follicle"),
+    physiology = measures("whisker_chain", "WhiskerTask")
+    remembers = {
+        **{"action": "({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8"},
+        **{"exertion": "f8", "effort": "f8", "phase": "f8", "noise": "u8"},
     }
-    arguments: Mapping[str, str] = {
+    """Previous action, muscle (rad/s^2), effort, phase, smoothed whisk (rad), seed of the noise.
+
+    ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
+    """
+    arguments = {
         **Task.arguments,
         "scheme": "``complementarity``, or the paper's ``events``",
         "dt": "time step, s",
         "noise": "factor on the sensor noise",
-        "friction": (
-            "Coulomb's coefficient against pegs; above 0 it is an option of the reset, too; by default 0, or what "
-            "``params`` says"
-        ),
+        "friction": "Coulomb's coefficient against pegs; above 0 it is an option of the reset, too; by default 0, or "
+        "what ``params`` says",
         "params": "``WhiskerParams``, or a mapping of its fields, which changes those of the paper",
     }
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "complementarity",
         dt: float = 1e-4,
-        control_rate: float | None = None,
         noise: float = 1.0,
         friction: float | None = None,
         params: WhiskerParams | Mapping[str, Any] | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         self.noise = number("noise", noise, minimum=0)
         self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
-        ranges = np.array([(field.low, field.high) for field in self.action_fields().values()])
-        self._middle, self._half = ranges.mean(1), 0.5 * np.diff(ranges)[:, 0]
+        low, high = self.action_bounds
+        self._middle, self._half = self.action_bounds.mean(0), 0.5 * (high - low)
         period = 1.0 / self.control_rate
         self._gains = -np.expm1(-period / np.array(TWITCH))
         self._yield = -np.expm1(-DAMPING * period) / (DAMPING * period)
 
     def fields(self) -> dict[str, Field]:
-        """Mean wrench, motion of the base, time, previous action."""
         noise = ", ".join(f"{1e6 * deviation:g}" for deviation in self.sensor)
         wrench = f"M, Fx, Fy on the follicle, means over the period, with noise of {noise} uN m, uN, uN times ``noise``"
+        muscle = "first and second stage of the muscle; the second accelerates the base"
         fields = {
             "base_wrench_mean": Field(3, "N m, N, N", (1e-6, 1e-5, 5e-5), wrench),
             "base_angle": Field(1, "rad", 0.5, "angle of the base"),
             "base_rate": Field(1, "rad/s", 10.0, "rate of the base"),
-            "muscle": Field(
-                2, "rad/s^2", ACCELERATION, "first and second stage of the muscle; the second accelerates the base"
-            ),
+            "muscle": Field(2, "rad/s^2", ACCELERATION, muscle),
             "time": Field(1, "s", 1.0, "time since the start"),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
         }
         if self.actions == "whisk":
             fields["phase"] = Field(2, "1", 1.0, "sine and cosine of the whisk's phase")
-        return fields
+        return fields | super().fields()
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        """Motion of the base, then the task's answers."""
         kept = f"rate and angle of the base are kept within {RATE:g} rad/s and {REACH:g} rad and continuous"
         stages = " and ".join(f"{1e3 * stage:g}" for stage in TWITCH)
-        muscle = f"a muscle follows in two stages of {stages} ms, against a damping of {DAMPING:g}/s"
+        meaning = (
+            f"angular acceleration of the base; a muscle follows in two stages of {stages} ms, against a damping of "
+        )
+        meaning += f"{DAMPING:g}/s; {kept}"
         motion = {
-            "trajectory": {
-                "command": ActionField(
-                    1, -ACCELERATION, ACCELERATION, "rad/s^2", f"angular acceleration of the base; {muscle}; {kept}"
-                )
-            },
+            "trajectory": {"command": ActionField(1, -ACCELERATION, ACCELERATION, "rad/s^2", meaning)},
             "whisk": {
                 "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows by its muscle; {kept}"),
                 "set_point": ActionField(1, -0.35, 0.35, "rad", "middle of the sine"),
@@ -154,33 +141,17 @@ class WhiskerTask(Task):
         }
         return {**motion[mode or self.actions], **self.answers}
 
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, muscle (rad/s^2), effort, phase, smoothed whisk (rad), seed of the noise.
-
-        ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
-        """
-        return [
-            ("action", "f8", (self.action_size,)),
-            ("muscle", "f8", (2,)),
-            ("exertion", "f8"),
-            ("effort", "f8"),
-            ("phase", "f8"),
-            ("whisk", "f8", (2,)),
-            ("noise", "u8"),
-        ]
-
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
-        """Straight and at rest at the angle ``start_angle``."""
         episodes.memory["noise"] = episodes.draw(lambda rng: rng.integers(0, 2**63))
         episodes.memory["whisk"][:, 1] = self.start_angle
         return {"base_angle": self.start_angle}
 
-    def length(self, episodes: EpisodeStart) -> NDArray[np.float64] | float:
+    def length(self, episodes: EpisodeStart) -> Floats | float:
         """Length (m) that the vibrissae are going to have."""
         return episodes.options.get("length", self.animal.params.length)
 
-    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Angular acceleration of the base, so that its rate stays continuous and its angle within reach."""
+    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
+        # The drive is an acceleration that keeps the rate of the base continuous and its angle within reach.
         memory["action"] = actions
         wanted = self._middle + self._half * actions
         theta, omega, period = rows["link_angle"][:, 0], rows["base_rate"], 1.0 / self.control_rate
@@ -199,9 +170,7 @@ class WhiskerTask(Task):
         drive[:, 0] = np.clip((target - omega) * self.control_rate, -ACCELERATION, ACCELERATION)
         return drive
 
-    def _pull(
-        self, command: NDArray[np.float64], omega: NDArray[np.float64], memory: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def _pull(self, command: Floats, omega: Floats, memory: Rows) -> Floats:
         """Mean acceleration of the base in a period in which its muscle follows a command, rad/s^2."""
         first, second = memory["muscle"][:, 0], memory["muscle"][:, 1]
         first = first + self._gains[0] * (command - first)
@@ -211,26 +180,16 @@ class WhiskerTask(Task):
         memory["effort"] += memory["exertion"]
         return self._yield * (second - DAMPING * omega)
 
-    def excitation(
-        self, acceleration: NDArray[np.float64], rate: NDArray[np.float64], muscle: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Command that gives the base an acceleration in the next period; it may be more than is possible.
+    def excitation(self, acceleration: Floats, rate: Floats, muscle: Floats) -> Floats:
+        """Command (B,) that gives the base a mean acceleration (B,) in the next period, possible or not.
 
-        Args:
-            acceleration ((B,) float, rad/s^2): Mean over the period.
-            rate ((B,) float, rad/s): Of the base, at its start.
-            muscle ((B, 2) float, rad/s^2): Its stages.
-
-        Returns:
-            (B,) float, rad/s^2
+        All are in rad/s^2, the muscle's stages (B, 2) too; ``rate`` (B,) rad/s is the base's at the period's start.
         """
         first, second = muscle[:, 0], muscle[:, 1]
         stage = second + (acceleration / self._yield + DAMPING * rate - second) / self._gains[1]
         return first + (stage - first) / self._gains[0]
 
-    def _follow_whisk(
-        self, wanted: NDArray[np.float64], theta: NDArray[np.float64], omega: NDArray[np.float64], memory: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def _follow_whisk(self, wanted: Floats, theta: Floats, omega: Floats, memory: Rows) -> Floats:
         """Acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
         period = 1.0 / self.control_rate
         turn = 2 * np.pi * wanted[:, 2]
@@ -242,39 +201,32 @@ class WhiskerTask(Task):
         off = middle - amplitude * c - theta
         return ahead + 2 * FOLLOWING * (amplitude * turn * s - omega) + FOLLOWING**2 * off
 
-    def answer(self, memory: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """What was answered last as ``name``, (B,) in SI."""
+    def answer(self, memory: Rows, name: str) -> Floats:
+        """Give the last answer of a name, (B,) in SI."""
         j = self.action_size - len(self.answers) + list(self.answers).index(name)
         return self._middle[j] + self._half[j] * memory["action"][:, j]
 
-    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action of this command (rad/s^2), or of this whisk, and these answers."""
-        return np.clip((np.asarray(values) - self._middle) / self._half, -1.0, 1.0).astype(np.float32)
+    def action_from_values(self, values: Floats) -> NDArray[np.float32]:
+        return clipped((np.asarray(values) - self._middle) / self._half)
 
-    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Noisy mean wrench of the period, motion of the base, muscle, time, previous action."""
+    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
         noise = self.noise * np.array(self.sensor) * normal(memory["noise"], rows["step"], 3)
-        return {
+        return super().sense(rows, memory) | {
             "base_wrench_mean": wrench_mean(rows) + noise,
             "base_angle": rows["link_angle"][:, 0],
-            "base_rate": rows["base_rate"],
-            "muscle": memory["muscle"],
-            "time": rows["time"],
-            "action": memory["action"],
             "phase": np.stack([np.sin(memory["phase"]), np.cos(memory["phase"])], 1),
         }
 
-    def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
         """Time (s), base angle (rad), mean wrench (N m, N) and push of the peg (N s) in the period, mean effort."""
-        return {
-            "time": rows["time"].copy(),
+        return super().info(rows, memory) | {
             "base_angle": rows["link_angle"][:, 0].copy(),
             "base_wrench": wrench_mean(rows),
             "push": rows["contact_sum"][:, 0].copy(),
             "effort": memory["effort"] / self._periods(rows),
         }
 
-    def _periods(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def _periods(self, rows: Rows) -> Floats:
         """Control periods since the start, at least 1."""
         return np.maximum(rows["time"] * self.control_rate, 1.0)
 
@@ -282,39 +234,32 @@ class WhiskerTask(Task):
 class PegTask(WhiskerTask):
     """A point peg somewhere ahead, given by its place on the straight whisker and the base angle that touches it."""
 
-    hidden: Mapping[str, Hidden] = {"peg_place": Hidden(0.3, 0.9), "peg_bearing": Hidden(-0.15, 0.35)}
+    hidden = {"peg_place": Hidden(0.3, 0.9), "peg_bearing": Hidden(-0.15, 0.35)}
     absent_share = 0.0
     """Share of episodes without a peg."""
     push_cost = 0.01
     """Price of a push of 1 uN s."""
-    options: Mapping[str, Option] = {
+    remembers = dict.fromkeys(("peg_place", "peg_bearing", "present", "touched", "pushed"), "f8")
+    reported = ["time", "peg_place", "peg_bearing", "pushed"]
+    options = {
         "peg_place": Option(0.15, 1.2, "lengths", "distance of the peg from the base"),
         "peg_bearing": Option(-0.3, 0.6, "rad", "base angle at which the straight whisker would touch the peg"),
         "peg_present": Option(0.0, 1.0, "1", "whether there is a peg: above 0.5"),
     }
 
-    def memory_fields(self):
-        return [
-            *super().memory_fields(),
-            ("place", "f8"),
-            ("bearing", "f8"),
-            ("present", "f8"),
-            ("touched", "f8"),
-            ("pushed", "f8"),
-        ]
-
     def start(self, episodes):
         values = super().start(episodes)
         memory = episodes.memory
-        memory["place"], memory["bearing"] = episodes.hidden("peg_place"), episodes.hidden("peg_bearing")
+        for name in ("peg_place", "peg_bearing"):
+            memory[name] = episodes.hidden(name)
         drawn = episodes.draw(lambda rng: rng.uniform() >= self.absent_share)
         memory["present"] = episodes.options.get("peg_present", drawn)
         memory["touched"] = np.inf
-        distance = np.where(memory["present"] > 0.5, memory["place"] * self.length(episodes), FAR)
-        peg = distance[:, None] * np.stack([np.cos(memory["bearing"]), np.sin(memory["bearing"])], 1)
+        distance = np.where(memory["present"] > 0.5, memory["peg_place"] * self.length(episodes), FAR)
+        peg = distance[:, None] * np.stack([np.cos(memory["peg_bearing"]), np.sin(memory["peg_bearing"])], 1)
         return values | {"peg": peg[:, None]}
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def reward(self, rows: Rows, memory: Rows) -> Floats:
         """Price of the push; keeps the time of the first touch and the sum of pushes."""
         push = rows["contact_sum"][:, 0]
         memory["pushed"] += push
@@ -322,16 +267,7 @@ class PegTask(WhiskerTask):
         return -self.push_cost * push / MICRO
 
     def info(self, rows, memory):
-        return super().info(rows, memory) | {
-            "peg_place": memory["place"].copy(),
-            "peg_bearing": memory["bearing"].copy(),
-            "touched": np.isfinite(memory["touched"]).astype(float),
-            "pushed": memory["pushed"].copy(),
-        }
-
-
-RIGHT, WRONG = 1.0, 2.0
-"""Endings of an episode: the answer was right, or not."""
+        return super().info(rows, memory) | {"touched": np.isfinite(memory["touched"]).astype(float)}
 
 
 class AnswerTask(PegTask):
@@ -341,23 +277,16 @@ class AnswerTask(PegTask):
     """Time (s) for which ``commit`` must be above 0."""
     silence = 0.0
     """Reward of an episode's end without an answer."""
+    observes = {"held": Field(1, "s", 0.02, "time for which ``commit`` has been above 0")}
+    remembers = {"held": "f8", "committed": "f8"}
+    reported = [*PegTask.reported, "committed"]
     commit: Mapping[str, ActionField] = {
         "commit": ActionField(1, -1.0, 1.0, "1", "above 0 for 20 ms on end: the answer of now is final")
     }
-    endings: Mapping[float, Ending] = {
+    endings = {
         RIGHT: Ending("the right answer was committed", success=True),
         WRONG: Ending("a wrong answer was committed"),
     }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._needed = max(round(self.commitment * self.control_rate), 1)
-
-    def fields(self):
-        return super().fields() | {"held": Field(1, "s", 0.02, "time for which ``commit`` has been above 0")}
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("held", "f8"), ("committed", "f8")]
 
     def start(self, episodes):
         episodes.memory["committed"] = np.inf
@@ -367,19 +296,18 @@ class AnswerTask(PegTask):
         return super().sense(rows, memory) | {"held": memory["held"] / self.control_rate}
 
     @abstractmethod
-    def right(self, memory: NDArray[Any]) -> NDArray[np.bool_]:
+    def right(self, memory: Rows) -> NDArray[np.bool_]:
         """Whether the answer of now is right (B,)."""
 
     @abstractmethod
-    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def worth(self, rows: Rows, memory: Rows) -> Floats:
         """What the answer of now is worth, if it is final (B,)."""
 
     def reward(self, rows, memory):
-        """Price of the push, worth of the answer that is committed now, or of none at the end."""
         paid = super().reward(rows, memory)
         silent = np.isinf(memory["committed"])
         memory["held"] = np.where(self.answer(memory, "commit") > 0.0, memory["held"] + 1.0, 0.0)
-        commits = silent & (memory["held"] >= self._needed)
+        commits = silent & (memory["held"] >= max(round(self.commitment * self.control_rate), 1))
         memory["committed"] = np.where(commits, rows["time"], memory["committed"])
         over = np.abs(rows["time"] - self.duration) < 0.5 / self.control_rate
         last = np.where(silent & over, self.silence, 0.0)
@@ -390,9 +318,9 @@ class AnswerTask(PegTask):
 
     def info(self, rows, memory):
         success = np.isfinite(memory["committed"]) & self.right(memory)
-        return super().info(rows, memory) | {"committed": memory["committed"].copy(), "is_success": success}
+        return super().info(rows, memory) | {"is_success": success}
 
-    def _haste(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def _haste(self, rows: Rows) -> Floats:
         return np.maximum(1.0 - rows["time"] / self.duration, 0.0)
 
 
@@ -420,16 +348,17 @@ class Localize(AnswerTask):
     duration = 0.6
     near = 0.11
     """Largest error of an answer that is called right, lengths."""
-    answers: Mapping[str, ActionField] = {
+    answers = {
         "place": ActionField(1, 0.2, 1.0, "lengths", "estimate of the peg's distance from the base", "peg_place"),
         "bearing": ActionField(1, -0.35, 0.55, "rad", "estimate of the peg's bearing", "peg_bearing"),
         **AnswerTask.commit,
     }
 
-    def _errors(self, memory: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _errors(self, memory: Rows) -> tuple[Floats, Floats]:
         place, bearing = self.answer(memory, "place"), self.answer(memory, "bearing")
-        off = place**2 + memory["place"] ** 2 - 2 * place * memory["place"] * np.cos(bearing - memory["bearing"])
-        return np.sqrt(np.maximum(off, 0.0)), np.abs(place - memory["place"])
+        truth = memory["peg_place"]
+        off = place**2 + truth**2 - 2 * place * truth * np.cos(bearing - memory["peg_bearing"])
+        return np.sqrt(np.maximum(off, 0.0)), np.abs(place - truth)
 
     def right(self, memory):
         return self._errors(memory)[0] <= self.near
@@ -465,14 +394,14 @@ class Detect(AnswerTask):
     duration = 0.4
     silence = -1.0
     sensor = tuple(3.0 * deviation for deviation in SENSOR)
-    hidden: Mapping[str, Hidden] = {"peg_place": Hidden(0.8, 1.0), "peg_bearing": Hidden(-0.15, 0.3)}
+    hidden = {"peg_place": Hidden(0.8, 1.0), "peg_bearing": Hidden(-0.15, 0.3)}
     absent_share = 0.5
-    answers: Mapping[str, ActionField] = {
+    answers = {
         "verdict": ActionField(1, -1.0, 1.0, "1", "above 0: there is a peg", "peg_present", verdict=True),
         **AnswerTask.commit,
     }
 
-    def _said(self, memory: NDArray[Any]) -> NDArray[np.bool_]:
+    def _said(self, memory: Rows) -> NDArray[np.bool_]:
         return self.answer(memory, "verdict") > 0.0
 
     def right(self, memory):
@@ -493,10 +422,6 @@ class Detect(AnswerTask):
         }
 
 
-LATE = 1.0
-"""Ending of a tap that did not come."""
-
-
 class Tap(PegTask):
     """Touch a peg in time, with the least push.
 
@@ -513,12 +438,11 @@ class Tap(PegTask):
     ``info["touched"]`` tells whether, ``info["pushed"]`` how much in N s.
     """
 
-    score = Score("return")
     duration = 0.4
-    endings: Mapping[float, Ending] = {LATE: Ending("the peg was not touched in time")}
-    hidden: Mapping[str, Hidden] = {"peg_place": Hidden(0.4, 0.9), "peg_bearing": Hidden(-0.15, 0.25)}
+    endings = {LATE: Ending("the peg was not touched in time")}
+    hidden = {"peg_place": Hidden(0.4, 0.9), "peg_bearing": Hidden(-0.15, 0.25)}
 
-    def _grade(self, memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _grade(self, memory: Rows) -> Floats:
         return np.where(np.isfinite(memory["touched"]), 1.0 / (1.0 + memory["pushed"] / MICRO), 0.0)
 
     def reward(self, rows, memory):
@@ -527,27 +451,36 @@ class Tap(PegTask):
         return self._grade(memory) - before
 
     def ending(self, rows, memory):
-        """End when it is too late: were that a mere truncation, learners would hope for a touch after it."""
+        # Were it a mere truncation, learners would hope for a touch after it.
         late = rows["time"] > self.duration - 0.5 / self.control_rate
         return np.where(late & ~np.isfinite(memory["touched"]), LATE, 0.0)
 
 
-EFFORT_PRICE = 0.3
-"""Price of a period in which command and muscle are as far apart as the largest command; chosen."""
+class SmoothTask(WhiskerTask):
+    """A task in which a smooth motion is possible, and effort has its price; it keeps the sum of errors."""
 
-SMOOTH: Mapping[str, Measure] = {
-    **WhiskerTask.physiology,
-    "vibration": replace(
-        WhiskerTask.physiology["vibration"],
-        maximum=70.0,
-        why="the acceleration of the paper's whisk, 8 Hz through 20 degrees, is 312 rad/s^2 (rms): 5% of its power "
-        "above all that rats whisk with",
-    ),
-}
-"""Measures of tasks in which a smooth motion is possible."""
+    duration = 2.0
+    effort_price = 0.3
+    """Price of a period in which command and muscle are as far apart as the largest command; chosen."""
+    physiology = measures("whisker_chain", "SmoothTask", WhiskerTask.physiology)
+    remembers = {"error": "f8"}
+    precision: tuple[float, float]
+    """Error that counts as none, and by how much more the reward falls to a tenth."""
+
+    @abstractmethod
+    def _error(self, rows: Rows, memory: Rows) -> Floats:
+        """Distance (B,) from the goal."""
+
+    def reward(self, rows: Rows, memory: Rows) -> Floats:
+        error, (near, margin) = self._error(rows, memory), self.precision
+        memory["error"] += error
+        return tolerance(error, 0.0, near, margin) - self.effort_price * memory["exertion"]
+
+    def info(self, rows, memory):
+        return super().info(rows, memory) | {"error": memory["error"] / self._periods(rows)}
 
 
-class Hold(WhiskerTask):
+class Hold(SmoothTask):
     """Hold a contact moment against a peg that moves.
 
     ## Description
@@ -569,29 +502,16 @@ class Hold(WhiskerTask):
     Straight and at rest, 0.05 rad short of the peg.
     """
 
-    score = Score("return")
-    duration = 2.0
     start_angle = -0.05
-    effort_price = EFFORT_PRICE
-    hidden: Mapping[str, Hidden] = {"peg_place": Hidden(0.35, 0.6)}
-    physiology: Mapping[str, Measure] = SMOOTH
-    options: Mapping[str, Option] = {
+    precision = (0.02 * MICRO, 0.3 * MICRO)
+    observes = {"goal": Field(1, "N m", 1e-6, "moment to hold")}
+    remembers = {"goal": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
+    reported = ["time", "goal"]
+    hidden = {"peg_place": Hidden(0.35, 0.6)}
+    options = {
         "peg_place": Option(0.2, 0.9, "lengths", "distance of the peg from the base"),
         "goal": Option(-3e-6, 0.0, "N m", "moment to hold"),
     }
-
-    def fields(self):
-        return super().fields() | {"goal": Field(1, "N m", 1e-6, "moment to hold")}
-
-    def memory_fields(self):
-        return [
-            *super().memory_fields(),
-            ("goal", "f8"),
-            ("swing", "f8", (3,)),
-            ("frequency", "f8", (3,)),
-            ("lag", "f8", (3,)),
-            ("error", "f8"),
-        ]
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -605,36 +525,23 @@ class Hold(WhiskerTask):
         peg = np.stack([place * self.length(episodes), self._peg(memory, 0.0)], 1)
         return values | {"peg": peg[:, None]}
 
-    def _peg(self, memory: NDArray[Any], time: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    def _peg(self, memory: Rows, time: Floats | float) -> Floats:
         """Place of the peg across the whisker at ``time``, (B,) m; 0 at the start."""
         phase = 2 * np.pi * memory["frequency"] * np.asarray(time)[..., None]
         return np.sum(memory["swing"] * (np.sin(phase + memory["lag"]) - np.sin(memory["lag"])), 1)
 
     def command(self, actions, rows, memory):
-        """Move the peg, too: it swings on whatever the whisker does."""
+        # The peg swings on, whatever the whisker does.
         now = rows["time"]
         ahead = self._peg(memory, now + 1.0 / self.control_rate) - self._peg(memory, now)
         rows["peg_velocity"][:, 1, 0] = ahead * self.control_rate
         return super().command(actions, rows, memory)
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"goal": memory["goal"]}
-
-    def _error(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _error(self, rows: Rows, memory: Rows) -> Floats:
         return np.abs(wrench_mean(rows)[:, 0] - memory["goal"])
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 within 0.02 uN m of the goal, 0.1 at 0.32 uN m, less the effort; keeps the sum of errors."""
-        error = self._error(rows, memory)
-        memory["error"] += error
-        return tolerance(error, 0.0, 0.02 * MICRO, 0.3 * MICRO) - self.effort_price * memory["exertion"]
 
-    def info(self, rows, memory):
-        error = memory["error"] / self._periods(rows)
-        return super().info(rows, memory) | {"goal": memory["goal"].copy(), "error": error}
-
-
-class Whisk(WhiskerTask):
+class Whisk(SmoothTask):
     """Follow a set point in free air with the least vibration.
 
     ## Description
@@ -655,21 +562,13 @@ class Whisk(WhiskerTask):
     Straight and at rest along x.
     """
 
-    score = Score("return")
-    duration = 2.0
     start_angle = 0.0
-    effort_price = EFFORT_PRICE
-    physiology: Mapping[str, Measure] = SMOOTH
+    precision = (0.005, 0.05)
+    observes = {"goal": Field(1, "rad", 0.5, "angle of the goal")}
     span = 0.25
     """Time between jumps of the goal, s."""
 
-    def fields(self):
-        return super().fields() | {"goal": Field(1, "rad", 0.5, "angle of the goal")}
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("error", "f8")]
-
-    def goal(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def goal(self, rows: Rows, memory: Rows) -> Floats:
         """Angle (B,) to be at, from the end of this period on."""
         number = np.floor((rows["time"] + 0.5 / self.control_rate) / self.span)
         return 0.35 * (2.0 * uniform(~memory["noise"], number, 1)[:, 0] - 1.0)
@@ -677,16 +576,7 @@ class Whisk(WhiskerTask):
     def sense(self, rows, memory):
         return super().sense(rows, memory) | {"goal": self.goal(rows, memory)}
 
-    def _error(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _error(self, rows: Rows, memory: Rows) -> Floats:
         angle = rows["link_angle"]
         tip = np.arctan2(np.sum(np.sin(angle), 1), np.sum(np.cos(angle), 1))
         return np.abs(tip - self.goal(rows, memory))
-
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 within 0.005 rad of the goal, 0.1 at 0.055 rad, less the effort; keeps the sum of errors."""
-        error = self._error(rows, memory)
-        memory["error"] += error
-        return tolerance(error, 0.0, 0.005, 0.05) - self.effort_price * memory["exertion"]
-
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {"error": memory["error"] / self._periods(rows)}

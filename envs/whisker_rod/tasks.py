@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
+from ..core.control import Floats
 from ..core.noise import normal
-from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
-from ..core.task import EpisodeStart, Task, tolerance
+from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
+from ..core.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
 from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table
@@ -62,12 +63,12 @@ class RodTask(Task):
     animal: WhiskerRod
     action_modes = ("plate",)
     control_rate = 500.0
-    options: Mapping[str, Option] = {
+    options = {
         "curvature_base": Option(-100.0, 0.0, "rad/m", "intrinsic curvature at the base; negative bends to +x"),
         "curvature_tip": Option(-100.0, 0.0, "rad/m", "intrinsic curvature at the tip"),
         "distance": Option(0.978, 1.0, "lengths", "distance of the plate at the start"),
     }
-    arguments: Mapping[str, str] = {
+    arguments = {
         **Task.arguments,
         "scheme": "``midpoint``, or the paper's ``published``",
         "dt": "time step, s; by default 1e-5, for ``published`` 5e-5, with a relief 5e-6",
@@ -79,59 +80,34 @@ class RodTask(Task):
         "relief_slope": "root mean square slope of a coarse sandpaper's relief, at most 0.5; 0 is a flat plate",
         "noise": "factor on the sensor noise",
     }
-    physiology: Mapping[str, Measure] = {
-        "tip_force": Measure("peak", "tip_force", "uN", 1e6, "force of the plate on the tip"),
-        "bending": Measure(
-            "peak",
-            "moment",
-            "nN m",
-            1e9,
-            "bending moment",
-            times=2.0,
-            why="the follicle bears twice what it feels when the baseline sweeps: more is a blow, not a touch",
-        ),
-        "speed_shake": Measure(
-            "above",
-            "plate_speed",
-            "mm/s",
-            1e3,
-            "shaking of the plate along x",
-            band=SMOOTH[0],
-            maximum=1e3 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]),
-            why="2 m/s^2 at 60 Hz: 5% of the power of a tip's acceleration in a whisk of 8 Hz and 20 degrees",
-        ),
-        "distance_shake": Measure(
-            "above",
-            "plate_distance",
-            "um",
-            1e6,
-            "shaking of the plate along y",
-            band=SMOOTH[0],
-            maximum=1e6 * SMOOTH[1] / (2 * np.pi * SMOOTH[0]) ** 2,
-            why="2 m/s^2 at 60 Hz, as along x",
-        ),
-        "plate_acceleration": Measure("slew", "plate_speed", "m/s^2", 1.0, "acceleration of the plate along x"),
-        "saturation": Measure("saturation", "action", "1", 1.0, "share of the actions at their bounds"),
+    _turn = 2 * np.pi * SMOOTH[0]
+    physiology = measures(
+        "whisker_rod", "RodTask", shaken_speed=1e3 * SMOOTH[1] / _turn, shaken_distance=1e6 * SMOOTH[1] / _turn**2
+    )
+    remembers = {
+        **{"action": "({self.action_size},)f8", "speed": "f8", "noise": "u8", "moment_mean": "f8"},
+        **{"samples": f"({SAMPLES},3)f8", "band": f"({len(BANDS)},4)f8", "band_power": f"{len(BANDS)}f8"},
     }
+    """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
+    reported = ["time", "plate_distance"]
     whisker = WhiskerRodParams(n_segments=30)
-    """Unless ``params`` says otherwise."""
+    """Parameters of the whisker, unless ``params`` says otherwise."""
     start_speed = 0.1
-    """Of the plate when an episode begins, m/s."""
+    """Speed of the plate when an episode begins, m/s."""
     start_distance = (0.98, 0.99)
-    """Of the plate when an episode begins, lengths."""
+    """Range of its distance then, lengths."""
 
     def __init__(
         self,
-        actions: str | None = None,
         scheme: str = "midpoint",
         dt: float | None = None,
-        control_rate: float | None = None,
         n_segments: int | None = None,
         relief_slope: float = 0.0,
         noise: float = 1.0,
         params: WhiskerRodParams | Mapping[str, Any] | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(actions, control_rate)
+        super().__init__(**common)
         self.noise, self.relief_slope = number("noise", noise, minimum=0), relief_slope
         number("relief_slope", relief_slope, minimum=0, maximum=0.5)
         relief = Relief.random(table()["coarse_grain"], relief_slope) if relief_slope else None
@@ -139,45 +115,27 @@ class RodTask(Task):
         self.animal = WhiskerRod(whisker, dt, scheme, relief)
 
     def fields(self) -> dict[str, Field]:
-        """Wrench on the base, its vibration, the plate, the previous action."""
         noise = 1e9 * self.noise * SENSOR[0], 1e6 * self.noise * SENSOR[1]
         eighths = "samples: means of the eighths of the period, with noise of"
+        wrench = "moment, and force along x and y, of the whisker on its base, means of the samples of the period"
+        forces = f"forces on the base, x and y in turn, {eighths} {noise[1]:g} uN"
         bands = " .. ".join(f"{band:g}" for band in (BANDS[0], BANDS[-1]))
         return {
-            "base_wrench_mean": Field(
-                3,
-                "N m, N, N",
-                (2e-8, 1e-6, 1e-6),
-                "moment, and force along x and y, of the whisker on its base, means of the samples of the period",
-            ),
+            "base_wrench_mean": Field(3, "N m, N, N", (2e-8, 1e-6, 1e-6), wrench),
             "moment_samples": Field(SAMPLES, "N m", 2e-8, f"moment on the base, {eighths} {noise[0]:g} nN m"),
-            "force_samples": Field(
-                2 * SAMPLES, "N", 1e-6, f"forces on the base, x and y in turn, {eighths} {noise[1]:g} uN"
-            ),
+            "force_samples": Field(2 * SAMPLES, "N", 1e-6, forces),
             "band_level": Field(len(BANDS), "log10 (nN m)^2", 1.0, f"power of the moment's samples about {bands} Hz"),
             "plate_speed": Field(1, "m/s", 0.2, "speed of the plate along x"),
             **self.plate_place(),
             "action": Field(self.action_size, "1", 1.0, "previous action"),
+            **super().fields(),
         }
 
     @abstractmethod
     def plate_place(self) -> dict[str, Field]:
         """Entry of the observation that tells where the plate is."""
 
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, speed of the plate, seed of the noise, and what is felt: see `feel`."""
-        return [
-            ("action", "f8", (self.action_size,)),
-            ("speed", "f8"),
-            ("noise", "u8"),
-            ("samples", "f8", (SAMPLES, 3)),
-            ("moment_mean", "f8"),
-            ("band", "f8", (len(BANDS), 4)),
-            ("band_power", "f8", (len(BANDS),)),
-        ]
-
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
-        """In equilibrium on the plate, at a random distance of it."""
         draws = episodes.draw(lambda rng: rng.uniform(*self.start_distance))
         length = episodes.options.get("length", self.animal.params.length)
         distance = episodes.options.get("distance", draws)
@@ -187,18 +145,17 @@ class RodTask(Task):
 
     @abstractmethod
     def conditions(self, episodes: EpisodeStart) -> dict[str, Any]:
-        """Physical parameters that the task sets, most of them hidden; sets its own memory too."""
+        """Set the task's own memory, and give physical parameters that the task sets, most of them hidden."""
 
-    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
-        """Feel the whisker at rest."""
+    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         episodes.memory["moment_mean"] = rows["base_wrench"][:, 0]
         self.feel(rows, episodes.memory)
 
     def answered(self) -> float:
-        """Share of what is asked of the plate that is there after a period, as it lags."""
+        """Give the share of a change asked of the plate that it has made after a period, as it lags."""
         return -float(np.expm1(-1.0 / (LAG * self.control_rate)))
 
-    def feel(self, rows: NDArray[Any], memory: NDArray[Any]) -> None:
+    def feel(self, rows: Rows, memory: Rows) -> None:
         """Keep the period's ``samples`` of the base wrench with their noise, and the ``band_power`` of the moment."""
         step = np.rint(rows["time"] * self.control_rate)
         noise = normal(memory["noise"], step, 3 * SAMPLES).reshape(-1, SAMPLES, 3)
@@ -206,35 +163,28 @@ class RodTask(Task):
         interval = 1.0 / (SAMPLES * self.control_rate)
         follow_samples(memory["samples"], memory["moment_mean"], memory["band"], memory["band_power"], interval)
 
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Reward of the period; feels it, as this is called once for each."""
+    def reward(self, rows: Rows, memory: Rows) -> Floats:
         self.feel(rows, memory)
         return self.worth(rows, memory)
 
     @abstractmethod
-    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def worth(self, rows: Rows, memory: Rows) -> Floats:
         """Reward (B,) of the period."""
 
-    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Wrench on the base, its vibration, speed of the plate, previous action."""
+    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
         samples = memory["samples"]
-        return {
+        return super().sense(rows, memory) | {
             "base_wrench_mean": samples.sum(1) / SAMPLES,
             "moment_samples": samples[:, :, 0],
             "force_samples": samples[:, :, 1:].reshape(len(rows), -1),
             "band_level": level(memory["band_power"]),
             "plate_speed": memory["speed"],
-            "action": memory["action"],
         }
 
-    def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
         """Time (s), mean base wrench (N m, N, N), and the plate's speed (m/s) and distance (m)."""
-        return {
-            "time": rows["time"].copy(),
-            "base_wrench": rows["base_wrench_mean"].copy(),
-            "plate_speed": memory["speed"].copy(),
-            "plate_distance": rows["plate_distance"].copy(),
-        }
+        named = {"base_wrench": rows["base_wrench_mean"].copy(), "plate_speed": memory["speed"].copy()}
+        return super().info(rows, memory) | named
 
 
 class PlateTask(RodTask):
@@ -244,52 +194,30 @@ class PlateTask(RodTask):
         return {"plate_offset": Field(1, "lengths", 0.01, f"distance of the plate, less {CENTRE:g} lengths")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        """Speed and distance of the plate."""
         late = f"reached {1e3 * LAG:g} ms late, with changes of at most"
+        speed = f"speed of the plate along x; {late} {SPEED_STEP:g} m/s in a period"
+        distance = f"distance of the plate; {late} {DISTANCE_STEP:g} lengths in a period"
         return {
-            "plate_speed": ActionField(
-                1, *SPEEDS, "m/s", f"speed of the plate along x; {late} {SPEED_STEP:g} m/s in a period"
-            ),
-            "plate_distance": ActionField(
-                1, *DISTANCES, "lengths", f"distance of the plate; {late} {DISTANCE_STEP:g} lengths in a period"
-            ),
+            "plate_speed": ActionField(1, *SPEEDS, "m/s", speed),
+            "plate_distance": ActionField(1, *DISTANCES, "lengths", distance),
         }
 
-    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         """Velocity of the plate (x, y) in m/s, and of the base, which rests."""
         memory["action"] = actions
         length = rows["length"]
-        speed, distance = _value(actions[:, 0], SPEEDS), _value(actions[:, 1], DISTANCES)
+        speed, distance = self.values(actions)[:, :2].T
         share = self.answered()
         memory["speed"] += np.clip(share * (speed - memory["speed"]), -SPEED_STEP, SPEED_STEP)
         way = share * (distance * length - rows["plate_distance"])
         way = np.clip(way, -DISTANCE_STEP * length, DISTANCE_STEP * length)
         return np.stack([memory["speed"], way * self.control_rate, np.zeros(len(rows))], 1)
 
-    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action for a speed in m/s, a distance in lengths, and all else as it is."""
-        actions = np.array(values, float)
-        actions[:, 0] = _share(actions[:, 0], SPEEDS)
-        actions[:, 1] = _share(actions[:, 1], DISTANCES)
-        return np.clip(actions, -1.0, 1.0).astype(np.float32)
-
     def sense(self, rows, memory):
         return super().sense(rows, memory) | {"plate_offset": rows["plate_distance"] / rows["length"] - CENTRE}
 
 
-def _value(share: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
-    """What an action in [-1, 1] means between ``bounds``."""
-    low, high = bounds
-    return low + 0.5 * (share + 1.0) * (high - low)
-
-
-def _share(value: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
-    """Action in [-1, 1] that means ``value``."""
-    low, high = bounds
-    return 2.0 * (value - low) / (high - low) - 1.0
-
-
-def level(power: NDArray[np.float64]) -> NDArray[np.float64]:
+def level(power: Floats) -> Floats:
     """Power of the moment, (N m)^2, as log10 of (nN m)^2, at least -6."""
     return np.log10(np.maximum(power, 1e-24)) + 18.0
 
@@ -317,18 +245,20 @@ class Texture(PlateTask):
     relief; the speed of the plate begins at {start_speed:g} m/s.
     """
 
-    hidden: Mapping[str, Hidden] = {
+    hidden = {
         "memory_length": Hidden(*LENGTHS, logarithmic=True),
         "reference_friction": Hidden(0.9 * REFERENCE_FRICTION, 1.1 * REFERENCE_FRICTION),
         "relief": Hidden(0.0, 1.0),
     }
-    endings: Mapping[float, Ending] = {
-        RIGHT: Ending("the texture was told", success=True),
-        WRONG: Ending("the answer was wrong"),
-    }
+    endings = {RIGHT: Ending("the texture was told", success=True), WRONG: Ending("the answer was wrong")}
     score = Score("return", binary=True)
     start_speed = 0.05
-
+    observes = {
+        "time": Field(1, "s", 0.1, "time"),
+        "committing": Field(1, "s", 0.02, "time for which the commit has been held"),
+    }
+    remembers = {"answer": "f8", "committing": "f8"}
+    reported = [*PlateTask.reported, "answer", "memory_length"]
     finest_um, coarsest_um = (1e6 * length for length in LENGTHS)
     near = 1.3
     """Factor of L within which an answer is right."""
@@ -341,22 +271,12 @@ class Texture(PlateTask):
     def __init__(self, relief_slope: float = 0.05, **arguments: Any) -> None:
         super().__init__(relief_slope=relief_slope, **arguments)
 
-    def fields(self):
-        return super().fields() | {
-            "time": Field(1, "s", 0.1, "time"),
-            "committing": Field(1, "s", 0.02, "time for which the commit has been held"),
-        }
-
     def action_fields(self, mode=None):
+        meaning = "answer: L of the friction, evenly in its logarithm"
         return super().action_fields(mode) | {
-            "memory_length": ActionField(
-                1, *LENGTHS, "m", "answer: L of the friction, evenly in its logarithm", "memory_length"
-            ),
+            "memory_length": ActionField(1, *LENGTHS, "m", meaning, "memory_length"),
             "commit": ActionField(1, -1.0, 1.0, "1", f"positive for {1e3 * self.hold:g} ms: the answer is final"),
         }
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("answer", "f8"), ("committing", "f8")]
 
     def conditions(self, episodes):
         episodes.memory["answer"] = LENGTHS[0]
@@ -369,23 +289,19 @@ class Texture(PlateTask):
         return super().command(actions, rows, memory)
 
     def action_from_values(self, values):
-        """Action for a speed in m/s, a distance in lengths, an answer in m, and a commit."""
-        values = np.array(values, float)
-        values[:, 2] = 2.0 * np.log(values[:, 2] / LENGTHS[0]) / np.log(LENGTHS[1] / LENGTHS[0]) - 1.0
-        return super().action_from_values(values)
+        actions = super().action_from_values(values)
+        shares = 2.0 * np.log(np.asarray(values)[:, 2] / LENGTHS[0]) / np.log(LENGTHS[1] / LENGTHS[0]) - 1.0
+        actions[:, 2] = clipped(shares)  # evenly in the logarithm
+        return actions
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"time": rows["time"], "committing": memory["committing"]}
-
-    def _right(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.bool_]:
+    def _right(self, rows: Rows, memory: Rows) -> NDArray[np.bool_]:
         """Whether the answer, committed or not, is right."""
         return np.abs(np.log(memory["answer"] / rows["memory_length"])) <= np.log(self.near)
 
-    def _committed(self, memory: NDArray[Any]) -> NDArray[np.bool_]:
+    def _committed(self, memory: Rows) -> NDArray[np.bool_]:
         return memory["committing"] > self.hold - 0.5 / self.control_rate
 
-    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Of the right answer, the more the earlier."""
+    def worth(self, rows: Rows, memory: Rows) -> Floats:
         told = self._committed(memory) & self._right(rows, memory) & (rows["status"] == 0.0)
         return np.where(told, 1.0 - rows["time"] / self.patience, 0.0)
 
@@ -398,8 +314,6 @@ class Texture(PlateTask):
         return super().info(rows, memory) | {
             "is_success": committed & self._right(rows, memory),
             "committed": committed,
-            "answer": memory["answer"].copy(),
-            "memory_length": rows["memory_length"].copy(),
         }
 
 
@@ -423,19 +337,20 @@ class Sweep(RodTask):
     At rest in equilibrium on the plate, at a random distance within {start_distance} lengths.
     """
 
-    options: Mapping[str, Option] = {
+    options = {
         **RodTask.options,
         "amplitude": Option(0.0, 0.01, "lengths", "amplitude of the swing"),
         "frequency": Option(0.0, 10.0, "Hz", "frequency of the swing"),
     }
-    hidden: Mapping[str, Hidden] = {"amplitude": Hidden(0.006, 0.01), "frequency": Hidden(5.0, 10.0)}
-    score = Score("return")
+    hidden = {"amplitude": Hidden(0.006, 0.01), "frequency": Hidden(5.0, 10.0)}
     whisker = replace(RodTask.whisker, memory_length=20e-6)
     start_distance = (0.984, 0.986)
 
     window = (0.983, 0.987)
     """Distances of the plate that count as held, lengths."""
     margin = 0.002
+    remembers = dict.fromkeys(("amplitude", "frequency", "asked", "own", "held"), "f8")
+    reported = [*RodTask.reported, "contact"]
     lag_ms = 1e3 * LAG
     duration = 1.0
     """Of an episode, s."""
@@ -444,17 +359,12 @@ class Sweep(RodTask):
         return {"own_way": Field(1, "lengths", 0.01, "own share of the plate's way along y since the start")}
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        """Change of the distance."""
         meaning = f"change of the distance that the plate is to have, on top of the swing, {self.lag_ms:g} ms late"
         return {"distance_change": ActionField(1, -DISTANCE_STEP, DISTANCE_STEP, "lengths", meaning)}
 
-    def memory_fields(self):
-        own = ("amplitude", "frequency", "asked", "own", "held")
-        return [*super().memory_fields(), *((name, "f8") for name in own)]
-
     def conditions(self, episodes):
         memory, side = episodes.memory, episodes.draw(lambda rng: rng.choice((-1.0, 1.0)))
-        # As an option it is what it says.
+        # An amplitude that is given as an option keeps its sign.
         memory["amplitude"] = np.where("amplitude" in episodes.options, 1.0, side) * episodes.hidden("amplitude")
         memory["frequency"] = episodes.hidden("frequency")
         return {}
@@ -469,28 +379,26 @@ class Sweep(RodTask):
         way = (swing + own) * rows["length"] * self.control_rate
         return np.stack([memory["speed"], way, np.zeros(len(rows))], 1)
 
-    def _swing(self, time: NDArray[np.float64], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _swing(self, time: Floats, memory: Rows) -> Floats:
         """Distance of the plate (B,) by which it has swung, lengths."""
         return memory["amplitude"] * np.minimum(10.0 * time, 1.0) * np.sin(2.0 * np.pi * memory["frequency"] * time)
 
-    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action for a change of the distance in a period, ``values`` (B, 1) in lengths."""
-        return np.clip(np.asarray(values) / DISTANCE_STEP, -1.0, 1.0).astype(np.float32)
+    def action_from_values(self, values: Floats) -> NDArray[np.float32]:
+        return clipped(np.asarray(values) / DISTANCE_STEP)
 
     def sense(self, rows, memory):
         return super().sense(rows, memory) | {"own_way": memory["own"]}
 
-    def _inside(self, rows: NDArray[Any], margin: float) -> NDArray[np.float64]:
+    def _inside(self, rows: Rows, margin: float) -> Floats:
         return tolerance(rows["plate_distance"] / rows["length"], *self.window, margin)
 
-    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 in contact within the window, less outside it; nothing in flight."""
+    def worth(self, rows: Rows, memory: Rows) -> Floats:
         memory["held"] += self._inside(rows, 0.0) * rows["contact"]
         return self._inside(rows, self.margin) * rows["contact"]
 
     def info(self, rows, memory):
         held = memory["held"] / (self.duration * self.control_rate)
-        return super().info(rows, memory) | {"contact": rows["contact"].copy(), "held": held}
+        return super().info(rows, memory) | {"held": held}
 
 
 class Regulate(PlateTask):
@@ -508,14 +416,11 @@ class Regulate(PlateTask):
     within {near:g}.
     """
 
-    options: Mapping[str, Option] = {
-        **RodTask.options,
-        "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "level to be held"),
-    }
-
-    hidden: Mapping[str, Hidden] = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
-    score = Score("return")
-
+    options = {**RodTask.options, "goal": Option(-3.0, 3.0, "log10 (nN m)^2", "level to be held")}
+    hidden = {"memory_length": Hidden(10e-6, 50e-6, logarithmic=True)}
+    observes = {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to be held about 200 Hz")}
+    remembers = {"goal": "f8", "held": "f8"}
+    reported = [*PlateTask.reported, "goal"]
     band = BANDS.index(200.0)
     goals = (0.5, 2.0)
     """From which the goal is drawn."""
@@ -524,25 +429,15 @@ class Regulate(PlateTask):
     duration = 1.0
     """Of an episode, s."""
 
-    def fields(self):
-        return super().fields() | {"goal": Field(1, "log10 (nN m)^2", 1.0, "level to be held about 200 Hz")}
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("goal", "f8"), ("held", "f8")]
-
     def conditions(self, episodes):
         goal = episodes.draw(lambda rng: rng.uniform(*self.goals))
         episodes.memory["goal"] = episodes.options.get("goal", goal)
         return {"memory_length": episodes.hidden("memory_length")}
 
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"goal": memory["goal"]}
-
-    def _error(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _error(self, rows: Rows, memory: Rows) -> Floats:
         return level(rows["band_power"][:, self.band]) - memory["goal"]
 
-    def worth(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """1 near the goal, 0.1 at 0.5 more."""
+    def worth(self, rows: Rows, memory: Rows) -> Floats:
         error = self._error(rows, memory)
         memory["held"] += tolerance(error, -self.near, self.near, 0.0)
         return tolerance(error, -self.near, self.near, 0.5)
@@ -550,6 +445,5 @@ class Regulate(PlateTask):
     def info(self, rows, memory):
         return super().info(rows, memory) | {
             "error": self._error(rows, memory),
-            "goal": memory["goal"].copy(),
             "held": memory["held"] / (self.duration * self.control_rate),
         }

@@ -2,281 +2,30 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
+from importlib import resources
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..core.arguments import choice, read_params, shown, within
+from ..core.arguments import choice, shown
 from ..core.chain import to_body_frame
-from ..core.control import Controller
-from ..core.simulation_kernels import slew
-from ..core.spec import ActionField, Ending, Field, Hidden, Measure, Option, Score
-from ..core.task import EpisodeStart, Task, tolerance
-from .animal import Worm
-from .kymogram import FRAME_RATE, RECORDED, KymogramPlayback, SineKymogram
-from .params import WormParams, friction
+from ..core.control import Floats
+from ..core.spec import Ending, Field, Hidden, Option, Score
+from ..core.task import EpisodeStart, Rows, measures, tolerance
+from .kymogram import FRAME_RATE, RECORDED
+from .params import friction
+from .task import WormTask
 
-CROSSED, REACHED, LOST, COMPLETE, ESCAPED = 10.0, 11.0, 12.0, 13.0, 14.0
-"""Endings: the body crossed itself; target reached; path lost; path complete; escaped."""
+REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
+"""Endings beside `CROSSED`: target reached; path lost; path complete; escaped."""
 
-OWN_WAVES = {
-    0.0: (0.2139e-3, 3.716e-9),
-    0.1: (0.3638e-3, 3.427e-9),
-    0.2: (0.4236e-3, 3.126e-9),
-    0.3: (0.4245e-3, 2.824e-9),
-    0.4: (0.3984e-3, 2.537e-9),
-    0.5: (0.3613e-3, 2.273e-9),
-    0.6: (0.3224e-3, 2.034e-9),
-    0.7: (0.2872e-3, 1.822e-9),
-    0.8: (0.2541e-3, 1.635e-9),
-    0.9: (0.2264e-3, 1.476e-9),
-    1.0: (0.2041e-3, 1.340e-9),
-}
+with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
+    OWN_WAVES = {sigma: (speed, power) for sigma, speed, power in np.loadtxt(_file).tolist()}
 """By medium index: speed v0 (m/s) and positive muscle power P0 (W) of the animal's own wave in `Medium`, means of 64
 episodes from seed 0. `tests/test_worm_tasks.py` computes them anew."""
-
-MODES = 6
-"""Spatial cosine modes of the action mode ``modes``."""
-
-
-def _saturation(bound: float) -> Measure:
-    return Measure("saturation", "control_angle", meaning="share of control angles at their limit", bound=bound)
-
-
-def _power(times: float, why: str) -> Measure:
-    return Measure("rate", "energy", "nW", 1e9, "positive power of the muscles", times=times, why=why)
-
-
-class WormTask(Task):
-    """Actions and observations that all tasks of the worm share; subclasses add goal, reward, endings.
-
-    ## Starting State
-
-    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
-
-    ## Version History
-
-    * v0: first version
-    """
-
-    animal: Worm
-    action_modes = ("angles", "modes", "residual")
-    sigma = 1.0
-    """Medium index: 0 water, 1 agar."""
-    friction_scale = 1.0
-    """Factor on the friction."""
-    control_rate = 20.0
-    largest_angle = 0.9
-    """Largest commanded joint angle, rad."""
-    fastest = 12.5
-    """Fastest change of a commanded joint angle, rad/s: the recorded worms' frames differ by up to 12.3."""
-    time_step = 5e-3
-    reference_text = "the paper's sine"
-    """What ``actions="residual"`` adds to."""
-    recorded: str | None = None
-    """Recorded kymogram that is the reference, unless another one is given."""
-    recorded_frames = 0
-    """Its last frames, or 0 for all."""
-    endings: Mapping[float, Ending] = {CROSSED: Ending("the body crossed itself")}
-    physiology: Mapping[str, Measure] = {
-        "frequency": Measure(
-            "frequency",
-            "joint_angle",
-            "Hz",
-            meaning="strongest component of the joint angles",
-            known="2.5 Hz in water, 0.625 Hz on agar: the periods of Chung et al. (2024), 0.4 and 1.6 s",
-        ),
-        "muscle power": _power(2.0, "it grows as the square of the frequency: the own wave at 1.4 times its frequency"),
-        "friction power": Measure("mean", "power", "nW", 1e9, "power against friction"),
-        "command rate": Measure("slew", "control_angle", "rad/s", meaning="rms rate of change of the control angles"),
-        "saturation": _saturation(largest_angle),
-        "tremor": Measure(
-            "above",
-            "control_angle",
-            "rad",
-            meaning="rms of the control angles above 5 Hz, twice the frequency of the paper's fastest wave",
-            band=5.0,
-            maximum=0.15,
-            why="a quarter of the amplitude of the paper's waves; the body, with 0.18 s, hardly follows it",
-        ),
-    }
-    arguments: Mapping[str, str] = {
-        **Task.arguments,
-        "scheme": "``midpoint``, or the paper's ``published``",
-        "dt": "time step, s; by default one that suits the scheme and the task",
-        "n_rods": "rods of the body; by default 25, or what ``params`` says",
-        "params": "``WormParams``, or a mapping of its fields, which changes those of the task",
-        "kymogram": (
-            'the reference, instead of what the task knows, to which ``actions="residual"`` adds: a recording\'s name, '
-            "a file, or angles (frames, joints) in rad, 32 a second"
-        ),
-    }
-    shared = ("kymogram",)
-
-    def __init__(
-        self,
-        actions: str | None = None,
-        scheme: str = "midpoint",
-        dt: float | None = None,
-        control_rate: float | None = None,
-        n_rods: int | None = None,
-        params: WormParams | Mapping[str, Any] | None = None,
-        kymogram: str | Path | ArrayLike | None = None,
-    ) -> None:
-        super().__init__(actions, control_rate)
-        choice("scheme", scheme, Worm.solvers["scheme"])
-        if dt is None and scheme == "midpoint":
-            dt = self.time_step
-        usual = WormParams.in_medium(self.sigma, self.friction_scale)
-        self.animal = Worm(read_params("params", params, usual, n_rods=n_rods), dt, scheme)
-        joints = self.animal.drive_size
-        place = np.arange(joints) / (joints - 1)
-        self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
-        self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
-        self.kymogram = self._angles(kymogram)
-        """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
-
-    def fields(self) -> dict[str, Field]:
-        """Posture, previous action, velocity."""
-        joints = self.animal.drive_size
-        return {
-            "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail"),
-            "joint_rate": Field(joints, "rad/s", 5.0, "joint rates"),
-            "action": Field(self.action_size, "1", 1.0, "previous action"),
-            "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass along and left of the head"),
-        }
-
-    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        """Control angles, or modes of them."""
-        mode, most, joints = mode or self.actions, self.largest_angle, self.animal.drive_size
-        slew = f"changes by at most {self.fastest:g} rad/s"
-        if mode == "modes":
-            meaning = f"amplitudes of cosines along the body, of 0, 1/2, 1, ... waves; their sum is clipped, and {slew}"
-            return {"mode_amplitude": ActionField(MODES, -most, most, "rad", meaning)}
-        meaning = f"control angle of each joint, head to tail; it {slew}"
-        if mode == "residual":
-            meaning = f"added to {self.reference_text}, joint by joint; the sum is clipped, and {slew}"
-        return {"control_angle": ActionField(joints, -most, most, "rad", meaning)}
-
-    def memory_fields(self) -> list[tuple[Any, ...]]:
-        """Previous action, the muscles' work so far, what has been rewarded, and whether the body crosses itself."""
-        return [("action", "f8", (self.action_size,)), ("energy", "f8"), ("value", "f8"), ("crossed", "f8")]
-
-    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
-        """At rest, slightly and smoothly bent, with the head in a random direction."""
-        draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 1))
-        deviation = 0.05 * np.sum(draws[:, :MODES, None] * self._modes, 1)
-        return {"joint_angle": self.posture() + deviation, "heading": np.pi * draws[:, MODES]}
-
-    def posture(self) -> NDArray[np.float64] | float:
-        """Mean joint angles at the start, rad."""
-        return 0.0
-
-    def begin(self, episodes: EpisodeStart, rows: NDArray[Any]) -> None:
-        """Tell whether a body begins crossed."""
-        episodes.memory["crossed"] = self.animal.crosses(rows)
-
-    @staticmethod
-    def forward(episodes: EpisodeStart) -> NDArray[np.float64]:
-        """Direction (A, 2) in which the bodies lie at the start, tail to head."""
-        heading = episodes.values["heading"]
-        return -np.stack([np.cos(heading), np.sin(heading)], 1)
-
-    def command(self, actions: NDArray[np.float64], rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Control angles from actions, as fast as they may change."""
-        memory["action"] = actions
-        most, step, before = self.largest_angle, self.fastest / self.control_rate, rows["control_angle"]
-        if self.actions == "angles":
-            angles = most * actions
-        elif self.actions == "modes":
-            angles = most * np.sum(actions[:, :, None] * self._modes, 1)
-        else:
-            time = rows["time"]
-            angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + most * actions
-        drive = np.empty_like(angles)
-        slew(angles, before, most, step, drive)
-        return drive
-
-    def _angles(self, given: str | Path | ArrayLike | None) -> NDArray[np.float64]:
-        """Angles of the kymogram that is given, else of that which the task knows."""
-        joints = self.animal.drive_size
-        source = self.recorded if given is None else given
-        if source is None:
-            return np.empty((0, joints))
-        try:
-            angles = KymogramPlayback(source).angles
-        except ValueError as error:
-            raise ValueError(f"kymogram: {error}") from None
-        within("kymogram", angles, -np.pi, np.pi, "rad")
-        if angles.shape[1] != joints:
-            what = source if isinstance(source, str | Path) else "kymogram"
-            raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")
-        return angles[-self.recorded_frames :] if given is None else angles
-
-    def reference(self) -> Controller:
-        """Controller to which ``actions="residual"`` adds: the kymogram, or else the paper's wave."""
-        return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
-
-    def action_from_values(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action of these angles or amplitudes, rad."""
-        return np.clip(np.asarray(values) / self.largest_angle, -1.0, 1.0).astype(np.float32)
-
-    def action_from_drive(self, drive: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Action whose control angles come closest to ``drive`` (B, n_joints) rad."""
-        if self.actions == "residual":
-            raise ValueError("actions='residual' adds to the reference controller, whose own action is zero")
-        actions = np.asarray(drive) / self.largest_angle
-        if self.actions == "modes":
-            weights = np.linalg.solve(self._modes @ self._modes.T, self._modes)
-            actions = np.sum(actions[:, None, :] * weights, 2)
-        return np.clip(actions, -1.0, 1.0).astype(np.float32)
-
-    @staticmethod
-    def heading(rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Direction (B,) rad in which the head points."""
-        return rows["rod_angle"][:, 0] + np.pi
-
-    def sense(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Posture, previous action, velocity in the frame of the head; and where that points."""
-        angle, rate, heading = rows["rod_angle"], rows["rod_rate"], self.heading(rows)
-        return {
-            "joint_angle": angle[:, 1:] - angle[:, :-1],  # np.diff takes three times as long
-            "joint_rate": rate[:, 1:] - rate[:, :-1],
-            "action": memory["action"],
-            "velocity": to_body_frame(heading, rows["centre_velocity"]),
-            "heading": heading,
-        }
-
-    def reward(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """Growth of the `value`, so that the return is the last value."""
-        memory["energy"] += rows["muscle_work"]
-        memory["crossed"] = self.animal.crosses(rows)
-        value, before = self.value(rows, memory), memory["value"].copy()
-        memory["value"] = value
-        return value - before
-
-    @abstractmethod
-    def value(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """What the episode is worth (B,) if it ends here; called once a period, it may keep progress in memory."""
-
-    def ending(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
-        """End when the body crosses itself."""
-        return CROSSED * memory["crossed"]
-
-    @staticmethod
-    def fails(rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which worms have crossed themselves or broken down, (B,)."""
-        return (rows["status"] + memory["crossed"]) != 0.0
-
-    def info(self, rows: NDArray[Any], memory: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Time (s), centre of mass (m), work of the period against friction and of the muscles, energy so far (J)."""
-        seen = {name: rows[name].copy() for name in ("time", "centre", "work", "muscle_work")}
-        return seen | {"energy": memory["energy"].copy()}
 
 
 class Forward(WormTask):
@@ -298,22 +47,14 @@ class Forward(WormTask):
     fine = 100.0
     """Minus the return of an episode that fails: a quarter mm/s for 400 periods."""
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
-    physiology: Mapping[str, Measure] = {
-        **WormTask.physiology,
-        "speed": Measure("final", "speed", "mm/s", 1e3, "speed along the goal"),
-        "cost of transport": Measure("final", "cost_of_transport", "nJ/mm", 1e6, "positive muscle work for the way"),
-    }
+    physiology = measures("worm", "Forward", WormTask.physiology)
+    observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
+    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8"}
 
     @property
     def price_shown(self) -> str:
         """Price in words."""
         return f"{1e-6 * self.own_speed / (2.0 * self.own_power):.3f} mm/s"
-
-    def fields(self):
-        return super().fields() | {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("goal", "f8", (2,)), ("start", "f8", (2,)), ("paid", "f8")]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -324,12 +65,12 @@ class Forward(WormTask):
         seen = super().sense(rows, memory)
         return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
 
-    def price(self, memory: NDArray[Any]) -> NDArray[np.float64] | float:
+    def price(self, memory: Rows) -> Floats | float:
         """Price of the muscles' work, m/J."""
         return self.own_speed / (2.0 * self.own_power)
 
     @staticmethod
-    def distance(rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def distance(rows: Rows, memory: Rows) -> Floats:
         """Way along the goal since the start, (B,) m."""
         way = (rows["centre"] - memory["start"]) * memory["goal"]
         return way[:, 0] + way[:, 1]  # np.sum takes three times as long
@@ -361,10 +102,7 @@ class Crawl(Forward):
     """
 
     own_speed, own_power = OWN_WAVES[1.0]
-    physiology: Mapping[str, Measure] = {
-        **Forward.physiology,
-        "muscle power": _power(2.7, "3.6 nW, what the same muscles do when the animal swims"),
-    }
+    physiology = measures("worm", "Crawl", Forward.physiology)
 
 
 class Swim(Forward):
@@ -392,9 +130,11 @@ class Medium(Forward):
     """
 
     reference_text = "the paper's sine on agar"
-    options: Mapping[str, Option] = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
-    hidden: Mapping[str, Hidden] = {"sigma": Hidden(0.0, 1.0)}
-    arguments: Mapping[str, str] = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
+    options = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
+    hidden = {"sigma": Hidden(0.0, 1.0)}
+    remembers = {"sigma": "f8"}
+    reported = [*Forward.reported, "sigma"]
+    arguments = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
 
     def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
         self._observed = observe_medium
@@ -414,9 +154,6 @@ class Medium(Forward):
         seen = {"sigma": Field(1, "1", 1.0, "medium index")} if self._observed else {}
         return super().fields() | seen
 
-    def memory_fields(self):
-        return [*super().memory_fields(), ("sigma", "f8")]
-
     def start(self, episodes):
         values = super().start(episodes)
         for name in ("friction_perpendicular", "friction_parallel"):
@@ -428,7 +165,7 @@ class Medium(Forward):
         perpendicular, parallel = friction(sigma)
         return values | {"friction_perpendicular": perpendicular, "friction_parallel": parallel}
 
-    def medium(self, episodes: EpisodeStart) -> NDArray[np.float64]:
+    def medium(self, episodes: EpisodeStart) -> Floats:
         """Medium index (A,) at the start."""
         return episodes.hidden("sigma")
 
@@ -436,13 +173,6 @@ class Medium(Forward):
         media, waves = list(OWN_WAVES), np.array(list(OWN_WAVES.values()))
         speed, power = (np.interp(memory["sigma"], media, waves[:, k]) for k in (0, 1))
         return speed / (2.0 * power)
-
-    def sense(self, rows, memory):
-        seen = {"sigma": memory["sigma"]} if self._observed else {}
-        return super().sense(rows, memory) | seen
-
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {"sigma": memory["sigma"].copy()}
 
 
 class Transition(Medium):
@@ -455,15 +185,11 @@ class Transition(Medium):
     (``observe_medium``) and changes to the animal's own wave in water. The price is that of the medium of the moment.
     """
 
-    options: Mapping[str, Option] = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
-    hidden: Mapping[str, Hidden] = {"switch_time": Hidden(7.0, 13.0)}
-    physiology: Mapping[str, Measure] = {
-        **Medium.physiology,
-        "muscle power": _power(3.8, "twice the oracle's, which takes 1.9 times what the baseline does, as it swims"),
-    }
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("switch_time", "f8")]
+    options = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
+    hidden = {"switch_time": Hidden(7.0, 13.0)}
+    physiology = measures("worm", "Transition", Medium.physiology)
+    remembers = {"switch_time": "f8"}
+    reported = [*Medium.reported, "switch_time"]
 
     def medium(self, episodes):
         episodes.memory["switch_time"] = episodes.hidden("switch_time")
@@ -475,9 +201,6 @@ class Transition(Medium):
         rows["friction_perpendicular"][passed], rows["friction_parallel"][passed] = friction(0.0)
         memory["sigma"][passed] = 0.0
         return super().command(actions, rows, memory)
-
-    def info(self, rows, memory):
-        return super().info(rows, memory) | {"switch_time": memory["switch_time"].copy()}
 
 
 class Reach(WormTask):
@@ -497,13 +220,13 @@ class Reach(WormTask):
 
     friction_scale = 0.01
     reference_text = "the paper's sine on agar"
-    options: Mapping[str, Option] = {
+    options = {
         "target_distance": Option(0.2e-3, 10e-3, "m", "distance of the target from the head"),
         "target_bearing": Option(-np.pi, np.pi, "rad", "its bearing from the direction of the body, left positive"),
     }
-    endings: Mapping[float, Ending] = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
-    score = Score("return")
-
+    endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
+    observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
+    remembers = {"target": "2f8", "way": "f8"}
     own_time, own_energy = 13.9, 17.9e-9
     """What the reference takes to the target, s and J."""
     own_energy_nj = 1e9 * own_energy
@@ -515,12 +238,6 @@ class Reach(WormTask):
     """Distance of the head from the target that counts as reached, m."""
     radius_mm = 1e3 * radius
 
-    def fields(self):
-        return super().fields() | {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("target", "f8", (2,)), ("way", "f8")]
-
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
         drawn = episodes.draw(lambda rng: (rng.uniform(2e-3, 4e-3), rng.uniform(-np.pi, np.pi)))
@@ -531,7 +248,7 @@ class Reach(WormTask):
         episodes.memory["target"] = head + distance[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], 1)
         episodes.memory["way"] = distance - self.radius
 
-    def _distance(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _distance(self, rows: Rows, memory: Rows) -> Floats:
         away = self.animal.points(rows)[:, 0] - memory["target"]
         return np.sqrt(np.sum(away * away, 1))
 
@@ -575,18 +292,20 @@ class Escape(WormTask):
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
-    physiology: Mapping[str, Measure] = {
-        **WormTask.physiology,
-        "saturation": _saturation(largest_angle),
-        "muscle power": _power(
-            3.0, "1.5 nW, a burst: the recorded worms' hardest second takes 1 nW, the animal's swimming 3.6 nW"
-        ),
+    physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=largest_angle)
+    observes = {
+        "reversed": Field(1, "m", 1e-3, "distance reversed"),
+        "turned": Field(1, "rad", 1.0, "angle turned"),
+        "stage": Field(1, "1", 1.0, "stage 0, 1, 2"),
     }
+    remembers = {
+        **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
+        **dict.fromkeys(("farthest", "low", "high", "stage", "reversed", "turned", "run"), "f8"),
+    }
+    reported = [*WormTask.reported, "stage", "reversed", "turned", "run"]
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
-    endings: Mapping[float, Ending] = {ESCAPED: Ending("the worm has escaped", success=True)}
-    score = Score("return")
-
+    endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
     """What the reference takes, s and J."""
     own_energy_nj = 1e9 * own_energy
@@ -600,35 +319,10 @@ class Escape(WormTask):
     """Angle to turn by, rad."""
     recorded, recorded_frames = "omega_turn", round(15.0 * FRAME_RATE)
 
-    def fields(self):
-        return super().fields() | {
-            "reversed": Field(1, "m", 1e-3, "distance reversed"),
-            "turned": Field(1, "rad", 1.0, "angle turned"),
-            "stage": Field(1, "1", 1.0, "stage 0, 1, 2"),
-        }
-
-    def memory_fields(self):
-        return [
-            *super().memory_fields(),
-            ("goal", "f8", (2,)),
-            ("start", "f8", (2,)),
-            ("farthest", "f8"),
-            ("low", "f8"),
-            ("high", "f8"),
-            ("stage", "f8"),
-            ("reversed", "f8"),
-            ("turned", "f8"),
-            ("turn_centre", "f8", (2,)),
-            ("run", "f8"),
-        ]
-
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
-
-    def sense(self, rows, memory):
-        return super().sense(rows, memory) | {name: memory[name] for name in ("reversed", "turned", "stage")}
 
     def value(self, rows, memory):
         stage, heading = memory["stage"].copy(), rows["rod_angle"].mean(1)
@@ -648,22 +342,23 @@ class Escape(WormTask):
         paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
         return np.where(rows["status"] != 0.0, -self.fine, self._progress(rows, memory) - paid)
 
-    def _progress(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _progress(self, rows: Rows, memory: Rows) -> Floats:
         """Part of the escape that is done, (B,)."""
         run = np.minimum(memory["run"] / rows["length"], 1.0)
         return 0.2 * memory["reversed"] / self.retreat + 0.4 * memory["turned"] / self.turn + 0.4 * run
 
-    def _escaped(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.bool_]:
+    def _escaped(self, rows: Rows, memory: Rows) -> NDArray[np.bool_]:
         return (memory["stage"] == 2) & (memory["run"] >= rows["length"])
 
     def ending(self, rows, memory):
         return np.where(self._escaped(rows, memory), ESCAPED, 0.0)
 
     def info(self, rows, memory):
-        progress = {name: memory[name].copy() for name in ("stage", "reversed", "turned", "run")}
-        progress["progress"] = self._progress(rows, memory)
-        ends = {"is_success": self._escaped(rows, memory), "crossed": memory["crossed"] != 0.0}
-        return super().info(rows, memory) | progress | ends
+        return super().info(rows, memory) | {
+            "progress": self._progress(rows, memory),
+            "is_success": self._escaped(rows, memory),
+            "crossed": memory["crossed"] != 0.0,
+        }
 
 
 class Follow(WormTask):
@@ -688,20 +383,21 @@ class Follow(WormTask):
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
-    physiology: Mapping[str, Measure] = {**WormTask.physiology, "saturation": _saturation(largest_angle)}
+    physiology = measures("worm", "Follow", WormTask.physiology, largest_angle=largest_angle)
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
-    endings: Mapping[float, Ending] = {
+    endings = {
         LOST: Ending("the path was lost: more than a body length away from it"),
         COMPLETE: Ending("the path is complete", success=True),
     }
-    arguments: Mapping[str, str] = {**WormTask.arguments, "turn": "``omega_turn`` or ``delta_turn``"}
-    score = Score("return")
-
+    arguments = {**WormTask.arguments, "turn": "``omega_turn`` or ``delta_turn``"}
     effort = 0.2
     """Price of the animal's own power."""
     ahead = (0, 8, 16, 32)
     """Frames ahead at which the path is seen."""
+    _meaning = f"path {', '.join(map(str, ahead))} frames ahead, from the centre, along and left of the head"
+    observes = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
+    remembers = {"origin": "2f8", "heading": "f8"}
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
@@ -710,17 +406,10 @@ class Follow(WormTask):
         self._steps = round(1.0 / (FRAME_RATE * self.animal.dt))
         if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
             raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
+        self.posture = self.kymogram[0]
         self.path, self._joint_angles, self.own_work = self._walk(self.kymogram)
         if not self.own_work > 0.0:
             raise ValueError(f"kymogram must move the worm, got {shown(self.kymogram)}")
-
-    def fields(self):
-        frames = ", ".join(map(str, self.ahead))
-        meaning = f"path {frames} frames ahead, from the centre, along and left of the head"
-        return super().fields() | {"path": Field(2 * len(self.ahead), "m", 0.5e-3, meaning)}
-
-    def memory_fields(self):
-        return [*super().memory_fields(), ("origin", "f8", (2,)), ("heading", "f8")]
 
     @cached_property
     def phases(self) -> list[Any]:
@@ -729,7 +418,7 @@ class Follow(WormTask):
 
         return phases(classify(self._joint_angles).label)
 
-    def _walk(self, angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def _walk(self, angles: Floats) -> tuple[Floats, Floats, float]:
         """Path (N + 1, 2) m of the centre of mass under a kymogram, from the origin along -x; joint angles (N, 24) rad.
 
         And the mean positive work of the muscles in a frame, J.
@@ -745,15 +434,12 @@ class Follow(WormTask):
             work[k] = rows["muscle_work"][0]
         return path, joint_angles, float(work.mean())
 
-    def posture(self) -> NDArray[np.float64]:
-        return self.kymogram[0]
-
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
         episodes.memory["origin"] = rows["centre"]
         episodes.memory["heading"] = rows["rod_angle"].mean(1)
 
-    def place(self, rows: NDArray[Any], memory: NDArray[Any], ahead: int = 0) -> NDArray[np.float64]:
+    def place(self, rows: Rows, memory: Rows, ahead: int = 0) -> Floats:
         """Point of the path (B, 2) m, ``ahead`` frames from now."""
         frame = np.minimum(np.rint(rows["time"] * FRAME_RATE).astype(int) + ahead, len(self.path) - 1)
         return memory["origin"] + to_body_frame(-memory["heading"], self.path[frame])
@@ -763,7 +449,7 @@ class Follow(WormTask):
         points = [to_body_frame(seen["heading"], self.place(rows, memory, k) - rows["centre"]) for k in self.ahead]
         return seen | {"path": np.concatenate(points, 1)}
 
-    def _error(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float64]:
+    def _error(self, rows: Rows, memory: Rows) -> Floats:
         away = self.place(rows, memory) - rows["centre"]
         return np.sqrt(np.sum(away * away, 1))
 
@@ -771,7 +457,7 @@ class Follow(WormTask):
         near = tolerance(self._error(rows, memory), 0.0, 0.02e-3, 0.2e-3)
         return memory["value"] + near - self.effort * rows["muscle_work"] / self.own_work
 
-    def _complete(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    def _complete(self, rows: Rows) -> NDArray[np.bool_]:
         return rows["time"] * FRAME_RATE > len(self.path) - 1.5
 
     def ending(self, rows, memory):
@@ -781,8 +467,4 @@ class Follow(WormTask):
     def info(self, rows, memory):
         error = self._error(rows, memory)
         success = self._complete(rows) & (error <= rows["length"])
-        return super().info(rows, memory) | {
-            "error": error,
-            "is_success": success,
-            "crossed": memory["crossed"] != 0.0,
-        }
+        return super().info(rows, memory) | {"error": error, "is_success": success, "crossed": memory["crossed"] != 0.0}

@@ -1,0 +1,210 @@
+"""What all tasks of the worm share: its actions, its posture, what it pays for, and that it must not cross itself."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.arguments import choice, read_params, within
+from ..core.chain import to_body_frame
+from ..core.control import Controller, Floats
+from ..core.simulation_kernels import slew
+from ..core.spec import ActionField, Ending, Field
+from ..core.task import EpisodeStart, Rows, Task, clipped, measures
+from .animal import Worm
+from .kymogram import KymogramPlayback, SineKymogram
+from .params import WormParams
+
+CROSSED = 10.0
+"""Ending: the body crossed itself."""
+
+MODES = 6
+"""Spatial cosine modes of the action mode ``modes``."""
+
+
+class WormTask(Task):
+    """Actions and observations that all tasks of the worm share; subclasses add goal, reward, endings.
+
+    ## Starting State
+
+    At rest, slightly and smoothly bent at random (up to 0.05 rad per mode), heading anywhere.
+
+    ## Version History
+
+    * v0: first version
+    """
+
+    animal: Worm
+    action_modes = ("angles", "modes", "residual")
+    sigma = 1.0
+    """Medium index: 0 water, 1 agar."""
+    friction_scale = 1.0
+    """Factor on the friction."""
+    control_rate = 20.0
+    largest_angle = 0.9
+    """Largest control angle, rad."""
+    fastest = 12.5
+    """Fastest change of a control angle, rad/s: the recorded worms' frames differ by up to 12.3."""
+    time_step = 5e-3
+    reference_text = "the paper's sine"
+    """What ``actions="residual"`` adds to."""
+    recorded: str | None = None
+    """Recorded kymogram that is the reference, unless another one is given."""
+    recorded_frames = 0
+    """Its last frames, or 0 for all."""
+    endings = {CROSSED: Ending("the body crossed itself")}
+    physiology = measures("worm", "WormTask", largest_angle=largest_angle)
+    posture: Floats | float = 0.0
+    """Mean joint angles at the start, rad."""
+    remembers = {"action": "({self.action_size},)f8", "energy": "f8", "value": "f8", "crossed": "f8"}
+    """Previous action, the muscles' work so far (J), what has been rewarded, and whether the body crosses itself."""
+    reported = ["time", "centre", "work", "muscle_work", "energy"]
+    drives = True
+    arguments = {
+        **Task.arguments,
+        "scheme": "``midpoint``, or the paper's ``published``",
+        "dt": "time step, s; by default one that suits the scheme and the task",
+        "n_rods": "rods of the body; by default 25, or what ``params`` says",
+        "params": "``WormParams``, or a mapping of its fields, which changes those of the task",
+        "kymogram": (
+            'the reference, instead of what the task knows, to which ``actions="residual"`` adds: a recording\'s name, '
+            "a file, or angles (frames, joints) in rad, 32 a second"
+        ),
+    }
+    shared = ("kymogram",)
+
+    def __init__(
+        self,
+        scheme: str = "midpoint",
+        dt: float | None = None,
+        n_rods: int | None = None,
+        params: WormParams | Mapping[str, Any] | None = None,
+        kymogram: str | Path | ArrayLike | None = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(**common)
+        choice("scheme", scheme, Worm.solvers["scheme"])
+        if dt is None and scheme == "midpoint":
+            dt = self.time_step
+        usual = WormParams.in_medium(self.sigma, self.friction_scale)
+        self.animal = Worm(read_params("params", params, usual, n_rods=n_rods), dt, scheme)
+        joints = self.animal.drive_size
+        place = np.arange(joints) / (joints - 1)
+        self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
+        self.kymogram = self._angles(kymogram)
+        """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
+
+    def fields(self) -> dict[str, Field]:
+        joints = self.animal.drive_size
+        return {
+            "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail"),
+            "joint_rate": Field(joints, "rad/s", 5.0, "joint rates"),
+            "action": Field(self.action_size, "1", 1.0, "previous action"),
+            "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass along and left of the head"),
+            **super().fields(),
+        }
+
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        mode, largest, joints = mode or self.actions, self.largest_angle, self.animal.drive_size
+        pace = f"changes by at most {self.fastest:g} rad/s"
+        if mode == "modes":
+            meaning = f"amplitudes of cosines along the body, of 0, 1/2, 1, ... waves; their sum is clipped, and {pace}"
+            return {"mode_amplitude": ActionField(MODES, -largest, largest, "rad", meaning)}
+        meaning = f"control angle of each joint, head to tail; it {pace}"
+        if mode == "residual":
+            meaning = f"added to {self.reference_text}, joint by joint; the sum is clipped, and {pace}"
+        return {"control_angle": ActionField(joints, -largest, largest, "rad", meaning)}
+
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 1))
+        deviation = 0.05 * np.sum(draws[:, :MODES, None] * self._modes, 1)
+        return {"joint_angle": self.posture + deviation, "heading": np.pi * draws[:, MODES]}
+
+    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
+        episodes.memory["crossed"] = self.animal.crosses(rows)
+
+    @staticmethod
+    def forward(episodes: EpisodeStart) -> Floats:
+        """Direction (A, 2) in which the bodies lie at the start, tail to head."""
+        heading = episodes.values["heading"]
+        return -np.stack([np.cos(heading), np.sin(heading)], 1)
+
+    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
+        memory["action"] = actions
+        largest, step, before = self.largest_angle, self.fastest / self.control_rate, rows["control_angle"]
+        if self.actions == "angles":
+            angles = largest * actions
+        elif self.actions == "modes":
+            angles = largest * np.sum(actions[:, :, None] * self._modes, 1)
+        else:
+            time = rows["time"]
+            angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + largest * actions
+        drive = np.empty_like(angles)
+        slew(angles, before, largest, step, drive)
+        return drive
+
+    def _angles(self, given: str | Path | ArrayLike | None) -> Floats:
+        """Read the angles of the kymogram that is given, or else of the one that the task knows."""
+        joints = self.animal.drive_size
+        source = self.recorded if given is None else given
+        if source is None:
+            return np.empty((0, joints))
+        try:
+            angles = KymogramPlayback(source).angles
+        except ValueError as error:
+            raise ValueError(f"kymogram: {error}") from None
+        within("kymogram", angles, -np.pi, np.pi, "rad")
+        if angles.shape[1] != joints:
+            what = source if isinstance(source, str | Path) else "kymogram"
+            raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")
+        return angles[-self.recorded_frames :] if given is None else angles
+
+    def reference(self) -> Controller:
+        """Controller to which ``actions="residual"`` adds: the kymogram, or else the paper's wave."""
+        return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
+
+    def action_from_values(self, values):
+        return clipped(np.asarray(values) / self.largest_angle)
+
+    def action_from_drive(self, drive):
+        if self.actions != "modes":
+            return super().action_from_drive(drive)
+        weights = np.linalg.solve(self._modes @ self._modes.T, self._modes)
+        actions = np.asarray(drive) / self.largest_angle
+        return clipped(np.sum(actions[:, None, :] * weights, 2))
+
+    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        angle, rate, heading = rows["rod_angle"], rows["rod_rate"], rows["rod_angle"][:, 0] + np.pi
+        # np.diff takes three times as long.
+        return super().sense(rows, memory) | {
+            "joint_angle": angle[:, 1:] - angle[:, :-1],
+            "joint_rate": rate[:, 1:] - rate[:, :-1],
+            "velocity": to_body_frame(heading, rows["centre_velocity"]),
+            "heading": heading,
+        }
+
+    def reward(self, rows: Rows, memory: Rows) -> Floats:
+        """Give the growth of the `value`, so that the return is the last value."""
+        memory["energy"] += rows["muscle_work"]
+        memory["crossed"] = self.animal.crosses(rows)
+        value, before = self.value(rows, memory), memory["value"].copy()
+        memory["value"] = value
+        return value - before
+
+    @abstractmethod
+    def value(self, rows: Rows, memory: Rows) -> Floats:
+        """Say what the episode is worth (B,) if it ends here; called once a period, it may keep progress in memory."""
+
+    def ending(self, rows: Rows, memory: Rows) -> Floats:
+        return CROSSED * memory["crossed"]
+
+    @staticmethod
+    def fails(rows: Rows, memory: Rows) -> NDArray[np.bool_]:
+        """Tell which worms have crossed themselves or broken down, (B,)."""
+        return (rows["status"] + memory["crossed"]) != 0.0
