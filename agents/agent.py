@@ -28,10 +28,8 @@ class ControllerAgent:
 
     It is asked in SI, at the time of the middle of each control period.
 
-    Raises
-    ------
-    ValueError
-        If the controller reads what the task does not observe.
+    Raises:
+        ValueError: If the controller reads what the task does not observe.
     """
 
     def __init__(self, controller: Controller | TaskController, task: Task) -> None:
@@ -117,7 +115,7 @@ class NoisyAgent:
 
 
 class FunctionAgent:
-    """A function of somebody's own: it is given observations (B, d), and gives actions (B, size) in [-1, 1].
+    """A user's own function, which takes observations (B, d) and returns actions (B, size) in [-1, 1].
 
     ``name`` is for errors.
     """
@@ -139,13 +137,9 @@ class FunctionAgent:
 class Policy:
     """An agent to be made for an environment, and how that environment must be made for it.
 
-    Parameters
-    ----------
-    name : str
-    make : callable
-        Agent from a vector environment and the number of the episode that its first row plays.
-    env, card : dict
-        Arguments of the environment; of a trained policy, what its ``card.json`` says.
+    Args:
+        make: Agent from a vector environment and the number of the episode that its first row plays.
+        env, card: Arguments of the environment; of a trained policy, what its ``card.json`` says.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Writes files so that a failure costs nothing: neither what was there before, nor what was to be written."""
+"""Writes files so that a failure loses neither what was there before nor what was to be written."""
 
 from __future__ import annotations
 
@@ -38,11 +38,9 @@ def result(name: str, path: Path) -> Iterator[Path]:
 
     What is given has the name of ``path``, and is to be written to.
 
-    Raises
-    ------
-    ValueError
-        If nothing can be written to ``path``, naming the argument. Found only after the work, the error says where the
-        result is.
+    Raises:
+        ValueError: If nothing can be written to ``path``, naming the argument. Found only after the work, the error
+            says where the result is.
     """
     check_writable(name, path)
     folder = Path(tempfile.mkdtemp(prefix="gymnosoma-"))
@@ -62,7 +60,7 @@ def result(name: str, path: Path) -> Iterator[Path]:
 
 
 class _Stuck(Exception):
-    """A result that does not get to where it should."""
+    """A result that cannot be moved to where it belongs."""
 
 
 def _move(draft: Path, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Checks of what a file holds that anybody may have written: tables of its keys are made of them."""
+"""Checks of the contents of files that anybody may have written; tables of their keys are made of them."""
 
 from __future__ import annotations
 

@@ -43,18 +43,13 @@ __all__ = [
 class CatalogueEntry(NamedTuple):
     """An environment that comes with the package.
 
-    Parameters
-    ----------
-    name : str
-        The id without ``gymnosoma/``.
-    task : str
-        Module below ``gymnosoma.envs`` and class of its task.
-    max_episode_steps : int
-    reward_threshold : float or None
-        Return that counts as solved: between those of the best constant parameters and of the best that is known, as
-        the benchmark found them; None where nothing that is known is better than these parameters.
-    arguments : dict
-        Of the environment.
+    Args:
+        name: The id without ``gymnosoma/``.
+        task: Module below ``gymnosoma.envs`` and class of its task.
+        reward_threshold (float or None): Return that counts as solved: between those of the best constant parameters
+            and of the best that is known, as the benchmark found them; None where nothing that is known is better than
+            these parameters.
+        arguments: Of the environment.
     """
 
     name: str
@@ -104,18 +99,12 @@ def register(
 ) -> None:
     """Register an environment for a task of your own.
 
-    Parameters
-    ----------
-    env_id : str
-        Such as ``"gymnosoma/MyTask-v0"``; ids that begin so can be trained and measured like all others.
-    task : str
-        Module and class, as in ``"my_package.tasks:MyTask"``. Its reference controllers are those that the table
-        ``REFERENCES`` of ``my_package.controllers`` has for the class, if there is one.
-    max_episode_steps : int
-    reward_threshold : float, optional
-        Return that counts as solved.
-    **arguments
-        Of the environment.
+    Args:
+        env_id: Such as ``"gymnosoma/MyTask-v0"``; ids that begin so can be trained and measured like all others.
+        task: Module and class, as in ``"my_package.tasks:MyTask"``. Its reference controllers are those that the table
+            ``REFERENCES`` of ``my_package.controllers`` has for the class, if there is one.
+        reward_threshold: Return that counts as solved.
+        **arguments: Of the environment.
     """
     gymnasium.register(
         env_id,
@@ -130,16 +119,11 @@ def register(
 def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: int = 200, **arguments: Any) -> None:
     """Register an environment for a musculoskeletal model of your own.
 
-    Parameters
-    ----------
-    env_id : str
-        Such as ``"gymnosoma/MyArm-v0"``; ids that begin so can be trained and measured like all others.
-    model : path of a TOML file, or mapping
-        See `gymnosoma.envs.neuromechanic.load`.
-    steps : int
-        Time limit.
-    **arguments
-        Of the task `gymnosoma.envs.neuromechanic.tasks.Pose`, such as ``joint=`` and ``goal=``.
+    Args:
+        env_id: Such as ``"gymnosoma/MyArm-v0"``; ids that begin so can be trained and measured like all others.
+        model (path of a TOML file, or mapping): See `gymnosoma.envs.neuromechanic.load`.
+        steps: Time limit.
+        **arguments: Of the task `gymnosoma.envs.neuromechanic.tasks.Pose`, such as ``joint=`` and ``goal=``.
     """
     register(env_id, "gymnosoma.envs.neuromechanic.tasks:Pose", steps, model=model, **arguments)
 

@@ -108,10 +108,9 @@ COLUMNS = ("animal", "figure", *(entry.name for entry in fields(Comparison)))
 def read_table(path: Path) -> dict[str, list[Printed]]:
     """Read what a paper prints, the rows of each figure.
 
-    Raises
-    ------
-    ValueError
-        For other columns than those of `Printed`, unknown kinds, bounds in the wrong order, and names that occur twice.
+    Raises:
+        ValueError: For other columns than those of `Printed`, unknown kinds, bounds in the wrong order, and names that
+            occur twice.
     """
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
@@ -172,10 +171,8 @@ class Sheet:
     def comparisons(self) -> list[Comparison]:
         """Set every value beside its print.
 
-        Raises
-        ------
-        ValueError
-            For a row without a value, and a value that no row asks for.
+        Raises:
+            ValueError: For a row without a value, and a value that no row asks for.
         """
         asked = {row.name for row in self.rows}.union(*(row.needed - {"off"} for row in self.rows))
         for name in sorted(asked.symmetric_difference(self.values)):

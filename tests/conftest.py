@@ -1,8 +1,12 @@
 """Settings of the test run."""
 
 import os
+import re
 import signal
+import sys
 import tempfile
+
+import pytest
 
 # The reference solutions factor small matrices, on which BLAS threads only wait for each other.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -23,3 +27,30 @@ def pytest_collection_modifyitems(config, items):
         slow = [item for item in items if item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Runs a command line."""
+    from gymnosoma.agents.commands import main as cli
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
+        cli.main()
+
+    return run
+
+
+@pytest.fixture
+def error_of(command):
+    """Runs a command line; gives its error, which must be one line, or its exit code, or None if it ends well."""
+
+    def run(*arguments):
+        try:
+            command(*arguments)
+        except SystemExit as stopped:
+            assert isinstance(stopped.code, int) or re.fullmatch("error: .+", stopped.code), stopped.code
+            return stopped.code
+        return None
+
+    return run

@@ -16,7 +16,6 @@ import pytest
 from stable_baselines3 import PPO
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, RandomAgent, rollout
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, full_id, references_of
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
@@ -216,7 +215,7 @@ def test_a_trained_policy_can_be_evaluated(run):
         (("train", "WormSwim-v0", "--folder", "cut", "--resume"), "checkpoint 'cut/checkpoint.zip' cannot be loaded"),
     ],
 )
-def test_errors_are_one_clear_line(run, monkeypatch, arguments, message):
+def test_errors_are_one_clear_line(run, monkeypatch, arguments, message, error_of):
     cut = ("policy.safetensors", "card.json", "checkpoint.zip", "config.json")
     for name, files in (("cut", cut), ("bare", ("policy.safetensors",))):
         (run / name).mkdir(exist_ok=True)
@@ -224,11 +223,7 @@ def test_errors_are_one_clear_line(run, monkeypatch, arguments, message):
             data = (run / "run" / file).read_bytes()
             (run / name / file).write_bytes(data[:2000])
     monkeypatch.chdir(run)
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    line = str(stopped.value.code)
-    assert line.startswith("error: ") and "\n" not in line
+    line = error_of(*arguments)
     assert re.search(message, line), line
 
 

@@ -7,7 +7,10 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from ids import FIRST, IDS
 
+from gymnosoma.agents.evaluation.policies import task_class
 from gymnosoma.envs import check_vector_env
+from gymnosoma.envs.core.animal import find_animal
+from gymnosoma.envs.core.simulation import task_arguments
 
 MODES = [mode.value for mode in AutoresetMode]
 
@@ -72,8 +75,9 @@ def test_vector_equals_scalar_over_failures(mode):
 
 def schemes(env_id):
     """All schemes of an id's animal but the default."""
-    animal = gymnasium.make(env_id).unwrapped.task.animal
-    return [name for name in animal.solvers["scheme"] if name != animal.scheme]
+    kind = task_class(env_id)
+    solvers = find_animal(kind.__module__.split(".")[2]).solvers["scheme"]
+    return [name for name in solvers if name != task_arguments(kind)["scheme"]]
 
 
 ROD = ("gymnosoma/WhiskerTexture-v0", "published")
@@ -149,46 +153,6 @@ def test_options_per_row_and_reset_mask():
     for bad in (np.zeros(4, bool), np.ones(3, bool), [True] * 4, np.ones(4)):
         with pytest.raises(ValueError, match="reset_mask"):
             envs.reset(options={"reset_mask": bad})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"num_envs": 0}, "num_envs must be"),
-        ({"autoreset_mode": "Sometimes"}, "autoreset_mode must be one of NextStep, SameStep, Disabled"),
-        ({"threads": 0}, "threads must be"),
-        ({"max_episode_steps": 0}, "max_episode_steps must be"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        gymnasium.make_vec("gymnosoma/WormCrawl-v0", **{"num_envs": 2} | arguments)
-    with pytest.raises(ValueError, match="seed must be"):
-        gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=2).reset(seed=[1, 2, 3])
-
-
-def test_a_saved_state_repeats_the_future():
-    envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=5, max_episode_steps=12)
-    envs.reset(seed=1)
-    actions = np.random.default_rng(0).uniform(-1, 1, (60, 5, 24))
-    for k in range(20):
-        envs.step(actions[k])
-    saved = envs.save()
-    first = [envs.step(actions[k])[0] for k in range(20, 60)]
-    other = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=5, max_episode_steps=12)
-    other.restore(saved)
-    assert np.array_equal(first, [other.step(actions[k])[0] for k in range(20, 60)])
-
-
-def test_returned_arrays_are_the_callers():
-    envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=3)
-    first, info = envs.reset(seed=0)
-    kept, place = first.copy(), info["centre"].copy()
-    observations, rewards, *_ = envs.step(np.ones((3, 24)))
-    copies = observations.copy(), rewards.copy()
-    envs.step(-np.ones((3, 24)))
-    assert np.array_equal(first, kept) and np.array_equal(info["centre"], place)
-    assert np.array_equal(observations, copies[0]) and np.array_equal(rewards, copies[1])
 
 
 def test_episode_statistics_of_gymnasium():

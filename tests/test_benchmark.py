@@ -20,7 +20,6 @@ from ids import ALL
 from pieces import marked
 
 import gymnosoma
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation import benchmark
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
 from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, do, jobs_of
@@ -57,19 +56,14 @@ from gymnosoma.tools import publish
 CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 
 
-def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
-    cli.main()
-
-
 def jobs_in(folder):
     return {file.relative_to(folder / "jobs").as_posix() for file in (folder / "jobs").rglob("*.json")}
 
 
-def test_a_benchmark_repeats_nothing_and_can_be_run_again(tmp_path, monkeypatch, capsys):
+def test_a_benchmark_repeats_nothing_and_can_be_run_again(tmp_path, monkeypatch, command, capsys):
     """Small, of policies that need no search; the second time all is there, in another folder all is the same."""
     arguments = ("benchmark", "WormSwim-v0", "--policy", "trained", "--episodes", 4, "--folder")
-    call(monkeypatch, *arguments, tmp_path / "a")
+    command(*arguments, tmp_path / "a")
     assert jobs_in(tmp_path / "a") == {f"WormSwim-v0/{name}.json" for name in ("random", "baseline", "trained")}
     first = (tmp_path / "a" / "benchmark.json").read_bytes()
     for name in ("benchmark.png", "profiles.png"):
@@ -77,7 +71,7 @@ def test_a_benchmark_repeats_nothing_and_can_be_run_again(tmp_path, monkeypatch,
     (tmp_path / "a" / "jobs" / "WormSwim-v0" / "baseline.json").unlink()
     done = []
     monkeypatch.setattr(benchmark, "do", lambda job, folder: (done.append(job.name), do(job, folder)))
-    call(monkeypatch, *arguments, tmp_path / "a")
+    command(*arguments, tmp_path / "a")
     assert done == ["WormSwim-v0/baseline"]
     assert (tmp_path / "a" / "benchmark.json").read_bytes() == first
     policies = json.loads(first)["results"][SWIM]["policies"]
@@ -86,20 +80,20 @@ def test_a_benchmark_repeats_nothing_and_can_be_run_again(tmp_path, monkeypatch,
     assert policies["trained"]["improvement"] == 1.0
     assert policies["trained"]["trainings"] == 0  # it comes with the package
     with pytest.raises(SystemExit, match=r"episodes must be 4, with which .* was measured, got 5"):
-        call(monkeypatch, *arguments[:-2], 5, "--folder", tmp_path / "a")
+        command(*arguments[:-2], 5, "--folder", tmp_path / "a")
     (tmp_path / "a" / "jobs" / "WormSwim-v0" / "random.json").write_text("{}")
     with pytest.raises(SystemExit, match=r"random.json' is no result of a benchmark: KeyError: 'job'"):
-        call(monkeypatch, *arguments, tmp_path / "a")
+        command(*arguments, tmp_path / "a")
 
 
-def test_what_fails_is_told_and_the_rest_is_done(tmp_path, monkeypatch, capsys):
+def test_what_fails_is_told_and_the_rest_is_done(tmp_path, monkeypatch, command, capsys):
     def broken(job, folder):
         if job.policy == "baseline":
             raise OSError(28, "No space left on device")
         do(job, folder)
 
     monkeypatch.setattr(benchmark, "do", broken)
-    call(monkeypatch, "benchmark", "WormSwim-v0", "--policy", "random", "--episodes", 2, "--folder", tmp_path)
+    command("benchmark", "WormSwim-v0", "--policy", "random", "--episodes", 2, "--folder", tmp_path)
     said = " ".join(capsys.readouterr().out.split())
     assert "WormSwim-v0/baseline: OSError: [Errno 28] No space left on device" in said
     assert "1 results are missing" in said and jobs_in(tmp_path) == {"WormSwim-v0/random.json"}
@@ -133,9 +127,9 @@ def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
         (("--processes", "2", "--ray"), "processes must be left out where ray is given, got 2"),
     ],
 )
-def test_who_works_is_checked(tmp_path, monkeypatch, capsys, given, message):
+def test_who_works_is_checked(tmp_path, command, capsys, given, message):
     with pytest.raises(SystemExit) as raised:
-        call(monkeypatch, "benchmark", "WormSwim-v0", "--folder", tmp_path, *given)
+        command("benchmark", "WormSwim-v0", "--folder", tmp_path, *given)
     assert message in f"{raised.value} {' '.join(capsys.readouterr().err.replace('│', '').split())}"
 
 

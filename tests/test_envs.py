@@ -110,82 +110,35 @@ def test_the_animal_senses_its_signals(env_id):
         animal.signal(rows, "colour")
 
 
-def test_same_seed_same_episode(env_id):
-    def play():
-        env = gymnasium.make(env_id)
-        env.action_space.seed(3)
-        out = [env.reset(seed=7)[0]]
-        for _ in range(50):
-            observation, reward, terminated, *_ = env.step(env.action_space.sample())
-            out += [observation, [reward]]
-            if terminated:
-                break
-        return np.concatenate(out)
-
-    assert np.array_equal(play(), play())
-
-
 def test_seeds_differ(env_id):
     env = gymnasium.make(env_id)
     assert not np.array_equal(env.reset(seed=1)[0], env.reset(seed=2)[0])
 
 
-def test_a_saved_state_repeats_the_future(env_id):
-    env = gymnasium.make(env_id).unwrapped
-    env.reset(seed=5)
-    rng = np.random.default_rng(0)
-    actions = rng.uniform(-1, 1, (40, *env.action_space.shape))
-    for action in actions[:4]:
-        env.step(action)
-    saved = pickle.loads(pickle.dumps(env.save()))
-
-    def future(env):
-        steps = []
-        for action in actions[4:]:
-            observation, reward, over, *_ = env.step(action)
-            steps.append((observation, reward))
-            if over:
-                break
-        return steps, env.reset()[0]
-
-    first, opening = future(env)
-    other = gymnasium.make(env_id).unwrapped
-    other.restore(saved)
-    second, again = future(other)
-    assert all(np.array_equal(a[0], b[0]) and a[1] == b[1] for a, b in zip(first, second, strict=True))
-    assert np.array_equal(opening, again)
-
-
-def test_a_deep_copy_lives_on_by_itself(env_id):
-    env = gymnasium.make(env_id).unwrapped
-    env.reset(seed=5)
-    actions = np.random.default_rng(0).uniform(-1, 1, (10, *env.action_space.shape))
-    env.step(actions[0])
-    twin = copy.deepcopy(env)
-    first, second = ([e.step(action)[0] for action in actions[1:5]] for e in (env, twin))
-    assert np.array_equal(first, second)
-    assert env.unwrapped.simulation.rows["time"] == twin.simulation.rows["time"] > 0
-
-
 @pytest.mark.parametrize("vector", [False, True])
-def test_a_pickled_env_lives_on(env_id, vector):
-    def make():
-        return gymnasium.make_vec(env_id, num_envs=4) if vector else gymnasium.make(env_id)
+def test_a_copy_lives_on_by_itself(env_id, vector):
+    """Whether restored, copied deeply or pickled, it has the same future, and the same next episode."""
 
-    env = make()
-    actions = np.random.default_rng(0).uniform(-1, 1, (12, *env.action_space.shape))
+    def make():
+        return gymnasium.make_vec(env_id, num_envs=4) if vector else gymnasium.make(env_id).unwrapped
+
+    env, other = make(), make()
+    actions = np.random.default_rng(0).uniform(-1, 1, (20, *env.action_space.shape))
     assert pickle.loads(pickle.dumps(env)).reset(seed=5)[0].shape == env.reset(seed=5)[0].shape
     for action in actions[:4]:
         env.step(action)
-    twin = pickle.loads(pickle.dumps(env))
+    other.restore(pickle.loads(pickle.dumps(env.save())))
+    twins = [other, copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     for action in actions[4:]:
         *own, info = env.step(action)
-        *other, info_of_twin = twin.step(action)
-        assert all(map(np.array_equal, own, other))
-        assert info.keys() == info_of_twin.keys()
-        assert all(np.array_equal(info[name], info_of_twin[name]) for name in info)
-        if not vector and (own[2] or own[3]):
+        for twin in twins:
+            *seen, told = twin.step(action)
+            assert all(map(np.array_equal, own, seen)) and info.keys() == told.keys()
+            assert all(np.array_equal(info[name], told[name]) for name in info)
+        if not vector and own[2]:
             break
+    opening = env.reset()[0]
+    assert all(np.array_equal(opening, twin.reset()[0]) for twin in twins)
 
 
 def test_parameters_can_be_set_in_the_middle(env_id):
@@ -321,18 +274,16 @@ def soak(env_id, steps, seed):
     return reasons
 
 
-def test_random_and_bang_bang_actions(env_id):
-    assert all(isinstance(reason, str) and reason for reason in soak(env_id, 20_000, 1))
-
-
-@pytest.mark.full
-def test_many_random_and_bang_bang_actions(env_id):
-    assert all(isinstance(reason, str) and reason for reason in soak(env_id, 100_000, 1))
-
-
-@pytest.mark.slow
-def test_a_million_random_and_bang_bang_actions(env_id):
-    assert all(isinstance(reason, str) and reason for reason in soak(env_id, 1_000_000, 2))
+@pytest.mark.parametrize(
+    ("steps", "seed"),
+    [
+        (20_000, 1),
+        pytest.param(100_000, 1, marks=pytest.mark.full),
+        pytest.param(1_000_000, 2, marks=pytest.mark.slow),
+    ],
+)
+def test_random_and_bang_bang_actions(env_id, steps, seed):
+    assert all(isinstance(reason, str) and reason for reason in soak(env_id, steps, seed))
 
 
 def test_a_state_that_is_not_finite_ends_the_episode(env_id):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import gymnasium
@@ -13,7 +12,6 @@ from fixtures.pendulum.animal import Pendulum
 from fixtures.pendulum.controllers import Pump
 
 from gymnosoma.agents import ControllerAgent
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.controllers import references, steering
 from gymnosoma.agents.evaluation.policies import task_class
 from gymnosoma.envs import CATALOGUE, simulate
@@ -105,28 +103,23 @@ def test_a_task_without_references_has_none():
     assert steering(turn) is steering(Swim) and steering(up) is None
 
 
-def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
-    cli.main()
-
-
 @pytest.mark.parametrize("env_id", ids.ADDED)
-def test_the_commands_run_on_what_was_added(env_id, tmp_path, monkeypatch, capsys):
+def test_the_commands_run_on_what_was_added(env_id, tmp_path, command, capsys):
     """A class, and one line in `ids`: list, evaluate, benchmark and render know it."""
     name = env_id.split("/")[1]
-    call(monkeypatch, "list")
+    command("list")
     assert re.search(rf"^ *{name}", capsys.readouterr().out, re.MULTILINE)
     own = list(references(task_class(env_id)))
     file = tmp_path / "figures.json"
-    call(monkeypatch, "evaluate", name, "--policy", "random", *own, "--episodes", 3, "--json-file", file)
+    command("evaluate", name, "--policy", "random", *own, "--episodes", 3, "--json-file", file)
     assert [row["policy"] for row in json.loads(file.read_text())] == ["random", *own]
-    call(monkeypatch, "benchmark", name, "--episodes", 3, "--folder", tmp_path / "benchmark")
+    command("benchmark", name, "--episodes", 3, "--folder", tmp_path / "benchmark")
     result = json.loads((tmp_path / "benchmark" / "benchmark.json").read_text())["results"][env_id]
     assert list(result["policies"]) == ["random", *(["baseline", "best constant"] if own else [])]
     assert (tmp_path / "benchmark" / "benchmark.png").stat().st_size > 5_000
     picture = tmp_path / "last.png"
     render = ("render", name, "--policy", "random", "--seconds", 0.2, "--save", picture)
-    call(monkeypatch, *render, *(() if own else ("--ghost", "none")))
+    command(*render, *(() if own else ("--ghost", "none")))
     assert picture.stat().st_size > 2_000
 
 

@@ -85,38 +85,24 @@ def signed(content):
     return hashlib.sha256(content).digest() + content
 
 
-def damaged(content, how):
-    middle = len(content) // 2
-    return {
-        "empty": b"",
-        "one byte": content[:1],
-        "checksum alone": content[: kernel_cache.CHECKSUM],
-        "half": content[:middle],
-        "last byte gone": content[:-1],
-        "one byte more": content + b"\0",
-        "zeros": bytes(len(content)),
-        "garbage": random.Random(0).randbytes(len(content)),
-        "one bit": content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :],
-        "one bit of the checksum": bytes([content[0] ^ 1]) + content[1:],
-        "no pickle": signed(b"no pickle"),
-        "another pickle": signed(pickle.dumps(7)),
-    }[how]
+def flipped(content, at):
+    return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
 
 
-DAMAGE = [
-    "empty",
-    "one byte",
-    "checksum alone",
-    "half",
-    "last byte gone",
-    "one byte more",
-    "zeros",
-    "garbage",
-    "one bit",
-    "one bit of the checksum",
-    "no pickle",
-    "another pickle",
-]
+DAMAGE = {
+    "empty": lambda content: b"",
+    "one byte": lambda content: content[:1],
+    "checksum alone": lambda content: content[: kernel_cache.CHECKSUM],
+    "half": lambda content: content[: len(content) // 2],
+    "last byte gone": lambda content: content[:-1],
+    "one byte more": lambda content: content + b"\0",
+    "zeros": lambda content: bytes(len(content)),
+    "garbage": lambda content: random.Random(0).randbytes(len(content)),
+    "one bit": lambda content: flipped(content, len(content) // 2),
+    "one bit of the checksum": lambda content: flipped(content, 0),
+    "no pickle": lambda content: signed(b"no pickle"),
+    "another pickle": lambda content: signed(pickle.dumps(7)),
+}
 
 
 def test_a_second_process_compiles_nothing_and_damage_heals(tmp_path):
@@ -128,7 +114,7 @@ def test_a_second_process_compiles_nothing_and_damage_heals(tmp_path):
     assert start(script, folder) == (PRINTED, [])
     assert files(folder) == first
     for how, path in zip(DAMAGE, folder.rglob("*.nbc"), strict=False):
-        path.write_bytes(damaged(path.read_bytes(), how))
+        path.write_bytes(DAMAGE[how](path.read_bytes()))
     printed, told = start(script, folder)
     assert printed == PRINTED
     assert len(told) == 1 and f"compiled kernels in {place(folder)} are damaged" in told[0]
@@ -166,7 +152,7 @@ def test_any_damage_heals(folder, how):
     whole = {path: path.read_bytes() for path in folder.iterdir()}
     assert len(whole) == 2
     for path, content in whole.items():
-        path.write_bytes(damaged(content, how))
+        path.write_bytes(DAMAGE[how](content))
     (told,), compiled = run()
     assert told.startswith(f"compiled kernels in {folder} are damaged") and compiled
     assert run() == ([], False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import gymnasium
 import numpy as np
 import pytest
@@ -15,11 +13,7 @@ from gymnosoma.envs.lamprey import (
     LampreyParams,
     Neuron,
     Synapse,
-    analysis,
-    animal,
-    isolated,
 )
-from gymnosoma.envs.lamprey import params as lamprey_params
 from gymnosoma.envs.lamprey.analysis import entrain, swim
 from gymnosoma.envs.lamprey.nerves import CELLS
 from gymnosoma.envs.lamprey.params import LINKS
@@ -281,15 +275,3 @@ def test_a_cut_half_way_in_an_environment():
         swing.append(np.ptp(seen[-20:], 0))
     assert (swing[0][:75] > 0.3).all()
     assert (swing[1][:40] > 0.3).all() and (swing[1][50:75] < 0.1).all()
-
-
-@pytest.mark.parametrize("module", [lamprey_params, isolated])
-def test_docstrings(module):
-    assert doctest.testmod(module).failed == 0
-    assert any(example.examples for example in doctest.DocTestFinder().find(module))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("module", [analysis, animal])
-def test_docstrings_of_longer_runs(module):
-    assert doctest.testmod(module).failed == 0

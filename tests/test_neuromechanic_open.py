@@ -1,7 +1,6 @@
 """What users build: declared inputs, leaky neurons, organs, modules, wrenches, prescribed motion, free bodies."""
 
 import copy
-import doctest
 import pickle
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, load, model, modules
+from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, load
 from gymnosoma.envs.neuromechanic.analysis import (
     equilibrate,
     induced_accelerations,
@@ -531,10 +530,3 @@ def test_the_hopper_hops_by_what_its_feet_feel():
     assert weight == pytest.approx(2.4 * G, rel=0.2)
     load = run["neurons"][:, 0]
     assert load[stands].mean() > 2.0 * load[~stands].mean()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("module", [model, modules])
-def test_the_examples_run(module):
-    result = doctest.testmod(module)
-    assert result.failed == 0 and result.attempted > 0

@@ -1,7 +1,6 @@
 """The model's parameters, events and signals, as every environment takes them."""
 
 import dataclasses
-import doctest
 import pickle
 from types import SimpleNamespace
 
@@ -16,8 +15,6 @@ from test_properties import contents
 from gymnosoma.agents.commands.arguments import read_event, read_options
 from gymnosoma.agents.learning.policy_file import write_policy
 from gymnosoma.envs import Event, simulate
-from gymnosoma.envs.core import environment
-from gymnosoma.envs.core import events as core_events
 from gymnosoma.envs.core.arguments import fingerprint
 from gymnosoma.envs.lamprey import Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
@@ -378,12 +375,6 @@ def test_a_card_holds_no_object(tmp_path):
     with pytest.raises(ValueError, match=r"env: params must be numbers, .* as a card is JSON, got WormParams"):
         write_policy(tmp_path, policy, "gymnosoma/WormSwim-v0", "ppo", {"params": WormParams()}, {})
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("module", [environment, core_events])
-def test_examples_run(module):
-    result = doctest.testmod(module)
-    assert result.attempted and not result.failed
 
 
 def test_all_ids_are_here():

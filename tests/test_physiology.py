@@ -1,14 +1,12 @@
 """What policies do to the body: measures, limits, the command; and that no shipped policy passes a limit."""
 
 import json
-import sys
 
 import gymnasium
 import numpy as np
 import pytest
 from ids import IDS
 
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation.benchmark import rounded
 from gymnosoma.agents.evaluation.physiology import ACTION, measured, observed, physiology
 from gymnosoma.agents.evaluation.policies import all_ids, evaluate, find_policy, shipped, task_of
@@ -63,7 +61,7 @@ def test_measures_can_be_read(env_id):
     env.close()
 
 
-def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys):
+def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys, command):
     env_id = "gymnosoma/WormSwim-v0"
     limited = {
         "joint angles": Measure("rms", "joint_angle", "deg", 180.0 / np.pi, times=1.2, why="they are a worm's"),
@@ -79,9 +77,7 @@ def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys):
     assert distance["beyond"] == ["baseline"]
     assert table["action at its ends"]["policies"]["baseline"] == 0.0
     file = tmp_path / "table.json"
-    asked = ["physiology", "WormSwim-v0", "--policy", "random", "--episodes", "2", "--json-file", str(file)]
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", *asked])
-    cli.main()
+    command("physiology", "WormSwim-v0", "--policy", "random", "--episodes", 2, "--json-file", file)
     assert json.loads(file.read_text()) == table
     shown = " ".join(capsys.readouterr().out.split())
     assert "beyond 0.01: for the sake of the test" in shown

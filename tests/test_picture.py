@@ -16,11 +16,8 @@ from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVi
 from gymnasium.wrappers import vector as wrappers
 from ids import ALL, IDS
 
-from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.controllers import worm
 from gymnosoma.agents.evaluation.policies import find_policy
 from gymnosoma.agents.showing.film import Film, show_episode
-from gymnosoma.agents.showing.game import Game
 from gymnosoma.envs import register_model
 from gymnosoma.envs.core.canvas import (
     CARD,
@@ -374,29 +371,24 @@ def test_reset_options_and_rate_of_a_film():
     film.close()
 
 
-def test_commands_take_reset_options(tmp_path, monkeypatch, capsys):
+def test_commands_take_reset_options(tmp_path, monkeypatch, capsys, command):
     file = tmp_path / "figures.json"
     options = ["--option", "peg_place=0.5", "--option", "peg_bearing=0.5"]
     arguments = ["evaluate", "WhiskerTap-v0", "--policy", "half_sine", "--episodes", "2", "--json-file", str(file)]
     scores = []
     for more in ([], options):  # a peg out of the half sine's reach is never pushed
-        monkeypatch.setattr(sys, "argv", ["gymnosoma", *arguments, *more])
-        cli.main()
+        command(*arguments, *more)
         figures = json.loads(file.read_text())[0]
         scores.append(figures["return_mean"])
     assert scores[0] != scores[1] == 0.0
     assert (figures["seed"], figures["options"]) == (0, {"peg_place": 0.5, "peg_bearing": 0.5})
     still = tmp_path / "tap.png"
-    monkeypatch.setattr(
-        sys, "argv", ["gymnosoma", "render", "WhiskerTap-v0", *options, "--seconds", "0.1", "--save", str(still)]
-    )
-    cli.main()
+    command("render", "WhiskerTap-v0", *options, "--seconds", 0.1, "--save", still)
     assert imageio.imread(still).shape == (540, 960, 3) and "25 moments" in capsys.readouterr().out
 
 
-def test_what_is_simulated_is_shown(dummy, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", "simulate", "worm", "--duration", "0.02", "--size", "320x180"])
-    cli.main()
+def test_what_is_simulated_is_shown(dummy, command, capsys):
+    command("simulate", "worm", "--duration", "0.02", "--size", "320x180")
     assert "0.02 s in 5 moments." in capsys.readouterr().out
     assert pygame.display.get_init() is False, "the window is closed when the film is over"
 
@@ -451,160 +443,6 @@ def test_commands_say_what_is_wrong(arguments, message, tmp_path):
     last = done.stderr.strip().splitlines()[-1]
     assert last.rpartition("\r")[2].strip().startswith("error: ") and message in last
     assert not any(tmp_path.iterdir())
-
-
-def key(name, down=True):
-    kind = pygame.KEYDOWN if down else pygame.KEYUP
-    pygame.event.post(pygame.event.Event(kind, key=pygame.key.key_code(name)))
-
-
-def test_person_steers(dummy):
-    game = Game("gymnosoma/WormCrawl-v0", **SMALL)
-    env, steering = game._env, game.steering
-    game.turn()
-    key("right")
-    key("up")
-    for _ in range(4):
-        game.turn()
-    assert steering.bias > 0.04 and steering.frequency > 1 / 1.6
-    key("right", down=False)
-    key("up", down=False)
-    key("m")
-    for _ in range(5):
-        game.turn()
-    assert steering.bias == 0.0
-    frequency = steering.frequency
-    key("up")
-    key("up", down=False)  # a tap, shorter than a turn
-    game.turn()
-    assert steering.frequency > frequency
-    assert env.simulation.rows["friction_perpendicular"][0] == pytest.approx(0.00128)  # agar / 100
-    time = env.simulation.rows["time"][0]
-    assert time == pytest.approx(11 / steering.control_rate)
-    key("space")
-    game.turn()
-    assert game.paused and env.simulation.rows["time"][0] == time
-    key("space")
-    key("t")
-    key("h")
-    key("b")
-    key("r")
-    game.turn()
-    assert env.simulation.rows["time"][0] == pytest.approx(1 / steering.control_rate)
-    key("escape")
-    game.turn()
-    assert not game.running
-    game.close()
-
-
-def test_end_of_the_episode_waits_for_the_person(dummy):
-    game = Game("gymnosoma/WormReach-v0", **SMALL)
-    game._env.simulation.memory["target"] = game.task.animal.points(game._env.simulation.rows)[:, 0]
-    for _ in range(3):
-        game.turn()
-    assert game._env.simulation.rows["time"][0] == pytest.approx(1 / game.steering.control_rate)
-    key("r")
-    game.turn()
-    pygame.event.post(pygame.event.Event(pygame.QUIT))
-    game.turn()
-    assert not game.running
-
-
-def test_steering_bends_to_the_side_of_the_key():
-    task = gymnasium.make(SWIM).unwrapped.task
-    for side, sign in (("right", 1), ("left", -1)):
-        steering = worm.Steering(task)
-        steering.amplitude = 0.0
-        for _ in range(40):
-            steering.hold({side}, 0.025)
-        assert np.sign(steering.drive(np.array([1.0]), {}, np.array([False])).mean()) == sign
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_person_steers_every_animal_that_can_be_steered(env_id, dummy):
-    try:
-        game = Game(env_id, **SMALL)
-    except ValueError as refused:
-        assert "can be steered by hand, got" in str(refused)
-        return
-    for _ in range(2):
-        game.turn()
-    assert game.running and game._env.simulation.rows["time"][0] == pytest.approx(2 / game.steering.control_rate)
-    game.close()
-
-
-def test_person_turns_the_base(dummy):
-    game = Game("gymnosoma/WhiskerLocalize-v0", **SMALL)
-    steering, row = game.steering, game._env.simulation.rows[0]
-    for names, angle, distance in ((["up", "right", "w"], 1, 1), (["down", "s"], -1, -1)):
-        before, answered = row["link_angle"][0], steering.answers["place"]
-        for name in names:
-            key(name)
-        for _ in range(10):
-            game.turn()
-        for name in names:
-            key(name, down=False)
-        assert np.sign(row["link_angle"][0] - before) == angle
-        assert np.sign(game.task.answer(game._env.simulation.memory, "place")[0] - answered) == distance
-    assert steering.speed > 2.0
-    for _ in range(3):
-        game.turn()
-    assert abs(row["base_rate"]) < 1e-6  # the command is rounded to float32
-    game.close()
-
-
-def test_person_declares_a_touch(dummy):
-    game = Game("gymnosoma/WhiskerDetect-v0", **SMALL)
-    game.turn()
-    key("w")
-    for _ in range(60):
-        game.turn()
-    assert np.isinf(game._env.simulation.memory["committed"][0])
-    key("e")
-    for _ in range(6):
-        game.turn()
-    assert np.isfinite(game._env.simulation.memory["committed"][0])
-    assert game.task.answer(game._env.simulation.memory, "verdict")[0] > 0.0
-    game.close()
-
-
-def test_person_moves_the_plate(dummy):
-    game = Game("gymnosoma/WhiskerRegulate-v0", **SMALL)
-    row = game._env.simulation.rows[0]
-    for name in ("right", "up", "l"):
-        key(name)
-    for _ in range(20):
-        game.turn()
-    late = 10e-3 / game.steering.pace  # of the ranges: 0.37 m/s, 0.014 lengths
-    assert game.steering.speed > 0.16
-    assert game.steering.speed - 0.37 * late < row["plate_velocity"][0] < game.steering.speed
-    assert game.steering.distance - 0.014 * late < row["plate_distance"] / row["length"] < game.steering.distance
-    assert row["memory_length"] == 5e-6 and game.running
-    game.close()
-
-
-@pytest.mark.parametrize(("name", "way"), [("up", 1), ("down", -1)])
-def test_person_moves_the_swinging_plate(dummy, name, way):
-    game = Game("gymnosoma/WhiskerSweep-v0", **SMALL)
-    key(name)
-    for _ in range(5):
-        game.turn()
-    assert game._env.simulation.memory["asked"][0] == pytest.approx(way * 5 * 0.014 / 100)
-    game.close()
-
-
-def test_person_tells_a_texture(dummy):
-    game = Game("gymnosoma/WhiskerTexture-v0", **SMALL)
-    game._env.set_parameters(memory_length=9e-6)
-    for _ in range(50):
-        game.turn()
-    assert not game._ending
-    key("3")  # 8.9 um, held for 20 ms
-    for _ in range(10):
-        assert not game._ending
-        game.turn()
-    assert game._ending == "the goal is reached"
-    game.close()
 
 
 def test_only_pictures_know_pygame():

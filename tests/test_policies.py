@@ -23,7 +23,6 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gymnosoma.agents import TrainedAgent
 from gymnosoma.agents.agent import ConstantAgent
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation import policies
 from gymnosoma.agents.evaluation.jobs import Job, do
 from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, shipped
@@ -35,18 +34,6 @@ from gymnosoma.envs import CATALOGUE
 
 SWIM = "gymnosoma/WormSwim-v0"
 SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
-
-
-def call(monkeypatch, *arguments):
-    """The line with which a command ends in error, None if it does not."""
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
-    try:
-        cli.main()
-    except SystemExit as stopped:
-        line = str(stopped.code)
-        assert line.startswith("error: ") and "\n" not in line, line
-        return line
-    return None
 
 
 def agents(env_id, folder):
@@ -268,9 +255,9 @@ CARDS = {
 
 
 @pytest.mark.parametrize(("damage", "message"), [*WEIGHTS.values(), *CARDS.values()], ids=[*WEIGHTS, *CARDS])
-def test_a_damaged_policy_is_refused_in_one_line(copy, monkeypatch, damage, message):
+def test_a_damaged_policy_is_refused_in_one_line(copy, error_of, damage, message):
     damage(copy)
-    line = call(monkeypatch, "evaluate", "WormSwim-v0", "--policy", copy, "--episodes", 1)
+    line = error_of("evaluate", "WormSwim-v0", "--policy", copy, "--episodes", 1)
     assert line is not None and re.search(message, line), line
 
 
@@ -328,7 +315,7 @@ class Bomb:
         return os.mkdir, (os.environ["BOMB"],)
 
 
-def test_a_zip_runs_nothing_unless_trusted(tmp_path, monkeypatch):
+def test_a_zip_runs_nothing_unless_trusted(tmp_path, monkeypatch, error_of):
     monkeypatch.setenv("BOMB", str(tmp_path / "ran"))
     card = json.loads((shipped(SWIM) / "card.json").read_text())
     config = {name: card[name] for name in ("id", "algorithm", "env", "versions")}
@@ -338,10 +325,10 @@ def test_a_zip_runs_nothing_unless_trusted(tmp_path, monkeypatch):
         data = {"policy_class": {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Bomb())).decode()}}
         file.writestr("data", json.dumps(data))
     for command in ("evaluate", "render", "benchmark"):
-        line = call(monkeypatch, command, "WormSwim-v0", "--policy", tmp_path / "policy.zip")
+        line = error_of(command, "WormSwim-v0", "--policy", tmp_path / "policy.zip")
         assert "runs whatever code its author put there" in line and "--trust" in line
     assert not (tmp_path / "ran").exists()
-    line = call(monkeypatch, "evaluate", "WormSwim-v0", "--policy", tmp_path / "policy.zip", "--trust")
+    line = error_of("evaluate", "WormSwim-v0", "--policy", tmp_path / "policy.zip", "--trust")
     assert "cannot be loaded" in line
     assert (tmp_path / "ran").exists()  # so that the test above can fail
 
@@ -369,7 +356,7 @@ def test_waves_play_what_one_go_does(monkeypatch, name):
     assert len(np.unique(one.returns)) > 40
 
 
-def test_a_hundred_million_episodes_are_begun(monkeypatch):
+def test_a_hundred_million_episodes_are_begun(monkeypatch, error_of):
     class Enough(Exception):
         pass
 
@@ -382,7 +369,7 @@ def test_a_hundred_million_episodes_are_begun(monkeypatch):
     monkeypatch.setattr(policies, "rollout", rollout)
     tracemalloc.start()
     with pytest.raises(Enough):
-        call(monkeypatch, "evaluate", "WormSwim-v0", "--episodes", 100_000_000)
+        error_of("evaluate", "WormSwim-v0", "--episodes", 100_000_000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 1000 < counts[0] <= 1024 and peak < 50e6
@@ -407,15 +394,15 @@ def test_results_move_in_the_end(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"x.txt", "link.txt"}
 
 
-def test_what_cannot_be_written_is_refused_first(tmp_path, monkeypatch):
+def test_what_cannot_be_written_is_refused_first(tmp_path, error_of):
     (tmp_path / "folder.json").mkdir()
     long = tmp_path / ("x" * 300 + ".json")
     for path in (tmp_path / "folder.json", tmp_path / "none" / "x.json", long):
         started = time.monotonic()
-        line = call(monkeypatch, "evaluate", "WormSwim-v0", "--episodes", 10**9, "--json-file", path)
+        line = error_of("evaluate", "WormSwim-v0", "--episodes", 10**9, "--json-file", path)
         assert line.startswith("error: json_file must be a file ") and str(path) in line
         assert time.monotonic() - started < 30
-    line = call(monkeypatch, "render", "WormSwim-v0", "--save", tmp_path / "none" / "x.gif")
+    line = error_of("render", "WormSwim-v0", "--save", tmp_path / "none" / "x.gif")
     assert line.startswith("error: save must be a file in a folder that exists, got ")
 
 
@@ -444,7 +431,7 @@ def test_a_full_disk_is_noticed_first(tmp_path):
         (("render", "WormSwim-v0", "--seconds", 0.05, "--size", "128x128", "--save"), "x.gif"),
     ],
 )
-def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, arguments, name):
+def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, arguments, name, error_of):
     """The folder goes while the animal swims."""
     folder = tmp_path / "gone"
     folder.mkdir()
@@ -458,7 +445,7 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     monkeypatch.setattr(module, function, vanish)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    line = call(monkeypatch, *arguments, folder / name)
+    line = error_of(*arguments, folder / name)
     found = re.search(r"could not be written to '.*': .*; the result is kept in '(.*)'$", line)
     assert found and Path(found[1]).stat().st_size > 100, line
 
@@ -474,8 +461,8 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
         (("evaluate", "Banana-v0"), None),
     ],
 )
-def test_a_mistyped_name_is_told_what_was_meant(monkeypatch, arguments, meant):
-    line = call(monkeypatch, *arguments)
+def test_a_mistyped_name_is_told_what_was_meant(error_of, arguments, meant):
+    line = error_of(*arguments)
     assert line.endswith(f"; did you mean {meant}?") if meant else "did you mean" not in line
 
 
@@ -486,8 +473,8 @@ def test_gymnasium_tells_what_was_meant_of_our_ids():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux")
-def test_a_device_that_fails_in_the_end(monkeypatch, capsys):
-    line = call(monkeypatch, "evaluate", "WormSwim-v0", "--episodes", 2, "--json-file", "/dev/full")
+def test_a_device_that_fails_in_the_end(error_of, capsys):
+    line = error_of("evaluate", "WormSwim-v0", "--episodes", 2, "--json-file", "/dev/full")
     kept = Path(re.search("No space left on device; the result is kept in '(.*)'$", line)[1])
     assert json.loads(kept.read_text())[0]["episodes"] == 2
     assert "baseline" in capsys.readouterr().out  # the table was shown before
@@ -512,12 +499,12 @@ def test_a_replacement_is_whole_or_not_there(tmp_path):
         (ImportError("no module x"), "error: no module x"),
     ],
 )
-def test_what_users_cause_is_one_line(monkeypatch, error, shown):
+def test_what_users_cause_is_one_line(monkeypatch, error, shown, error_of):
     def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(policies, "evaluate", fail)
-    assert call(monkeypatch, "evaluate", "WormSwim-v0") == shown
+    assert error_of("evaluate", "WormSwim-v0") == shown
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pipe of a shell")

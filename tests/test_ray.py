@@ -14,7 +14,6 @@ import pytest
 from pieces import marked
 
 import gymnosoma
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.evaluation.work import workers
 
 pytest.importorskip("ray")
@@ -198,16 +197,15 @@ def kept(folder):
     return found
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_command_finds_the_same_on_ray(tmp_path, monkeypatch, calm, command):
-    if "parquet" in command:
+@pytest.mark.parametrize("line", COMMANDS.values(), ids=COMMANDS)
+def test_a_command_finds_the_same_on_ray(tmp_path, monkeypatch, calm, command, line):
+    if "parquet" in line:
         pytest.importorskip("pyarrow")
     for name, engine in (("one", ()), ("two", ("--ray", calm.address))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.toml").write_text(RECIPE)
         monkeypatch.chdir(tmp_path / name)
-        monkeypatch.setattr(sys, "argv", ["gymnosoma", *command.split(), *engine])
-        cli.main()
+        command(*line.split(), *engine)
     one, two = kept(tmp_path / "one"), kept(tmp_path / "two")
     assert len(one) > 1 and one.keys() == two.keys()
     assert [name for name in one if one[name] != two[name]] == []

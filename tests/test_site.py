@@ -1,5 +1,7 @@
 """The documentation: its examples run, and the site can be built."""
 
+import doctest
+import importlib
 import os
 import re
 import subprocess
@@ -27,6 +29,21 @@ def test_examples_of_a_page_run(page):
     names = {}
     for block in blocks(page):
         exec(compile(block, str(page), "exec"), names)
+
+
+EXAMPLES = [
+    path.relative_to(ROOT)
+    for room in ("envs", "agents", "papers")
+    for path in sorted((ROOT / room).rglob("*.py"))
+    if re.search(r"^ +>>> ", path.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=str)
+def test_examples_of_docstrings_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where some of them write
+    result = doctest.testmod(importlib.import_module(".".join(["gymnosoma", *path.with_suffix("").parts])))
+    assert result.attempted and not result.failed
 
 
 def test_policies_that_commands_name_exist():

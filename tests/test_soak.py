@@ -2,12 +2,10 @@
 
 import json
 import signal
-import sys
 
 import gymnasium
 import pytest
 
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.envs import register
 from gymnosoma.tools.soak import hostile as soak
 
@@ -20,16 +18,6 @@ def broken(request):
     register(BROKEN, "fixtures.broken:Broken", 200, fault=request.param)
     yield request.param
     gymnasium.registry.pop(BROKEN)
-
-
-def call(monkeypatch, *arguments):
-    """Exit code of a command."""
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
-    try:
-        cli.main()
-    except SystemExit as stopped:
-        return stopped.code
-    return 0
 
 
 FAULTS = {
@@ -45,19 +33,19 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("broken", "message"), FAULTS.items(), indirect=["broken"])
-def test_faults_are_found_and_found_again(broken, message, monkeypatch, tmp_path, capsys):
+def test_faults_are_found_and_found_again(broken, message, error_of, tmp_path, capsys):
     file = tmp_path / "figures.json"
-    code = call(monkeypatch, "soak", "Broken-v0", "--steps", 20_000, "--seed", 5, "--json-file", file)
+    code = error_of("soak", "Broken-v0", "--steps", 20_000, "--seed", 5, "--json-file", file)
     [row] = json.loads(file.read_text())
     shown = capsys.readouterr().out
     if message is None:
-        assert code == 0 and row["steps"] >= 20_000 and not row["violations"] and row["episodes"] > 100
+        assert code is None and row["steps"] >= 20_000 and not row["violations"] and row["episodes"] > 100
         return
     assert code == 1 and len(row["violations"]) == soak.KEPT
     for violation in row["violations"]:
         assert message in violation and violation[:50] in shown
     seed = row["violations"][-1].partition("round of seed ")[2].partition(",")[0]
-    assert call(monkeypatch, "soak", "Broken-v0", "--steps", 1, "--seed", seed, "--json-file", file) == 1
+    assert error_of("soak", "Broken-v0", "--steps", 1, "--seed", seed, "--json-file", file) == 1
     assert json.loads(file.read_text())[0]["violations"][0] == row["violations"][-1]
 
 
@@ -81,7 +69,7 @@ def test_every_mode_and_solver_is_a_case():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_keeps_what_is_known(number, monkeypatch, tmp_path, capsys):
+def test_an_interruption_keeps_what_is_known(number, monkeypatch, tmp_path, capsys, error_of):
     file = tmp_path / "figures.json"
     play = soak.play
 
@@ -91,7 +79,7 @@ def test_an_interruption_keeps_what_is_known(number, monkeypatch, tmp_path, caps
         play(tally, seed)
 
     monkeypatch.setattr(soak, "play", interrupted)
-    assert call(monkeypatch, "soak", "PendulumUp-v0", "--json-file", file) == 128 + number
+    assert error_of("soak", "PendulumUp-v0", "--json-file", file) == 128 + number
     [row] = json.loads(file.read_text())
     assert row["rounds"] == 3 and row["steps"] > 0
     assert "PendulumUp-v0" in capsys.readouterr().out
@@ -106,9 +94,9 @@ def test_an_interruption_keeps_what_is_known(number, monkeypatch, tmp_path, caps
         (("NoSuch-v0",), "id must be one of "),
     ],
 )
-def test_wrong_arguments_are_named(monkeypatch, arguments, message):
-    assert message in call(monkeypatch, "soak", *arguments)
+def test_wrong_arguments_are_named(error_of, arguments, message):
+    assert message in error_of("soak", *arguments)
 
 
-def test_time_is_a_limit(monkeypatch):
-    assert call(monkeypatch, "soak", "PendulumUp-v0", "--minutes", 0.005) == 0
+def test_time_is_a_limit(error_of):
+    assert error_of("soak", "PendulumUp-v0", "--minutes", 0.005) is None

@@ -1,20 +1,13 @@
 """The command that measures speed: all of its parts run, and say what they measured."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.animal import ANIMALS
 from gymnosoma.tools.speed import environments, first, lamprey, neuromechanic, sizes, threads
-
-
-def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])
-    cli.main()
 
 
 @pytest.mark.full
@@ -22,9 +15,9 @@ def call(monkeypatch, *arguments):
     ("animal", "peer"),
     [("worm", "ElegansBot"), ("whisker_chain", "trep"), ("whisker_rod", "Radau")],
 )
-def test_speed_is_reported(animal, peer, tmp_path, monkeypatch, capsys):
+def test_speed_is_reported(animal, peer, tmp_path, command, capsys):
     file = tmp_path / "speed.json"
-    call(monkeypatch, "speed", "--animal", animal, "--seconds", 0.1, "--repeats", 1, "--json-file", file)
+    command("speed", "--animal", animal, "--seconds", 0.1, "--repeats", 1, "--json-file", file)
     found = json.loads(file.read_text())
     figures = found["figures"]
     assert found["machine"]["cores"] >= 1 and found["machine"]["numba"]

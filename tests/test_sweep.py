@@ -2,12 +2,10 @@
 
 import csv
 import itertools
-import sys
 from pathlib import Path
 
 import pytest
 
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands import sweep
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
@@ -19,19 +17,14 @@ ASKED = (
 )
 
 
-def call(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", "sweep", *map(str, arguments)])
-    cli.main()
-
-
 def read(path):
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_a_sweep_is_a_table_of_simulations_and_goes_on(tmp_path, monkeypatch):
+def test_a_sweep_is_a_table_of_simulations_and_goes_on(tmp_path, monkeypatch, command):
     table, journal = tmp_path / "a.csv", tmp_path / "a.points.jsonl"
-    call(monkeypatch, *ASKED, "--table", table)
+    command("sweep", *ASKED, "--table", table)
     rows, whole = read(table), table.read_bytes()
     assert len(rows) == 12 and list(rows[0])[:4] == ["sigma", "stiffness", "drive.amplitude", "power.mean"]
     row = rows[-2]
@@ -44,12 +37,12 @@ def test_a_sweep_is_a_table_of_simulations_and_goes_on(tmp_path, monkeypatch):
     journal.write_bytes(b"".join(lines[:-2]) + lines[-2][:-20])  # killed while a point was written
     done, real = [], sweep.simulate_points
     monkeypatch.setattr(sweep, "simulate_points", lambda asked, points: (done.extend(points), real(asked, points))[1])
-    call(monkeypatch, *ASKED, "--table", table)
+    command("sweep", *ASKED, "--table", table)
     assert len(done) == 2 and table.read_bytes() == whole
-    call(monkeypatch, *ASKED, "--table", table)
+    command("sweep", *ASKED, "--table", table)
     assert len(done) == 2 and table.read_bytes() == whole
     with pytest.raises(SystemExit, match=r"duration must be as the sweep in '.*a.points.jsonl' began"):
-        call(monkeypatch, *ASKED, "--table", table, "--duration", 0.04)
+        command("sweep", *ASKED, "--table", table, "--duration", 0.04)
 
 
 def alone(asked, point):
@@ -95,22 +88,22 @@ def test_points_side_by_side_equal_one_by_one(animal, drive, axes, duration, eve
     assert len({sweep._shared(*sweep.prepare(asked, point)) for point in points}) < len(points)
 
 
-def test_a_point_that_cannot_be_does_not_stop_the_others(tmp_path, monkeypatch):
+def test_a_point_that_cannot_be_does_not_stop_the_others(tmp_path, command):
     table = tmp_path / "a.csv"
     given = ("worm", "--over", "start.heading=0:4:5", "--over", "start.centre=0,1e10", "--duration", 0.01)
     with pytest.raises(
         SystemExit, match=r"5 points failed, first .*10000000000.*start: centre must be within .*1e\+09"
     ):
-        call(monkeypatch, *given, "--column", "centre.last", "--table", table)
+        command("sweep", *given, "--column", "centre.last", "--table", table)
     rows = read(table)
     assert [bool(row["failure"]) for row in rows] == [False, True] * 5
     assert len(set(row["centre_0.last"] for row in rows[::2])) == 1
 
 
 @pytest.mark.full
-def test_a_sweep_is_the_same_on_several_processes(tmp_path, monkeypatch):
+def test_a_sweep_is_the_same_on_several_processes(tmp_path, command):
     for name, processes in (("one", 1), ("two", 2)):
-        call(monkeypatch, *ASKED, "--table", tmp_path / f"{name}.csv", "--processes", processes)
+        command("sweep", *ASKED, "--table", tmp_path / f"{name}.csv", "--processes", processes)
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
@@ -134,8 +127,8 @@ def test_a_sweep_is_the_same_on_several_processes(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_what_cannot_be_swept_is_told(tmp_path, monkeypatch, given, message):
+def test_what_cannot_be_swept_is_told(tmp_path, monkeypatch, command, given, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match=message):
-        call(monkeypatch, *given)
+        command("sweep", *given)
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,6 @@ import pytest
 from fixtures.pendulum.animal import Pendulum
 
 from gymnosoma.agents import film
-from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.showing.film import Replay
 from gymnosoma.envs import Schedule, Trajectory, simulate
 from gymnosoma.envs.core.view import View
@@ -316,14 +315,13 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("animal", ["worm", *(pytest.param(a, marks=pytest.mark.full) for a in list(COMMANDS)[1:])])
-def test_the_command(animal, tmp_path, monkeypatch, capsys):
+def test_the_command(animal, tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arm.toml").write_text(ARM.read_text())
     size = Neuromechanic(ARM).drive_size
     (tmp_path / "drive.csv").write_text(f"0{',0.1' * size}\n0.05{',0.2' * size}\n")
     outputs = "--save run.npz --csv run.csv --film run.png --size 320x180"
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", "simulate", animal, *COMMANDS[animal].split(), *outputs.split()])
-    cli.main()
+    command("simulate", animal, *COMMANDS[animal].split(), *outputs.split())
     assert "moments" in capsys.readouterr().out
     run = Trajectory.load("run.npz")
     assert run.failure is None and run.animal is not None
@@ -350,9 +348,6 @@ def test_the_command(animal, tmp_path, monkeypatch, capsys):
         ("lamprey --drive sine", "drive must be 'brainstem' or numbers"),
     ],
 )
-def test_the_command_names_what_is_wrong(arguments, message, tmp_path, monkeypatch):
+def test_the_command_names_what_is_wrong(arguments, message, tmp_path, monkeypatch, error_of):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["gymnosoma", "simulate", *arguments.split()])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    assert message in str(end.value) and "\n" not in str(end.value)
+    assert message in error_of("simulate", *arguments.split())

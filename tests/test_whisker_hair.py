@@ -1,6 +1,5 @@
 """The shape of a hair for both whiskers: curved, tapered, stopped, weighed and identified; against something else."""
 
-import doctest
 import warnings
 
 import numpy as np
@@ -8,12 +7,10 @@ import pytest
 from scipy.integrate import solve_bvp, solve_ivp
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core import beam
 from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams, follow, linear, quasi_static, wall
 from gymnosoma.envs.whisker_chain.linear import identify_curve, tip_response
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import linear as rod_linear
-from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.papers.whisker_rod.analysis import slide
 
 MODULUS = 3.3e9
@@ -25,19 +22,6 @@ def rod_rows(animal, **start):
     rows = animal.rows(1)
     animal.reset(rows, ONE, start)
     return rows
-
-
-@pytest.mark.parametrize("module", [beam, linear])
-def test_examples_of_the_documentation_run(module):
-    result = doctest.testmod(module)
-    assert result.attempted > 0 and result.failed == 0
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("module", [rod_linear, rod_params])
-def test_examples_of_the_rod_run(module):
-    result = doctest.testmod(module)
-    assert result.attempted > 0 and result.failed == 0
 
 
 # Shape

@@ -1,6 +1,5 @@
 """The whisker against closed forms, against scipy's solvers, and against what must not change."""
 
-import doctest
 import io
 from itertools import pairwise
 
@@ -13,7 +12,6 @@ from scipy.special import ive, jv, kve, yv
 from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_rod import Relief, WhiskerRod, WhiskerRodParams, body, radau
 from gymnosoma.envs.whisker_rod.statics import equilibrium
-from gymnosoma.papers.whisker_rod import analysis
 from gymnosoma.papers.whisker_rod.reference import Reference
 
 pytestmark = pytest.mark.full
@@ -599,8 +597,3 @@ def test_wrong_starts_are_named(start, message):
 def test_wrong_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_examples_of_the_analysis():
-    result = doctest.testmod(analysis)
-    assert result.attempted > 0 and result.failed == 0

@@ -1,14 +1,12 @@
 """Muscles of each joint, bodies of a shape, and what acts between the rods."""
 
-import doctest
-
 import gymnasium
 import numpy as np
 import pytest
 from test_worm_physics import continuous_model, end_of, wave
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.worm import Worm, WormParams, params
+from gymnosoma.envs.worm import Worm, WormParams
 
 SCHEMES = ("midpoint", "published")
 ONES = (1.0,) * 25
@@ -176,8 +174,3 @@ def test_worms_with_other_muscles_do_not_disturb_each_other(scheme):
 def test_wrong_muscles_and_shapes_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong()
-
-
-def test_examples_in_the_docstrings():
-    result = doctest.testmod(params)
-    assert result.attempted >= 8 and result.failed == 0

@@ -1,14 +1,12 @@
 """Recordings of worms: midlines, tangents and files to joint angles, gaps, resampling, and the wave in them."""
 
-import doctest
-
 import gymnasium
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.worm import Kymogram, SineKymogram, Worm, WormParams, load_kymogram, recording
+from gymnosoma.envs.worm import Kymogram, SineKymogram, Worm, WormParams, load_kymogram
 from gymnosoma.envs.worm.analysis import fit_wave
 
 
@@ -189,8 +187,3 @@ def test_a_recording_is_the_reference_of_a_task(crawl):
     kymogram = Kymogram.from_midlines(points, rate=20.0).resampled(32.0)
     env = gymnasium.make("gymnosoma/WormFollow-v0", kymogram=kymogram.angles)
     assert (env.unwrapped.task.reference().angles == kymogram.angles).all()
-
-
-def test_examples_in_the_docstrings():
-    result = doctest.testmod(recording)
-    assert result.attempted >= 9 and result.failed == 0

@@ -146,10 +146,8 @@ def _sentences(results: Mapping[str, Any]) -> str:
 def in_readme(text: str) -> str:
     """What a README holds between the marks.
 
-    Raises
-    ------
-    ValueError
-        If it has no such marks.
+    Raises:
+        ValueError: If it has no such marks.
     """
     if BEGIN not in text or END not in text:
         raise ValueError(f"README.md must have lines {BEGIN!r} and {END!r}, between which the table goes")
@@ -212,10 +210,8 @@ def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[st
     It must be better than what is shipped now, by the same episodes, and within the limits that the task sets to what
     a policy does to the body.
 
-    Returns
-    -------
-    list of str
-        For each id what was done, and why.
+    Returns:
+        list of str: For each id what was done, and why.
     """
     said = []
     for env_id in found:
@@ -281,10 +277,9 @@ def validated(env_id: str, policy: Policy) -> dict[str, Any]:
 def measured(env_id: str, policy: Policy) -> dict[str, dict[str, Any]]:
     """What a policy does to the body, by measure.
 
-    Returns
-    -------
-    dict
-        ``unit``, ``baseline`` where there is one, ``trained`` (either None where no episode told), ``limit`` if any.
+    Returns:
+        dict: ``unit``, ``baseline`` where there is one, ``trained`` (either None where no episode told), ``limit`` if
+            any.
     """
     found = {}
     for name, entry in physiology(env_id, [policy], seed=VALIDATION_SEED).items():
@@ -298,11 +293,9 @@ def measured(env_id: str, policy: Policy) -> dict[str, dict[str, Any]]:
 def examine(env_id: str, episodes: int) -> dict[str, Any]:
     """Measure the policy that comes with the package.
 
-    Returns
-    -------
-    dict
-        ``weights``, the SHA-256 of its file; ``mean`` score with its ``interval``, mean ``return``, the ``first``
-        scores; ``physiology`` as of `measured`.
+    Returns:
+        dict: ``weights``, the SHA-256 of its file; ``mean`` score with its ``interval``, mean ``return``, the ``first``
+            scores; ``physiology`` as of `measured`.
     """
     policy = find_policy(env_id, "trained")
     played, scores = _played(env_id, policy, episodes, BENCHMARK_SEED)
@@ -325,10 +318,8 @@ def digest(folder: Path) -> str:
 def add_shipped(results: dict[str, Any], engine: Workers) -> None:
     """Add to the figures, by id, what its ``shipped`` policy reaches, and does to the body.
 
-    Raises
-    ------
-    RuntimeError
-        If one cannot be measured.
+    Raises:
+        RuntimeError: If one cannot be measured.
     """
     pieces = {
         env_id: (env_id, result["policies"]["trained"]["episodes"])

@@ -18,16 +18,12 @@ from gymnosoma.agents.controllers.whisker_rod import TextureEstimator
 def watch_sweeps(episodes: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Features of the estimator's sweeps when it would commit itself, and the logarithms of L in m, their truths.
 
-    Parameters
-    ----------
-    episodes : int
-    seed : int
-        Of the first episode.
+    Args:
+        seed: Of the first episode.
 
-    Returns
-    -------
-    features : (episodes, k) array
-    truths : (episodes,) array
+    Returns:
+        features (episodes, k) array
+        truths (episodes,) array
     """
     watcher = TextureEstimator()
     envs: Any = gymnasium.make_vec("gymnosoma/WhiskerTexture-v0", num_envs=episodes)
@@ -49,18 +45,12 @@ def watch_sweeps(episodes: int, seed: int) -> tuple[NDArray[np.float64], NDArray
 def train_estimator(episodes: int = 2000, seed: int = 1_000_000, ridge: float = 1e-3) -> dict[str, Any]:
     """Weights of the estimator by ridge regression on simulated sweeps.
 
-    Parameters
-    ----------
-    episodes : int
-    seed : int
-        Of the first episode.
-    ridge : float
-        Penalty on the squared weights of features of unit variance, per episode.
+    Args:
+        seed: Of the first episode.
+        ridge: Penalty on the squared weights of features of unit variance, per episode.
 
-    Returns
-    -------
-    dict
-        ``weights`` (k,) and ``offset``, as in ``assets/whisker_rod/textures.toml``.
+    Returns:
+        dict: ``weights`` (k,) and ``offset``, as in ``assets/whisker_rod/textures.toml``.
     """
     parts = [watch_sweeps(min(1000, episodes - k), seed + k) for k in range(0, episodes, 1000)]
     features, truths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

@@ -65,7 +65,7 @@ def benchmark(
     for env_id in names:
         for name in policy or ():
             if name not in (CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
-                find_policy(env_id, name, trust=trust)  # a wrong name is told before the work, not after
+                find_policy(env_id, name, trust=trust)  # a wrong name is refused before the work
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
     publish = room("tools.publish") if write or chance or ship else None
     root = publish.checkout() if publish else Path()

@@ -15,15 +15,11 @@ COMMANDS = {"figures": "papers.command", "speed": "tools.speed.command", "soak":
 def room(module: str) -> ModuleType:
     """Import a module of a room that is not installed.
 
-    Parameters
-    ----------
-    module : str
-        Below ``gymnosoma``, such as ``"tools.publish"``.
+    Args:
+        module: Below ``gymnosoma``, such as ``"tools.publish"``.
 
-    Raises
-    ------
-    ValueError
-        If this is no checkout.
+    Raises:
+        ValueError: If this is no checkout.
     """
     folder = module.partition(".")[0]
     if find_spec(f"gymnosoma.{folder}") is None:

@@ -59,23 +59,23 @@ CAUSED = (
     ImportError,
     gymnasium.error.Error,
 )
-"""What users can cause by an argument, a file, or what their machine lacks; all else is our mistake, with its trace."""
+"""Errors that users can cause by an argument, a file or what their machine lacks; others are ours, and show a trace."""
 
 
 TRAIN = ("cma", "matplotlib", "optuna", "safetensors", "stable_baselines3", "tensorboard", "torch")
-"""Modules that come with the extra ``train``: what shows and simulates does without them."""
+"""Modules that come with the extra ``train``; commands that show or simulate do without them."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which schedulers send: all that ends well at Ctrl-C ends well at this, too."""
+    """SIGTERM, which schedulers send; it ends everything as well as Ctrl-C does."""
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    told: list[int] = []
+    received: list[int] = []
 
     def end(number: int, frame: object) -> None:
-        told.append(number)
+        received.append(number)
         raise Terminated
 
     before = signal.getsignal(signal.SIGTERM)
@@ -84,18 +84,18 @@ def _terminable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if told:  # Ray, while it waits, makes a plain KeyboardInterrupt of it
+        if received:  # Ray, while it waits, makes a plain KeyboardInterrupt of it
             raise Terminated from None
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _told(error: Exception) -> str:
-    """What an error says, in one line."""
+def _one_line(error: Exception) -> str:
+    """Message of an error, in one line."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if name in TRAIN:
-        extra = "data" if name == "matplotlib" else "train"  # all that figures lack where nothing is learned
+        extra = "data" if name == "matplotlib" else "train"  # figures need nothing else where nothing is learned
         return f"{name} is not installed: pip install 'gymnosoma[{extra}]'"
     return " ".join(str(error).splitlines()) or type(error).__name__
 
@@ -112,10 +112,10 @@ def main() -> None:
                 checkout.room(checkout.COMMANDS[sys.argv[1]])
             tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma", description=gymnosoma.__doc__)
             sys.stdout.flush()
-    except BrokenPipeError:  # who reads our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
         sys.exit(1)
     except CAUSED as error:
-        sys.exit(f"error: {_told(error)}")
+        sys.exit(f"error: {_one_line(error)}")
     except KeyboardInterrupt as end:
         sys.exit(128 + (signal.SIGTERM if isinstance(end, Terminated) else signal.SIGINT))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -18,6 +19,7 @@ from gymnosoma.envs.core.animal import ANIMALS, Animal, find_animal
 from gymnosoma.envs.core.arguments import read_params, shown, suggestion
 from gymnosoma.envs.core.control import Controller
 
+from ..interruption import noted_signals
 from .arguments import Events, assignment, read_arguments, read_event, read_size
 
 Named = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
@@ -100,13 +102,10 @@ def simulate(
     body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
     controller = read_drive(body, settings.drive)
     hold = usual_hold(body, controller) if settings.hold is None else settings.hold
-    told: dict[str, Any] = {
-        "start": settings.initial(),
-        "hold": hold,
-        "events": [read_event(text) for text in settings.event],
-    }
-    with _Watched(settings.duration) as watched:
-        run = simulate_animal(body, controller, settings.duration, settings.every, **told, progress=watched)
+    how: dict[str, Any] = {"hold": hold, "events": [read_event(text) for text in settings.event]}
+    with _watched(settings.duration) as progress:
+        how |= {"start": settings.initial(), "progress": progress}
+        run = simulate_animal(body, controller, settings.duration, settings.every, **how)
     ended = f", then {run.failure}" if run.failure else ""
     print(f"{run.time[-1]:g} s in {len(run.time)} moments{ended}.")
     if save is not None:
@@ -216,31 +215,17 @@ def read_drive(animal: Animal, given: Sequence[str], changes: Mapping[str, Any] 
     return Schedule([0.0], np.broadcast_to(values, (1, animal.drive_size)))
 
 
-class _Watched:
-    """A progress bar of a simulation, which Ctrl-C ends."""
+@contextmanager
+def _watched(duration: float) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar of a simulation, which Ctrl-C ends; it is given the time (s) that has been reached."""
+    from ..evaluation.progress import progress_bar
 
-    def __init__(self, duration: float) -> None:
-        from ..evaluation.progress import progress_bar
+    form = "{l_bar}{bar}| {n:.3g} of {total:.3g} s [{elapsed}<{remaining}]"
+    with noted_signals(signal.SIGINT) as caught, progress_bar(total=duration, leave=False, bar_format=form) as bar:
 
-        self._bar = progress_bar(
-            total=duration, leave=False, bar_format="{l_bar}{bar}| {n:.3g} of {total:.3g} s [{elapsed}<{remaining}]"
-        )
-        self._stopped = False
+        def show_time(t: float) -> None:
+            if caught:
+                raise StopIteration
+            bar.update(t - bar.n)
 
-    def __enter__(self) -> _Watched:
-        self._before = signal.signal(signal.SIGINT, self._stop)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-        self._bar.close()
-
-    def _stop(self, number: int, frame: Any) -> None:
-        self._stopped = True
-        signal.signal(signal.SIGINT, self._before)  # a second Ctrl-C is not so patient
-
-    def __call__(self, t: float) -> None:
-        """Show that time ``t`` (s) has been reached."""
-        if self._stopped:
-            raise StopIteration
-        self._bar.update(t - self._bar.n)
+        yield show_time

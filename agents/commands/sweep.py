@@ -40,9 +40,9 @@ STATISTICS: dict[str, Callable[..., Any]] = {
     "max": np.max,
     "last": lambda values: values[-1],
 }
-"""Of a signal over the moments that were recorded."""
+"""Statistics of a signal over what was recorded."""
 
-TOLD = ("duration", "every", "hold", "scheme", "dt")
+SIMULATED = ("duration", "every", "hold", "scheme", "dt")
 """Arguments of `simulate` that may be swept, beside parameters, initial values and the drive's parameters."""
 
 
@@ -88,13 +88,13 @@ def sweep(
         "param": read_params_of(settings.param),
         "start": settings.initial(),
         "event": list(settings.event),
-        **{name: getattr(settings, name) for name in TOLD},
+        **{name: getattr(settings, name) for name in SIMULATED},
         "column": list(column),
         "over": axes,
     }
     asked = json.loads(json.dumps(asked, default=np.ndarray.tolist))
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    for point in (grid[0], grid[-1]):  # what cannot be is told before the work
+    for point in (grid[0], grid[-1]):  # impossible arguments are refused before the work
         body = prepare(asked, point)[0]
         _read_column(body, column)
     journal = table.with_suffix(".points.jsonl")
@@ -159,8 +159,8 @@ def read_axis(text: str) -> tuple[str, list[Any]]:
 
 
 def prepare(asked: Mapping[str, Any], point: Mapping[str, Any]) -> tuple[Animal, Controller, dict[str, Any]]:
-    """The animal of a point, what drives it, and further arguments of `simulate`."""
-    told = {name: point.get(name, asked[name]) for name in TOLD}
+    """Make the animal and the controller of a point, and give the other arguments of `simulate`."""
+    settings = {name: point.get(name, asked[name]) for name in SIMULATED}
     params, start, changes = copy.deepcopy(asked["param"]), dict(asked["start"]), {}
     for name, value in point.items():
         where, _, own = name.partition(".")
@@ -168,40 +168,40 @@ def prepare(asked: Mapping[str, Any], point: Mapping[str, Any]) -> tuple[Animal,
             start[own] = value
         elif where == "drive" and own:
             changes[own] = value
-        elif name not in TOLD:
+        elif name not in SIMULATED:
             *tables, last = name.split(".")
             place = params
             for key in tables:
                 place = place.setdefault(key, {})
             place[last] = value
-    body = make_animal(asked["animal"], params, {"scheme": told.pop("scheme"), "dt": told.pop("dt")})
+    body = make_animal(asked["animal"], params, {"scheme": settings.pop("scheme"), "dt": settings.pop("dt")})
     controller = read_drive(body, asked["drive"], changes)
-    if told["hold"] is None:
-        told["hold"] = usual_hold(body, controller)
+    if settings["hold"] is None:
+        settings["hold"] = usual_hold(body, controller)
     events = [read_event(text) for text in asked["event"]]
-    return body, controller, {**told, "start": start, "events": events}
+    return body, controller, {**settings, "start": start, "events": events}
 
 
 def _apart(asked: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Axes along which points share too little to be simulated side by side."""
+    """Find the axes along which points share too little to be simulated side by side."""
     first = {name: values[0] for name, values in axes.items()}
     shared, found = _shared(*prepare(asked, first)), []
     for name, values in axes.items():
-        with suppress(ValueError):  # where a point cannot be, it will be told as that of the point
+        with suppress(ValueError):  # an impossible point is reported as that point's
             if _shared(*prepare(asked, first | {name: values[-1]})) == shared:
                 continue
         found.append(name)
     return found
 
 
-def _shared(body: Animal, controller: Controller, told: Mapping[str, Any]) -> str:
-    """Short name of all but a drive and what a row holds: of points where it is the same, any animal will do."""
+def _shared(body: Animal, controller: Controller, settings: Mapping[str, Any]) -> str:
+    """Fingerprint of everything but the drive and what rows hold: points that agree in it can share an animal."""
     given, arguments = body._made_of
     params = arguments.get("params")
     own = {} if params is None else {field.name: getattr(params, field.name) for field in fields(params)}
     own = {name: value for name, value in own.items() if name not in body.parameters}
     constants = [np.asarray(each).tobytes() for each in body._arguments()] if isinstance(body, InLanes) else []
-    times = [told[name] for name in ("duration", "every", "hold")]
+    times = [settings[name] for name in ("duration", "every", "hold")]
     return fingerprint(given, {**arguments, "params": own}, list(body.parameters), constants, times)
 
 
@@ -225,18 +225,18 @@ def _in_portions(
 
 
 def simulate_points(asked: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of the table, of points that are simulated side by side where they can be."""
+    """Simulate points, side by side where that is possible, and give their rows of the table."""
     prepared = [prepare(asked, point) for point in points]
     names = [_shared(*each) for each in prepared]
     rows: dict[int, dict[str, Any]] = {}
     for name in dict.fromkeys(names):
         alike = [k for k, other in enumerate(names) if other == name]
-        body, _, told = prepared[alike[0]]
+        body, _, how = prepared[alike[0]]
         columns = _read_column(body, asked["column"])
-        told["start"] = [_physical(prepared[k][0]) | prepared[k][2]["start"] for k in alike]
-        told["events"] = read_events("events", told["events"], body.parameters, 1)
+        how["start"] = [_physical(prepared[k][0]) | prepared[k][2]["start"] for k in alike]
+        how["events"] = read_events("events", how["events"], body.parameters, 1)
         drives = [prepared[k][1] for k in alike]
-        runs = simulate_animal(body, drives, **told, count=len(alike), signals=list(columns))
+        runs = simulate_animal(body, drives, **how, count=len(alike), signals=list(columns))
         for k, run in zip(alike, runs, strict=True):
             rows[k] = {}
             for column, statistics in columns.items():
@@ -253,7 +253,7 @@ def _physical(body: Animal) -> dict[str, Any]:
 
 
 def _read_column(animal: Animal, given: Sequence[str]) -> dict[str, list[str]]:
-    """Signals and which of their statistics."""
+    """Names of signals, and the statistics of each that are wanted."""
     if not given:
         rows = animal.rows(1)
         animal.reset(rows, np.zeros(1, np.int64), None)
@@ -270,7 +270,7 @@ def _read_column(animal: Animal, given: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _read_journal(path: Path, asked: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Rows that are done, by number of the point; a line that a kill cut short is cut off."""
+    """Read the rows that are done, by the number of the point; a line that a kill cut short is removed."""
     if not path.exists():
         return {}
     whole = path.read_bytes()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,11 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..evaluation.policies import full_id, references_of
 from ..evaluation.work import Workers, watched, workers
 from ..files import replacing
+from ..interruption import noted_signals
 from .arguments import Arguments, Id, Processes, Ray, read_arguments
 from .evaluate import measure, show
 
 if TYPE_CHECKING:
     from ..learning.training import Training
+
+STOPPING, LAST = (
+    (signal.SIGINT, signal.SIGTERM),
+    "\nStopping after this update, to save all of it; again to stop at once.\n",
+)
+"""Signals that end a training after the update under way, and what is said then."""
 
 
 def train(
@@ -101,7 +106,7 @@ def train(
     others: list[dict[str, Any]] = []
     for k, place in folders.items():
         begun = resume and (seeds == 1 or (place / "config.json").exists())
-        with workers(processes, ray) as engine, noted_signals() as caught:
+        with workers(processes, ray) as engine, noted_signals(*STOPPING, message=LAST) as caught:
             replace(asked, seed=k).run(place, resume=begun, stop=lambda: caught, workers=engine)
         if caught:
             print(f"Interrupted. Everything is in {place}; continue with --resume.")
@@ -152,28 +157,3 @@ def _note_scores(place: Path, own: dict[str, Any], others: Sequence[dict[str, An
     with replacing(place / "evaluation.json") as file:
         file.write((json.dumps([own, *others], indent=2) + "\n").encode())
     add_scores(place, own)
-
-
-@contextmanager
-def noted_signals() -> Iterator[list[int]]:
-    """Note the first SIGINT or SIGTERM instead of obeying it; a second one is obeyed at once."""
-    caught: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def note(number: int, frame: object) -> None:
-        caught.append(number)
-        restore()
-        with suppress(OSError):  # os.write: a signal may come amid a print
-            os.write(2, b"\nStopping after this update, to save all of it; again to stop at once.\n")
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as of nohup
-            signal.signal(number, note)
-    try:
-        yield caught
-    finally:
-        restore()

@@ -79,17 +79,16 @@ class SineWhisk(BaseController):
     ``amplitude`` (rad) is half of the peak-to-peak angle, by default the paper's, as is ``frequency`` (Hz); ``middle``
     (rad) is the angle about which the base swings.
 
-    Examples
-    --------
-    Without an environment the drive is held for a control period, and the base starts where the sine does:
+    Examples:
+        Without an environment the drive is held for a control period, and the base starts where the sine does:
 
-    >>> from gymnosoma.agents.controllers.whisker_chain import SineWhisk
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.whisker_chain import Whisker
-    >>> whisk = SineWhisk(control_rate=250.0)
-    >>> run = simulate(Whisker(), whisk, 0.2, hold=1 / 250.0, start={"base_angle": -whisk.amplitude})
-    >>> print(run["base_angle"].max().round(2))
-    0.17
+        >>> from gymnosoma.agents.controllers.whisker_chain import SineWhisk
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.whisker_chain import Whisker
+        >>> whisk = SineWhisk(control_rate=250.0)
+        >>> run = simulate(Whisker(), whisk, 0.2, hold=1 / 250.0, start={"base_angle": -whisk.amplitude})
+        >>> print(run["base_angle"].max().round(2))
+        0.17
     """
 
     amplitude: float = field(default_factory=lambda: 0.5 * table()["whisk_amplitude"])

@@ -1,1 +1,1 @@
-"""What measures: policies by name, rollouts, the benchmark."""
+"""Measuring: policies by name, rollouts, the benchmark."""

@@ -46,10 +46,8 @@ def benchmark(
 
     The folder gets a file for each job, and the run folders of trainings.
 
-    Raises
-    ------
-    ValueError
-        If the folder holds results of other settings, or damaged ones; nothing is done then.
+    Raises:
+        ValueError: If the folder holds results of other settings, or damaged ones; nothing is done then.
     """
     left = {job.name: job for job in jobs if job.result(folder) is None}
     failed = {}
@@ -95,35 +93,30 @@ def normalised(env_id: str, scores: Scores) -> Scores | None:
 def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Figures of a benchmark, ready for JSON.
 
-    Parameters
-    ----------
-    found : mapping
-        Of `gather`.
-    missing : list of str
-        Names of jobs that are not done: these figures are partial.
-    failed : mapping
-        Name of a job to what went wrong.
+    Args:
+        found: Of `gather`.
+        missing: Names of jobs that are not done: these figures are partial.
+        failed: Name of a job to what went wrong.
 
-    Returns
-    -------
-    dict
-        ``results`` by id: its ``score`` and ``unit``; ``chance`` and ``best``, by which scores are normalised; and
-        of each of its ``policies``
+    Returns:
+        dict: ``results`` by id: its ``score`` and ``unit``; ``chance`` and ``best``, by which scores are normalised;
+            and of each of its ``policies``
 
-        - ``mean`` over trainings and episodes with its 95% ``interval``, ``normalised``;
-        - ``middle``: the interquartile mean over trainings and episodes together (which for a binary score is little
-          more than the more frequent answer), ``middle_interval``;
-        - ``improvement``: the probability that an episode has a higher score than one of the animal's own controller,
-          ``improvement_interval``;
-        - ``ahead``, of what was trained: by how much its mean is above that of each policy which was not, an interval;
-        - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the test split;
-        - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
-          comes with the package, or is not trained), ``parameters`` that a search found, and, without trainings, the
-          ``first`` scores;
+            - ``mean`` over trainings and episodes with its 95% ``interval``, ``normalised``;
+            - ``middle``: the interquartile mean over trainings and episodes together (which for a binary score is
+              little more than the more frequent answer), ``middle_interval``;
+            - ``improvement``: the probability that an episode has a higher score than one of the animal's own
+              controller, ``improvement_interval``;
+            - ``ahead``, of what was trained: the interval of how much its mean is above that of each policy which was
+              not;
+            - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the test split;
+            - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
+              comes with the package, or is not trained), ``parameters`` that a search found, and, without trainings,
+              the ``first`` scores;
 
-        and ``seconds``: CPU seconds of training after which the learning curve passes the animal's own controller,
-        the best constant, and 95% of the way from chance to the best known. Then the ``aggregate`` of each policy
-        over ids, ``missing`` and ``failed``.
+            and ``seconds``: CPU seconds of training after which the learning curve passes the animal's own controller,
+            the best constant, and 95% of the way from chance to the best known. Then the ``aggregate`` of each policy
+            over ids, ``missing`` and ``failed``.
     """
     ids = {env_id: _summary_of(env_id, policies) for env_id, policies in found.items()}
     names = dict.fromkeys(name for policies in found.values() for name in policies)

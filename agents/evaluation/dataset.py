@@ -18,13 +18,13 @@ from gymnosoma.envs.core.arguments import number
 
 from ..agent import NoisyAgent
 from ..schema import in_range
-from .policies import RANGES, Policy, play, summary, task_of
+from .policies import RANGES, Policy, play, summary, task_of, versions
 from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0
 
 UNFINISHED = "unfinished"
-"""File in the folder of a dataset that is being written: one that was killed has it still, and is begun anew."""
+"""File in the folder of a dataset that is being written; a dataset that still has it was killed, and is begun anew."""
 
 
 class Recorder(VectorWrapper):
@@ -83,31 +83,20 @@ def record(
 ) -> dict[str, Any]:
     """Play a policy, and write its episodes as a dataset of Minari, where that keeps its own.
 
-    Parameters
-    ----------
-    env_id, policy
-        As of `play`.
-    name : str
-        Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
-    episodes, seed : int
-        Episode i is seeded ``seed + i``.
-    noise : float
-        Standard deviation of normal noise that is added to the actions.
-    watch : callable, optional
-        As of `play`.
+    Args:
+        env_id, policy: As of `play`.
+        name: Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
+        episodes, seed: Episode i is seeded ``seed + i``.
+        noise: Standard deviation of normal noise that is added to the actions.
+        watch: As of `play`.
 
-    Returns
-    -------
-    dict
-        What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments of the
-        environment, model, versions, scores, and the card of a trained policy.
+    Returns:
+        dict: What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments
+            of the environment, model, versions, scores, and the card of a trained policy.
 
-    Raises
-    ------
-    ValueError
-        If there is such a dataset already, and it is whole, or the name is none.
-    ImportError
-        Without minari.
+    Raises:
+        ValueError: If there is such a dataset already, and it is whole, or the name is none.
+        ImportError: Without minari.
     """
     try:
         import h5py  # noqa: F401 (in which minari writes)
@@ -122,7 +111,6 @@ def record(
         raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
     noise = number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
     in_range("seed", seed, *RANGES["seed"])
-    version = gymnosoma.__version__
     loud = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
     env: Any = gymnasium.make(env_id, **policy.env)
     folder = get_dataset_path(name)
@@ -130,14 +118,14 @@ def record(
     if mark.exists():
         shutil.rmtree(folder)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of what else one may tell
+        warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
         dataset = minari.create_dataset_from_buffers(
             name,
             [],
             env,
             algorithm_name=policy.name,
             description=f"{policy.name} plays {env_id}, with noise {noise:g}",
-            requirements=[f"gymnosoma=={version}"],
+            requirements=[f"gymnosoma=={gymnosoma.__version__}"],
         )
     mark.touch()
     try:
@@ -148,7 +136,7 @@ def record(
             "seed": seed,
             "env": policy.env,
             "model": env.unwrapped.save()["task"],
-            "versions": {"gymnosoma": version, "gymnasium": gymnasium.__version__, "numpy": np.__version__},
+            "versions": versions(),
             "scores": summary(env_id, policy, played),
             "card": policy.card,
         }
@@ -181,8 +169,8 @@ def _fill(
         numbers = range(done, done + len(wave.lengths))
         storage.update_episodes([EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + done)])
         reached = wave.score(score) * score.factor
-        told = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
-        storage.update_episode_metadata(told, numbers)
+        notes = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
+        storage.update_episode_metadata(notes, numbers)
         wave.info = {name: value for name, value in wave.info.items() if name == score.name}
         waves.append(wave)
         done += len(wave.lengths)

@@ -16,10 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
-
-import gymnosoma
 
 from ..files import replacing
 from . import progress
@@ -33,6 +30,7 @@ from .policies import (
     shipped,
     task_class,
     task_of,
+    versions,
 )
 from .search import CONSTANT, search
 
@@ -46,17 +44,12 @@ MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
 class Job:
     """One policy on one id.
 
-    Parameters
-    ----------
-    env_id : str
-    policy : str
-        A name as of `find_policy`, or ``best constant``.
-    training : int, optional
-        Of ``trained``: the seed of a training of our own, by the recipe; without, what comes with the package.
-    episodes, steps : int, optional
-        Instead of `EPISODES` or `BINARY_EPISODES`, and of a training, instead of the recipe's.
-    trust : bool
-        As of `find_policy`.
+    Args:
+        policy: A name as of `find_policy`, or ``best constant``.
+        training: Of ``trained``: the seed of a training of our own, by the recipe; without, what comes with the
+            package.
+        episodes, steps: Instead of `EPISODES` or `BINARY_EPISODES`, and of a training, instead of the recipe's.
+        trust: As of `find_policy`.
     """
 
     env_id: str
@@ -68,20 +61,20 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of the job, and of its file below ``jobs`` in the folder of the benchmark."""
+        """Name of the job, and of its file below ``jobs`` in the folder of the benchmark."""
         policy = re.sub(r"[^\w.-]+", "_", self.policy)
         return f"{self.env_id.split('/')[1]}/{policy}" + ("" if self.training is None else f"-{self.training}")
 
     def file(self, folder: Path) -> Path:
-        """Where the result goes."""
+        """File of the result."""
         return folder / "jobs" / f"{self.name}.json"
 
     def run(self, folder: Path) -> Path:
-        """Where a training goes."""
+        """Run folder of a training."""
         return folder / "runs" / f"{self.env_id.split('/')[1]}-{self.training}"
 
     def result(self, folder: Path) -> dict[str, Any] | None:
-        """What the job has found, None as long as it is not done.
+        """Result of the job, None as long as it is not done.
 
         ValueError if the file is no result, or one of other settings.
         """
@@ -111,17 +104,13 @@ def jobs_of(
     steps: int | None = None,
     trust: bool = False,
 ) -> list[Job]:
-    """Jobs of an id: without those for which it has nothing, such as references or a trained policy.
+    """List the jobs of an id, without those for which it has nothing, such as references or a trained policy.
 
-    Parameters
-    ----------
-    env_id, episodes, steps, trust
-        As of `Job`.
-    policies : list of str, optional
-        By default chance, all references, the best constant and trained policies. Chance and the animal's own
-        controller are always among them.
-    trainings : int
-        Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
+    Args:
+        env_id, episodes, steps, trust: As of `Job`.
+        policies: By default chance, all references, the best constant and trained policies. Chance and the animal's own
+            controller are always among them.
+        trainings: Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
     """
     own = references_of(env_id)
     wanted = ["random", *own, CONSTANT, "trained"] if policies is None else ["random", "baseline", *policies]
@@ -176,11 +165,7 @@ def do(job: Job, folder: Path) -> None:
         found["held_out"] = play(count, BENCHMARK_SEED, split="test")
     if job.training is not None or job.policy == "trained":
         found["validation"] = float(np.mean(play(VALIDATION_EPISODES, VALIDATION_SEED, **everything)["scores"]))
-    found["versions"] = {
-        "gymnosoma": gymnosoma.__version__,
-        "gymnasium": gymnasium.__version__,
-        "numpy": np.__version__,
-    }
+    found["versions"] = versions()
     file = job.file(folder)
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as out:

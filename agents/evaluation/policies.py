@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 
+import gymnosoma
 from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
@@ -27,7 +29,7 @@ from ..schema import Check, in_range, read, typed
 from .rollout import Episodes, joined, rollout
 
 WAVE = 1024
-"""Most episodes that are played side by side, which bounds the memory of an evaluation."""
+"""Largest number of episodes that are played side by side, which bounds the memory of an evaluation."""
 
 BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED = 10_000, 20_000, 30_000
 """First seeds of the episodes that measure a policy, that choose among trained ones, and that find constants.
@@ -57,6 +59,12 @@ def full_id(name: str) -> str:
     return full
 
 
+def versions() -> dict[str, str]:
+    """Versions of what every result depends on."""
+    packages = {"gymnosoma": gymnosoma, "gymnasium": gymnasium, "numpy": np}
+    return {name: package.__version__ for name, package in packages.items()}
+
+
 def task_class(env_id: str) -> type[Task]:
     """Class of an id's task."""
     return load_task(gymnasium.spec(env_id).kwargs["task"])
@@ -84,10 +92,8 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     beside it, or ``module:function``, see `own_policy`. ``seed`` is that of the random policy. Such a zip runs whatever
     code its author put into it, and is loaded with ``trust`` only.
 
-    Raises
-    ------
-    ValueError
-        If there is no such policy, it was trained for another id, or it is a zip that is not trusted.
+    Raises:
+        ValueError: If there is no such policy, it was trained for another id, or it is a zip that is not trusted.
     """
     own = references_of(env_id)
     if name == "random":
@@ -98,7 +104,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     if path.is_dir():
         card = read_card(path)
         _check_id(name, card["id"], env_id)
-        # What else the environment takes is not a policy's to say; a task or a wrapper would be imported, and so run.
+        # A policy may say nothing else of the environment: a task or a wrapper would be imported, and so run.
         for key in card["env"]:
             choice(f"{str(path / CARD)!r}: env", key, [*SHARED, *task_arguments(task_class(env_id))])
         return Policy(
@@ -136,16 +142,14 @@ def _check_id(name: str, trained: str, env_id: str) -> None:
 
 
 def own_policy(name: str) -> Policy:
-    """A function of somebody's own as a policy, from ``module:function``.
+    """A user's own function as a policy, from ``module:function``.
 
-    It is given the observations of all episodes that are played side by side, (B, d) float32, and gives their actions,
+    It takes the observations of all episodes that are played side by side, (B, d) float32, and returns their actions,
     (B, n), which are clipped to [-1, 1]; row i of both is one animal. An attribute ``env``, if it has one, holds
     arguments of the environment, such as ``{"actions": "modes"}``. Modules are found in the working folder, too.
 
-    Raises
-    ------
-    ValueError
-        If there is no such module or function, naming it.
+    Raises:
+        ValueError: If there is no such module or function, naming it.
     """
     module, _, function = name.partition(":")
     if not {"", str(Path.cwd())} & {*sys.path}:
@@ -192,7 +196,7 @@ RANGES = {
     "checkpoint": (1, 10**12),
     "threads": (1, 256),
 }
-"""Lowest and highest value of what a run is told in whole numbers."""
+"""Lowest and highest value of the whole numbers that a run is given."""
 
 
 def _check_settings(name: str, settings: Any) -> None:
@@ -282,10 +286,10 @@ def play(
     count = -(-episodes // WAVE)
     for start, end in pairwise(episodes * k // count for k in range(count + 1)):
         envs = gymnasium.make_vec(env_id, num_envs=end - start, **policy.env | env)
-        told = None if watch is None else lambda ended, start=start: watch(start + ended)
+        watch_all = None if watch is None else lambda ended, start=start: watch(start + ended)
         try:
             agent = policy.make(envs, start)
-            yield rollout(wrap(envs), agent, seed=seed + start, options=dict(options or {}), watch=told)
+            yield rollout(wrap(envs), agent, seed=seed + start, options=dict(options or {}), watch=watch_all)
         finally:
             envs.close()
 

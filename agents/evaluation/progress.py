@@ -1,4 +1,4 @@
-"""Shows how far a long work is."""
+"""Shows the progress of long work."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 from tqdm import tqdm
 
 shown = True
-"""Whether there are bars at all; a work of many parts shows its own, not those of each part."""
+"""Whether bars are shown; a command with many parts shows one bar of its own, not those of the parts."""
 
 
 class _Lines:
-    """Where standard error is no terminal: what tqdm draws, as lines."""
+    """Writes what tqdm draws as lines, for a standard error that is no terminal."""
 
     def write(self, text: str) -> None:
-        """Write what there is between carriage returns."""
+        """Write the text between carriage returns as a line."""
         if text := text.strip():
             sys.stderr.write(text + "\n")
 
     def flush(self) -> None:
-        """Let it be seen."""
+        """Flush standard error."""
         sys.stderr.flush()
 
 
 def progress_bar(*args: Any, **kwargs: Any) -> tqdm:
-    """A ``tqdm``; where standard error is no terminal it writes a line every ten seconds, and draws over nothing."""
+    """A ``tqdm``; where standard error is no terminal it writes a line every ten seconds."""
     if not sys.stderr.isatty():
         kwargs |= {"file": _Lines(), "mininterval": 10.0, "maxinterval": 10.0}
     return tqdm(*args, disable=not shown, **kwargs)

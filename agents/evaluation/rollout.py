@@ -20,14 +20,10 @@ from ..agent import Agent
 class Episodes:
     """Outcome of one episode per row.
 
-    Parameters
-    ----------
-    returns, lengths : (B,) float, (B,) int
-        Sums of rewards, and numbers of steps.
-    failures : list
-        Reason for which each episode failed, None if it did not.
-    info : dict
-        Each physical quantity of the last step, (B, ...).
+    Args:
+        returns, lengths ((B,) float, (B,) int): Sums of rewards, and numbers of steps.
+        failures: Reason for which each episode failed, None if it did not.
+        info: Each physical quantity of the last step, (B, ...).
     """
 
     returns: NDArray[np.float64]
@@ -44,7 +40,7 @@ class Episodes:
 
 
 class SideBySide:
-    """Each of some agents plays as many rows, one after another."""
+    """Agents that each play an equal share of the rows, one share after another."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = agents
@@ -61,7 +57,7 @@ class SideBySide:
 def play_side_by_side(
     env_id: str, env: Mapping[str, Any], make: Callable[[Any], Agent], players: int, seeds: Sequence[int]
 ) -> Episodes:
-    """Let some players, of whom the agent that is made plays all, play the episodes of the seeds, one after another."""
+    """Play the episodes of the seeds by some players, whose rows follow each other; one agent acts for all of them."""
     envs: Any = gymnasium.make_vec(env_id, players * len(seeds), **env)
     try:
         return rollout(envs, make(envs), seed=[*seeds] * players)
@@ -92,20 +88,13 @@ def rollout(
 ) -> Episodes:
     """Play one episode in every row of a vector environment, which has a time limit.
 
-    Parameters
-    ----------
-    envs, agent
-    seed : int or list of int, optional
-        An int seeds row i with ``seed + i``; so the result of a row does not depend on how many there are.
-    options : dict, optional
-        Of the reset.
-    watch : callable, optional
-        Told the number of episodes that have ended, after every step.
+    Args:
+        seed: An int seeds row i with ``seed + i``; so the result of a row does not depend on how many there are.
+        options: Of the reset.
+        watch: Called with the number of episodes that have ended, after every step.
 
-    Raises
-    ------
-    ValueError
-        If the autoreset mode is DISABLED: then ended rows cannot be stepped on.
+    Raises:
+        ValueError: If the autoreset mode is DISABLED: then ended rows cannot be stepped on.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode is AutoresetMode.DISABLED:

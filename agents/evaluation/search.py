@@ -1,4 +1,4 @@
-"""Searches the constants of an animal's controller: what can be had without learning."""
+"""Searches the best constants of an animal's controller: the score that can be had without learning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .policies import SEARCH_SEED, references_of, task_of
 from .rollout import SideBySide, play_side_by_side
 
 CONSTANT = "best constant"
-"""Name of the policy that is searched."""
+"""Name of the policy that is found."""
 
 SEARCHED, COMPARED, FINALISTS = 4, 32, 8
 """Episodes of a candidate in the search; of a finalist after it; number of these."""
@@ -22,15 +22,13 @@ SEARCHED, COMPARED, FINALISTS = 4, 32, 8
 def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple[dict[str, float], Policy] | None:
     """Find the best constant parameters of the reference of an id that has bounds, by differential evolution.
 
-    What comes out of few episodes is lucky: the best of the last generation, and the reference as it is, are then
-    compared in more episodes, which are others. What an id hides is drawn from its training split. A generation has 8
+    The best of few episodes is lucky: so the best of the last generation and the reference as it is are then compared
+    in more and other episodes. What an id hides is drawn from its training split. A generation has 8
     candidates for each parameter, all played side by side, each in four episodes; ``seed`` is that of the evolution,
     and of the first episode.
 
-    Returns
-    -------
-    parameters, policy
-        Empty parameters are the reference's own. None where the id has no such reference.
+    Returns:
+        parameters, policy: Empty parameters are the reference's own. None where the id has no such reference.
     """
     from scipy.optimize import differential_evolution
 

@@ -1,4 +1,4 @@
-"""What scores of a few trainings, each measured in many episodes, tell, and how surely.
+"""Estimates, with their uncertainty, from scores of a few trainings that are each measured in many episodes.
 
 Scores of a policy on an id are a matrix (n, m): n trainings, m episodes each; n is 1 for what is not trained. The
 score of a training is the mean over its episodes. Intervals (95%) are percentiles of a bootstrap that draws trainings
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 SAMPLES = 1000
-"""Of a bootstrap."""
+"""Samples that a bootstrap draws."""
 
 Scores = NDArray[np.float64]
-"""(n, m): of trainings, of their episodes."""
+"""(n, m) of n trainings and m episodes of each."""
 
 
 def interquartile_mean(values: ArrayLike, axis: int | None = -1) -> NDArray[np.float64]:
@@ -59,24 +59,22 @@ def improvement(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def improvement_interval(x: Scores, y: Scores) -> tuple[float, float]:
-    """Interval of `improvement`, of which both sides are drawn anew."""
+    """Interval of `improvement`: both sides are resampled."""
     pairs = zip(resampled(x, seed=0), resampled(y, seed=1), strict=True)
     return interval([improvement(a, b) for a, b in pairs])
 
 
 def difference_interval(x: Scores, y: Scores) -> tuple[float, float]:
-    """Interval of the difference of means, X less Y, of which both sides are drawn anew."""
+    """Interval of the difference of means, X less Y: both sides are resampled."""
     return interval(resampled(x, seed=0).mean((1, 2)) - resampled(y, seed=1).mean((1, 2)))
 
 
 def aggregate(by_id: Mapping[str, Scores]) -> dict[str, Any]:
-    """Sum up a policy over ids, of each of which normalised scores are given.
+    """Aggregate a policy's normalised scores over ids.
 
-    Returns
-    -------
-    dict
-        Interquartile ``mean`` over the scores of all trainings on all ids, its 95% ``interval``, the number of
-        ``ids`` and of ``runs``.
+    Returns:
+        dict: Interquartile ``mean`` over the scores of all trainings on all ids, its 95% ``interval``, the number of
+            ``ids`` and of ``runs``.
     """
     runs = np.concatenate([scores.mean(1) for scores in by_id.values()])
     drawn = [resampled(scores, seed=k).mean(2) for k, scores in enumerate(by_id.values())]

@@ -23,13 +23,13 @@ from . import progress
 from .progress import progress_bar
 
 RETRIES = 2
-"""How often a piece is begun again whose process, or node, has died."""
+"""How often a piece is begun again after its process or node has died."""
 
 DIED = f"a process died, and again in each of {RETRIES} tries"
 
 
 class Outcome(NamedTuple):
-    """Of a piece: its name, what its function returned, and None or in one line what went wrong."""
+    """Outcome of a piece: its name, the value that its function returned, and the error in one line or None."""
 
     name: str
     value: Any
@@ -41,10 +41,10 @@ Pieces = Mapping[str, Sequence[Any]]
 
 
 class Workers(Protocol):
-    """Who does the work."""
+    """Processes, or cores of a cluster, that do the work."""
 
     count: int
-    """Pieces that are done at the same time, as far as that is known."""
+    """Number of pieces that are done at the same time, as far as it is known."""
 
     def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
         """Call a function with the arguments of each piece; outcomes come in the order in which pieces end.
@@ -53,25 +53,20 @@ class Workers(Protocol):
         """
 
     def close(self) -> None:
-        """End what was begun for it."""
+        """End the processes, or leave the cluster."""
 
 
 @contextmanager
 def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
-    """Somebody to do the work.
+    """Start workers, and close them at the end of the block.
 
-    Parameters
-    ----------
-    processes : int
-        Pieces at the same time; with 1 all is done in this process.
-    ray : str, optional
-        Address of a Ray cluster instead, such as ``10.0.0.1:6379``; with ``""`` the one that ``RAY_ADDRESS`` names,
-        or that runs on this machine, or else one of this machine's cores for as long as the work takes.
+    Args:
+        processes: Pieces at the same time; with 1 all is done in this process.
+        ray: Address of a Ray cluster instead, such as ``10.0.0.1:6379``; with ``""`` the one that ``RAY_ADDRESS``
+            names, or that runs on this machine, or else one of this machine's cores for as long as the work takes.
 
-    Raises
-    ------
-    ValueError, ImportError
-        If both are given, or there is no such cluster; if Ray is not installed.
+    Raises:
+        ValueError, ImportError: If both are given, or there is no such cluster; if Ray is not installed.
     """
     if ray is not None and processes != 1:
         raise ValueError(f"processes must be left out where ray is given, got {processes!r}")
@@ -98,12 +93,12 @@ def watched(outcomes: Iterator[Outcome], count: int, unit: str, done: int = 0, l
 def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
     try:
         return Outcome(name, function(*arguments), None)
-    except Exception as error:  # whatever it is, the rest of the work has nothing to do with it
+    except Exception as error:  # whatever it is, the rest of the work goes on
         return Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
 class _Here:
-    """The process that asks."""
+    """This process."""
 
     count = 1
 
@@ -134,7 +129,7 @@ def _begin_worker() -> None:
 
 
 class _Processes:
-    """Some processes of this machine, a pool for each: of one that dies the others know nothing."""
+    """Some processes of this machine, a pool for each, so that one that dies leaves the others alone."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -178,7 +173,7 @@ class _Processes:
 
 
 class _Ray:
-    """Cores of a cluster, one for each piece."""
+    """Cores of a Ray cluster, one for each piece."""
 
     def __init__(self, address: str) -> None:
         try:

@@ -1,1 +1,1 @@
-"""What learns: training into run folders, the recipes of the ids, environments for stable-baselines3."""
+"""Learning: training into run folders, the recipes of the ids, environments for stable-baselines3."""

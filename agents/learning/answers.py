@@ -17,15 +17,13 @@ QUIETEST, LOUDEST = -6.0, 1.0
 
 
 class Answers:
-    """Which entries of a task's action are answers, what is true of them, and what a network's outputs say of both.
+    """Places of a task's answers in its action, their right values, and the meaning of a network's outputs.
 
     The network has an output for each answer, then another for each that is a number. Of a number they are mean and
     logarithm of the standard deviation, in units of the action; of a verdict, half the logit.
 
-    Raises
-    ------
-    ValueError
-        If the task's action has no fields with a `ActionField.truth`, or none called ``commit``.
+    Raises:
+        ValueError: If the task's action has no fields with a `ActionField.truth`, or none called ``commit``.
     """
 
     def __init__(self, task: Task) -> None:
@@ -34,19 +32,19 @@ class Answers:
         for name, field in fields.items():
             places[name] = start
             start += field.size
-        told = {name: field for name, field in fields.items() if field.truth}
-        if not told or "commit" not in fields:
+        answers = {name: field for name, field in fields.items() if field.truth}
+        if not answers or "commit" not in fields:
             raise ValueError(
                 f"algorithm must not be supervised for {type(task).__name__}, whose actions hold no answers"
             )
         self.task = task
-        self.columns = [places[name] for name in told]
+        self.columns = [places[name] for name in answers]
         self.commit = places["commit"]
-        self.truths = [field.truth for field in told.values()]
-        self.verdict = np.array([field.verdict for field in told.values()])
-        self.ends = [(field.low, field.high) for field in told.values()]
+        self.truths = [field.truth for field in answers.values()]
+        self.verdict = np.array([field.verdict for field in answers.values()])
+        self.ends = [(field.low, field.high) for field in answers.values()]
         self._lows = np.concatenate([np.full(field.size, field.low) for field in fields.values()])
-        self.outputs = len(told) + int(np.sum(~self.verdict))
+        self.outputs = len(answers) + int(np.sum(~self.verdict))
 
     def right(self, info: dict[str, Any]) -> NDArray[np.float32]:
         """Right answers (B, k), in units of the action."""
@@ -68,13 +66,10 @@ class Answers:
 class AnsweringAgent:
     """A controller moves, a network answers from the newest observations; it commits when it is sure, or time is up.
 
-    Parameters
-    ----------
-    mover, network, answers
-    doubt : float or (B,) array
-        Mean standard deviation of the answers, in units of the action, up to which they are committed.
-    latest : float or (B,) array, s
-        Time from which they are committed whatever the doubt.
+    Args:
+        doubt (float or (B,) array): Mean standard deviation of the answers, in units of the action, up to which they
+            are committed.
+        latest (float or (B,) array, s): Time from which they are committed whatever the doubt.
     """
 
     def __init__(

@@ -57,10 +57,8 @@ def load_checkpoint(
     rows of the same task, and continues where the checkpoint's was; ``replaced`` are attributes of the model that are
     to be others.
 
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or belongs to another run.
+    Raises:
+        ValueError: If the file is damaged, or belongs to another run.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -26,8 +26,8 @@ from .policy_file import write_found
 from .runs import VALIDATION, Recent, Run, drawn_seeds
 
 COMPARED, FINALISTS = 32, 4
-"""Episodes and number of those who are compared in the end: the favourite, the best of the last generation, and the
-controller as it is. These episodes are others than those of the search: the best of few episodes is lucky."""
+"""Episodes of the final comparison, and candidates in it: the favourite, the best of the last generation, and the
+controller as it is. Its episodes are others than those of the search, because the best of few episodes is lucky."""
 
 
 class _Controllers:
@@ -41,10 +41,10 @@ class _Controllers:
         self.options: dict[str, Any] = {"bounds": [0.0, 1.0]}
         self.start = np.full(self.size, 0.5)
         self.own: list[NDArray[np.float64] | None] = [None]
-        """Who is compared, too: the controller with the parameters that it has."""
+        """Candidates that are always compared at the end: the controller with its own parameters."""
 
     def parameters(self, vector: NDArray[np.float64] | None) -> dict[str, float]:
-        """Parameters by name, of None none: the controller's own."""
+        """Parameters by name; none for None, which stands for the controller's own."""
         if vector is None:
             return {}
         both = zip(self.bounds.items(), vector, strict=True)
@@ -90,11 +90,11 @@ def _kind(config: Mapping[str, Any]) -> Any:
 
 
 def learn(run: Run, threads: int) -> bool:
-    """Evolve; False if the run was stopped. Of a generation, everybody who works (`Run.workers`) plays a share.
+    """Evolve; False if the run was stopped. Each of the workers (`Run.workers`) plays a share of a generation.
 
     Every generation plays episodes of its own, the same for all of its candidates; as many each as fit into
-    ``num_envs`` rows. What is found is what scores best on average; beside the candidates plays their mean, the
-    favourite, and the learning curve is the favourite's.
+    ``num_envs`` rows. The best average score wins. The favourite, which is the mean of the candidates, plays beside
+    them, and the learning curve is its own.
     """
     settings = run.config["settings"]
     kind = _kind(run.config)
@@ -114,8 +114,8 @@ def learn(run: Run, threads: int) -> bool:
     state: dict[str, Any] = {"steps": 0, "fitness": [], "recent": ((), ())}
     if run.resumed:
         state, record = _load(run)
-        for told in state["fitness"]:  # told again what it was told, it comes to the same place
-            vectors, fitness = [np.array(vector) for vector in strategy.ask()], np.array(told)
+        for known in state["fitness"]:  # given the same answers again, the strategy comes to the same state
+            vectors, fitness = [np.array(vector) for vector in strategy.ask()], np.array(known)
             strategy.tell(vectors, fitness)
         run.begin(record)
     else:
@@ -154,7 +154,7 @@ Played = tuple[NDArray[np.float64], NDArray[np.float64], int]
 
 
 def _play(run: Run, players: Sequence[Any], seeds: Sequence[int]) -> Played:
-    """Episodes of the seeds by each player, shared out; how does not change the results."""
+    """Play the episodes of the seeds by each player; how they are shared out does not change the results."""
     count = min(run.workers.count, len(players))
     bounds = [len(players) * k // count for k in range(count + 1)]
     pieces = {str(k): (run.config, players[a:b], list(seeds)) for k, (a, b) in enumerate(pairwise(bounds))}
@@ -189,7 +189,7 @@ def _share(
 
 
 def _save(run: Run, state: Mapping[str, Any]) -> None:
-    """Save checkpoint and curve; the state of the strategy is what it was told."""
+    """Save checkpoint and curve; the fitness of all generations is the state of the strategy."""
     with replacing(run.checkpoint) as file:
         file.write(json.dumps({**state, "record": run.record}, allow_nan=False).encode())
     run.save_curve()

@@ -17,19 +17,19 @@ from ..evaluation.policies import reference_policy, references_of
 from ..evaluation.progress import progress_bar
 
 ROUNDS = 12
-"""Of playing and fitting. In the first the teacher plays; in the others each row changes hands now and then."""
+"""Rounds of playing and fitting. The teacher plays the first; in the others each row changes hands now and then."""
 
 STRETCH = 8
 """Steps, on average, until it is drawn anew whether teacher or student plays a row.
 
-Would students play whole episodes, they might come to rest, where a teacher that goes by time does all things in turn.
+A student that played whole episodes might come to rest where a teacher that goes by time does all things in turn.
 """
 
 EPISODES = 32
-"""Played side by side in a round."""
+"""Episodes that are played side by side in a round."""
 
 EPOCHS, BATCH, RATE = 4, 1024, 1e-3
-"""Of fitting the network with Adam, to all that has been seen."""
+"""Epochs, batch size and learning rate with which Adam fits the network to everything seen so far."""
 
 
 def teacher_of(env_id: str, name: str, env: dict[str, Any]) -> Any:
@@ -46,10 +46,8 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
     The model is changed in place; what it draws to explore stays as it is. ``env`` holds the arguments of the
     environment that it learns in.
 
-    Raises
-    ------
-    ValueError
-        If there is no such reference, or it reads what the environment does not show.
+    Raises:
+        ValueError: If there is no such reference, or it reads what the environment does not show.
     """
     make = teacher_of(env_id, teacher, env)
     envs: Any = gymnasium.make_vec(env_id, EPISODES, autoreset_mode="SameStep", **env)
@@ -58,7 +56,7 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
     optimizer = torch.optim.Adam(policy.parameters(), RATE)
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     seen: list[NDArray[np.float32]] = []
-    told: list[NDArray[np.float32]] = []
+    taught: list[NDArray[np.float32]] = []
     steps = envs.spec.max_episode_steps
     with progress_bar(total=ROUNDS + 1, unit="round", desc=f"imitates {teacher}", leave=False) as bar:
         for k in range(ROUNDS):
@@ -68,13 +66,13 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
             for _ in range(steps):
                 wanted = agent.act(observations, first)
                 seen.append(observations)
-                told.append(wanted)
+                taught.append(wanted)
                 played = wanted if k == 0 else np.where(alone, _means(policy, observations), wanted)
                 drawn = rng.random((2, EPISODES, 1))
                 alone = np.where(drawn[0] < 1.0 / STRETCH, drawn[1] < 0.5, alone)
                 observations, _, terminated, truncated, _ = envs.step(played)
                 first = terminated | truncated
-            error = _fit(policy, optimizer, generator, np.concatenate(seen), np.concatenate(told), _miss)
+            error = _fit(policy, optimizer, generator, np.concatenate(seen), np.concatenate(taught), _miss)
             bar.set_postfix_str(f"rms error {np.sqrt(error):.3f}", refresh=False)
             bar.update()
         places, worth = _returns(envs, policy, model.gamma, seed + ROUNDS * EPISODES)
@@ -84,7 +82,7 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
 
 
 def _means(policy: Any, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What the network does, without exploring."""
+    """Actions of the network without exploration."""
     return policy.predict(observations, deterministic=True)[0]
 
 

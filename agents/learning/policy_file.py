@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
 FORMAT = 1
-"""Of the card; another one is refused."""
+"""Version of the card's format; another one is refused."""
 
 WEIGHTS, CARD = "policy.safetensors", "card.json"
 
 MAX_CARD = 2**16
-"""Bytes of a card."""
+"""Largest size of a card, bytes."""
 
 MAX_HEADER = 2**16
-"""Bytes of the header of the weights."""
+"""Largest size of the header of the weights, bytes."""
 
 MAX_WEIGHTS = 2**26
-"""Bytes of the weights: those of the recipes have 3e5."""
+"""Largest size of the weights, bytes; those of the recipes have 3e5."""
 
 MAX_LAYERS = 16
-"""Of a network."""
+"""Largest number of layers of a network."""
 
 SECOND = {"ppo": "vf", "sac": "qf"}
-"""How stable-baselines3 calls the second network of its algorithms in ``net_arch``."""
+"""Name of the second network in stable-baselines3's ``net_arch``, by algorithm."""
 
 PARTS: dict[str, tuple[set[str], ...]] = {
     "ppo": ({"network"},),
@@ -61,10 +61,10 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "cma": ({"network"}, {"controller"}),
     "supervised": ({"network", "controller", "rule"},),
 }
-"""Of what the policies of each algorithm are made."""
+"""Parts that the policies of each algorithm may consist of."""
 
 ACTIVATIONS = ("Tanh", "ReLU")
-"""Names in ``torch.nn``."""
+"""Activations that a card may name, as ``torch.nn`` does."""
 
 
 def write_policy(
@@ -75,10 +75,9 @@ def write_policy(
     ``env`` holds the arguments of the environment that it was trained in, ``versions`` those of what it was trained
     with.
 
-    Raises
-    ------
-    ValueError
-        If the policy is not what a card can describe: it has settings beyond ``net_arch`` and the activation.
+    Raises:
+        ValueError: If the policy is not what a card can describe: it has settings beyond ``net_arch`` and the
+            activation.
     """
     network: Any = policy
     parts = {"network": {"net_arch": network.net_arch, "activation": network.activation_fn.__name__}}
@@ -181,14 +180,14 @@ KEYS: dict[str, Check] = {
     **dict.fromkeys(("id", "algorithm"), _TEXT),
     **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), _OBJECT),
 }
-"""Of a card, beside the parts of the policy."""
+"""Keys of a card beside the parts of the policy."""
 
 _CONTROLLER = partial(held, keys={"name": _TEXT, "parameters": _OBJECT}, show=_short)
 _RULE = partial(held, keys=dict.fromkeys(("doubt", "latest"), partial(number, minimum=0.0)), show=_short)
 
 
 def _network(algorithm: str) -> Check:
-    """What the network of an algorithm's policies must be."""
+    """Check of the network of an algorithm's policies."""
     second = SECOND.get(algorithm)
     names = ["pi", second] if second else []
 
@@ -264,10 +263,8 @@ def _shapes(card: Mapping[str, Any], outputs: int | None = None) -> dict[str, tu
 def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
     """Load the policy of a folder, to act in ``envs``; it is one of stable-baselines3 where that trained it.
 
-    Raises
-    ------
-    ValueError
-        Naming file and key.
+    Raises:
+        ValueError: Naming file and key.
     """
     card = read_card(folder)
     spaces: dict[str, Box] = {}
@@ -319,10 +316,8 @@ class TrainedAgent:
 
         The folder has ``card.json``, and ``policy.safetensors`` where the policy has a network.
 
-        Raises
-        ------
-        ValueError
-            If the files are not those of a policy, or belong to other spaces.
+        Raises:
+            ValueError: If the files are not those of a policy, or belong to other spaces.
         """
         return cls(load_policy(Path(folder), envs))
 
@@ -330,10 +325,8 @@ class TrainedAgent:
     def unpickle(cls, path: str | Path, algorithm: str, envs: Any) -> TrainedAgent:
         """Load a zip of stable-baselines3 (ppo or sac), which runs whatever code its author put into it.
 
-        Raises
-        ------
-        ValueError
-            If the file is not such a zip, or belongs to other spaces than those of ``envs``.
+        Raises:
+            ValueError: If the file is not such a zip, or belongs to other spaces than those of ``envs``.
         """
         import stable_baselines3
 

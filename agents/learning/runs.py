@@ -1,4 +1,4 @@
-"""Run folders: recipes, what is noted while something learns, and what all ways to learn have in common."""
+"""Run folders: recipes, records of the learning under way, and what all algorithms have in common."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ import time
 import tomllib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-import gymnosoma
 from gymnosoma.envs.core.arguments import choice
 
-from ..evaluation.policies import ALGORITHMS, task_of
+from ..evaluation.policies import ALGORITHMS, task_of, versions
 from ..evaluation.progress import progress_bar
 from ..evaluation.work import HERE, Workers
 from ..files import replacing
@@ -53,16 +51,12 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
 
     ``algorithm`` is used instead of the recipe's; ``file`` is a recipe in TOML, instead of the id's own.
 
-    Returns
-    -------
-    dict
-        ``algorithm``, ``steps``, ``num_envs``, ``imitate``, ``env``, the algorithm's ``settings``, and what `tune`
-        tries, ``tune``.
+    Returns:
+        dict: ``algorithm``, ``steps``, ``num_envs``, ``imitate``, ``env``, the algorithm's ``settings``, and what
+            `tune` tries, ``tune``.
 
-    Raises
-    ------
-    ValueError
-        If the algorithm or the file is none.
+    Raises:
+        ValueError: If the algorithm or the file is none.
     """
     folder = resources.files("gymnosoma.agents.learning").joinpath("recipes")
     own: Any = file or folder.joinpath(f"{env_id.split('/')[-1]}.toml")
@@ -90,24 +84,15 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
 class Run:
     """A run folder under way.
 
-    Parameters
-    ----------
-    folder : path
-    config : dict
-        As in ``config.json``.
-    goal, every : int
-        Steps at which it ends, and between checkpoints.
-    stop, watch, workers
-        As of `Training.run`.
-    resumed : bool
-        Whether it goes on from a checkpoint.
+    Args:
+        config: As in ``config.json``.
+        goal, every: Steps at which it ends, and between checkpoints.
+        stop, watch, workers: As of `Training.run`.
+        resumed: Whether it goes on from a checkpoint.
 
-    Attributes
-    ----------
-    record : dict
-        ``curve`` (lines of ``curve.csv``), ``episodes`` and CPU ``seconds`` so far.
-    score : Score
-        Of the task.
+    Attributes:
+        record: ``curve`` (lines of ``curve.csv``), ``episodes`` and CPU ``seconds`` so far.
+        score: Of the task.
     """
 
     def __init__(
@@ -219,17 +204,17 @@ class Recent:
         self.scores.extend(map(float, scores))
 
     def kept(self) -> list[list[float]]:
-        """What another one is made of."""
+        """Both lists, from which another `Recent` can be made."""
         return [list(self.returns), list(self.scores)]
 
 
 def drawn_seeds(seed: int, round_: int, count: int) -> list[int]:
-    """Seeds of the episodes of a round of a run: from all of 2**32, so that they are nobody else's."""
+    """Seeds of the episodes of a round of a run, drawn from all of 2**32 so that no other run shares them."""
     return np.random.SeedSequence((seed, round_)).generate_state(count).tolist()
 
 
 def _compare_curve(curve: Path, known: Sequence[str]) -> None:
-    """Say where a curve is not the checkpoint's, which is about to replace it."""
+    """Print where a curve differs from the checkpoint's, which is about to replace it."""
     try:
         lines = curve.read_text(errors="replace").splitlines()[1:]
     except OSError as error:
@@ -243,18 +228,7 @@ def _compare_curve(curve: Path, known: Sequence[str]) -> None:
         print(f"{curve}: dropped {len(broken)} rows that the checkpoint does not have, first {shown}", file=sys.stderr)
 
 
-def versions(algorithm: str) -> dict[str, str]:
+def versions_of(algorithm: str) -> dict[str, str]:
     """Versions of what an algorithm runs on."""
-    found = {"gymnosoma": gymnosoma.__version__, "gymnasium": gymnasium.__version__, "numpy": np.__version__}
-    if algorithm == "cma":
-        import cma
-
-        return found | {"cma": cma.__version__}
-    import torch
-
-    found["torch"] = torch.__version__
-    if algorithm in ("ppo", "sac"):
-        import stable_baselines3
-
-        found["stable_baselines3"] = stable_baselines3.__version__
-    return found
+    names = {"cma": ["cma"], "supervised": ["torch"]}.get(algorithm, ["torch", "stable_baselines3"])
+    return versions() | {name: import_module(name).__version__ for name in names}

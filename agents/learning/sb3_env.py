@@ -17,11 +17,10 @@ def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
 
     What is returned notes return and length of every episode.
 
-    Examples
-    --------
-    >>> envs = make_sb3_env("gymnosoma/WormSwim-v0", 2, actions="modes")
-    >>> envs.num_envs, envs.action_space.shape
-    (2, (6,))
+    Examples:
+        >>> envs = make_sb3_env("gymnosoma/WormSwim-v0", 2, actions="modes")
+        >>> envs.num_envs, envs.action_space.shape
+        (2, (6,))
     """
     envs: Any = gymnasium.make_vec(env_id, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **env)
     return VecMonitor(SB3VecEnv(envs))
@@ -33,10 +32,8 @@ class SB3VecEnv(VecEnv):
     Infos hold the last physical quantities of an episode when it ends; ``terminal_observation`` is a
     copy, and ``TimeLimit.truncated`` is set, so that SB3 bootstraps the value of truncated episodes.
 
-    Raises
-    ------
-    ValueError
-        For another autoreset mode.
+    Raises:
+        ValueError: For another autoreset mode.
     """
 
     def __init__(self, envs: VectorEnv) -> None:

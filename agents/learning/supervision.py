@@ -1,4 +1,4 @@
-"""Supervised answers: a controller moves, a network learns what ``info`` calls true, and when to say it.
+"""Supervised answers: a controller moves, and a network learns what ``info`` calls true and when to commit.
 
 For tasks whose actions hold answers (`ActionField.truth`). Reward alone teaches none: PPO guesses, or never commits.
 """
@@ -25,13 +25,13 @@ from .policy_file import check_parameters, write_found
 from .runs import VALIDATION, Run, drawn_seeds
 
 DOUBTS = (0.0, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
-"""Of the rules that are tried, in units of the action."""
+"""Doubts up to which the rules that are tried commit an answer, in units of the action."""
 
 SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
-"""Of the rules that are tried: latest time of a commitment, in units of what is watched."""
+"""Latest times of a commitment in the rules that are tried, in units of the time that is watched."""
 
 CHOSEN, SCORED = 64, 64
-"""Episodes in which the rule is chosen; others, which the learning curve shows with that rule."""
+"""Episodes in which the rule is chosen, and other episodes that score it for the learning curve."""
 
 
 def learn(run: Run, threads: int) -> bool:
@@ -143,10 +143,8 @@ class _Course:
 class _Seen:
     """Frames of episodes, from which what a network sees is put together.
 
-    Parameters
-    ----------
-    history : int
-        Frames in an observation.
+    Args:
+        history: Frames in an observation.
     """
 
     def __init__(self, history: int) -> None:
@@ -223,9 +221,9 @@ def _save(run: Run, network: torch.nn.Module, state: Mapping[str, Any]) -> None:
     """Save checkpoint and curve."""
     from safetensors.torch import save
 
-    told = {"state": json.dumps({**state, "record": run.record}, allow_nan=False)}
+    metadata = {"state": json.dumps({**state, "record": run.record}, allow_nan=False)}
     with replacing(run.checkpoint) as file:
-        file.write(save(network.state_dict(), told))
+        file.write(save(network.state_dict(), metadata))
     run.save_curve()
 
 

@@ -1,4 +1,4 @@
-"""Trains policies into run folders that survive an interruption: what is asked is checked here, and handed on."""
+"""Trains policies into run folders that survive an interruption; here the request is checked and handed on."""
 
 from __future__ import annotations
 
@@ -20,32 +20,23 @@ from ..evaluation.policies import (
 from ..evaluation.work import HERE, Workers
 from ..schema import in_range
 from .answers import Answers
-from .runs import Run, recipe, versions
+from .runs import Run, recipe, versions_of
 
 
 @dataclass(frozen=True)
 class Training:
-    """What is asked of a training, before its recipe adds the rest.
+    """A request for a training; the recipe adds what it leaves open.
 
-    Parameters
-    ----------
-    env_id : str
-    algorithm, steps, num_envs, imitate : optional
-        Instead of the recipe's.
-    controller : str, optional
-        Reference whose parameters ``cma`` searches, a network's weights where it is ``""``; with ``supervised``
-        the one that moves while answers are learned.
-    env, settings : mapping
-        Arguments of the environment, and settings of the algorithm, on top of the recipe's.
-    recipe_file : path, optional
-        A recipe in TOML, instead of the id's own.
-    seed : int
-        Of the network and the animals.
-    checkpoint : int
-        Steps between checkpoints; a kill loses at most so many, or a rollout if that is longer. With ``cma``
-        every generation is kept.
-    threads : int
-        For the network; more than 2 rarely help.
+    Args:
+        algorithm, steps, num_envs, imitate: Instead of the recipe's.
+        controller: Reference whose parameters ``cma`` searches, a network's weights where it is ``""``; with
+            ``supervised`` the one that moves while answers are learned.
+        env, settings: Arguments of the environment, and settings of the algorithm, on top of the recipe's.
+        recipe_file: A recipe in TOML, instead of the id's own.
+        seed: Of the network and the animals.
+        checkpoint: Steps between checkpoints; a kill loses at most so many, or a rollout if that is longer. With
+            ``cma`` every generation is kept.
+        threads: For the network; more than 2 rarely help.
     """
 
     env_id: str
@@ -75,32 +66,21 @@ class Training:
         The folder gets ``config.json``, ``card.json``, ``policy.safetensors`` where there is a network, ``curve.csv``,
         ``curve.png``, a checkpoint, and of PPO and SAC TensorBoard's logs.
 
-        Parameters
-        ----------
-        folder : path
-        resume : bool
-            Continue the run in ``folder`` from its last checkpoint, to the bit (with one thread). Those of PPO and SAC
-            hold pickled Python objects: resuming somebody else's run runs their code. What else is asked must be what
-            the run began with; ``steps`` may be more.
-        stop : function
-            Asked after every update; when it gives True the run ends there.
-        watch : function
-            Told each row of the learning curve, as a mapping.
-        workers : Workers
-            Who plays the generations of ``cma``; the result is the same, to the bit.
+        Args:
+            resume: Continue the run in ``folder`` from its last checkpoint, to the bit (with one thread). Those of PPO
+                and SAC hold pickled Python objects: resuming somebody else's run runs their code. What else is asked
+                must be what the run began with; ``steps`` may be more.
+            stop: Asked after every update; when it gives True the run ends there.
+            watch: Called with each row of the learning curve, as a mapping.
+            workers: Who plays the generations of ``cma``; the result is the same, to the bit.
 
-        Returns
-        -------
-        bool
-            False if ``stop`` ended it; all is saved then too.
+        Returns:
+            bool: False if ``stop`` ended it; all is saved then too.
 
-        Raises
-        ------
-        ValueError
-            If the folder already holds a run (without ``resume``), or none that can be resumed, or what is asked for is
-            not possible.
-        OSError
-            If a file cannot be written, naming it; the run can be resumed when there is room again.
+        Raises:
+            ValueError: If the folder already holds a run (without ``resume``), or none that can be resumed, or what is
+                asked for is not possible.
+            OSError: If a file cannot be written, naming it; the run can be resumed when there is room again.
         """
         for name in ("steps", "num_envs", "seed", "checkpoint", "threads"):
             if getattr(self, name) is not None:
@@ -127,16 +107,16 @@ class Training:
         return finished
 
     def _given(self) -> dict[str, Any]:
-        """What is asked for instead of a recipe's own."""
+        """Values that replace those of the recipe."""
         given = {name: getattr(self, name) for name in ("algorithm", "num_envs", "imitate")}
         return {name: value for name, value in given.items() if value is not None}
 
     def _set(self) -> dict[str, Any]:
-        """Settings that are asked for."""
+        """Settings that replace those of the recipe."""
         return {**self.settings, **({} if self.controller is None else {"controller": self.controller})}
 
     def _begun(self, folder: Path) -> dict[str, Any]:
-        """Configuration of the run in a folder, of which all else that is asked for must be true."""
+        """Read the configuration of the run in a folder, with which the request must agree."""
         config = read_config(folder)
         if config["id"] != self.env_id:
             raise ValueError(f"folder {str(folder)!r} holds a run of {config['id']}, not of {self.env_id}")
@@ -151,7 +131,7 @@ class Training:
         return config
 
     def _begin(self, folder: Path) -> dict[str, Any]:
-        """Configuration of a run that begins: the recipe's, and what is asked for instead."""
+        """Make the configuration of a new run: the recipe's, changed by the request."""
         if (folder / "config.json").exists():
             raise ValueError(f"folder {str(folder)!r} already holds a run: give --resume to continue it, or --folder")
         config = recipe(self.env_id, self.algorithm, self.recipe_file)
@@ -160,7 +140,7 @@ class Training:
         if self.controller is not None and "controller" not in config["settings"]:
             raise ValueError(f"controller must be left out for {config['algorithm']}, got {self.controller!r}")
         config["settings"] |= self._set()
-        config |= {"id": self.env_id, "seed": self.seed, "versions": versions(config["algorithm"])} | self._given()
+        config |= {"id": self.env_id, "seed": self.seed, "versions": versions_of(config["algorithm"])} | self._given()
         config |= {} if self.steps is None else {"steps": self.steps}
         config["algorithm"] = config["algorithm"].lower()
         if config["imitate"] and config["algorithm"] != "ppo":

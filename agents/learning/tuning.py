@@ -19,13 +19,13 @@ from .runs import VALIDATION, recipe
 from .training import train
 
 STUDY = "study.db"
-"""File of the study, SQLite: what has been tried is in it when a trial ends."""
+"""SQLite file of the study, which holds each trial when it has ended."""
 
 REPORTS = 10
-"""Of a trial's learning curve, at which it may be ended."""
+"""Points of a trial's learning curve at which it may be ended."""
 
 EPISODES = 64
-"""By whose mean score a trial is judged; neither training nor a benchmark plays them."""
+"""Episodes whose mean score is that of a trial; neither training nor a benchmark plays them."""
 
 
 PRUNER = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2)
@@ -51,33 +51,23 @@ def tune(
     """Search the settings that a recipe's table ``tune`` lists, by their score after a short training.
 
     The folder gets the study, and the best as a recipe, ``ID.toml``. The proposals are those of a tree-structured
-    Parzen estimator, seeded by the number of trials that have ended; so a study that was stopped goes on with the
-    trials that were under way as if nothing had happened, from their beginning.
+    Parzen estimator, seeded by the number of trials that have ended; so a study that was stopped begins the trials
+    that were under way again, and goes on as if nothing had happened.
 
-    Parameters
-    ----------
-    env_id, folder, algorithm, env, recipe_file, seed
-        As of `Training`.
-    trials, steps : int
-        How many in all, and of how many steps.
-    seconds : float, optional
-        CPU seconds after which a trial ends, too.
-    resume : bool
-        Go on with the study in ``folder``.
-    together : int
-        Trials that are proposed together, from what those before have found; so many can be done at the same time.
-    workers : Workers
-        Who does the trials; the result is the same, to the bit.
+    Args:
+        env_id, folder, algorithm, env, recipe_file, seed: As of `Training`.
+        trials, steps: How many in all, and of how many steps.
+        seconds: CPU seconds after which a trial ends, too.
+        resume: Go on with the study in ``folder``.
+        together: Trials that are proposed together, from what those before have found; so many can be done at the same
+            time.
+        workers: Who does the trials; the result is the same, to the bit.
 
-    Returns
-    -------
-    settings, score
-        The best, None if no trial has ended.
+    Returns:
+        settings, score: The best, None if no trial has ended.
 
-    Raises
-    ------
-    ValueError
-        If the folder holds a study (without ``resume``), none, or one of something else.
+    Raises:
+        ValueError: If the folder holds a study (without ``resume``), none, or one of something else.
     """
     base = recipe(env_id, algorithm, recipe_file)
     space = base["tune"]
@@ -107,7 +97,7 @@ def tune(
 
 
 class _Study:
-    """A study in a folder, and what is ``asked`` of each of its trials."""
+    """A study in a folder; ``asked`` holds what its trials have in common."""
 
     def __init__(self, folder: Path, asked: Mapping[str, Any]) -> None:
         self._folder, self._asked, self._space = folder, asked, asked["recipe"]["tune"]
@@ -126,7 +116,7 @@ class _Study:
         self._study.set_user_attr("asked", json.dumps(asked))
 
     def trials(self, *states: State) -> list[Any]:
-        """Trials in some states; by default all but those that failed, which count as if they had not been."""
+        """Trials in some states; by default all but those that failed, which do not count."""
         return self._study.get_trials(deepcopy=False, states=states or (State.COMPLETE, State.PRUNED, State.RUNNING))
 
     def best(self) -> tuple[dict[str, Any], float]:
@@ -134,13 +124,13 @@ class _Study:
         return self._settings(self._study.best_trial.params), self._study.best_value
 
     def _settings(self, places: Mapping[str, int]) -> dict[str, Any]:
-        """Values from their places in the lists: what is in order there is in order for the search."""
+        """Values from their places in the lists, so that the search knows their order."""
         return {name: values[places[name]] for name, values in self._space.items()}
 
     def _proposed(self, trials: int) -> Sequence[optuna.trial.FrozenTrial]:
-        """Propose trials, if there are none that were stopped; those that have been complete when they were proposed.
+        """Propose the trials of a round, unless one was stopped; give those that were complete before the round.
 
-        A round that was stopped is the last one of the study: it goes on with those that have not ended.
+        A round that was stopped is the last one of the study, and goes on with its trials that have not ended.
         """
         for trial in self.trials(State.RUNNING):
             if trial.params.keys() != self._space.keys():  # killed while it was proposed

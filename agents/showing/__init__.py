@@ -1,1 +1,1 @@
-"""What a person looks at: films of episodes, and an animal to steer."""
+"""Showing: films of episodes, and an animal to steer."""

@@ -23,12 +23,13 @@ from gymnosoma.envs.core.view import Scene, View, Window
 from ..evaluation.policies import Policy, find_policy
 from ..evaluation.progress import progress_bar
 from ..files import result
+from ..interruption import noted_signals
 
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
-"""Of files: films, and the last moment as a still; with the module that writes each."""
+"""Endings of film files and of stills, with the module that writes each."""
 
 GIF_RATE = 25.0
-"""Most frames a second of a GIF, whose frames last whole hundredths of a second."""
+"""Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
 
 
 class _Actor:
@@ -57,21 +58,13 @@ class _Actor:
 class Film:
     """An episode, moment by moment: iterate, and ``draw`` the moments that are wanted.
 
-    Parameters
-    ----------
-    env_id, policy
-    ghost : Policy, optional
-        Drawn translucent beside it, in its own environment with the same seed.
-    seed : int
-        Of the episode.
-    seconds : float, optional
-        Of simulated time; the whole episode by default.
-    width, height : int
-        Of a frame, in pixels.
-    options : mapping, optional
-        Of the reset.
-    control_rate : float, Hz, optional
-        That of the moments, too, instead of the task's.
+    Args:
+        ghost: Drawn translucent beside it, in its own environment with the same seed.
+        seed: Of the episode.
+        seconds: Of simulated time; the whole episode by default.
+        width, height: Of a frame, in pixels.
+        options: Of the reset.
+        control_rate: That of the moments, too, instead of the task's.
     """
 
     def __init__(
@@ -228,27 +221,17 @@ def show_episode(
 ) -> int:
     """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
 
-    Parameters
-    ----------
-    env_id : str
-    policy, ghost : str
-        Names, as of `find_policy`; the ghost is not drawn where both are the same.
-    save : path, optional
-        ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
-    trust : bool
-        As of `find_policy`.
-    seconds, seed, width, height, **how
-        As of `Film`.
+    Args:
+        policy, ghost: Names, as of `find_policy`; the ghost is not drawn where both are the same.
+        save: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
+        trust: As of `find_policy`.
+        seconds, seed, width, height: As of `Film`, as are all further arguments.
 
-    Returns
-    -------
-    int
-        Number of moments that were played.
+    Returns:
+        int: Number of moments that were played.
 
-    Raises
-    ------
-    ValueError
-        For an impossible argument, or if there is no display for the window.
+    Raises:
+        ValueError: For an impossible argument, or if there is no display for the window.
     """
     if save is not None:
         check_film("save", save, width, height)
@@ -260,24 +243,17 @@ def show_episode(
 
 
 def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "") -> int:
-    """Show a film in a window, or save it; the moments played. What to do ``instead`` is told where there is none."""
-    stopped: list[int] = []
-
-    def stop(number: int, frame: Any) -> None:
-        stopped.append(number)
-        signal.signal(signal.SIGINT, before)  # a second Ctrl-C is not so patient
-
-    before = signal.signal(signal.SIGINT, stop)
+    """Show a film in a window, or save it; the moments played. ``instead`` tells what to do without a display."""
     played = 0
     try:
-        with progress_bar(film, unit="frame", leave=False) as bar:
+        with noted_signals(signal.SIGINT) as caught, progress_bar(film, unit="frame", leave=False) as bar:
 
             def moments() -> Iterator[None]:
                 nonlocal played
                 for _ in bar:
                     played += 1
                     yield
-                    if stopped:
+                    if caught:
                         return
 
             if save is None:
@@ -285,7 +261,6 @@ def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "")
             else:
                 {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[save.suffix](film, moments(), save)
     finally:
-        signal.signal(signal.SIGINT, before)
         film.close()
     return played
 

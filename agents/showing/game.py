@@ -47,10 +47,8 @@ class Steering(Protocol):
 class Game:
     """A window with one animal; ``turn`` until it is no longer ``running``.
 
-    Raises
-    ------
-    ValueError
-        If the animal cannot be steered by hand, or there is no display.
+    Raises:
+        ValueError: If the animal cannot be steered by hand, or there is no display.
     """
 
     def __init__(self, env_id: str, seed: int = 0, width: int = 960, height: int = 540) -> None:

@@ -19,38 +19,26 @@ def film(
 ) -> int:
     """Draw what `simulate` gave, with the pictures of the environments.
 
-    Parameters
-    ----------
-    run : Trajectory
-        With its animal and rows, as `simulate` and `Trajectory.load` give it.
-    path : str or path
-        ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment.
-    width, height : int
-        In pixels, 64 to 4096.
-    fps : float, Hz
-        Most frames a second; fewer where less was recorded.
-    slow : float
-        How many times slower than life, which whiskers need; below 1 it is faster.
-    start, end : float, s, optional
-        Part of the trajectory; all by default.
+    Args:
+        run: With its animal and rows, as `simulate` and `Trajectory.load` give it.
+        path: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment.
+        width, height: In pixels, 64 to 4096.
+        fps: Most frames a second; fewer where less was recorded.
+        slow: How many times slower than life, which whiskers need; below 1 it is faster.
+        start, end (s): Part of the trajectory; all by default.
 
-    Returns
-    -------
-    int
-        Moments drawn.
+    Returns:
+        int: Moments drawn.
 
-    Raises
-    ------
-    ValueError
-        For an impossible argument, a file that cannot be written, or a trajectory without its animal.
+    Raises:
+        ValueError: For an impossible argument, a file that cannot be written, or a trajectory without its animal.
 
-    Examples
-    --------
-    >>> from gymnosoma.agents import film
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.worm import SineKymogram, Worm
-    >>> film(simulate(Worm(), SineKymogram(), 2.0, every=0.05), "worm.png")
-    41
+    Examples:
+        >>> from gymnosoma.agents import film
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm
+        >>> film(simulate(Worm(), SineKymogram(), 2.0, every=0.05), "worm.png")
+        41
     """
     from .film import save_film  # what it needs stays out of processes that draw nothing
 

@@ -99,19 +99,14 @@ class Animal(ABC):
     def reset(self, rows: NDArray[Any], ids: NDArray[np.int64], start: Mapping[str, ArrayLike] | None = None) -> None:
         """Start ``rows[ids]`` anew; other rows are not touched.
 
-        Parameters
-        ----------
-        rows : (B,) records
-            Changed in place.
-        ids : (A,) int
-        start : mapping, optional
-            Initial values that the class's documentation names, and any of ``parameters``, which otherwise return to
-            the values in ``params``; each for all rows or with a leading axis of A.
+        Args:
+            rows ((B,) records): Changed in place.
+            ids ((A,) int)
+            start: Initial values that the class's documentation names, and any of ``parameters``, which otherwise
+                return to the values in ``params``; each for all rows or with a leading axis of A.
 
-        Raises
-        ------
-        ValueError
-            For an unknown name, a wrong shape, or a value that is not possible.
+        Raises:
+            ValueError: For an unknown name, a wrong shape, or a value that is not possible.
         """
         given = read_start(start, self.start_shapes(), len(ids), self.parameters)
         fresh = self.rows(len(ids))
@@ -138,17 +133,13 @@ class Animal(ABC):
     ) -> NDArray[Any]:
         """Rows of state as they were at moments that `run` kept.
 
-        Parameters
-        ----------
-        start : (B,) records of ``state``
-            The rows at the first moment, or before.
-        moments : (B, N) records of `record_dtype`
-        first, last : int
-            Moments that are wanted; those before may be needed for what rows remember.
+        Args:
+            start ((B,) records of ``state``): The rows at the first moment, or before.
+            moments ((B, N) records of `record_dtype`)
+            first, last: Moments that are wanted; those before may be needed for what rows remember.
 
-        Returns
-        -------
-        (B, last - first) records of ``state``
+        Returns:
+            (B, last - first) records of ``state``
         """
         return moments[:, first:last]
 
@@ -164,20 +155,15 @@ class Animal(ABC):
     ) -> None:
         """Advance rows, all of them well, with each of several drives held in turn, as `advance` does with one.
 
-        Parameters
-        ----------
-        rows : (B,) records
-            Changed in place.
-        ids : (A,) int
-        drives : (T, A, drive_size) float
-        steps : int
-            Time steps for which each is held.
-        records : (B, N) records of `record_dtype`, optional
-            Moment k of a row is written when it has followed k ``stride`` drives, unless it has failed.
-        done : int
-            Drives that the rows had followed before.
-        stride : int
-            Drives between moments.
+        Args:
+            rows ((B,) records): Changed in place.
+            ids ((A,) int)
+            drives ((T, A, drive_size) float)
+            steps: Time steps for which each is held.
+            records ((B, N) records of `record_dtype`): Moment k of a row is written when it has followed k ``stride``
+                drives, unless it has failed.
+            done: Drives that the rows had followed before.
+            stride: Drives between moments.
         """
         for k, drive in enumerate(drives, done + 1):
             well = rows["status"][ids] == 0.0
@@ -193,10 +179,8 @@ class Animal(ABC):
     def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
         """Signal ``name`` of all rows, (B, ...) in SI, as a copy.
 
-        Raises
-        ------
-        ValueError
-            If the animal has no such signal.
+        Raises:
+            ValueError: If the animal has no such signal.
         """
         if name not in self.signals:
             raise ValueError(f"signal {name!r} is not known; known are {', '.join(self.signals)}")
@@ -292,26 +276,17 @@ def read_start(
 ) -> dict[str, NDArray[np.float64]]:
     """Check the initial values that `Animal.reset` is given, and spread them over rows.
 
-    Parameters
-    ----------
-    start : mapping, optional
-        Name to value, for all rows or with a leading axis of ``count``.
-    shapes : mapping
-        Name to shape of one row's value.
-    count : int
-        Rows.
-    parameters : mapping
-        Physical parameters, spread as `Option.spread` does.
+    Args:
+        start: Name to value, for all rows or with a leading axis of ``count``.
+        shapes: Name to shape of one row's value.
+        count: Rows.
+        parameters: Physical parameters, spread as `Option.spread` does.
 
-    Returns
-    -------
-    dict
-        Name to array (count, ...).
+    Returns:
+        dict: Name to array (count, ...).
 
-    Raises
-    ------
-    ValueError
-        For an unknown name, a wrong shape, or a value that is no number or out of range.
+    Raises:
+        ValueError: For an unknown name, a wrong shape, or a value that is no number or out of range.
     """
     given = {}
     for name, value in (start or {}).items():

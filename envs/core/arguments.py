@@ -56,10 +56,8 @@ def whole(name: str, value: Any, minimum: int = 1, maximum: int = 1_000_000) -> 
 def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1") -> NDArray[np.float64]:
     """Check a number, or an array of them, against a range, both ends included; returns it as an array of float.
 
-    Raises
-    ------
-    ValueError
-        Unless all are real and within the range.
+    Raises:
+        ValueError: Unless all are real and within the range.
     """
     array = _real(value)
     if array is None or not ((array >= low) & (array <= high)).all():
@@ -75,22 +73,16 @@ def numbers(
 ) -> NDArray[np.float64]:
     """Check a number, or an array of them.
 
-    Parameters
-    ----------
-    name : str
-    value : array_like
-    above, minimum, maximum : float, optional
-        Every number must be greater than ``above``, at least ``minimum`` and at most ``maximum``.
+    Args:
+        value (array_like)
+        above, minimum, maximum: Every number must be greater than ``above``, at least ``minimum`` and at most
+            ``maximum``.
 
-    Returns
-    -------
-    array of float
-        The value.
+    Returns:
+        array of float: The value.
 
-    Raises
-    ------
-    ValueError
-        Unless all are real, finite and within these bounds.
+    Raises:
+        ValueError: Unless all are real, finite and within these bounds.
     """
     bounds = (
         ("greater than", above, np.greater),
@@ -137,25 +129,18 @@ def number(
 def read_params(name: str, given: Any, usual: Any, **same: Any) -> Any:
     """Parameters of an animal, as a task's constructor takes them.
 
-    Parameters
-    ----------
-    name : str
-        Of the argument.
-    given : object of the class of ``usual``, mapping of its fields, or None
-        An object says everything, a mapping changes what is ``usual``; lists and arrays in it become tuples.
-    usual : dataclass
-        What the task has otherwise.
-    **same
-        Arguments of the task that stand for a field each; None where they are not given.
+    Args:
+        name: Of the argument.
+        given (object of the class of ``usual``, mapping of its fields, or None): An object says everything, a mapping
+            changes what is ``usual``; lists and arrays in it become tuples.
+        usual (dataclass): What the task has otherwise.
+        **same: Arguments of the task that stand for a field each; None where they are not given.
 
-    Returns
-    -------
-    object of the class of ``usual``
+    Returns:
+        object of the class of ``usual``
 
-    Raises
-    ------
-    ValueError
-        For something else, an unknown key, an impossible value, or an argument that says otherwise.
+    Raises:
+        ValueError: For something else, an unknown key, an impossible value, or an argument that says otherwise.
     """
     kind = type(usual)
     told = {key: value for key, value in same.items() if value is not None}

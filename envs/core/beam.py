@@ -22,33 +22,26 @@ SHAPE = {
 class Hair:
     """Shape of a round hair at rest: length, taper and curvature, from which both whiskers are made.
 
-    Parameters
-    ----------
-    length : float, 0.001 to 1 m
-        Along the hair.
-    base_radius : float, 1e-06 to 0.005 m
-    tip_radius : float, 1e-08 to 0.005 m
-        Of the ends of a truncated cone; equal ones make a cylinder.
-    curvature : float or (K,) floats, -1000 to 1000 rad/m
-        The same everywhere, or at equal distances from base to tip and linear between; positive turns the hair
-        counter-clockwise on the way to its tip.
+    Args:
+        length (0.001 to 1 m): Along the hair.
+        base_radius (1e-06 to 0.005 m)
+        tip_radius (1e-08 to 0.005 m): Of the ends of a truncated cone; equal ones make a cylinder.
+        curvature (float or (K,) floats, -1000 to 1000 rad/m): The same everywhere, or at equal distances from base to
+            tip and linear between; positive turns the hair counter-clockwise on the way to its tip.
 
-    Raises
-    ------
-    ValueError
-        For a value out of these ranges.
+    Raises:
+        ValueError: For a value out of these ranges.
 
-    Examples
-    --------
-    A hair that curves more and more towards its tip, as a chain of links and as a rod:
+    Examples:
+        A hair that curves more and more towards its tip, as a chain of links and as a rod:
 
-    >>> from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams
-    >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
-    >>> hair = Hair(length=40e-3, base_radius=80e-6, tip_radius=2e-6, curvature=(-10.0, -20.0, -60.0))
-    >>> chain = Whisker(WhiskerParams.of(hair, n_links=40, modulus=(3.3e9, 3.3e9)))
-    >>> rod = WhiskerRod(WhiskerRodParams.of(hair, youngs_modulus=3.3e9))
-    >>> print(round(hair.angle(hair.length), 3))
-    -1.1
+        >>> from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams
+        >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
+        >>> hair = Hair(length=40e-3, base_radius=80e-6, tip_radius=2e-6, curvature=(-10.0, -20.0, -60.0))
+        >>> chain = Whisker(WhiskerParams.of(hair, n_links=40, modulus=(3.3e9, 3.3e9)))
+        >>> rod = WhiskerRod(WhiskerRodParams.of(hair, youngs_modulus=3.3e9))
+        >>> print(round(hair.angle(hair.length), 3))
+        -1.1
     """
 
     length: float
@@ -68,21 +61,17 @@ class Hair:
     def traced(cls, points: ArrayLike, base_radius: float, tip_radius: float, stations: int = 6) -> Hair:
         """Take length and curvature from points traced along the midline of a hair at rest, as on a scan.
 
-        Parameters
-        ----------
-        points : (N, 2) array, m
-            From base to tip.
-        base_radius, tip_radius : float, m
-        stations : int, 2 to 1000
-            Places of the curvature that is fitted, at equal distances.
+        Args:
+            points ((N, 2) array, m): From base to tip.
+            base_radius, tip_radius (m)
+            stations (2 to 1000): Places of the curvature that is fitted, at equal distances.
 
-        Examples
-        --------
-        >>> turn = np.linspace(0.0, 0.8, 50)
-        >>> arc = 50e-3 * np.column_stack([np.sin(turn), 1.0 - np.cos(turn)])
-        >>> hair = Hair.traced(arc, 80e-6, 2e-6, stations=3)
-        >>> print(round(1e3 * hair.length, 2), np.round(hair.curvature, 1).tolist())
-        40.0 [20.0, 20.0, 20.0]
+        Examples:
+            >>> turn = np.linspace(0.0, 0.8, 50)
+            >>> arc = 50e-3 * np.column_stack([np.sin(turn), 1.0 - np.cos(turn)])
+            >>> hair = Hair.traced(arc, 80e-6, 2e-6, stations=3)
+            >>> print(round(1e3 * hair.length, 2), np.round(hair.curvature, 1).tolist())
+            40.0 [20.0, 20.0, 20.0]
         """
         whole("stations", stations, 2, 1000)
         trace = numbers("points", points)
@@ -143,11 +132,9 @@ def cone_volume(base: ArrayLike, tip: ArrayLike, length: ArrayLike) -> NDArray[n
 def cone_centroid(base: ArrayLike, tip: ArrayLike, length: ArrayLike, planar: bool = False) -> NDArray[np.float64]:
     """Distance (m) of the centre of mass of a truncated cone from its base.
 
-    Parameters
-    ----------
-    base, tip, length : array_like, m
-    planar : bool
-        Take the centroid of the outline, a trapezoid, instead of the solid's.
+    Args:
+        base, tip, length (array_like, m)
+        planar: Take the centroid of the outline, a trapezoid, instead of the solid's.
     """
     base, tip = np.asarray(base, float), np.asarray(tip, float)
     if planar:

@@ -81,17 +81,12 @@ def rounded(value: float) -> float:
 def outline(points: NDArray[np.float64], radius: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sides of a body of varying width.
 
-    Parameters
-    ----------
-    points : (N, 2) float
-        Midline, first to last.
-    radius : (N,) or scalar
-        Half width, in the same unit.
+    Args:
+        points ((N, 2) float): Midline, first to last.
+        radius ((N,) or scalar): Half width, in the same unit.
 
-    Returns
-    -------
-    left, right : (N, 2) float
-        As seen when walking along the midline, y up.
+    Returns:
+        left, right (N, 2) float: As seen when walking along the midline, y up.
     """
     along = np.gradient(points, axis=0)
     along /= np.maximum(np.hypot(along[:, 0], along[:, 1]), 1e-300)[:, None]
@@ -131,15 +126,12 @@ def _write(text: str, size: int, colour: Colour) -> pygame.Surface:
 class Panel:
     """A rectangle of the page with its own units; what lies outside is cut off.
 
-    Parameters
-    ----------
-    surface : Surface
-        Its pixels.
-    scale : float
-        Pixels in a point.
-    area : (x, y, width, height), pt
-    low, high : (2,) float
-        Values at its lower left and upper right corner; swapped for an axis that runs the other way.
+    Args:
+        surface: Its pixels.
+        scale: Pixels in a point.
+        area ((x, y, width, height), pt)
+        low, high ((2,) float): Values at its lower left and upper right corner; swapped for an axis that runs the other
+            way.
     """
 
     def __init__(
@@ -248,18 +240,12 @@ class Panel:
     ) -> None:
         """Write ``text`` of ``size`` [pt].
 
-        Parameters
-        ----------
-        text : str
-        at : (2,) float
-        colour : Colour
-        size : float, pt
-        align : (2,) float
-            Part of the text's width left of ``at``, and of its height above it.
-        offset : (2,) float, pt
-            To the right and down.
-        back : Colour, optional
-            Of a plate behind the text, so that it can be read above a drawing.
+        Args:
+            at ((2,) float)
+            size (pt)
+            align ((2,) float): Part of the text's width left of ``at``, and of its height above it.
+            offset ((2,) float, pt): To the right and down.
+            back: Of a plate behind the text, so that it can be read above a drawing.
         """
         size_px = round(1.2 * size * self.scale)
         if not text or size_px < _LEGIBLE:
@@ -347,10 +333,8 @@ def _fill(surface: pygame.Surface, pixels: NDArray[np.float64], colour: Colour) 
 class Canvas(Panel):
     """A page: a panel in points, x right and y down, that holds other panels.
 
-    Parameters
-    ----------
-    width, height : int
-        Size of the frames in pixels. The page is 960 pt wide and 540 pt high, or more of one of them.
+    Args:
+        width, height: Size of the frames in pixels. The page is 960 pt wide and 540 pt high, or more of one of them.
     """
 
     def __init__(self, width: int = 960, height: int = 540) -> None:
@@ -389,15 +373,12 @@ class Canvas(Panel):
     ) -> Panel:
         """Panel with equal scales that shows ``points`` (N, 2), ``margin`` around them, and at least ``span``.
 
-        Parameters
-        ----------
-        area : (x, y, width, height), pt
-        points : (N, 2) float
-            In the panel's unit; one point is a camera that follows it. The first is always seen, the others unless
-            they are so far from it that the shorter side of the view would show more than ``FARTHEST`` spans.
-        span, height : float
-            Least width and height of the view.
-        margin : float
+        Args:
+            area ((x, y, width, height), pt)
+            points ((N, 2) float): In the panel's unit; one point is a camera that follows it. The first is always seen,
+                the others unless they are so far from it that the shorter side of the view would show more than
+                ``FARTHEST`` spans.
+            span, height: Least width and height of the view.
         """
         shown = np.atleast_2d(np.asarray(points, float))
         low, high = shown.min(0) - margin, shown.max(0) + margin
@@ -424,16 +405,12 @@ class Canvas(Panel):
     ) -> Panel:
         """Draw a trace of values (N,) that fills from the left, and scrolls when it is full.
 
-        Parameters
-        ----------
-        area : (x, y, width, height), pt
-        time : (N,) float, s
-        values : (N,) float
-        duration : float, s
-        limit : float
-            The values at the lower and upper end are -limit and +limit.
-        colour : Colour
-        title : str
+        Args:
+            area ((x, y, width, height), pt)
+            time ((N,) float, s)
+            values ((N,) float)
+            duration (s)
+            limit: The values at the lower and upper end are -limit and +limit.
         """
         start = max(time[0], time[-1] - duration)
         panel = self.panel(area, (start, -limit), (start + duration, limit))

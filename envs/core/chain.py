@@ -14,16 +14,11 @@ from .jit import kernel, sincos
 def chain_points(angle, centre, length, points):
     """Ends of the rods of a chain, from the angles and the centre of mass.
 
-    Parameters
-    ----------
-    angle : (B, n) float, rad
-        Heading of each rod, first to last.
-    centre : (B, 2) float, m
-        Centre of mass (rods of equal mass).
-    length : (B,) float, m
-        Of the whole chain.
-    points : (B, n + 1, 2) float, m
-        Written: the free end of the first rod, the joints, the free end of the last.
+    Args:
+        angle ((B, n) float, rad): Heading of each rod, first to last.
+        centre ((B, 2) float, m): Centre of mass (rods of equal mass).
+        length ((B,) float, m): Of the whole chain.
+        points ((B, n + 1, 2) float, m): Written: the free end of the first rod, the joints, the free end of the last.
     """
     rows, n = angle.shape
     for b in range(rows):
@@ -56,16 +51,11 @@ def self_crossing(angle, length, scratch, crossed):
     A chain whose headings all lie within a half turn cannot cross itself (it advances along the
     middle heading), so the pairs are tested for the others only.
 
-    Parameters
-    ----------
-    angle : (B, n) float, rad
-        Headings, continuous along the chain.
-    length : (n,) float
-        Of the rods, in any unit.
-    scratch : (n + 1, 2) float
-        Work space.
-    crossed : (B,) bool
-        Written.
+    Args:
+        angle ((B, n) float, rad): Headings, continuous along the chain.
+        length ((n,) float): Of the rods, in any unit.
+        scratch ((n + 1, 2) float): Work space.
+        crossed ((B,) bool): Written.
     """
     rows, n = angle.shape
     for b in range(rows):

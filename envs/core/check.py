@@ -22,26 +22,16 @@ def check_vector_env(
     Works for any Gymnasium vector environment with array spaces whose row i, seeded ``seed + i``, should do
     exactly what a scalar environment seeded so does. Everything is compared exactly.
 
-    Parameters
-    ----------
-    envs : VectorEnv
-        With ``metadata["autoreset_mode"]``, which decides what a reset should look like.
-    twin : callable
-        Makes the scalar environment.
-    steps : int
-    seed : int
-    policy : callable, optional
-        Actions for all rows from observations; random ones by default.
+    Args:
+        envs: With ``metadata["autoreset_mode"]``, which decides what a reset should look like.
+        twin: Makes the scalar environment.
+        policy: Actions for all rows from observations; random ones by default.
 
-    Returns
-    -------
-    int
-        Episodes that ended during the check; with 0, resets were not tested.
+    Returns:
+        int: Episodes that ended during the check; with 0, resets were not tested.
 
-    Raises
-    ------
-    AssertionError
-        Saying what differs, in which row, at which step.
+    Raises:
+        AssertionError: Saying what differs, in which row, at which step.
     """
     mode = envs.metadata.get("autoreset_mode")
     _check(isinstance(mode, AutoresetMode), f"metadata['autoreset_mode'] must be an AutoresetMode, is {mode!r}")

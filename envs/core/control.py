@@ -74,12 +74,11 @@ class Schedule(OpenLoop):
     ``values`` (N, nu) are in SI for all animals, or (N, B, nu) for each. ValueError for times that do not rise, or
     values that are no finite numbers, one row for each time.
 
-    Examples
-    --------
-    >>> from gymnosoma.envs import Schedule, simulate
-    >>> from gymnosoma.envs.lamprey import Lamprey
-    >>> faster = Schedule([0.0, 0.2], [[0.2, 0.0, 1.0], [0.4, 0.0, 1.0]])
-    >>> run = simulate(Lamprey(), faster, 0.4)
+    Examples:
+        >>> from gymnosoma.envs import Schedule, simulate
+        >>> from gymnosoma.envs.lamprey import Lamprey
+        >>> faster = Schedule([0.0, 0.2], [[0.2, 0.0, 1.0], [0.4, 0.0, 1.0]])
+        >>> run = simulate(Lamprey(), faster, 0.4)
     """
 
     def __init__(self, times: ArrayLike, values: ArrayLike) -> None:

@@ -41,20 +41,13 @@ def describe(
 ) -> str:
     """Documentation of a task as an environment, with Gymnasium's headings, in Markdown.
 
-    Parameters
-    ----------
-    task : Task
-    history : int
-        Observations that are stacked.
-    env_id : str, optional
-        For its reference figures.
-    max_episode_steps, reward_threshold : optional
-        Of the id.
+    Args:
+        history: Observations that are stacked.
+        env_id: For its reference figures.
+        max_episode_steps, reward_threshold: Of the id.
 
-    Raises
-    ------
-    ValueError
-        If the docstring lacks one of the headings.
+    Raises:
+        ValueError: If the docstring lacks one of the headings.
     """
     written = sections(task)
     seconds = "" if max_episode_steps is None else f", {max_episode_steps / task.control_rate:g} s"
@@ -81,10 +74,8 @@ def sections(task: Task) -> dict[str, str]:
 
     ``{name}`` and ``{name:format}`` stand for attributes of the task.
 
-    Raises
-    ------
-    ValueError
-        If one of `WRITTEN` is missing, or there is another.
+    Raises:
+        ValueError: If one of `WRITTEN` is missing, or there is another.
     """
     found: dict[str, str] = {}
     for base in reversed(type(task).__mro__):

@@ -68,10 +68,8 @@ class _Shared:
     def set_parameters(self, **values: ArrayLike) -> None:
         """Set physical parameters now, in the middle of the episode, one value or one per row.
 
-        Raises
-        ------
-        ValueError
-            For an unknown name, or a value that is not possible.
+        Raises:
+            ValueError: For an unknown name, or a value that is not possible.
         """
         self.simulation.set_parameters(values)
 
@@ -102,52 +100,39 @@ class _Shared:
 class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     """One animal with one task as a Gymnasium environment.
 
-    Parameters
-    ----------
-    task : str
-        Set at registration: module and class of the task.
-    render_mode : {None, "rgb_array", "human"}
-    history : int
-        Observations stacked into one, oldest first, for tasks whose state is hidden.
-    randomize : mapping, optional
-        Name of a physical parameter or task option to (low, high), drawn anew for every episode.
-    split : {None, "train", "test"}
-        Tasks that hide options draw them for every episode: from all of their ranges, or without what is held out for
-        a test of generalisation, or from that alone.
-    threads : int
-        As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
-    width, height : int
-        Of a rendered frame, in pixels.
-    signals : sequence of str
-        Signals of the animal to be added to the info, such as ``("joint_rate",)``.
-    **arguments
-        Of the task, such as ``actions=``, ``scheme=``, ``dt=``, ``control_rate=``, and ``params=``: the animal's
-        parameters, as an object of its own or as a mapping of what is to be changed.
+    Args:
+        task: Set at registration: module and class of the task.
+        render_mode ({None, "rgb_array", "human"})
+        history: Observations stacked into one, oldest first, for tasks whose state is hidden.
+        randomize: Name of a physical parameter or task option to (low, high), drawn anew for every episode.
+        split ({None, "train", "test"}): Tasks that hide options draw them for every episode: from all of their ranges,
+            or without what is held out for a test of generalisation, or from that alone.
+        threads: As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
+        width, height: Of a rendered frame, in pixels.
+        signals (sequence of str): Signals of the animal to be added to the info, such as ``("joint_rate",)``.
+        **arguments: Of the task, such as ``actions=``, ``scheme=``, ``dt=``, ``control_rate=``, and ``params=``: the
+            animal's parameters, as an object of its own or as a mapping of what is to be changed.
 
-    Raises
-    ------
-    TypeError
-        For an unknown argument, in Python's own words.
-    ValueError
-        For an impossible one, naming it.
+    Raises:
+        TypeError: For an unknown argument, in Python's own words.
+        ValueError: For an impossible one, naming it.
 
-    Examples
-    --------
-    A worm with weak muscles, whose joint rates are told; a lamprey on a cord of another structure; a standing figure
-    with a heavy torso; a path of one's own:
+    Examples:
+        A worm with weak muscles, whose joint rates are told; a lamprey on a cord of another structure; a standing
+        figure with a heavy torso; a path of one's own:
 
-    >>> import gymnasium, numpy
-    >>> import gymnosoma.envs
-    >>> weak = gymnasium.make("gymnosoma/WormSwim-v0", params={"stiffness": 1e-10}, signals=["joint_rate"])
-    >>> seen, info = weak.reset(seed=0)
-    >>> info["joint_rate"].shape
-    (24,)
-    >>> cord = {"ends": "clamp", "head_segments": 20}
-    >>> lamprey = gymnasium.make("gymnosoma/LampreySprint-v0", actions="brainstem", cord=cord)
-    >>> heavy = {"body": {"torso": {"inertial": {"mass": 50.0}}}}
-    >>> figure = gymnasium.make("gymnosoma/StandPulse-v0", params=heavy)
-    >>> angles = 0.5 * numpy.sin(numpy.linspace(0.0, 12.0, 200)[:, None] - numpy.linspace(0.0, 8.0, 24))
-    >>> path = gymnasium.make("gymnosoma/WormFollow-v0", kymogram=angles)
+        >>> import gymnasium, numpy
+        >>> import gymnosoma.envs
+        >>> weak = gymnasium.make("gymnosoma/WormSwim-v0", params={"stiffness": 1e-10}, signals=["joint_rate"])
+        >>> seen, info = weak.reset(seed=0)
+        >>> info["joint_rate"].shape
+        (24,)
+        >>> cord = {"ends": "clamp", "head_segments": 20}
+        >>> lamprey = gymnasium.make("gymnosoma/LampreySprint-v0", actions="brainstem", cord=cord)
+        >>> heavy = {"body": {"torso": {"inertial": {"mass": 50.0}}}}
+        >>> figure = gymnasium.make("gymnosoma/StandPulse-v0", params=heavy)
+        >>> angles = 0.5 * numpy.sin(numpy.linspace(0.0, 12.0, 200)[:, None] - numpy.linspace(0.0, 8.0, 24))
+        >>> path = gymnasium.make("gymnosoma/WormFollow-v0", kymogram=angles)
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 40}  # noqa: RUF012 (Gymnasium's form)
@@ -181,16 +166,12 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Start an episode.
 
-        Parameters
-        ----------
-        seed : int, optional
-        options : dict, optional
-            Values of physical parameters or of the task's options, for this episode; and ``events``, a list of
-            `Event` or mappings: what changes in its course.
+        Args:
+            options: Values of physical parameters or of the task's options, for this episode; and ``events``, a list of
+                `Event` or mappings: what changes in its course.
 
-        Returns
-        -------
-        observation, info
+        Returns:
+            observation, info
         """
         given, events = self.simulation.options(options, 1)
         super().reset(seed=seed)
@@ -203,15 +184,12 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
 
-        Returns
-        -------
-        observation, reward, terminated, truncated, info
-            ``info["failure"]`` is there when the episode failed, and says why.
+        Returns:
+            observation, reward, terminated, truncated, info: ``info["failure"]`` is there when the episode failed, and
+                says why.
 
-        Raises
-        ------
-        ValueError
-            If the action has a wrong shape or is not finite.
+        Raises:
+            ValueError: If the action has a wrong shape or is not finite.
         """
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
@@ -259,20 +237,15 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
 
     Row i is seeded ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
 
-    Parameters
-    ----------
-    num_envs : int
-    task, render_mode, history, randomize, split, width, height, signals, **arguments
-        As for `BodyEnv`; the window of ``render_mode="human"`` shows the first animal.
-    max_episode_steps : int, optional
-        Steps after which an episode is truncated.
-    autoreset_mode : AutoresetMode or str
-        NEXT_STEP (default): the step after an episode's end resets, ignoring the action. SAME_STEP: the
-        ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user resets with
-        ``options={"reset_mask": mask}``.
-    threads : int
-        Threads that advance the animals. With more than one, start worker processes by spawn or
-        forkserver: numba's thread pool does not survive a fork.
+    Args:
+        task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, as are all further
+            arguments; the window of ``render_mode="human"`` shows the first animal.
+        max_episode_steps: Steps after which an episode is truncated.
+        autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after an episode's end resets, ignoring the
+            action. SAME_STEP: the ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user
+            resets with ``options={"reset_mask": mask}``.
+        threads: Threads that advance the animals. With more than one, start worker processes by spawn or forkserver:
+            numba's thread pool does not survive a fork.
     """
 
     metadata = BodyEnv.metadata
@@ -336,18 +309,14 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Start episodes in all rows, or in those of ``options["reset_mask"]``.
 
-        Parameters
-        ----------
-        seed : int or list of int, optional
-            An int seeds row i with ``seed + i``.
-        options : dict, optional
-            Physical parameters and task options, each one value or one per row reset, and ``events``, as for
-            `BodyEnv`, whose values may be one per row reset, too; valid for this reset, automatic resets draw from
-            ``randomize`` and have no events.
+        Args:
+            seed: An int seeds row i with ``seed + i``.
+            options: Physical parameters and task options, each one value or one per row reset, and ``events``, as for
+                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, automatic resets draw from
+                ``randomize`` and have no events.
 
-        Returns
-        -------
-        observations, info
+        Returns:
+            observations, info
         """
         mask = None
         if isinstance(options, Mapping):
@@ -403,15 +372,12 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Hold the actions for one control period; values beyond [-1, 1] are clipped.
 
-        Returns
-        -------
-        observations, rewards, terminations, truncations, infos
-            ``infos["failure"]`` holds the reason of each row that failed, ``infos["_failure"]`` which.
+        Returns:
+            observations, rewards, terminations, truncations, infos: ``infos["failure"]`` holds the reason of each row
+                that failed, ``infos["_failure"]`` which.
 
-        Raises
-        ------
-        ValueError
-            If the actions have a wrong shape or are not finite.
+        Raises:
+            ValueError: If the actions have a wrong shape or are not finite.
         """
         simulation, done = self.simulation, self._done
         if not simulation.rngs:

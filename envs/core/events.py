@@ -21,35 +21,29 @@ class Event:
     ``time``, to within half a time step. A mapping says the same, ``{"time": 2.0, "stiffness": 1e-10}``, so that JSON
     can.
 
-    Parameters
-    ----------
-    time : float, s, at least 0
-        Since the start of the episode.
-    values : mapping
-        Name of a parameter to its value in SI, for all rows or one for each.
+    Args:
+        time (float, s, at least 0): Since the start of the episode.
+        values: Name of a parameter to its value in SI, for all rows or one for each.
 
-    Raises
-    ------
-    ValueError
-        For a time that is no such number, or no values.
+    Raises:
+        ValueError: For a time that is no such number, or no values.
 
-    Examples
-    --------
-    A worm's muscles go slack after a second, and water turns into agar after two:
+    Examples:
+        A worm's muscles go slack after a second, and water turns into agar after two:
 
-    >>> from gymnosoma.envs import Event, simulate
-    >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
-    >>> agar = WormParams.in_medium(1.0)
-    >>> slack = Event(1.0, {"stiffness": 1e-11})
-    >>> thick = Event(2.0, {name: getattr(agar, name) for name in ("friction_perpendicular", "friction_parallel")})
-    >>> worm = Worm(WormParams.in_medium(0.0))
-    >>> run = simulate(worm, SineKymogram.for_medium(0.0), 3.0, events=[slack, thick])
+        >>> from gymnosoma.envs import Event, simulate
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
+        >>> agar = WormParams.in_medium(1.0)
+        >>> slack = Event(1.0, {"stiffness": 1e-11})
+        >>> thick = Event(2.0, {name: getattr(agar, name) for name in ("friction_perpendicular", "friction_parallel")})
+        >>> worm = Worm(WormParams.in_medium(0.0))
+        >>> run = simulate(worm, SineKymogram.for_medium(0.0), 3.0, events=[slack, thick])
 
-    In an environment they belong to a reset:
+        In an environment they belong to a reset:
 
-    >>> import gymnasium
-    >>> env = gymnasium.make("gymnosoma/WormSwim-v0")
-    >>> seen, info = env.reset(seed=0, options={"events": [slack, {"time": 2.0, "damping": 0.0}]})
+        >>> import gymnasium
+        >>> env = gymnasium.make("gymnosoma/WormSwim-v0")
+        >>> seen, info = env.reset(seed=0, options={"events": [slack, {"time": 2.0, "damping": 0.0}]})
     """
 
     time: float
@@ -72,25 +66,17 @@ class Event:
 def read_events(label: str, given: Any, parameters: Mapping[str, Option], count: int) -> list[Event]:
     """Check events, and spread their values over rows.
 
-    Parameters
-    ----------
-    label : str
-        What errors call them.
-    given : sequence of Event or mapping
-    parameters : mapping
-        What may be set.
-    count : int
-        Rows.
+    Args:
+        label: What errors call them.
+        given (sequence of Event or mapping)
+        parameters: What may be set.
+        count: Rows.
 
-    Returns
-    -------
-    list of Event
-        By time, those of the same time in their order; values are arrays (count, ...).
+    Returns:
+        list of Event: By time, those of the same time in their order; values are arrays (count, ...).
 
-    Raises
-    ------
-    ValueError
-        For what is no event, an unknown name, a wrong shape, or a time or value out of range.
+    Raises:
+        ValueError: For what is no event, an unknown name, a wrong shape, or a time or value out of range.
     """
     if not isinstance(given, Sequence) or isinstance(given, str | bytes | bytearray):
         raise ValueError(
@@ -118,10 +104,8 @@ def read_events(label: str, given: Any, parameters: Mapping[str, Option], count:
 class EventQueue:
     """Events to come in each of many rows; one without events costs nothing.
 
-    Parameters
-    ----------
-    count : int
-        Rows.
+    Args:
+        count: Rows.
     """
 
     def __init__(self, count: int) -> None:

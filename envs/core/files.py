@@ -13,15 +13,11 @@ from typing import BinaryIO
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Write a file anew: until all of it is on the disk, whoever reads it finds the old one.
 
-    Parameters
-    ----------
-    path : path
-        The file; what is written beside it goes if writing fails.
+    Args:
+        path: The file; what is written beside it goes if writing fails.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; names the file.
+    Raises:
+        OSError: If it cannot be written; names the file.
     """
     partial = path.with_name(f"partial-{path.name}")
     try:

@@ -171,14 +171,11 @@ def sincos_small(r):
 def sincos(x):
     """Sine and cosine of any angle, by Cody-Waite reduction, free of branches.
 
-    Parameters
-    ----------
-    x : float, rad
-        Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
+    Args:
+        x (rad): Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
 
-    Returns
-    -------
-    sin, cos : float
+    Returns:
+        sin, cos float
     """
     # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer in two vectorisable operations.
     n = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
@@ -198,15 +195,11 @@ def sincos(x):
 def exp(x):
     """Exponential by Cody-Waite reduction and its series to the 13th power, free of branches.
 
-    Parameters
-    ----------
-    x : float
-        Limited to -708 .. 709, so that the result is neither subnormal nor infinite.
+    Args:
+        x: Limited to -708 .. 709, so that the result is neither subnormal nor infinite.
 
-    Returns
-    -------
-    float
-        Relative error below 2e-16.
+    Returns:
+        float: Relative error below 2e-16.
     """
     y = -708.0 if x < -708.0 else (709.0 if x > 709.0 else x)
     # The sum with 1.5 * 2**52 holds the nearest integer n in its lowest bits: they become the exponent of 2**n.
@@ -224,15 +217,11 @@ def exp(x):
 def log(x):
     """Natural logarithm by the reduction and the polynomial of fdlibm, free of branches.
 
-    Parameters
-    ----------
-    x : float
-        Positive and normal (at least 2.3e-308); anything else gives nonsense.
+    Args:
+        x: Positive and normal (at least 2.3e-308); anything else gives nonsense.
 
-    Returns
-    -------
-    float
-        Relative error below 3e-16.
+    Returns:
+        float: Relative error below 3e-16.
     """
     # Bits of x over sqrt(1/2): the exponent k then leaves a mantissa in sqrt(1/2) .. sqrt(2).
     bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
@@ -257,15 +246,11 @@ def log(x):
 def asinh(x):
     """Inverse hyperbolic sine, free of branches.
 
-    Parameters
-    ----------
-    x : float
-        Below 1e150 in magnitude, so that its square is finite.
+    Args:
+        x: Below 1e150 in magnitude, so that its square is finite.
 
-    Returns
-    -------
-    float
-        Relative error below 5e-16.
+    Returns:
+        float: Relative error below 5e-16.
     """
     y = abs(x)
     t = y + y * y / (1.0 + math.sqrt(1.0 + y * y))

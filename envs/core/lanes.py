@@ -38,12 +38,9 @@ def in_lanes(row: np.dtype[Any], lanes: int) -> np.dtype[Any]:
     All fields of ``row`` must be float64 (status codes and counters too), packed without gaps; then a
     block is the transpose of the float64 matrix of ``lanes`` rows.
 
-    Parameters
-    ----------
-    row : dtype
-        Record of one animal.
-    lanes : int
-        Animals in a block.
+    Args:
+        row (dtype): Record of one animal.
+        lanes: Animals in a block.
     """
     fields: Mapping[str, Any] = row.fields or {}
     if row.itemsize != sum(dtype.itemsize for dtype, *_ in fields.values()):
@@ -112,13 +109,10 @@ def mark_broken(block, status, changing):
 
     Numbers beyond `LARGEST` count as not finite, because their squares and products, in rewards, would not be.
 
-    Parameters
-    ----------
-    block : (K, W) float64
-    status : int
-        Column of the field ``status``; zero means that all is well. It becomes NaN.
-    changing : int
-        Columns that are looked at; the others, behind them, do not change in a step.
+    Args:
+        block ((K, W) float64)
+        status: Column of the field ``status``; zero means that all is well. It becomes NaN.
+        changing: Columns that are looked at; the others, behind them, do not change in a step.
     """
     width = block.shape[1]
     if width == 1:
@@ -271,23 +265,17 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
     that are well in ``records`` (B, N, K); a state stays in its lane all the time, and between these moments equal
     drives are taken together. So a row that fails is as it was at the last moment.
 
-    Parameters
-    ----------
-    step : kernel
-        Called as ``step(xs, ks, steps, *arguments)`` with the (1,) records of state and scratch space in lanes.
-    broken : float
-        Status of a row whose state is not finite.
-    together : bool
-        Whether many steps in one call are, to the bit, what they are in several; else equal drives are not taken
-        together.
-    prepare : kernel, optional
-        Called before the first step of rows that came into lanes, as ``prepare(xs, ks, *arguments)``: for what follows
-        from the parameters.
+    Args:
+        step (kernel): Called as ``step(xs, ks, steps, *arguments)`` with the (1,) records of state and scratch space in
+            lanes.
+        broken: Status of a row whose state is not finite.
+        together: Whether many steps in one call are, to the bit, what they are in several; else equal drives are not
+            taken together.
+        prepare (kernel): Called before the first step of rows that came into lanes, as ``prepare(xs, ks, *arguments)``:
+            for what follows from the parameters.
 
-    Returns
-    -------
-    pair of kernels
-        For `Stepper`.
+    Returns:
+        pair of kernels: For `Stepper`.
     """
     function = step.py_func
     name = f"{function.__module__}.{function.__qualname__}_rows"
@@ -319,20 +307,15 @@ def kernel_drives(
 class Stepper:
     """Moves rows through a batch kernel in blocks of lanes.
 
-    Parameters
-    ----------
-    state, work : dtype
-        Records of one animal: what is kept between steps, and scratch space. ``state`` has a field
-        ``status``: 0 while all is well.
-    batch : pair of kernels, from :func:`batch_kernel`
-    threads : int
-        Blocks that advance at the same time. Results do not depend on it.
-    lanes : int
-        Lanes of a wide block; 1 for kernels that branch per animal.
-    constant : names
-        Fields that no step changes, such as the parameters; those at the end of the record are not copied back.
-    driven : names
-        Fields that hold the drive, in its order.
+    Args:
+        state, work (dtype): Records of one animal: what is kept between steps, and scratch space. ``state`` has a field
+            ``status``: 0 while all is well.
+        batch (pair of kernels, from :func:`batch_kernel`)
+        threads: Blocks that advance at the same time. Results do not depend on it.
+        lanes: Lanes of a wide block; 1 for kernels that branch per animal.
+        constant: Fields that no step changes, such as the parameters; those at the end of the record are not copied
+            back.
+        driven: Fields that hold the drive, in its order.
     """
 
     def __init__(

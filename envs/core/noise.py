@@ -15,17 +15,13 @@ from numpy.typing import NDArray
 def uniform(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Uniform numbers in (0, 1), by the generator splitmix64 entered at any place.
 
-    Parameters
-    ----------
-    seed : (B,) uint64
-    count : (B,) float
-        Whole numbers, such as the step.
-    size : int
-        Numbers for each.
+    Args:
+        seed ((B,) uint64)
+        count ((B,) float): Whole numbers, such as the step.
+        size: Numbers for each.
 
-    Returns
-    -------
-    (B, size) float
+    Returns:
+        (B, size) float
     """
     place = count.astype(np.uint64)[:, None] * np.uint64(size) + np.arange(1, size + 1, dtype=np.uint64)
     z: Any = seed[:, None] + place * np.uint64(0x9E3779B97F4A7C15)

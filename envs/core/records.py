@@ -10,11 +10,10 @@ import numpy as np
 def fields(*table: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     """Fields of a record, as numpy takes them.
 
-    Parameters
-    ----------
-    *table : (names, shape, unit, meaning) or (names, shape, unit, meaning, type)
-        A line is a field, or several that are alike, their names separated by blanks. A shape (n,) is written n. The
-        SI unit and the meaning are for the reader; the type is "f8" where a line says nothing else.
+    Args:
+        *table ((names, shape, unit, meaning) or (names, shape, unit, meaning, type)): A line is a field, or several
+            that are alike, their names separated by blanks. A shape (n,) is written n. The SI unit and the meaning are
+            for the reader; the type is "f8" where a line says nothing else.
     """
     return [
         (name, *(kind or ["f8"]), (shape,) if isinstance(shape, int) else shape)

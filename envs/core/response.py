@@ -30,16 +30,11 @@ TRANSIENTS = 6
 class Identification(Generic[Params]):
     """What was identified, with standard errors of white noise of the size of what is left.
 
-    Parameters
-    ----------
-    modulus, modulus_error : float, Pa
-    damping, damping_error : float, 1
-    params : object
-        Parameters of the animal with these values.
-    fitted : (N,) array
-        What was measured, according to the model.
-    residual : float
-        Root mean square of what is left, in the measurement's unit.
+    Args:
+        damping, damping_error (1)
+        params: Parameters of the animal with these values.
+        fitted ((N,) array): What was measured, according to the model.
+        residual: Root mean square of what is left, in the measurement's unit.
     """
 
     modulus: float
@@ -64,20 +59,13 @@ def from_motion(
     The response to the base, linear between its samples, is exact by modes; the free decay from an unknown state,
     and where the tip rests, are fitted linearly along with it.
 
-    Parameters
-    ----------
-    time : (N,) array, s
-        At equal distances.
-    tip : (N,) array, m
-        Displacement across the base's heading, of any origin.
-    base : (N,) array, m, optional
-        The same of the base, which has rested before; held still by default.
-    make : callable
-        Parameters from modulus (Pa) and damping.
-    system : callable
-        Linear equations of these.
-    guess : (float, float)
-        Modulus and damping about which they are sought.
+    Args:
+        time ((N,) array, s): At equal distances.
+        tip ((N,) array, m): Displacement across the base's heading, of any origin.
+        base ((N,) array, m): The same of the base, which has rested before; held still by default.
+        make: Parameters from modulus (Pa) and damping.
+        system: Linear equations of these.
+        guess ((float, float)): Modulus and damping about which they are sought.
     """
     t, y = numbers("time", time), numbers("tip", tip)
     u = np.zeros_like(y) if base is None else numbers("base", base)

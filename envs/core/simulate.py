@@ -83,57 +83,45 @@ def simulate(
     listens is asked in every ``hold``. Many animals share vector instructions and the ``threads`` of the animal; each
     moves to the bit as if it were alone.
 
-    Parameters
-    ----------
-    animal : Animal
-        Such as ``Worm(WormParams.in_medium(sigma=1.0))``.
-    drive : array (nu,), function of time (s), or Controller
-        In SI; an array is held. A function or controller is asked for the middle of each ``hold``. What plays a
-        task (`TaskController`) needs an environment: `gymnosoma.agents.ControllerAgent`. One that raises
-        StopIteration ends the simulation. Of many animals an array or function may also give (count, nu), and a
-        sequence has a function or controller for each.
-    duration : float, s
-    every : float, s, optional
-        Interval between recordings; the default is ``hold``.
-    start : mapping, optional
-        Initial values, which the animal's documentation names, and parameters; straight and at rest otherwise. Of many
-        animals for all, or with a leading axis of ``count``; a sequence has a mapping for each.
-    hold : float, s, optional
-        Time for which a drive is held; one time step by default, a million at most.
-    events : sequence of Event or mapping, optional
-        Parameters that change; each takes effect when the first ``hold`` begins at or after its time.
-    count : int, optional
-        Animals side by side; one by default.
-    signals : sequence of str, optional
-        All that is kept, where the states of many animals, of which all signals and films are made, would fill the
-        memory.
-    progress : callable, optional
-        Told now and then what time (s) has been reached; if it raises StopIteration, this ends the simulation.
+    Args:
+        animal: Such as ``Worm(WormParams.in_medium(sigma=1.0))``.
+        drive (array (nu,), function of time (s), or Controller): In SI; an array is held. A function or controller is
+            asked for the middle of each ``hold``. What plays a task (`TaskController`) needs an environment:
+            `gymnosoma.agents.ControllerAgent`. One that raises StopIteration ends the simulation. Of many animals an
+            array or function may also give (count, nu), and a sequence has a function or controller for each.
+        duration (s)
+        every (s): Interval between recordings; the default is ``hold``.
+        start: Initial values, which the animal's documentation names, and parameters; straight and at rest otherwise.
+            Of many animals for all, or with a leading axis of ``count``; a sequence has a mapping for each.
+        hold (s): Time for which a drive is held; one time step by default, a million at most.
+        events (sequence of Event or mapping): Parameters that change; each takes effect when the first ``hold`` begins
+            at or after its time.
+        count: Animals side by side; one by default.
+        signals (sequence of str): All that is kept, where the states of many animals, of which all signals and films
+            are made, would fill the memory.
+        progress: Told now and then what time (s) has been reached; if it raises StopIteration, this ends the
+            simulation.
 
-    Returns
-    -------
-    Trajectory, or with ``count`` a list of them
-        From time 0; it ends early, with ``failure`` set, where the simulation breaks down.
+    Returns:
+        Trajectory, or with ``count`` a list of them: From time 0; it ends early, with ``failure`` set, where the
+            simulation breaks down.
 
-    Raises
-    ------
-    ValueError
-        If a time is not positive or not a multiple of the one it divides into, the drive has a wrong
-        shape or is not finite, a controller plays a task or reads what the animal does not sense, an event is
-        none, sets what is no parameter, or comes after the end, or a signal is not known.
+    Raises:
+        ValueError: If a time is not positive or not a multiple of the one it divides into, the drive has a wrong shape
+            or is not finite, a controller plays a task or reads what the animal does not sense, an event is none, sets
+            what is no parameter, or comes after the end, or a signal is not known.
 
-    Examples
-    --------
-    Eight worms, from water to agar, each with its medium's wave:
+    Examples:
+        Eight worms, from water to agar, each with its medium's wave:
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.worm import SineKymogram, Worm
-    >>> from gymnosoma.envs.worm.analysis import medium
-    >>> sigma = np.linspace(0.0, 1.0, 8)
-    >>> waves = [SineKymogram.for_medium(each) for each in sigma]
-    >>> runs = simulate(Worm(threads=2), waves, 5.0, every=0.05, start=medium(sigma), count=8)
-    >>> speed = [np.linalg.norm(run["centre"][-1] - run["centre"][0]) / 5.0 for run in runs]
+        >>> import numpy as np
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm
+        >>> from gymnosoma.envs.worm.analysis import medium
+        >>> sigma = np.linspace(0.0, 1.0, 8)
+        >>> waves = [SineKymogram.for_medium(each) for each in sigma]
+        >>> runs = simulate(Worm(threads=2), waves, 5.0, every=0.05, start=medium(sigma), count=8)
+        >>> speed = [np.linalg.norm(run["centre"][-1] - run["centre"][0]) / 5.0 for run in runs]
     """
     size = 1 if count is None else count
     whole("count", size)
@@ -206,20 +194,13 @@ def ensemble(
 ) -> dict[str, NDArray[np.float64]]:
     """Simulate animals side by side, as `simulate` does, and put each signal of all of them into one array.
 
-    Parameters
-    ----------
-    animal : Animal
-    drive : array, function of time (s) or OpenLoop
-        (nu,) or (count, nu), as of `simulate`.
-    count : int
-    duration : float, s
-    every, hold, start, signals
-        As of `simulate`.
+    Args:
+        drive (array, function of time (s) or OpenLoop): (nu,) or (count, nu), as of `simulate`.
+        duration (s)
+        every, hold, start, signals: As of `simulate`.
 
-    Returns
-    -------
-    dict
-        Name to array (N, count, ...), also of ``time`` (N, count) s; NaN from where an animal failed.
+    Returns:
+        dict: Name to array (N, count, ...), also of ``time`` (N, count) s; NaN from where an animal failed.
     """
     runs = simulate(animal, drive, duration, every, start, hold, count=count, signals=signals)
     moments = 1 + round(duration / (every or hold or animal.dt))
@@ -317,17 +298,11 @@ class _Source:
 class _Record:
     """Moments of many animals, or some of their signals.
 
-    Parameters
-    ----------
-    animal : Animal
-    rows : (B,) records
-        At the start.
-    last : int
-        The last moment.
-    moment : dtype
-        Of the animal, see `Animal.moment`.
-    signals : sequence of str or None
-        All that is kept, if any are named.
+    Args:
+        rows ((B,) records): At the start.
+        last: The last moment.
+        moment (dtype): Of the animal, see `Animal.moment`.
+        signals (sequence of str or None): All that is kept, if any are named.
     """
 
     def __init__(

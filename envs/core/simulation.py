@@ -77,27 +77,17 @@ def _steps(task: Task) -> int:
 class Simulation:
     """Rows of one task with their memories and generators; both environments are thin shells around it.
 
-    Parameters
-    ----------
-    task : str
-        Module and class, as in ``"gymnosoma.envs.worm.tasks:Crawl"``.
-    count : int
-        Number of rows.
-    history : int
-        Observations stacked into one, oldest first.
-    randomize : mapping, optional
-        Name of a parameter or option to (low, high); drawn uniformly for every episode.
-    split : {None, "train", "test"}
-        Part of the ranges of hidden options; all by default.
-    threads : int
-        Threads that advance the rows.
-    arguments : mapping
-        Passed to the task.
-    render_mode : {None, "rgb_array", "human"}
-    width, height : int
-        Of a frame, in pixels: 64 to 4096.
-    signals : sequence of str
-        Signals of the animal that are added to the info.
+    Args:
+        task: Module and class, as in ``"gymnosoma.envs.worm.tasks:Crawl"``.
+        count: Number of rows.
+        history: Observations stacked into one, oldest first.
+        randomize: Name of a parameter or option to (low, high); drawn uniformly for every episode.
+        split ({None, "train", "test"}): Part of the ranges of hidden options; all by default.
+        threads: Threads that advance the rows.
+        arguments: Passed to the task.
+        render_mode ({None, "rgb_array", "human"})
+        width, height: Of a frame, in pixels: 64 to 4096.
+        signals (sequence of str): Signals of the animal that are added to the info.
     """
 
     def __init__(

@@ -11,15 +11,12 @@ from .jit import kernel
 def clip_actions(actions, clipped):
     """Clip actions to [-1, 1]; tell whether all of them are finite.
 
-    Parameters
-    ----------
-    actions : (B, n) float
-    clipped : (B, n) float64
-        Written.
+    Args:
+        actions ((B, n) float)
+        clipped ((B, n) float64): Written.
 
-    Returns
-    -------
-    bool
+    Returns:
+        bool
     """
     zero = 0.0
     for b in range(actions.shape[0]):
@@ -34,14 +31,10 @@ def clip_actions(actions, clipped):
 def slew(target, before, most, step, drive):
     """Come as near to a target as a drive may be, and as fast as it may change.
 
-    Parameters
-    ----------
-    target, before : (B, n) float64
-        What is wanted, and the drive so far.
-    most, step : float
-        Largest magnitude, and largest change.
-    drive : (B, n) float64
-        Written.
+    Args:
+        target, before ((B, n) float64): What is wanted, and the drive so far.
+        most, step: Largest magnitude, and largest change.
+        drive ((B, n) float64): Written.
     """
     for b in range(target.shape[0]):
         for j in range(target.shape[1]):
@@ -53,13 +46,10 @@ def slew(target, before, most, step, drive):
 def scale_down(values, scale, limit, scaled):
     """Divide values by the scales of their columns, within plus or minus a limit.
 
-    Parameters
-    ----------
-    values : (B, d) float64
-    scale : (d,) float64
-    limit : float
-    scaled : (B, d) float32
-        Written.
+    Args:
+        values ((B, d) float64)
+        scale ((d,) float64)
+        scaled ((B, d) float32): Written.
     """
     for b in range(values.shape[0]):
         for j in range(values.shape[1]):
@@ -70,23 +60,15 @@ def scale_down(values, scale, limit, scaled):
 def close_step(status, ending, elapsed, limit, terminated, truncated):
     """Close a step: a failed animal or its task ends an episode, the clock truncates it.
 
-    Parameters
-    ----------
-    status : (B,) float
-        Of the animals; 0 means that all is well.
-    ending : (B,) float
-        Of the tasks; 0 while they go on.
-    elapsed : (B,) float
-        Steps of the episodes; one is added.
-    limit : float
-        Steps after which an episode is truncated.
-    terminated, truncated : (B,) bool
-        Written.
+    Args:
+        status ((B,) float): Of the animals; 0 means that all is well.
+        ending ((B,) float): Of the tasks; 0 while they go on.
+        elapsed ((B,) float): Steps of the episodes; one is added.
+        limit: Steps after which an episode is truncated.
+        terminated, truncated ((B,) bool): Written.
 
-    Returns
-    -------
-    bool
-        Whether any episode is over.
+    Returns:
+        bool: Whether any episode is over.
     """
     over = False
     for b in range(len(status)):

@@ -29,17 +29,13 @@ LIMIT = 10.0
 class Signal:
     """What can be read of an animal.
 
-    Parameters
-    ----------
-    shape : str
-        Of one row's value, such as "(n - 1,)".
-    unit : str
-        SI unit; several, separated by commas, where the numbers differ in it.
-    meaning : str
-        For the documentation.
-    function : callable or str, optional
-        Gives the values (B, ...) of an animal and its rows (B,); or the name of a method of the animal that gives them
-        of its rows, or else of a field of the rows. By default that is the signal's name.
+    Args:
+        shape: Of one row's value, such as "(n - 1,)".
+        unit: SI unit; several, separated by commas, where the numbers differ in it.
+        meaning: For the documentation.
+        function (callable or str): Gives the values (B, ...) of an animal and its rows (B,); or the name of a method of
+            the animal that gives them of its rows, or else of a field of the rows. By default that is the signal's
+            name.
     """
 
     shape: str
@@ -73,15 +69,10 @@ class Field:
 
     A field that holds a signal of the animal has that signal's name.
 
-    Parameters
-    ----------
-    size : int
-    unit : str
-        SI unit of the value; several, separated by commas, where the numbers differ in it.
-    scale : float or tuple of float
-        Typical magnitude in that unit; observations lie in [-10, 10] times it.
-    meaning : str
-        For the documentation.
+    Args:
+        unit: SI unit of the value; several, separated by commas, where the numbers differ in it.
+        scale (float or tuple of float): Typical magnitude in that unit; observations lie in [-10, 10] times it.
+        meaning: For the documentation.
     """
 
     size: int
@@ -93,9 +84,8 @@ class Field:
 class Layout:
     """Positions and scales of the fields in an observation vector.
 
-    Parameters
-    ----------
-    fields : mapping of name to Field
+    Args:
+        fields (mapping of name to Field)
     """
 
     def __init__(self, fields: Mapping[str, Field]) -> None:
@@ -131,19 +121,13 @@ class Layout:
 class ActionField:
     """One entry of the action: ``size`` numbers in [-1, 1], which mean ``low`` .. ``high``.
 
-    Parameters
-    ----------
-    size : int
-    low, high : float
-        What -1 and 1 mean.
-    unit : str
-        SI unit of these.
-    meaning : str
-        For the documentation.
-    truth : str
-        Of an answer: key of the info with the value that would be right, which is there from the reset on.
-    verdict : bool
-        Whether only the side of the middle counts: ``high`` is right where the truth is 1, ``low`` where it is 0.
+    Args:
+        low, high: What -1 and 1 mean.
+        unit: SI unit of these.
+        meaning: For the documentation.
+        truth: Of an answer: key of the info with the value that would be right, which is there from the reset on.
+        verdict: Whether only the side of the middle counts: ``high`` is right where the truth is 1, ``low`` where it is
+            0.
     """
 
     size: int
@@ -159,16 +143,11 @@ class ActionField:
 class Option:
     """A value that ``reset(options=...)`` accepts and ``randomize`` may draw.
 
-    Parameters
-    ----------
-    low, high : float
-        Allowed range, both ends included: where the model means something, some orders of magnitude around what
-        was published.
-    unit : str
-    meaning : str
-        For the documentation.
-    shape : tuple of int
-        Of one row's value.
+    Args:
+        low, high: Allowed range, both ends included: where the model means something, some orders of magnitude around
+            what was published.
+        meaning: For the documentation.
+        shape (tuple of int): Of one row's value.
     """
 
     low: float
@@ -188,20 +167,14 @@ class Option:
     def spread(self, name: str, value: ArrayLike, count: int) -> NDArray[np.float64]:
         """Check a value and spread it over rows, ``(count, *shape)``.
 
-        Parameters
-        ----------
-        name : str
-            For errors.
-        value : array_like
-            For all rows, of ``shape`` or a number for all of it; or with a leading axis of ``count``. Where ``count``
-            numbers could be either, they are of ``shape``.
-        count : int
-            Rows.
+        Args:
+            name: For errors.
+            value (array_like): For all rows, of ``shape`` or a number for all of it; or with a leading axis of
+                ``count``. Where ``count`` numbers could be either, they are of ``shape``.
+            count: Rows.
 
-        Raises
-        ------
-        ValueError
-            If it is no such value, or out of range.
+        Raises:
+            ValueError: If it is no such value, or out of range.
         """
         array = self.check(name, value)
         if self.shape and array.shape == (count,) != self.shape:
@@ -221,8 +194,8 @@ def documented(ranges: Mapping[str, Option]) -> Callable[[type[Params]], type[Pa
         for field in fields(kind):
             if option := ranges.get(field.name):
                 unit = "" if option.unit == "1" else f" {option.unit}"
-                lines.append(f"{field.name} : {field.type}, {option.low:g} to {option.high:g}{unit}")
-                lines.append(f"    {option.meaning[:1].upper()}{option.meaning[1:]}.")
+                meaning = f"{option.meaning[:1].upper()}{option.meaning[1:]}."
+                lines.append(f"{field.name} ({field.type}, {option.low:g} to {option.high:g}{unit}): {meaning}")
         text = kind.__doc__ or ""  # python -OO leaves none
         kind.__doc__ = re.sub(
             r"^( *)\{ranges\}$", lambda found: textwrap.indent("\n".join(lines), found[1]), text, flags=re.M
@@ -236,12 +209,9 @@ def documented(ranges: Mapping[str, Option]) -> Callable[[type[Params]], type[Pa
 class Ending:
     """How a task may end an episode.
 
-    Parameters
-    ----------
-    reason : str
-        For people; ``info["failure"]`` of an episode that failed.
-    success : bool
-        Otherwise it is a failure.
+    Args:
+        reason: For people; ``info["failure"]`` of an episode that failed.
+        success: Otherwise it is a failure.
     """
 
     reason: str
@@ -252,18 +222,12 @@ class Ending:
 class Score:
     """By what a task's results are compared: an info key of the last step, or ``"return"``.
 
-    Parameters
-    ----------
-    name : str
-    unit : str
-        For people, such as "mm/s".
-    factor : float
-        From the info's SI unit to ``unit``.
-    failed : float
-        Score of an episode that failed, in the info's unit; a return stays what it is.
-    binary : bool
-        Whether most episodes have one of two scores, as of an answer that is right or wrong: to be as sure of the
-        mean takes more of them.
+    Args:
+        unit: For people, such as "mm/s".
+        factor: From the info's SI unit to ``unit``.
+        failed: Score of an episode that failed, in the info's unit; a return stays what it is.
+        binary: Whether most episodes have one of two scores, as of an answer that is right or wrong: to be as sure of
+            the mean takes more of them.
     """
 
     name: str
@@ -277,11 +241,8 @@ class Score:
 class Hidden:
     """From what an option is drawn for every episode, and not shown.
 
-    Parameters
-    ----------
-    low, high : float
-    logarithmic : bool
-        Evenly in its logarithm.
+    Args:
+        logarithmic: Evenly in its logarithm.
     """
 
     low: float
@@ -312,34 +273,21 @@ KINDS = ("frequency", "mean", "peak", "rms", "slew", "saturation", "above", "rat
 class Measure:
     """What ``physiology`` measures of an animal, and how much of it is no defect of the task.
 
-    Parameters
-    ----------
-    kind : str
-        What is done with the values at the ends of the control periods of an episode (numbers of one period are taken
-        together): ``"frequency"`` of the strongest component (Hz); ``"mean"``; ``"peak"``, largest magnitude;
-        ``"rms"``; ``"slew"``, rms rate of change; ``"saturation"``, share within 1% of ``bound``; ``"above"``, rms
-        above the ``band``; ``"rate"``, growth of a sum over the episode, a second; ``"final"``, value at the end.
-    source : str
-        A signal of the animal, else a key of the info, or ``"action"``.
-    unit : str
-        For people.
-    factor : float
-        From SI to ``unit``.
-    meaning : str
-    bound : float
-        Of ``"saturation"``, in SI.
-    band : float, Hz
-        Of ``"above"``.
-    maximum : float, optional
-        Greatest value that a policy may have, in ``unit``.
-    times : float, optional
-        Instead, in units of the baseline's own value in the same episodes.
-    why : str
-        The argument for the limit.
-    known : str
-        What the literature says of the animal, with its source.
-    complete : bool
-        Only episodes that do not fail tell: of a fall, say, which does to the body what no policy asked for.
+    Args:
+        kind: What is done with the values at the ends of the control periods of an episode (numbers of one period are
+            taken together): ``"frequency"`` of the strongest component (Hz); ``"mean"``; ``"peak"``, largest magnitude;
+            ``"rms"``; ``"slew"``, rms rate of change; ``"saturation"``, share within 1% of ``bound``; ``"above"``, rms
+            above the ``band``; ``"rate"``, growth of a sum over the episode, a second; ``"final"``, value at the end.
+        source: A signal of the animal, else a key of the info, or ``"action"``.
+        unit: For people.
+        factor: From SI to ``unit``.
+        bound: Of ``"saturation"``, in SI.
+        band: Of ``"above"``.
+        maximum: Greatest value that a policy may have, in ``unit``.
+        times: Instead, in units of the baseline's own value in the same episodes.
+        why: The argument for the limit.
+        known: What the literature says of the animal, with its source.
+        complete: Only episodes that do not fail tell: of a fall, say, which does to the body what no policy asked for.
     """
 
     kind: str

@@ -39,16 +39,12 @@ _UNITS = {
 def unit_factor(unit: str) -> float:
     """Factor that converts a value in ``unit`` to SI.
 
-    Parameters
-    ----------
-    unit : str
-        Factors separated by blanks, each with an optional power; one after a slash divides, as in
-        ``"ug mm^2/s^2"`` or ``"N s^2/m^2"``. Angles become radians.
+    Args:
+        unit: Factors separated by blanks, each with an optional power; one after a slash divides, as in ``"ug
+            mm^2/s^2"`` or ``"N s^2/m^2"``. Angles become radians.
 
-    Raises
-    ------
-    ValueError
-        If a factor is not a known unit.
+    Raises:
+        ValueError: If a factor is not a known unit.
     """
     result = 1.0
     for part in unit.replace("/", " /").split():
@@ -63,21 +59,15 @@ def unit_factor(unit: str) -> float:
 def read_table(path: str) -> dict[str, Any]:
     """Read a table of a paper in SI.
 
-    Parameters
-    ----------
-    path : str
-        TOML file in ``assets``, such as ``"worm/parameters.toml"``. Each entry has ``value`` as printed
-        and ``unit``, and where the printed value is a slip ``used`` and ``note``.
+    Args:
+        path: TOML file in ``assets``, such as ``"worm/parameters.toml"``. Each entry has ``value`` as printed and
+            ``unit``, and where the printed value is a slip ``used`` and ``note``.
 
-    Returns
-    -------
-    dict
-        Name to number, or to an array where the entry lists several.
+    Returns:
+        dict: Name to number, or to an array where the entry lists several.
 
-    Raises
-    ------
-    ValueError
-        If an entry lacks ``value`` or ``unit``, or its unit is not known.
+    Raises:
+        ValueError: If an entry lacks ``value`` or ``unit``, or its unit is not known.
     """
     with resources.files("gymnosoma.assets").joinpath(path).open("rb") as file:
         table = tomllib.load(file)

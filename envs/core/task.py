@@ -265,10 +265,8 @@ def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margi
 
     The result is ``at_margin``, in (0, 1), at a distance of ``margin`` from the bounds; a margin of 0 gives a step.
 
-    Raises
-    ------
-    ValueError
-        If the bounds are swapped, the margin is negative or ``at_margin`` is not in (0, 1).
+    Raises:
+        ValueError: If the bounds are swapped, the margin is negative or ``at_margin`` is not in (0, 1).
     """
     if not low <= high:
         raise ValueError(f"low must not exceed high, got {low!r} and {high!r}")

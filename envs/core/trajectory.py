@@ -39,12 +39,9 @@ FEW = 8
 class Moments:
     """Moments of animals side by side, as `Animal.run` keeps them.
 
-    Parameters
-    ----------
-    animal : Animal
-    start : (B,) records of ``state``
-        The rows at the first moment, or before.
-    moments : (B, N) records of `Animal.record_dtype`
+    Args:
+        start ((B,) records of ``state``): The rows at the first moment, or before.
+        moments ((B, N) records of `Animal.record_dtype`)
     """
 
     def __init__(self, animal: Animal, start: NDArray[Any], moments: NDArray[Any]) -> None:
@@ -72,30 +69,25 @@ class Moments:
 class Trajectory(Mapping[str, NDArray[np.float64]]):
     """What was recorded of one animal: signals, each with a leading axis of time, in SI.
 
-    Parameters
-    ----------
-    time : (N,) array, s
-    signals : dict, optional
-        Name to array (N, ...); those that are not here are made from ``rows`` when they are asked for.
-    failure : str, optional
-        Why the simulation ended early.
-    animal : Animal, optional
-    rows : (N,) records or Moments of one animal, optional
-        Of the animal's ``state`` at each time: what signals and films are made from.
+    Args:
+        time ((N,) array, s)
+        signals: Name to array (N, ...); those that are not here are made from ``rows`` when they are asked for.
+        failure: Why the simulation ended early.
+        rows ((N,) records or Moments of one animal): Of the animal's ``state`` at each time: what signals and films are
+            made from.
 
-    Examples
-    --------
-    >>> from gymnosoma.envs import Trajectory, simulate
-    >>> from gymnosoma.envs.worm import SineKymogram, Worm
-    >>> run = simulate(Worm(), SineKymogram(), 1.0, every=0.1)
-    >>> run.save("run.npz")
-    >>> run = Trajectory.load("run.npz")
-    >>> run["joint_angle"].shape
-    (11, 24)
-    >>> run.to_csv("run.csv", "centre", "joint_angle")
-    >>> run.to_pandas().attrs["units"]["joint_angle_3"]
-    'rad'
-    >>> axes = run.plot("joint_angle", "power")
+    Examples:
+        >>> from gymnosoma.envs import Trajectory, simulate
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm
+        >>> run = simulate(Worm(), SineKymogram(), 1.0, every=0.1)
+        >>> run.save("run.npz")
+        >>> run = Trajectory.load("run.npz")
+        >>> run["joint_angle"].shape
+        (11, 24)
+        >>> run.to_csv("run.csv", "centre", "joint_angle")
+        >>> run.to_pandas().attrs["units"]["joint_angle_3"]
+        'rad'
+        >>> axes = run.plot("joint_angle", "power")
     """
 
     def __init__(
@@ -147,12 +139,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def save(self, path: str | Path) -> None:
         """Write all to a NumPy archive (``.npz``), from which `load` makes it again; anybody else reads the arrays.
 
-        Raises
-        ------
-        ValueError
-            If the name does not end in ``.npz``.
-        OSError
-            If it cannot be written; what was there before stays.
+        Raises:
+            ValueError: If the name does not end in ``.npz``.
+            OSError: If it cannot be written; what was there before stays.
         """
         path = Path(path)
         if path.suffix != ".npz":
@@ -167,17 +156,14 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def load(cls, path: str | Path, animal: Animal | type[Animal] | None = None) -> Trajectory:
         """Read what `save` wrote. Nothing in the file is executed, and it names no code.
 
-        Parameters
-        ----------
-        path : str or path
-        animal : Animal or its class, optional
-            That was simulated, where it is not of this package, or was made of what no file holds, such as control
-            modules. Without it such a trajectory has its signals, and no film can be drawn.
+        Args:
+            animal (Animal or its class): That was simulated, where it is not of this package, or was made of what no
+                file holds, such as control modules. Without it such a trajectory has its signals, and no film can be
+                drawn.
 
-        Raises
-        ------
-        ValueError
-            If the file cannot be read, is damaged or something else, or is of another animal; names the file.
+        Raises:
+            ValueError: If the file cannot be read, is damaged or something else, or is of another animal; names the
+                file.
         """
         path = Path(path)
         try:
@@ -244,12 +230,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
 
         Units are in ``attrs["units"]`` of the table, by column.
 
-        Raises
-        ------
-        ValueError
-            For a signal that was not recorded.
-        ImportError
-            If pandas is not installed.
+        Raises:
+            ValueError: For a signal that was not recorded.
+            ImportError: If pandas is not installed.
         """
         try:
             import pandas as pd
@@ -263,12 +246,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def to_csv(self, path: str | Path, *names: str) -> None:
         """Write the table of `to_pandas` as CSV, to the last bit, with the column ``time`` first.
 
-        Raises
-        ------
-        ValueError
-            For a signal that was not recorded.
-        OSError
-            If the file cannot be written; what was there before stays.
+        Raises:
+            ValueError: For a signal that was not recorded.
+            OSError: If the file cannot be written; what was there before stays.
         """
         columns = self._columns(names)
         table = np.stack([self.time, *(values for _, values in columns.values())], 1)
@@ -281,22 +261,15 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         A signal of more than `FEW` numbers is an image, head or base on top: a kymogram. One with several axes has an
         image of its longest for each entry of the others.
 
-        Parameters
-        ----------
-        *names : str
-            Of signals.
+        Args:
+            *names: Of signals.
 
-        Returns
-        -------
-        (panels,) array of Axes
-            ``[0].figure`` is the figure.
+        Returns:
+            (panels,) array of Axes: ``[0].figure`` is the figure.
 
-        Raises
-        ------
-        ValueError
-            For a signal that was not recorded, or none.
-        ImportError
-            If matplotlib is not installed.
+        Raises:
+            ValueError: For a signal that was not recorded, or none.
+            ImportError: If matplotlib is not installed.
         """
         for name in names or ("",):
             choice("signal", name, self)

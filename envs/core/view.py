@@ -26,12 +26,9 @@ _DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
 class Scene:
     """What pictures are told of an animal that has no task: they show it without a goal.
 
-    Parameters
-    ----------
-    animal : Animal
-    control_rate : float, Hz
-        Moments a second.
-    duration : float, s
+    Args:
+        control_rate: Moments a second.
+        duration (s)
     """
 
     animal: Any
@@ -43,12 +40,9 @@ class Scene:
 class Trail:
     """The last moments of one animal since its episode began.
 
-    Parameters
-    ----------
-    state, memory : dtype
-        Records of the animal and of its task.
-    name : str
-        Written beside the animal.
+    Args:
+        state, memory (dtype): Records of the animal and of its task.
+        name: Written beside the animal.
     """
 
     def __init__(self, state: np.dtype[Any], memory: np.dtype[Any], name: str = "") -> None:
@@ -85,17 +79,12 @@ class View:
     Its ``draw(canvas, task, trail, ghost)`` draws the animal of a `Trail`, with a task of the animal or a `Scene`
     without one; ``ghost``, where there is one, is the trail of another animal with the same task, drawn translucent.
 
-    Parameters
-    ----------
-    task : Task or Scene
-    count : int
-        Number of animals.
-    width, height : int
-        Of a frame, in pixels.
-    fps : float, Hz
-        At which frames are shown, one for every control period.
-    human : bool
-        A window shows the first animal.
+    Args:
+        task (Task or Scene)
+        count: Number of animals.
+        width, height: Of a frame, in pixels.
+        fps: At which frames are shown, one for every control period.
+        human: A window shows the first animal.
     """
 
     def __init__(self, task: Task | Scene, count: int, width: int, height: int, fps: float, human: bool) -> None:
@@ -126,13 +115,9 @@ class View:
     def draw(self, i: int = 0, ghost: Trail | None = None, fps: float | None = None) -> Canvas:
         """Draw animal ``i``.
 
-        Parameters
-        ----------
-        i : int
-        ghost : Trail, optional
-            Another animal with the same task, drawn translucent.
-        fps : float, Hz, optional
-            At which the frames will be shown, where it is not the view's own.
+        Args:
+            ghost: Another animal with the same task, drawn translucent.
+            fps: At which the frames will be shown, where it is not the view's own.
         """
         canvas, trail = self.canvas, self.trails[i]
         canvas.clear()
@@ -164,17 +149,12 @@ class View:
 class Window:
     """A window on the screen.
 
-    Parameters
-    ----------
-    size : (width, height), pixels
-    title : str
-    instead : str
-        What can be done where there is no display.
+    Args:
+        size ((width, height), pixels)
+        instead: What can be done where there is no display.
 
-    Raises
-    ------
-    ValueError
-        If there is no display.
+    Raises:
+        ValueError: If there is no display.
     """
 
     def __init__(self, size: tuple[int, int], title: str, instead: str) -> None:

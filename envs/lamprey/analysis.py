@@ -31,23 +31,18 @@ def swim(
 ) -> list[Trajectory]:
     """Simulate many lampreys side by side, recorded every 10 ms; `simulate` does one.
 
-    Parameters
-    ----------
-    lamprey : Lamprey or IsolatedCord
-    drive : (B, drive_size) float, or function of time (s)
-        Held; a function gives it, (B, drive_size), at the middle of each 10 ms.
-    duration : float, s
-    start : mapping, optional
-        Initial values and parameters, each with or without a leading axis of B; see `Lamprey`.
-    after : (float, (B, drive_size) float), optional
-        Time (s) from which on another drive is held, where ``drive`` is no function.
-    signals : sequence of str
-        What to record, see `Lamprey`.
+    Args:
+        lamprey (Lamprey or IsolatedCord)
+        drive ((B, drive_size) float, or function of time (s)): Held; a function gives it, (B, drive_size), at the
+            middle of each 10 ms.
+        duration (s)
+        start: Initial values and parameters, each with or without a leading axis of B; see `Lamprey`.
+        after ((float, (B, drive_size) float)): Time (s) from which on another drive is held, where ``drive`` is no
+            function.
+        signals (sequence of str): What to record, see `Lamprey`.
 
-    Returns
-    -------
-    list of Trajectory
-        One for each animal, from time 0 until it fails.
+    Returns:
+        list of Trajectory: One for each animal, from time 0 until it fails.
     """
     every = 10e-3
     count = len(np.asarray(drive(0.5 * every) if callable(drive) else drive))
@@ -62,16 +57,11 @@ def swim(
 class Entrainment:
     """Which imposed frequencies the rhythm of a cord follows, cycle by cycle, joint by joint; see `entrain`.
 
-    Parameters
-    ----------
-    frequency : (F,) array, Hz
-        Imposed.
-    rhythm : (F, n - 1) array, Hz
-        Of the motoneurons of each joint, not a number where there is none.
-    wander : (F, n - 1) array
-        Range over which the phase of the rhythm in the imposed cycle moves, in cycles.
-    free : (n - 1,) array, Hz
-        Rhythm of the same cord without bending.
+    Args:
+        frequency ((F,) array, Hz): Imposed.
+        rhythm ((F, n - 1) array, Hz): Of the motoneurons of each joint, not a number where there is none.
+        wander ((F, n - 1) array): Range over which the phase of the rhythm in the imposed cycle moves, in cycles.
+        free ((n - 1,) array, Hz): Rhythm of the same cord without bending.
     """
 
     frequency: Array
@@ -117,35 +107,25 @@ def entrain(
     half. With the paper's synapses the head leads: bent there the whole cord follows, while the tail bent alone is
     overruled from in front, or at most follows alone.
 
-    Parameters
-    ----------
-    cord : IsolatedCord
-    frequencies : (F,) float, Hz
-        In ascending order.
-    amplitude : float, rad
-        Of each bent joint.
-    bent : sequence of int
-        Joints, 0 at the head; the first three by default.
-    drive : (3,) float
-        Tonic level, asymmetry and head extra.
-    duration : float, s
-    start : mapping, optional
-        Of the cord, such as ``transection``.
+    Args:
+        frequencies ((F,) float, Hz): In ascending order.
+        amplitude (rad): Of each bent joint.
+        bent (sequence of int): Joints, 0 at the head; the first three by default.
+        drive ((3,) float): Tonic level, asymmetry and head extra.
+        duration (s)
+        start: Of the cord, such as ``transection``.
 
-    Raises
-    ------
-    ValueError
-        For numbers that are not positive and finite, or joints that are none.
+    Raises:
+        ValueError: For numbers that are not positive and finite, or joints that are none.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gymnosoma.envs.lamprey import IsolatedCord
-    >>> from gymnosoma.envs.lamprey.analysis import entrain
-    >>> found = entrain(IsolatedCord(), np.arange(3.4, 4.6, 0.1))
-    >>> [low, high], free = found.range(joint=8), found.free[8]
-    >>> print(f"free {free:.2f} Hz, entrained {low:.1f} to {high:.1f} Hz")
-    free 3.81 Hz, entrained 3.8 to 4.2 Hz
+    Examples:
+        >>> import numpy as np
+        >>> from gymnosoma.envs.lamprey import IsolatedCord
+        >>> from gymnosoma.envs.lamprey.analysis import entrain
+        >>> found = entrain(IsolatedCord(), np.arange(3.4, 4.6, 0.1))
+        >>> [low, high], free = found.range(joint=8), found.free[8]
+        >>> print(f"free {free:.2f} Hz, entrained {low:.1f} to {high:.1f} Hz")
+        free 3.81 Hz, entrained 3.8 to 4.2 Hz
     """
     sought = np.atleast_1d(numbers("frequencies", frequencies, above=0, maximum=50))
     joints = cord.links - 1
@@ -180,18 +160,13 @@ class Swimming:
     Cycles are upward crossings of the mean by M_L - M_R of the middle joint; phases and amplitudes are those of the
     fundamental over whole cycles.
 
-    Parameters
-    ----------
-    lamprey : Lamprey or IsolatedCord
-    run : Trajectory
-        Of `swim`, or of `simulate` with a cord; recorded every 10 ms.
-    begin : float, s, optional
-        Where the statistics begin; half the time of the run by default.
+    Args:
+        lamprey (Lamprey or IsolatedCord)
+        run: Of `swim`, or of `simulate` with a cord; recorded every 10 ms.
+        begin (s): Where the statistics begin; half the time of the run by default.
 
-    Raises
-    ------
-    ValueError
-        Where the animal failed, or there is no rhythm.
+    Raises:
+        ValueError: Where the animal failed, or there is no rhythm.
     """
 
     def __init__(self, lamprey: Lamprey | IsolatedCord, run: Trajectory, begin: float | None = None) -> None:

@@ -71,54 +71,46 @@ class Lamprey(InLanes):
     start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S), the state of the
     neurons. With motoneurons alone it takes ``excitation`` and ``inhibition`` (2, n - 1).
 
-    Parameters
-    ----------
-    params : LampreyParams, optional
-    drive : {"brainstem", "residual", "motoneuron", "muscle"}
-    dt : float, s, optional
-        Step of the neurons, and of ``advance``; 10 ms, or 1 ms for ``reference``.
-    scheme : {"published", "implicit", "reference"}
-        The paper's explicit Euler method with projection; linearly implicit mechanics, stable to steps of 10 ms, which
-        conserve momentum and angular momentum; or fourth-order Runge-Kutta steps of neurons and body together. The
-        first two are of first order. At their default steps frequency and speed of swimming are up to 6 % off (at
-        tonic levels 0.15 and 0.4; ``implicit`` 3 % in speed), the turn rate under asymmetry 9 and 3 %, for the most
-        part by the neurons' Euler steps of 10 ms. ``reference`` is of fourth order for the body alone; with the cord
-        it is of second order, as neurons that fall silent make kinks, with an error of 1e-5 rad in a second at 1 ms.
-    substeps : int, optional
-        Mechanical steps in one of the neurons: 10 for ``published``, 4 for ``implicit``, 1 for ``reference``, which
-        takes neurons and body together and needs 1 where there is a cord.
-    cord : Cord, optional
-        Structure of the spinal cord.
-    threads : int
-        Threads that advance many rows. Results do not depend on it.
+    Args:
+        drive ({"brainstem", "residual", "motoneuron", "muscle"})
+        dt (s): Step of the neurons, and of ``advance``; 10 ms, or 1 ms for ``reference``.
+        scheme ({"published", "implicit", "reference"}): The paper's explicit Euler method with projection; linearly
+            implicit mechanics, stable to steps of 10 ms, which conserve momentum and angular momentum; or fourth-order
+            Runge-Kutta steps of neurons and body together. The first two are of first order. At their default steps
+            frequency and speed of swimming are up to 6 % off (at tonic levels 0.15 and 0.4; ``implicit`` 3 % in speed),
+            the turn rate under asymmetry 9 and 3 %, for the most part by the neurons' Euler steps of 10 ms.
+            ``reference`` is of fourth order for the body alone; with the cord it is of second order, as neurons that
+            fall silent make kinks, with an error of 1e-5 rad in a second at 1 ms.
+        substeps: Mechanical steps in one of the neurons: 10 for ``published``, 4 for ``implicit``, 1 for ``reference``,
+            which takes neurons and body together and needs 1 where there is a cord.
+        cord: Structure of the spinal cord.
+        threads: Threads that advance many rows. Results do not depend on it.
 
-    Raises
-    ------
-    ValueError
-        For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of the links.
+    Raises:
+        ValueError: For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of
+            the links.
 
-    Examples
-    --------
-    The cord cut in half: behind the cut no axon of the brainstem arrives, and the rhythm is that of a bath.
+    Examples:
+        The cord cut in half: behind the cut no axon of the brainstem arrives, and the rhythm is that of a bath.
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs import Event, simulate
-    >>> from gymnosoma.envs.lamprey import Lamprey
-    >>> bath = np.zeros(100)
-    >>> bath[50:] = 0.2
-    >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start={"transection": 50, "bath": bath})
+        >>> import numpy as np
+        >>> from gymnosoma.envs import Event, simulate
+        >>> from gymnosoma.envs.lamprey import Lamprey
+        >>> bath = np.zeros(100)
+        >>> bath[50:] = 0.2
+        >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start={"transection": 50, "bath": bath})
 
-    The same half-way, and the bath a second later:
+        The same half-way, and the bath a second later:
 
-    >>> events = [Event(1.0, {"transection": 50}), Event(2.0, {"bath": bath})]
-    >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 3.0, every=0.01, events=events)
+        >>> events = [Event(1.0, {"transection": 50}), Event(2.0, {"bath": bath})]
+        >>> cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 3.0, every=0.01, events=events)
 
-    LIN of the tail lesioned on the left, and weak muscles there:
+        LIN of the tail lesioned on the left, and weak muscles there:
 
-    >>> gain = np.ones((2, 5))
-    >>> gain[0, 2] = 0.0
-    >>> start = {"cell_gain": gain, "cell_segments": [70, 100], "muscle_gain": np.linspace(3e-3, 1e-3, 9)}
-    >>> run = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start=start)
+        >>> gain = np.ones((2, 5))
+        >>> gain[0, 2] = 0.0
+        >>> start = {"cell_gain": gain, "cell_segments": [70, 100], "muscle_gain": np.linspace(3e-3, 1e-3, 9)}
+        >>> run = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, every=0.01, start=start)
     """
 
     SIGNALS: Mapping[str, Signal] = {

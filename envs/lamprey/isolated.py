@@ -32,42 +32,34 @@ class IsolatedCord(InLanes):
 
     It starts silent but for ``kick``, and takes the state of the neurons, as `Lamprey` does with a cord.
 
-    Parameters
-    ----------
-    cord : Cord, optional
-    params : LampreyParams, optional
-        The body that it was taken from: lengths of links, and ``feedback``.
-    dt : float, s, optional
-        Step of the neurons, 10 ms by default.
-    threads : int
-        Threads that advance many rows. Results do not depend on it.
+    Args:
+        params: The body that it was taken from: lengths of links, and ``feedback``.
+        dt (s): Step of the neurons, 10 ms by default.
+        threads: Threads that advance many rows. Results do not depend on it.
 
-    Raises
-    ------
-    ValueError
-        For segments that are no multiple of twice the links.
+    Raises:
+        ValueError: For segments that are no multiple of twice the links.
 
-    Examples
-    --------
-    The tail moved by hand, here by a sine, to which the rhythm keeps time:
+    Examples:
+        The tail moved by hand, here by a sine, to which the rhythm keeps time:
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.lamprey import IsolatedCord
-    >>> def by_hand(t):
-    ...     bending = np.zeros(9)
-    ...     bending[-3:] = 0.3 * np.sin(2 * np.pi * 3.8 * t)
-    ...     return [0.4, 0.0, 0.7, *bending]
-    >>> run = simulate(IsolatedCord(), by_hand, 2.0)
+        >>> import numpy as np
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.lamprey import IsolatedCord
+        >>> def by_hand(t):
+        ...     bending = np.zeros(9)
+        ...     bending[-3:] = 0.3 * np.sin(2 * np.pi * 3.8 * t)
+        ...     return [0.4, 0.0, 0.7, *bending]
+        >>> run = simulate(IsolatedCord(), by_hand, 2.0)
 
-    Phase lag along the cord against the extra drive of its head, many cords side by side:
+        Phase lag along the cord against the extra drive of its head, many cords side by side:
 
-    >>> from gymnosoma.envs.lamprey.analysis import Swimming, swim
-    >>> drives = [[0.4, 0.0, extra, *np.zeros(9)] for extra in (0.0, 0.7, 1.4)]
-    >>> runs = swim(IsolatedCord(), drives, 10.0, signals=("joint_angle", "neurons"))
-    >>> lags = [Swimming(IsolatedCord(), run).phase[-1] for run in runs]
-    >>> bool(np.all(np.diff(lags) > 0))
-    True
+        >>> from gymnosoma.envs.lamprey.analysis import Swimming, swim
+        >>> drives = [[0.4, 0.0, extra, *np.zeros(9)] for extra in (0.0, 0.7, 1.4)]
+        >>> runs = swim(IsolatedCord(), drives, 10.0, signals=("joint_angle", "neurons"))
+        >>> lags = [Swimming(IsolatedCord(), run).phase[-1] for run in runs]
+        >>> bool(np.all(np.diff(lags) > 0))
+        True
     """
 
     SIGNALS: Mapping[str, Signal] = {

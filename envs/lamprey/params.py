@@ -81,25 +81,21 @@ class LampreyParams:
     Those of links have an entry for each of 3 to 100 links, head to tail. Those of muscles are a number, or one for
     each joint: "measured values for muscle parameters would be desirable", section 5.
 
-    Parameters
-    ----------
-    {ranges}
+    Args:
+        {ranges}
 
-    Raises
-    ------
-    ValueError
-        For a value out of these ranges, some orders of magnitude around the paper's.
+    Raises:
+        ValueError: For a value out of these ranges, some orders of magnitude around the paper's.
 
-    Examples
-    --------
-    Muscles that fade towards the tail, and a body of another shape:
+    Examples:
+        Muscles that fade towards the tail, and a body of another shape:
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs.lamprey import LampreyParams
-    >>> weak = LampreyParams(muscle_gain=np.linspace(3e-3, 1e-3, 9))
-    >>> eel = LampreyParams.from_outline(width=[0.02, 0.02, 0.02, 0.01, 0.0], height=0.03, length=0.4)
-    >>> [round(1e3 * float(m), 2) for m in eel.mass]
-    [6.0, 6.0, 6.0, 6.0, 6.0, 5.4, 4.2, 3.0, 1.8, 0.6]
+        >>> import numpy as np
+        >>> from gymnosoma.envs.lamprey import LampreyParams
+        >>> weak = LampreyParams(muscle_gain=np.linspace(3e-3, 1e-3, 9))
+        >>> eel = LampreyParams.from_outline(width=[0.02, 0.02, 0.02, 0.01, 0.0], height=0.03, length=0.4)
+        >>> [round(1e3 * float(m), 2) for m in eel.mass]
+        [6.0, 6.0, 6.0, 6.0, 6.0, 5.4, 4.2, 3.0, 1.8, 0.6]
     """
 
     length: tuple[float, ...] = _column("length")
@@ -153,29 +149,20 @@ class LampreyParams:
         Mass is density times volume; the moment of inertia is that of an elliptical cylinder, m (w^2 / 16 + l^2 / 12);
         drag across a link is density * drag / 2 times its side, l h.
 
-        Parameters
-        ----------
-        width, height : float or array, m
-            Axes of the elliptical cross section; arrays at evenly spaced places from the tip of the head to that of
-            the tail, linear in between. The paper's is 0.02 wide for about a third of the body, then tapers to the
-            tail, and 0.03 high.
-        length, links : float, m, and int
-            Of the body, in equal links.
-        density : float, kg/m^3
-            Of water, and so of the animal.
-        fill : float
-            Area of a cross section by w h: pi / 4 is an ellipse, and 1 / 4 what Table 3 was computed with.
-        drag, nose_drag : float
-            Coefficient C of Eq. 5 across the body, and along it for its largest cross section, ``fill`` w h. Like the
-            values of Table 3, which the paper calls estimates, the drag along the body is spread over the first third,
-            3 : 2 : 1 over three of ten links; 0.8 gives their size.
-        **others
-            Muscles, ``water`` and ``feedback``, see above.
+        Args:
+            width, height (float or array, m): Axes of the elliptical cross section; arrays at evenly spaced places from
+                the tip of the head to that of the tail, linear in between. The paper's is 0.02 wide for about a third
+                of the body, then tapers to the tail, and 0.03 high.
+            length, links (float, m, and int): Of the body, in equal links.
+            density (kg/m^3): Of water, and so of the animal.
+            fill: Area of a cross section by w h: pi / 4 is an ellipse, and 1 / 4 what Table 3 was computed with.
+            drag, nose_drag: Coefficient C of Eq. 5 across the body, and along it for its largest cross section,
+                ``fill`` w h. Like the values of Table 3, which the paper calls estimates, the drag along the body is
+                spread over the first third, 3 : 2 : 1 over three of ten links; 0.8 gives their size.
+            **others: Muscles, ``water`` and ``feedback``, see above.
 
-        Raises
-        ------
-        ValueError
-            For a number that is negative or not finite, or links beyond their ranges.
+        Raises:
+            ValueError: For a number that is negative or not finite, or links beyond their ranges.
         """
         whole("links", links, 3, MAX_LINKS)
         total = number("length", length, above=0, maximum=MAX_LINKS * LINKS["length"].high)
@@ -231,9 +218,8 @@ NEURON = {
 class Neuron:
     """A type of neuron: a row of the paper's Table 1, and what the brainstem does to it.
 
-    Parameters
-    ----------
-    {ranges}
+    Args:
+        {ranges}
     """
 
     threshold: float
@@ -329,42 +315,34 @@ class Cord:
     ``cell_gain`` within ``cell_segments``), a tonic drive beside the brainstem's (``bath``), ``transection`` and
     ``feedback``.
 
-    Parameters
-    ----------
-    segments : int
-        A multiple of the number of links.
-    ends : {"exist", "clamp"}
-        Where a projection would reach beyond the cord, or a transection: the weight is shared among the segments that
-        exist, or the end segment stands in for those that do not.
-    synapses : tuple of Synapse, or mapping, optional
-        Table 2 by default. A mapping changes it: ``{"EIN_MN": {"strength": 2.0}}``, where a projection that Table 2
-        has not needs all three of ``strength``, ``rostral`` and ``caudal``. EIN excite; CCIN and LIN inhibit, CCIN on
-        the other side.
-    head_segments : int
-        Rostral segments that get ``head_extra`` more tonic drive.
-    neurons : Neurons, or mapping, optional
-        Table 1 and the brainstem's strengths by default. A mapping changes them: ``{"EIN": {"threshold": -0.1}}``.
-    edge_synapses : tuple of EdgeSynapse
-        The paper's one, to CCIN of the same segment on the other side, by default.
+    Args:
+        segments: A multiple of the number of links.
+        ends ({"exist", "clamp"}): Where a projection would reach beyond the cord, or a transection: the weight is
+            shared among the segments that exist, or the end segment stands in for those that do not.
+        synapses (tuple of Synapse, or mapping): Table 2 by default. A mapping changes it: ``{"EIN_MN": {"strength":
+            2.0}}``, where a projection that Table 2 has not needs all three of ``strength``, ``rostral`` and
+            ``caudal``. EIN excite; CCIN and LIN inhibit, CCIN on the other side.
+        head_segments: Rostral segments that get ``head_extra`` more tonic drive.
+        neurons (Neurons, or mapping): Table 1 and the brainstem's strengths by default. A mapping changes them:
+            ``{"EIN": {"threshold": -0.1}}``.
+        edge_synapses (tuple of EdgeSynapse): The paper's one, to CCIN of the same segment on the other side, by
+            default.
 
-    Raises
-    ------
-    ValueError
-        For a name that is not known, a value out of its range, or none of the required.
+    Raises:
+        ValueError: For a name that is not known, a value out of its range, or none of the required.
 
-    Examples
-    --------
-    Duller EIN, twice the synapse on motoneurons, and edge cells that excite their own side as well:
+    Examples:
+        Duller EIN, twice the synapse on motoneurons, and edge cells that excite their own side as well:
 
-    >>> from gymnosoma.envs.lamprey import Cord, EdgeSynapse, Lamprey
-    >>> cord = Cord(
-    ...     neurons={"EIN": {"threshold": -0.1}},
-    ...     synapses={"EIN_MN": {"strength": 2.0}},
-    ...     edge_synapses=(EdgeSynapse("CCIN"), EdgeSynapse("EIN", 0.5, excites=True, rostral=2, caudal=2)),
-    ... )
-    >>> cord.neurons.EIN.threshold, cord.neurons.EIN.gain
-    (-0.1, 1.8)
-    >>> lamprey = Lamprey(cord=cord)
+        >>> from gymnosoma.envs.lamprey import Cord, EdgeSynapse, Lamprey
+        >>> cord = Cord(
+        ...     neurons={"EIN": {"threshold": -0.1}},
+        ...     synapses={"EIN_MN": {"strength": 2.0}},
+        ...     edge_synapses=(EdgeSynapse("CCIN"), EdgeSynapse("EIN", 0.5, excites=True, rostral=2, caudal=2)),
+        ... )
+        >>> cord.neurons.EIN.threshold, cord.neurons.EIN.gain
+        (-0.1, 1.8)
+        >>> lamprey = Lamprey(cord=cord)
     """
 
     segments: int = int(table()["segments"])

@@ -35,22 +35,15 @@ Vector = NDArray[np.float64]
 def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
     """State matrix A = df/dz by central differences over all states; Eq. 22. Delayed signals stay what they are.
 
-    Parameters
-    ----------
-    animal : Neuromechanic
-    start : dict
-        Initial values, of an equilibrium for instance (``Balance.start``).
-    step : float
-        Of the differences.
+    Args:
+        start: Initial values, of an equilibrium for instance (``Balance.start``).
+        step: Of the differences.
 
-    Returns
-    -------
-    A : (N, N) float
+    Returns:
+        A (N, N) float
 
-    Raises
-    ------
-    ValueError
-        For a model with contacts, which switch: pin its points instead.
+    Raises:
+        ValueError: For a model with contacts, which switch: pin its points instead.
     """
     refuse_contacts(animal)
     row = animal.rows(1)
@@ -67,34 +60,25 @@ def linearise(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) 
 def input_matrix(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-6) -> Vector:
     """Input matrix B = df/du by central differences over the drive; with `linearise`, dz/dt = A dz + B du.
 
-    Parameters
-    ----------
-    animal : Neuromechanic
-    start : dict
-        Initial values, with the ``input`` about which the model is linearised.
-    step : float
-        Of the differences.
+    Args:
+        start: Initial values, with the ``input`` about which the model is linearised.
+        step: Of the differences.
 
-    Returns
-    -------
-    B : (N, u) float
-        For the inputs in the order of ``model.inputs``.
+    Returns:
+        B (N, u) float: For the inputs in the order of ``model.inputs``.
 
-    Raises
-    ------
-    ValueError
-        For a model with contacts, which switch.
+    Raises:
+        ValueError: For a model with contacts, which switch.
 
-    Examples
-    --------
-    What the arm's muscles are told reaches their activations first:
+    Examples:
+        What the arm's muscles are told reaches their activations first:
 
-    >>> from gymnosoma.envs.neuromechanic import Neuromechanic
-    >>> from gymnosoma.envs.neuromechanic.analysis import input_matrix
-    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
-    >>> B = input_matrix(Neuromechanic(asset("arm")), {"activation": [0.2, 0.2], "input": [0.2, 0.2]})
-    >>> B.shape, bool((B[:4] == 0).all())
-    ((6, 2), True)
+        >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+        >>> from gymnosoma.envs.neuromechanic.analysis import input_matrix
+        >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+        >>> B = input_matrix(Neuromechanic(asset("arm")), {"activation": [0.2, 0.2], "input": [0.2, 0.2]})
+        >>> B.shape, bool((B[:4] == 0).all())
+        ((6, 2), True)
     """
     refuse_contacts(animal)
     row = animal.rows(1)
@@ -116,36 +100,29 @@ def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str,
     Every force meets the whole body: pins answer to each. What the pins' own motion and their correction of errors ask
     for stands beside the forces.
 
-    Parameters
-    ----------
-    animal : Neuromechanic
-    row : (1,) record
+    Args:
+        row ((1,) record)
 
-    Returns
-    -------
-    dict
-        rad/s^2, or m/s^2: ``gravity`` (n,), with the ground's acceleration; ``velocity`` (n,), Coriolis and
-        centrifugal; ``passive`` (n,), damping and springs of joints; ``muscle`` (m, n), ``motor`` (r, n) and ``wrench``
-        (w, n), one by one; ``pin`` (n,).
+    Returns:
+        dict: rad/s^2, or m/s^2: ``gravity`` (n,), with the ground's acceleration; ``velocity`` (n,), Coriolis and
+            centrifugal; ``passive`` (n,), damping and springs of joints; ``muscle`` (m, n), ``motor`` (r, n) and
+            ``wrench`` (w, n), one by one; ``pin`` (n,).
 
-    Raises
-    ------
-    ValueError
-        For a model with contacts, which act in time steps.
+    Raises:
+        ValueError: For a model with contacts, which act in time steps.
 
-    Examples
-    --------
-    By how much the arm's muscles, each by itself, accelerate its bent elbow:
+    Examples:
+        By how much the arm's muscles, each by itself, accelerate its bent elbow:
 
-    >>> from gymnosoma.envs.neuromechanic import Neuromechanic
-    >>> from gymnosoma.envs.neuromechanic.analysis import induced_accelerations
-    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
-    >>> arm = Neuromechanic(asset("arm"))
-    >>> row = arm.rows(1)
-    >>> row["q"], row["activation"] = [0.0, 1.0], 0.2
-    >>> elbow = induced_accelerations(arm, row)["muscle"][:, 1]
-    >>> bool(elbow[0] > 0 > elbow[1])  # the biceps flexes it, the triceps extends it
-    True
+        >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+        >>> from gymnosoma.envs.neuromechanic.analysis import induced_accelerations
+        >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+        >>> arm = Neuromechanic(asset("arm"))
+        >>> row = arm.rows(1)
+        >>> row["q"], row["activation"] = [0.0, 1.0], 0.2
+        >>> elbow = induced_accelerations(arm, row)["muscle"][:, 1]
+        >>> bool(elbow[0] > 0 > elbow[1])  # the biceps flexes it, the triceps extends it
+        True
     """
     refuse_contacts(animal)
     arrays, n = animal.model.arrays, len(animal.model.bodies)
@@ -189,10 +166,9 @@ class Shortcut:
 
     Activations decay on their own, so they add stable eigenvalues only and are left out.
 
-    Parameters
-    ----------
-    base : (2n, 2n) float
-    slopes : (m, 2n, 2n) float
+    Args:
+        base ((2n, 2n) float)
+        slopes ((m, 2n, 2n) float)
     """
 
     base: Vector
@@ -208,10 +184,8 @@ class Shortcut:
 def shortcut(animal: Neuromechanic, start: dict[str, Any]) -> Shortcut:
     """Find the coefficients of Eq. 23 at a posture, from one pattern per muscle and the silent one.
 
-    Raises
-    ------
-    ValueError
-        If a muscle has a compliant tendon or no activation: then the state matrix is not linear.
+    Raises:
+        ValueError: If a muscle has a compliant tendon or no activation: then the state matrix is not linear.
     """
     arrays, n = animal.model.arrays, len(animal.model.bodies)
     for name, kind, index in zip(animal.model.muscles, arrays["muscle"], arrays["activation"], strict=True):
@@ -235,39 +209,31 @@ def characteristic_roots(animal: Neuromechanic, start: dict[str, Any], nodes: in
     a polynomial through ``nodes`` points besides the present (Breda, Maset & Vermiglio, 2005). Delays are exact, not
     whole steps of the simulation.
 
-    Parameters
-    ----------
-    animal : Neuromechanic
-        With N states, of whose signals S are delayed.
-    start : dict
-        Initial values, of an equilibrium.
-    nodes : int
+    Args:
+        animal: With N states, of whose signals S are delayed.
+        start: Initial values, of an equilibrium.
 
-    Returns
-    -------
-    roots : (N + nodes S,) complex, 1/s
-        Ordered from the right; far to the left they belong to the polynomial rather than to the equation.
+    Returns:
+        roots (N + nodes S,) complex, 1/s: Ordered from the right; far to the left they belong to the polynomial rather
+            than to the equation.
 
-    Raises
-    ------
-    ValueError
-        For a model with contacts.
+    Raises:
+        ValueError: For a model with contacts.
 
-    Examples
-    --------
-    The standing figure with the reflexes of the paper, and with reflexes that are still later. It is stable where the
-    real part of the rightmost root is negative:
+    Examples:
+        The standing figure with the reflexes of the paper, and with reflexes that are still later. It is stable where
+        the real part of the rightmost root is negative:
 
-    >>> from gymnosoma.envs.neuromechanic import Neuromechanic
-    >>> from gymnosoma.envs.neuromechanic.analysis import characteristic_roots
-    >>> from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, standing, upright
-    >>> for delay in (0.12, 0.3):
-    ...     animal = Neuromechanic(standing(1.1, feet="pinned", delay=delay))
-    ...     start = {"q": upright(1.1), "input": [splay(1.1), STIFFNESS, DAMPING]}
-    ...     growth = characteristic_roots(animal, start)[0].real
-    ...     print(f"{delay} s late: {growth:.2f} /s")
-    0.12 s late: -0.94 /s
-    0.3 s late: 0.53 /s
+        >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+        >>> from gymnosoma.envs.neuromechanic.analysis import characteristic_roots
+        >>> from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, standing, upright
+        >>> for delay in (0.12, 0.3):
+        ...     animal = Neuromechanic(standing(1.1, feet="pinned", delay=delay))
+        ...     start = {"q": upright(1.1), "input": [splay(1.1), STIFFNESS, DAMPING]}
+        ...     growth = characteristic_roots(animal, start)[0].real
+        ...     print(f"{delay} s late: {growth:.2f} /s")
+        0.12 s late: -0.94 /s
+        0.3 s late: 0.53 /s
     """
     A = linearise(animal, start)
     size, columns = len(A), animal.model.counts["delays"]
@@ -438,27 +404,17 @@ def sample_patterns(
 ) -> Vector:
     """Draw activation patterns that hold a posture, uniformly from all that do, by hit-and-run.
 
-    Parameters
-    ----------
-    animal : Neuromechanic
-        Without compliant tendons.
-    q : (n,) float
-    count : int
-    wrench, reaction : array, optional
-        As for `equilibrate`; without ``reaction`` the pins may carry whatever they must.
-    thin : int
-        Moves from one pattern to the next.
-    seed : int
+    Args:
+        animal: Without compliant tendons.
+        q ((n,) float)
+        wrench, reaction (array): As for `equilibrate`; without ``reaction`` the pins may carry whatever they must.
+        thin: Moves from one pattern to the next.
 
-    Returns
-    -------
-    (count, m) float
-        Activations within [0, 1].
+    Returns:
+        (count, m) float: Activations within [0, 1].
 
-    Raises
-    ------
-    Infeasible
-        If the posture cannot be held, or only with some muscles at their limits.
+    Raises:
+        Infeasible: If the posture cannot be held, or only with some muscles at their limits.
     """
     from scipy.linalg import null_space
 

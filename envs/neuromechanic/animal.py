@@ -59,29 +59,21 @@ class Neuromechanic(Animal):
     ``strength`` of muscles, ``mass``, ``damping`` of joints, ``friction`` and ``delay``; delays can only be shortened,
     to one time step of the shortest. Delayed signals start as if they had always been what they are.
 
-    Parameters
-    ----------
-    model : Model, path or mapping
-        What `load` makes or takes.
-    dt : float, s
-        Time step.
-    scheme : {"semi_implicit", "rk4"}
-        Semi-implicit Euler with implicit damping of joints and muscles, or the paper's fourth-order Runge-Kutta.
-    threads : int
-        Threads that advance many rows. Results do not depend on it.
-    modules : mapping, optional
-        Control modules by name, where ``model`` is still to be loaded.
-    contacts : {"modes", "staggered", "sweep"}, optional
-        Solver of contacts, see `contact`: exact, the default for up to two planar contacts; the paper's staggered
-        projections; contact by contact in sweeps, the default beyond. ``"staggered"`` falls back on the default where
-        it does not converge, and then the row's ``alternations`` is -1. The signal ``contact_error`` tells how far an
-        answer is from the law.
+    Args:
+        model (Model, path or mapping): What `load` makes or takes.
+        dt (s): Time step.
+        scheme ({"semi_implicit", "rk4"}): Semi-implicit Euler with implicit damping of joints and muscles, or the
+            paper's fourth-order Runge-Kutta.
+        threads: Threads that advance many rows. Results do not depend on it.
+        modules: Control modules by name, where ``model`` is still to be loaded.
+        contacts ({"modes", "staggered", "sweep"}): Solver of contacts, see `contact`: exact, the default for up to two
+            planar contacts; the paper's staggered projections; contact by contact in sweeps, the default beyond.
+            ``"staggered"`` falls back on the default where it does not converge, and then the row's ``alternations`` is
+            -1. The signal ``contact_error`` tells how far an answer is from the law.
 
-    Raises
-    ------
-    ValueError
-        For a wrong model, an unknown scheme or solver, contacts with another scheme than semi-implicit, a time step
-        that does not divide a delay, or a number out of range.
+    Raises:
+        ValueError: For a wrong model, an unknown scheme or solver, contacts with another scheme than semi-implicit, a
+            time step that does not divide a delay, or a number out of range.
     """
 
     SIGNALS: Mapping[str, Signal] = {
@@ -226,7 +218,7 @@ class Neuromechanic(Animal):
 
     @cached_property
     def _resting(self) -> NDArray[Any]:
-        row = self._fresh.copy()
+        row = np.zeros(1, self.state)  # not a copy: NumPy's copies hold what was in memory between the fields
         self.start(row, {})
         return row
 
@@ -348,14 +340,12 @@ class Neuromechanic(Animal):
 
         Contacts are left out: they act on the velocities of time steps.
 
-        Parameters
-        ----------
-        row : (1,) record
-        z : (N,) float, optional
+        Args:
+            row ((1,) record)
+            z ((N,) float)
 
-        Returns
-        -------
-        (N,) float
+        Returns:
+            (N,) float
         """
         z = self.vector(row) if z is None else np.ascontiguousarray(z, float)
         rate = np.empty(len(z))
@@ -378,15 +368,13 @@ class Neuromechanic(Animal):
     def mechanics(self, row: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         """What the derivative of a row (1,) computes on its way.
 
-        Returns
-        -------
-        dict
-            ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length`` (m,),
-            ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction`` (c,),
-            ``turn`` (n, 3, 3), ``origin`` (n, 3), ``S`` (n, 6), ``centre`` (3,), ``neuron`` (k,), ``motor`` (r,),
-            ``joint_torque`` (n,), ``wrench`` (w, 6), ``wrench_torque`` (w, n), ``contact_point`` (c, 3), ``delayed``
-            (d,), the present of delayed signals; SI. Contacts are left out of ``qdd``. The spatial vectors (angular,
-            linear) ``S`` of the joints and ``wrench`` refer to the world's origin.
+        Returns:
+            dict: ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length``
+                (m,), ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction``
+                (c,), ``turn`` (n, 3, 3), ``origin`` (n, 3), ``S`` (n, 6), ``centre`` (3,), ``neuron`` (k,), ``motor``
+                (r,), ``joint_torque`` (n,), ``wrench`` (w, 6), ``wrench_torque`` (w, n), ``contact_point`` (c, 3),
+                ``delayed`` (d,), the present of delayed signals; SI. Contacts are left out of ``qdd``. The spatial
+                vectors (angular, linear) ``S`` of the joints and ``wrench`` refer to the world's origin.
         """
         now = row.tobytes()
         if self._seen[0] == now:
@@ -435,21 +423,15 @@ class Neuromechanic(Animal):
     ) -> Trajectory:
         """Simulate with an adaptive Runge-Kutta method of order 4(5) or 8, and the drive held.
 
-        Parameters
-        ----------
-        duration, every : float, s
-            Interval between recordings.
-        method : {"rk45", "dop853"}
-        start : mapping, optional
-            As for `reset`.
-        drive : (u,) float, optional
-        tolerance : float
-            Relative error of a step, and a thousandth of it as absolute error.
+        Args:
+            duration, every (s): Interval between recordings.
+            method ({"rk45", "dop853"})
+            start: As for `reset`.
+            drive ((u,) float)
+            tolerance: Relative error of a step, and a thousandth of it as absolute error.
 
-        Raises
-        ------
-        ValueError
-            If the model has delays or contacts, which need fixed steps, or the method is not known.
+        Raises:
+            ValueError: If the model has delays or contacts, which need fixed steps, or the method is not known.
         """
         from scipy.integrate import solve_ivp  # slow to import, and environments have no use for it
 

@@ -413,22 +413,15 @@ run: Any = None
 def follow(t, k, x, row, place, drives, count, steps, columns, records, done, stride, dt, module):
     """Take some steps by each of several drives in turn, as `Animal.run` says, until one fails.
 
-    Parameters
-    ----------
-    row, place : int
-        Where the state stands in ``records``, and its drive in ``drives``.
-    drives : (T, A, u) float
-    count : int
-        Of drives, T being 1 where one is held.
-    steps : int
-        With each drive.
-    columns : (C,) int
-        Places of what a moment keeps of a row.
-    records : (B, N, K) float
-        Moment k of a row is written when it has followed k ``stride`` drives: its ``columns``, and the latest K - C
-        numbers of ``x.ring``.
-    done, stride : int
-        Drives followed before, and between moments.
+    Args:
+        row, place: Where the state stands in ``records``, and its drive in ``drives``.
+        drives ((T, A, u) float)
+        count: Of drives, T being 1 where one is held.
+        steps: With each drive.
+        columns ((C,) int): Places of what a moment keeps of a row.
+        records ((B, N, K) float): Moment k of a row is written when it has followed k ``stride`` drives: its
+            ``columns``, and the latest K - C numbers of ``x.ring``.
+        done, stride: Drives followed before, and between moments.
     """
     for h in range(count):
         for j in range(drives.shape[2]):
@@ -449,15 +442,12 @@ def follow(t, k, x, row, place, drives, count, steps, columns, records, done, st
 def take_rows(ts, ks, xs, ids, taken, drives, count, steps, columns, records, done, stride, dt, module):
     """Let some rows `follow` their drives, which is a function apart: numba lost the inputs set in a threaded loop.
 
-    Parameters
-    ----------
-    ts, ks, xs : (1,), (threads,), (B,) records
-        Of the model, of scratch space, and of state; those of ``ids`` are changed.
-    ids : (A,) int64
-    taken : (1,) int64
-        Counts the rows, of which a thread takes the next when it is done with one.
-    drives, count, steps, columns, records, done, stride
-        As of `follow`.
+    Args:
+        ts, ks, xs ((1,), (threads,), (B,) records): Of the model, of scratch space, and of state; those of ``ids`` are
+            changed.
+        ids ((A,) int64)
+        taken ((1,) int64): Counts the rows, of which a thread takes the next when it is done with one.
+        drives, count, steps, columns, records, done, stride: As of `follow`.
     """
     taken[0] = 0
     for i in prange(len(ks)):

@@ -25,16 +25,11 @@ class Infeasible(ValueError):
 class Balance:
     """An equilibrium.
 
-    Parameters
-    ----------
-    force : (m,) float, N
-        Of the muscles.
-    activation : (m,) float
-        And excitation, which are the same at rest (Eq. 19).
-    input : (u,) float
-        Drive that gives these excitations; NaN where no drive does.
-    start : dict
-        Initial values for `Neuromechanic.reset`.
+    Args:
+        force ((m,) float, N): Of the muscles.
+        activation ((m,) float): And excitation, which are the same at rest (Eq. 19).
+        input ((u,) float): Drive that gives these excitations; NaN where no drive does.
+        start: Initial values for `Neuromechanic.reset`.
     """
 
     force: Vector
@@ -48,22 +43,17 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
 
     A primal-dual interior-point method with Mehrotra's predictor and corrector, from a strictly interior point.
 
-    Parameters
-    ----------
-    Q : (n, n) float
-        Positive semidefinite.
-    c, low, high : (n,) float
-    A : (r, n) float
-    b : (r,) float
+    Args:
+        Q ((n, n) float): Positive semidefinite.
+        c, low, high ((n,) float)
+        A ((r, n) float)
+        b ((r,) float)
 
-    Returns
-    -------
-    x : (n,) float
+    Returns:
+        x (n,) float
 
-    Raises
-    ------
-    Infeasible
-        If no x satisfies the constraints; the message tells by how much they are missed.
+    Raises:
+        Infeasible: If no x satisfies the constraints; the message tells by how much they are missed.
     """
     from scipy.linalg import lu_factor
     from scipy.optimize import linprog
@@ -166,30 +156,19 @@ def equilibrate(
 ) -> Balance:
     """Find muscle forces, activations and inputs that hold a posture at rest; Eqs 15-20.
 
-    Parameters
-    ----------
-    animal : Neuromechanic
-    q : (n,) float
-        Posture.
-    wrench : (w, 6) float, N and N m, optional
-        External wrenches; the model's own otherwise.
-    cost : (m,) or (m, m) float, optional
-        Q of Eq. 17; by default 1 / Fmax^2, the muscles' stress.
-    linear : (m,) float, optional
-        C of Eq. 17.
-    reaction : (c,) float, N, optional
-        Forces of the pins, W_C of Eq. 15; found as well where they are not given.
+    Args:
+        q ((n,) float): Posture.
+        wrench ((w, 6) float, N and N m): External wrenches; the model's own otherwise.
+        cost ((m,) or (m, m) float): Q of Eq. 17; by default 1 / Fmax^2, the muscles' stress.
+        linear ((m,) float): C of Eq. 17.
+        reaction ((c,) float, N): Forces of the pins, W_C of Eq. 15; found as well where they are not given.
 
-    Returns
-    -------
-    Balance
+    Returns:
+        Balance
 
-    Raises
-    ------
-    Infeasible
-        If no forces within the muscles' limits hold the posture.
-    ValueError
-        If the cost has a wrong shape or a negative curvature, or the model has contacts or no muscles.
+    Raises:
+        Infeasible: If no forces within the muscles' limits hold the posture.
+        ValueError: If the cost has a wrong shape or a negative curvature, or the model has contacts or no muscles.
     """
     row = posture(animal, q, wrench)
     m = len(animal.model.muscles)
@@ -235,18 +214,13 @@ def refuse_contacts(animal: Neuromechanic) -> None:
 def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: ArrayLike | None = None) -> Balance:
     """Complete muscle forces to an equilibrium: activations, fibre lengths and inputs; Eqs 18-20.
 
-    Parameters
-    ----------
-    animal : Neuromechanic
-    q : (n,) float
-    force : (m,) float, N
-        Within the muscles' limits.
-    wrench : (w, 6) float, optional
+    Args:
+        q ((n,) float)
+        force ((m,) float, N): Within the muscles' limits.
+        wrench ((w, 6) float)
 
-    Returns
-    -------
-    Balance
-        Where some excitation cannot be reached through the neurons, the inputs are NaN.
+    Returns:
+        Balance: Where some excitation cannot be reached through the neurons, the inputs are NaN.
     """
     from scipy.optimize import least_squares
 

@@ -74,14 +74,11 @@ def stretch_reflex(
 ) -> NDArray[np.float64]:
     """Excitation (B, m) that each muscle's own stretch, and its rate, add to a pattern.
 
-    Parameters
-    ----------
-    arm : (m, n) float, m
-        Moment arms: a muscle shortens by so much in a radian.
-    angle, rate : (B, n) float, rad and rad/s
-        Of the joints, from the posture in which nothing is stretched.
-    stretch_gain : float, 1/m
-    rate_gain : float, s/m
+    Args:
+        arm ((m, n) float, m): Moment arms: a muscle shortens by so much in a radian.
+        angle, rate ((B, n) float, rad and rad/s): Of the joints, from the posture in which nothing is stretched.
+        stretch_gain (1/m)
+        rate_gain (s/m)
     """
     moved = stretch_gain * angle + rate_gain * rate
     return np.clip(-np.sum(moved[:, None, :] * arm, 2), -LARGEST_REFLEX, LARGEST_REFLEX)
@@ -96,19 +93,13 @@ def hindlimb(
 ) -> dict[str, Any]:
     """Build the hindlimb of a cat; Bunderson et al. (2012), section 3.1.
 
-    Parameters
-    ----------
-    stiffness : float, optional
-        Short-range stiffness of all muscles, in maximal forces per optimal length; the asset's otherwise.
-    posture : (7,) float, rad
-        In which the limb starts and the muscles have their reference length.
-    gimballed : bool
-        Pin the paw where it is in this posture, free to turn: four of seven degrees of freedom are left.
-    viscosity : float, optional
-        Of all muscles, in maximal forces times seconds per optimal length; the asset's otherwise.
-    params : mapping or path of a TOML file, optional
-        Values of the asset that are to be others, see `model.changed`. Reference lengths and the paw's place follow
-        from them, unless they are given themselves.
+    Args:
+        stiffness: Short-range stiffness of all muscles, in maximal forces per optimal length; the asset's otherwise.
+        posture ((7,) float, rad): In which the limb starts and the muscles have their reference length.
+        gimballed: Pin the paw where it is in this posture, free to turn: four of seven degrees of freedom are left.
+        viscosity: Of all muscles, in maximal forces times seconds per optimal length; the asset's otherwise.
+        params (mapping or path of a TOML file): Values of the asset that are to be others, see `model.changed`.
+            Reference lengths and the paw's place follow from them, unless they are given themselves.
     """
     model = changed(asset("hindlimb"), params)
     bodies = model["body"].values()

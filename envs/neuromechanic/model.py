@@ -29,30 +29,19 @@ LONGEST_PAST = 1 << 20
 class Model:
     """A checked model; `load` makes it.
 
-    Parameters
-    ----------
-    bodies, muscles, neurons, inputs, wrenches, pins, contacts : tuple of str
-        Names, in the order of the state vector and of the signals. A body with a ball or free joint has three or six,
-        its own being the last.
-    joints : tuple of Joint
-        One per body.
-    modules : tuple of Module
-    arrays : dict
-        Constants by name, see `table.ARRAYS`.
-    counts : dict
-        How many of them there are, of bodies, muscles and so on.
-    delays : (S,) float, s
-        Of each synapse.
-    wrench : (W, 6) float, N and N m
-        Constant part of each wrench.
-    start : (s,) float
-        States n at the beginning: of control modules 0, of leaky neurons what the model says.
-    pulse : (3,) float
-        Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
-    origin : str
-        What errors begin with: the file, or nothing.
-    description : mapping or None
-        What the model was made of, where that is data alone.
+    Args:
+        bodies, muscles, neurons, inputs, wrenches, pins, contacts (tuple of str): Names, in the order of the state
+            vector and of the signals. A body with a ball or free joint has three or six, its own being the last.
+        joints (tuple of Joint): One per body.
+        modules (tuple of Module)
+        arrays: Constants by name, see `table.ARRAYS`.
+        counts: How many of them there are, of bodies, muscles and so on.
+        delays ((S,) float, s): Of each synapse.
+        wrench ((W, 6) float, N and N m): Constant part of each wrench.
+        start ((s,) float): States n at the beginning: of control modules 0, of leaky neurons what the model says.
+        pulse ((3,) float): Of the ground: when it begins (s), how long it lasts (s), its peak (m/s^2).
+        origin: What errors begin with: the file, or nothing.
+        description (mapping or None): What the model was made of, where that is data alone.
     """
 
     bodies: tuple[str, ...]
@@ -118,56 +107,50 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     No number exceeds `reader.LARGEST`, no delay `keys.LONGEST_DELAY`, and `reader.LIMITS` tells how many bodies,
     muscles and so on there may be. A file has at most `reader.LARGEST_FILE` bytes, in UTF-8.
 
-    Parameters
-    ----------
-    source : path of a TOML file, or mapping
-        A mapping has the same keys.
-    modules : mapping, optional
-        A control module by its name; it is code, so no file can name one.
+    Args:
+        source (path of a TOML file, or mapping): A mapping has the same keys.
+        modules: A control module by its name; it is code, so no file can name one.
 
-    Raises
-    ------
-    ValueError
-        If something is wrong; the message names the file, the key, the value and what is allowed.
+    Raises:
+        ValueError: If something is wrong; the message names the file, the key, the value and what is allowed.
 
-    Examples
-    --------
-    An arm with a spindle and a tendon organ in its biceps, and a leaky interneuron that both reach:
+    Examples:
+        An arm with a spindle and a tendon organ in its biceps, and a leaky interneuron that both reach:
 
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.neuromechanic import Neuromechanic, load
-    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
-    >>> arm = asset("arm")
-    >>> arm["neuron"]["ia"] = {"type": "spindle", "muscle": "biceps", "delay": 0.01}
-    >>> arm["neuron"]["ib"] = {"type": "golgi", "muscle": "biceps", "delay": 0.01}
-    >>> sources = [{"from": "neuron.ia"}, {"from": "neuron.ib", "gain": -0.5}]
-    >>> arm["neuron"]["inter"] = {"tau": 0.02, "synapse": sources}
-    >>> arm["wrench"] = {"hand": {"body": "fore", "at": [0, -0.26, 0]}}
-    >>> animal = Neuromechanic(load(arm))
-    >>> animal.model.inputs  # as the arm declares them, whatever is edited
-    ('triceps', 'biceps')
-    >>> run = simulate(animal, [0.1, 0.1], 0.2, every=0.1, start={"wrench": [10.0, 0, 0, 0, 0, 0]})
-    >>> run["neurons"].shape, run["joint_torque"].shape  # reflex, ia, ib, inter; two joints
-    ((3, 4), (3, 2))
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.neuromechanic import Neuromechanic, load
+        >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+        >>> arm = asset("arm")
+        >>> arm["neuron"]["ia"] = {"type": "spindle", "muscle": "biceps", "delay": 0.01}
+        >>> arm["neuron"]["ib"] = {"type": "golgi", "muscle": "biceps", "delay": 0.01}
+        >>> sources = [{"from": "neuron.ia"}, {"from": "neuron.ib", "gain": -0.5}]
+        >>> arm["neuron"]["inter"] = {"tau": 0.02, "synapse": sources}
+        >>> arm["wrench"] = {"hand": {"body": "fore", "at": [0, -0.26, 0]}}
+        >>> animal = Neuromechanic(load(arm))
+        >>> animal.model.inputs  # as the arm declares them, whatever is edited
+        ('triceps', 'biceps')
+        >>> run = simulate(animal, [0.1, 0.1], 0.2, every=0.1, start={"wrench": [10.0, 0, 0, 0, 0, 0]})
+        >>> run["neurons"].shape, run["joint_torque"].shape  # reflex, ia, ib, inter; two joints
+        ((3, 4), (3, 2))
 
-    A body that falls and tumbles in space:
+        A body that falls and tumbles in space:
 
-    >>> block = {
-    ...     "schema": 1,
-    ...     "gravity": [0, -9.81, 0],
-    ...     "body": {
-    ...         "block": {
-    ...             "joint": {"type": "free", "start": [0, 1, 0]},
-    ...             "inertial": {"mass": 1.0, "inertia": [0.01, 0.02, 0.025]},
-    ...         }
-    ...     },
-    ... }
-    >>> animal = Neuromechanic(block)
-    >>> animal.model.bodies
-    ('block.x', 'block.y', 'block.z', 'block.rx', 'block.ry', 'block')
-    >>> run = simulate(animal, [], 0.2, every=0.2, start={"v": [0, 0, 0, 1, 10, 0]})
-    >>> run["quaternion"].shape  # times, balls, (w, x, y, z)
-    (2, 1, 4)
+        >>> block = {
+        ...     "schema": 1,
+        ...     "gravity": [0, -9.81, 0],
+        ...     "body": {
+        ...         "block": {
+        ...             "joint": {"type": "free", "start": [0, 1, 0]},
+        ...             "inertial": {"mass": 1.0, "inertia": [0.01, 0.02, 0.025]},
+        ...         }
+        ...     },
+        ... }
+        >>> animal = Neuromechanic(block)
+        >>> animal.model.bodies
+        ('block.x', 'block.y', 'block.z', 'block.rx', 'block.ry', 'block')
+        >>> run = simulate(animal, [], 0.2, every=0.2, start={"v": [0, 0, 0, 1, 10, 0]})
+        >>> run["quaternion"].shape  # times, balls, (w, x, y, z)
+        (2, 1, 4)
     """
     if isinstance(source, Mapping):
         return Model(**build(plain(source), modules or {}))
@@ -188,22 +171,16 @@ def changed(
 ) -> dict[str, Any]:
     """Copy of a model's description with other values.
 
-    Parameters
-    ----------
-    model : path of a TOML file, or mapping
-        As `load` takes it.
-    params : mapping or path of a TOML file, optional
-        With the same keys, but only those whose values are to be others, as in
-        ``{"muscle": {"biceps": {"model": {"max_force": 100.0}}}}``. Lists are replaced as a whole. Bodies, muscles,
-        inputs and so on stay those of the model: other models are for `register_model`.
-    modules : mapping, optional
-        Control modules by name.
+    Args:
+        model (path of a TOML file, or mapping): As `load` takes it.
+        params (mapping or path of a TOML file): With the same keys, but only those whose values are to be others, as in
+            ``{"muscle": {"biceps": {"model": {"max_force": 100.0}}}}``. Lists are replaced as a whole. Bodies, muscles,
+            inputs and so on stay those of the model: other models are for `register_model`.
+        modules: Control modules by name.
 
-    Raises
-    ------
-    ValueError
-        If ``params`` is neither, its file cannot be read, it names what the model does not have, or the model is no
-        longer possible.
+    Raises:
+        ValueError: If ``params`` is neither, its file cannot be read, it names what the model does not have, or the
+            model is no longer possible.
     """
     own: dict[str, Any] = plain(model) if isinstance(model, Mapping) else read_file(model, "model")
     if params is None:

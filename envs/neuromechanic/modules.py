@@ -10,38 +10,34 @@ from ..core.jit import kernel, uncached
 class Module(NamedTuple):
     """A control module: a kernel with states of its own, Eq. 10.
 
-    Parameters
-    ----------
-    states, outputs : int
-        Numbers of states and of outputs; output i is the signal ``module.NAME.i``.
-    kernel : kernel, or a function that numba can compile
-        Called as ``kernel(time, q, v, n, momentum, inputs, heard, dn, out)``; writes the rates ``dn`` of its states
-        ``n``, and its outputs ``out``. ``momentum`` (12,): angular about the centre of mass, linear, centre of mass,
-        its velocity; ``heard``: the values of ``reads``.
-    reads : sequence of str
-        Signals by name: lengths, velocities, forces and activations of muscles, leaky neurons, splines and so on.
+    Args:
+        states, outputs: Numbers of states and of outputs; output i is the signal ``module.NAME.i``.
+        kernel (kernel, or a function that numba can compile): Called as ``kernel(time, q, v, n, momentum, inputs,
+            heard, dn, out)``; writes the rates ``dn`` of its states ``n``, and its outputs ``out``. ``momentum`` (12,):
+            angular about the centre of mass, linear, centre of mass, its velocity; ``heard``: the values of ``reads``.
+        reads (sequence of str): Signals by name: lengths, velocities, forces and activations of muscles, leaky neurons,
+            splines and so on.
 
-    Examples
-    --------
-    A module that sums up how much a muscle is stretched beyond 0.35 m, and another that tells its power:
+    Examples:
+        A module that sums up how much a muscle is stretched beyond 0.35 m, and another that tells its power:
 
-    >>> from gymnosoma.envs.neuromechanic import Module, Neuromechanic, load
-    >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
-    >>> def stretch(time, q, v, n, momentum, inputs, heard, dn, out):
-    ...     dn[0] = heard[0] - 0.35
-    ...     out[0] = n[0]
-    >>> def power(time, q, v, n, momentum, inputs, heard, dn, out):
-    ...     out[0] = -heard[0] * heard[1]
-    >>> modules = {
-    ...     "stretch": Module(1, 1, stretch, ["muscle.biceps.length"]),
-    ...     "power": Module(0, 1, power, ["muscle.biceps.force", "muscle.biceps.velocity"]),
-    ... }
-    >>> arm = asset("arm")
-    >>> arm["neuron"]["reflex"]["synapse"].append({"from": "module.stretch.0", "gain": 5.0})
-    >>> animal = Neuromechanic(load(arm, modules))
-    >>> rows = animal.rows(1)
-    >>> rows["n"].shape  # one state for each row
-    (1, 1)
+        >>> from gymnosoma.envs.neuromechanic import Module, Neuromechanic, load
+        >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+        >>> def stretch(time, q, v, n, momentum, inputs, heard, dn, out):
+        ...     dn[0] = heard[0] - 0.35
+        ...     out[0] = n[0]
+        >>> def power(time, q, v, n, momentum, inputs, heard, dn, out):
+        ...     out[0] = -heard[0] * heard[1]
+        >>> modules = {
+        ...     "stretch": Module(1, 1, stretch, ["muscle.biceps.length"]),
+        ...     "power": Module(0, 1, power, ["muscle.biceps.force", "muscle.biceps.velocity"]),
+        ... }
+        >>> arm = asset("arm")
+        >>> arm["neuron"]["reflex"]["synapse"].append({"from": "module.stretch.0", "gain": 5.0})
+        >>> animal = Neuromechanic(load(arm, modules))
+        >>> rows = animal.rows(1)
+        >>> rows["n"].shape  # one state for each row
+        (1, 1)
     """
 
     states: int

@@ -27,12 +27,9 @@ LEAST = 0.01
 def force_length(curves, length):
     """Active force-length curve: three Gaussians, De Groote et al. (2016), or one, Thelen (2003), Eq. 3.
 
-    Parameters
-    ----------
-    curves : int
-        DE_GROOTE or THELEN, here and below.
-    length : float
-        Fibre length over optimal length.
+    Args:
+        curves: DE_GROOTE or THELEN, here and below.
+        length: Fibre length over optimal length.
     """
     if curves != DE_GROOTE:
         return exp(-((length - 1.0) ** 2) / 0.45)
@@ -62,11 +59,8 @@ def force_velocity(curves, v):
     De Groote et al. (2016), or the hyperbolas of Thelen (2003), Eq. 6 at full activation, with force 1.4 at most.
     Fibres that shorten faster than at maximal velocity bear nothing.
 
-    Parameters
-    ----------
-    curves : int
-    v : float
-        Velocity over maximal velocity; shortening is negative.
+    Args:
+        v: Velocity over maximal velocity; shortening is negative.
     """
     if curves == DE_GROOTE:
         x = -8.149 * v - 0.374
@@ -113,14 +107,11 @@ def tendon_length(f):
 def activation_rate(kind, rise, fall, e, a):
     """Rate of activation (1/s), Eq. 12.
 
-    Parameters
-    ----------
-    kind : int
-        SMOOTH blend of the two time constants, De Groote et al. (2016), Eq. 1, over a tenth of the range of
-        ``e - a``; SWITCHED, Thelen (2003), Eq. 1; or ZAJAC (1989), Eq. 13.
-    rise, fall : float, s
-    e, a : float, 0 to 1
-        Excitation and activation.
+    Args:
+        kind: SMOOTH blend of the two time constants, De Groote et al. (2016), Eq. 1, over a tenth of the range of ``e -
+            a``; SWITCHED, Thelen (2003), Eq. 1; or ZAJAC (1989), Eq. 13.
+        rise, fall (s)
+        e, a (0 to 1): Excitation and activation.
     """
     if kind == SMOOTH:
         f = 0.5 - 1.0 / (exp(20.0 * (e - a)) + 1.0)

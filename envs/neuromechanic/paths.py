@@ -18,19 +18,14 @@ def tangents(meet, radius, p, q):
     It passes on the side of positive x. The shortest line on the unrolled surface is straight, so height grows in
     proportion to the way in the plane.
 
-    Parameters
-    ----------
-    meet : (4, 3) float, m
-        The two points, written to the rows MEETS and LEAVES.
-    radius : float, m
-    p, q : (3,) float, m
+    Args:
+        meet ((4, 3) float, m): The two points, written to the rows MEETS and LEAVES.
+        radius (m)
+        p, q ((3,) float, m)
 
-    Returns
-    -------
-    wraps : bool
-        Whether the string touches.
-    arc : float, m
-        Its length on the surface.
+    Returns:
+        wraps bool: Whether the string touches.
+        arc float, m: Its length on the surface.
     """
     dp, dq = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
     if dp <= radius or dq <= radius:

@@ -140,17 +140,12 @@ _SIGNALS = (
 class Names:
     """What the keys of a model may refer to.
 
-    Parameters
-    ----------
-    known : dict
-        Names in order, by the kind of table. Bodies are those of the tables until these have been read, then those of
-        the state vector.
-    declared : bool
-        Whether all inputs are known; if not, each comes to be where it is first mentioned.
-    proportional : set of str
-        Muscles that have no activation, and whose force follows their excitation at once.
-    outputs : dict
-        Of a control module by its name, the numbers of its first output and of all of them.
+    Args:
+        known: Names in order, by the kind of table. Bodies are those of the tables until these have been read, then
+            those of the state vector.
+        declared: Whether all inputs are known; if not, each comes to be where it is first mentioned.
+        proportional (set of str): Muscles that have no activation, and whose force follows their excitation at once.
+        outputs: Of a control module by its name, the numbers of its first output and of all of them.
     """
 
     known: dict[str, Sequence[str]]
@@ -238,17 +233,10 @@ class Per(NamedTuple):
 class Key(NamedTuple):
     """A key of a table.
 
-    Parameters
-    ----------
-    name : str
-    form : Form
-    default : REQUIRED, OPTIONAL, a value, or Per
-    unit : str
-    meaning : str
-    types : tuple of str
-        Values of the table's key ``type`` with which it has this key; all if there are none.
-    beside : str
-        Another key, without which this one is not known; ``"no NAME"`` is one with which it is not known.
+    Args:
+        default (REQUIRED, OPTIONAL, a value, or Per)
+        types (tuple of str): Values of the table's key ``type`` with which it has this key; all if there are none.
+        beside: Another key, without which this one is not known; ``"no NAME"`` is one with which it is not known.
     """
 
     name: str

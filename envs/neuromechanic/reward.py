@@ -12,22 +12,14 @@ from .contact import SLIP
 def reward_standing(q, v, torque, mode, leg, most, rate, work, largest, reward):
     """Write the ``reward`` (B,) of standing figures, and bring up to date what their hips have done.
 
-    Parameters
-    ----------
-    q, v : (B, 5) float
-        Joints (m, rad) and their rates.
-    torque : (B, 2) float, N m
-        Of the hips.
-    mode : (B, c) float
-        Of the contacts.
-    leg : (B,) float, rad
-        Angle of the legs out of the vertical in the stance at the start.
-    most : float, N m
-        Torque at which effort counts as one.
-    rate : float, Hz
-        Control periods a second.
-    work, largest : (B,) float, J and N m
-        Done by the hips so far, and the largest torque of a hip.
+    Args:
+        q, v ((B, 5) float): Joints (m, rad) and their rates.
+        torque ((B, 2) float, N m): Of the hips.
+        mode ((B, c) float): Of the contacts.
+        leg ((B,) float, rad): Angle of the legs out of the vertical in the stance at the start.
+        most (N m): Torque at which effort counts as one.
+        rate: Control periods a second.
+        work, largest ((B,) float, J and N m): Done by the hips so far, and the largest torque of a hip.
     """
     for b in range(len(reward)):
         left, right = torque[b, 0], torque[b, 1]

@@ -13,18 +13,13 @@ def walk(x, directions, low, high, thin, rng, samples):
 
     Smith (1984), Operations Research 32:1296.
 
-    Parameters
-    ----------
-    x : (n,) float
-        Interior point; overwritten.
-    directions : (n, k) float
-        Basis of the directions allowed.
-    low, high : (n,) float
-    thin : int
-        Moves from one sample to the next.
-    rng : numpy Generator
-    samples : (N, n) float
-        Written.
+    Args:
+        x ((n,) float): Interior point; overwritten.
+        directions ((n, k) float): Basis of the directions allowed.
+        low, high ((n,) float)
+        thin: Moves from one sample to the next.
+        rng (numpy Generator)
+        samples ((N, n) float): Written.
     """
     n, k = directions.shape
     for s in range(len(samples)):

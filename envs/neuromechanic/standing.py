@@ -33,15 +33,12 @@ def reflex_torque(
 ) -> NDArray[np.float64]:
     """Torques (B, 2) N m of left and right hip by its own angle and rate; Bunderson et al. (2012), section 3.3.
 
-    Parameters
-    ----------
-    stance : (B,) or (B, 1) float, hip widths
-        At whose legs' angles there is no torque.
-    hip_angle : (B, 2) float, rad
-        Of left and right leg from the torso.
-    hip_rate : (B, 2) float, rad/s
-    stiffness : float, N m/rad
-    damping : float, N m s/rad
+    Args:
+        stance ((B,) or (B, 1) float, hip widths): At whose legs' angles there is no torque.
+        hip_angle ((B, 2) float, rad): Of left and right leg from the torso.
+        hip_rate ((B, 2) float, rad/s)
+        stiffness (N m/rad)
+        damping (N m s/rad)
     """
     rest = splay(stance).reshape(-1, 1) * [-1.0, 1.0]
     return -stiffness * (hip_angle - rest) - damping * hip_rate
@@ -72,23 +69,17 @@ def standing(
 ) -> dict[str, Any]:
     """Build the standing figure; Bunderson et al. (2012), section 3.3.
 
-    Parameters
-    ----------
-    stance : float
-        Distance of the feet in hip widths.
-    feet : {"free", "pinned"}
-        In frictional contact with the ground, or hinged to it (the four-bar linkage the paper compares with).
-    drive : {"gains", "torque"}
-        Inputs ``splay``, ``stiffness`` and ``damping`` of the reflexes, or ``left_torque`` and ``right_torque``, N m.
-    delay : float, s
-        Of what the nervous system knows.
-    largest_torque : float, N m, optional
-        Of a reflex; the paper names none.
+    Args:
+        stance: Distance of the feet in hip widths.
+        feet ({"free", "pinned"}): In frictional contact with the ground, or hinged to it (the four-bar linkage the
+            paper compares with).
+        drive ({"gains", "torque"}): Inputs ``splay``, ``stiffness`` and ``damping`` of the reflexes, or ``left_torque``
+            and ``right_torque``, N m.
+        delay (s): Of what the nervous system knows.
+        largest_torque (N m): Of a reflex; the paper names none.
 
-    Raises
-    ------
-    ValueError
-        For anything else.
+    Raises:
+        ValueError: For anything else.
     """
     choice("feet", feet, ("free", "pinned"))
     choice("drive", drive, ("gains", "torque"))

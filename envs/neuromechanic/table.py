@@ -187,24 +187,18 @@ def pack(
 ) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
     """Pack the arrays of a model into the record that the kernels read, and make the records of state and work.
 
-    Parameters
-    ----------
-    arrays : mapping
-        Those of `ARRAYS`, as `model` makes them. Bodies stand after their parents.
-    counts : mapping
-        Numbers of bodies, muscles and so on, and the depth of the ring.
+    Args:
+        arrays: Those of `ARRAYS`, as `model` makes them. Bodies stand after their parents.
+        counts: Numbers of bodies, muscles and so on, and the depth of the ring.
 
-    Returns
-    -------
-    table : (1,) record
-    records : dict
-        ``row``, of an animal by the names that people use; ``state``, the same memory for the kernels; ``work``.
+    Returns:
+        table, records: The (1,) record of the model, and the types of others by name: ``row``, of an animal by the
+            names that people use; ``state``, the same memory for the kernels; ``work``.
 
-    Notes
-    -----
-    The state vector z in a row: ``q`` (rad or m) and ``v`` of the joints, ``n`` of control modules and leaky neurons,
-    ``activation``, ``fibre_length`` (m) of compliant tendons. What `contact` tells of the last step: ``impulse``
-    (m, rows), ``mode``, ``contact_error`` and ``alternations``.
+    Notes:
+        The state vector z in a row: ``q`` (rad or m) and ``v`` of the joints, ``n`` of control modules and leaky
+        neurons, ``activation``, ``fibre_length`` (m) of compliant tendons. What `contact` tells of the last step:
+        ``impulse`` (m, rows), ``mode``, ``contact_error`` and ``alternations``.
     """
     most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith("point_"))
     solved, points = counts["contacts"] * counts["contact_rows"], -(-len(arrays["point_body"]) // 4)

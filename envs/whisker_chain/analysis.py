@@ -12,10 +12,8 @@ def sensitivity(said: ArrayLike, present: ArrayLike) -> float:
 
     Half an episode is added to either answer, so that it stays finite (Hautus 1995, Behav. Res. Methods 27:46).
 
-    Parameters
-    ----------
-    said, present : (B,) arrays of bool
-        Whether a peg was declared, and whether there was one.
+    Args:
+        said, present ((B,) arrays of bool): Whether a peg was declared, and whether there was one.
     """
     said, present = np.asarray(said, bool), np.asarray(present, bool)
     hits, alarms = ((said[of].sum() + 0.5) / (of.sum() + 1.0) for of in (present, ~present))

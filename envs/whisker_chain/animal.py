@@ -41,23 +41,16 @@ class Whisker(InLanes):
     ``base_rate`` rad/s; ``link_angle`` (n,) rad, the headings; ``link_rate`` (n,) rad/s, which otherwise are all the
     base's; ``peg`` (pegs, 2) m, ``peg_radius`` (pegs,) m (0 is a point), ``peg_velocity`` (pegs, 2) m/s.
 
-    Parameters
-    ----------
-    params : WhiskerParams, optional
-        With ``friction`` above 0 the steps solve for friction too, and a row may change its coefficient.
-    dt : float, s
-        Time step. 1e-4 s gives M within 0.02% and Fy within 1%.
-    scheme : {"complementarity", "events"}
-        Contact closed at each step's end, or located within the step with the paper's restitution.
-    pegs : int
-        Pegs, each a point or a disc; unused ones stand ``FAR`` away.
-    threads : int
-        Threads that advance many rows. Results do not depend on it.
+    Args:
+        params: With ``friction`` above 0 the steps solve for friction too, and a row may change its coefficient.
+        dt (s): Time step. 1e-4 s gives M within 0.02% and Fy within 1%.
+        scheme ({"complementarity", "events"}): Contact closed at each step's end, or located within the step with the
+            paper's restitution.
+        pegs: Pegs, each a point or a disc; unused ones stand ``FAR`` away.
+        threads: Threads that advance many rows. Results do not depend on it.
 
-    Raises
-    ------
-    ValueError
-        For an unknown scheme, or a ``dt``, ``pegs`` or ``threads`` that is not positive.
+    Raises:
+        ValueError: For an unknown scheme, or a ``dt``, ``pegs`` or ``threads`` that is not positive.
     """
 
     SIGNALS: Mapping[str, Signal] = {
@@ -280,14 +273,12 @@ class Whisker(InLanes):
     def energy(self, rows: NDArray[Any], rates: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Kinetic and elastic energy, (B,) J.
 
-        Parameters
-        ----------
-        rows : (B,) records
-        rates : (B, n) array, rad/s, optional
-            Of the links; by default `speeds`. The midpoint rule does not damp what is much faster than a step: where
-            a peg shakes the stiff joints near the base, momenta alternate from step to step, and rates with them. At
-            the default step and a peg at 10% of the length this makes the energy 40% too high (20 us: 2%). The mean
-            rates over a step have none of it: give these where energies are summed.
+        Args:
+            rows ((B,) records)
+            rates ((B, n) array, rad/s): Of the links; by default `speeds`. The midpoint rule does not damp what is much
+                faster than a step: where a peg shakes the stiff joints near the base, momenta alternate from step to
+                step, and rates with them. At the default step and a peg at 10% of the length this makes the energy 40%
+                too high (20 us: 2%). The mean rates over a step have none of it: give these where energies are summed.
         """
         inertia, moment = self._matrices(rows)
         rates, base = self.speeds(rows) if rates is None else rates, rows["base_velocity"]
@@ -345,16 +336,12 @@ class Whisker(InLanes):
 
         Quist et al. (2014), Eqs. 19-21: the energy needed to stop the approach, v_n^2/(2 G M^-1 G^T).
 
-        Parameters
-        ----------
-        rows : (B,) records
-        peg : int
+        Args:
+            rows ((B,) records)
 
-        Returns
-        -------
-        speed : (B,) float, m/s
-            Of the gap; negative when it closes.
-        energy : (B,) float, J
+        Returns:
+            speed (B,) float, m/s: Of the gap; negative when it closes.
+            energy (B,) float, J
         """
         along, across, _, link = (value[:, peg] for value in self._at_pegs(rows))
         i = np.arange(self.params.n_links)
@@ -384,14 +371,10 @@ def wall(point: ArrayLike, direction: ArrayLike, pegs: int = 2) -> dict[str, NDA
     flat goes up to 0.04 mm into it with two pegs, 0.16 mm with one; pressed on it along half of its
     length, 0.2 mm.
 
-    Parameters
-    ----------
-    point : (2,) array, m
-        Where the wall passes.
-    direction : (2,) array
-        Out of the wall, to the side on which the whisker is.
-    pegs : int
-        As many as the animal has.
+    Args:
+        point ((2,) array, m): Where the wall passes.
+        direction ((2,) array): Out of the wall, to the side on which the whisker is.
+        pegs: As many as the animal has.
     """
     radius = 1e4
     out = np.asarray(direction, float) / np.linalg.norm(direction)
@@ -407,18 +390,13 @@ def follow(
 ) -> tuple[Callable[[float], NDArray[np.float64]], dict[str, Any]]:
     """Drive and start values with which the base follows a motion.
 
-    Parameters
-    ----------
-    hold : float, s
-        Time for which ``simulate`` holds a drive (its time step unless told otherwise).
-    angle, x, y : functions of time
-        Of the base, rad and m, with a continuous slope; defined a little before time 0, too. Each gives a number,
-        or one for each row (B,).
+    Args:
+        hold (s): Time for which ``simulate`` holds a drive (its time step unless told otherwise).
+        angle, x, y (functions of time): Of the base, rad and m, with a continuous slope; defined a little before time
+            0, too. Each gives a number, or one for each row (B,).
 
-    Returns
-    -------
-    drive, start
-        For :func:`gymnosoma.envs.simulate`.
+    Returns:
+        drive, start: For :func:`gymnosoma.envs.simulate`.
     """
     parts = [part or (lambda t: 0.0) for part in (angle, x, y)]
 

@@ -714,12 +714,10 @@ def prepare(xs, ks, dt, profile):
 def complementarity(xs, ks, steps, dt, profile):
     """Take ``steps`` steps of ``dt`` (s) with contact closed at each step's end, after :func:`prepare`.
 
-    Parameters
-    ----------
-    xs, ks : (1,) records of ``state_dtype`` and ``work_dtype`` in lanes
-    profile : (4, n) float
-        Shares of the links: mass of the whole, centre over length of the link, stiffness and damping
-        relative to the first free joint.
+    Args:
+        xs, ks ((1,) records of ``state_dtype`` and ``work_dtype`` in lanes)
+        profile ((4, n) float): Shares of the links: mass of the whole, centre over length of the link, stiffness and
+            damping relative to the first free joint.
     """
     x = xs[0]
     k = ks[0]

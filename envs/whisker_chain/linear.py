@@ -24,18 +24,13 @@ def matrices(
     Quist et al. (2014), Eqs. 29-31, rederived. The equations as printed differ from the paper's simulations, which
     hold link 1 rigidly and put each mass within its link: they let joint 1 bend, and put the masses at the links' ends.
 
-    Parameters
-    ----------
-    params : WhiskerParams, optional
-    elastic_base : bool
-        Whether link 1 turns too, on the first stiffness and damping of Table 1.
-    masses_at_ends : bool
-        Whether each link's mass lies at its outer end.
+    Args:
+        elastic_base: Whether link 1 turns too, on the first stiffness and damping of Table 1.
+        masses_at_ends: Whether each link's mass lies at its outer end.
 
-    Returns
-    -------
-    M, B, K, h : (f, f), (f, f), (f, f) and (f,) arrays, kg m^2, N m s, N m, kg m
-        Of the f free links, all but the first if the base is not elastic.
+    Returns:
+        M, B, K, h (f, f), (f, f), (f, f) and (f,) arrays, kg m^2, N m s, N m, kg m: Of the f free links, all but the
+            first if the base is not elastic.
     """
     p = WhiskerParams() if params is None else params
     mass, link = np.array(p.link_mass), p.length / p.n_links
@@ -61,25 +56,20 @@ def tip_response(
 ) -> NDArray[np.complex128]:
     """Motion of the tip per motion of the base, both across link 1, Quist et al. (2014), Fig. 6.
 
-    Parameters
-    ----------
-    frequency : (F,) array, Hz
-    params, elastic_base, masses_at_ends
-        As of `matrices`.
+    Args:
+        frequency ((F,) array, Hz)
+        params, elastic_base, masses_at_ends: As of `matrices`.
 
-    Returns
-    -------
-    response : (F,) complex
-        Its modulus is the magnification ratio.
+    Returns:
+        response (F,) complex: Its modulus is the magnification ratio.
 
-    Examples
-    --------
-    A base that moves slowly takes the tip along; near the first mode the tip swings several times as far:
+    Examples:
+        A base that moves slowly takes the tip along; near the first mode the tip swings several times as far:
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs.whisker_chain.linear import tip_response
-    >>> print(np.round(np.abs(tip_response([1.0, 52.5])), 2))
-    [ 1.   11.68]
+        >>> import numpy as np
+        >>> from gymnosoma.envs.whisker_chain.linear import tip_response
+        >>> print(np.round(np.abs(tip_response([1.0, 52.5])), 2))
+        [ 1.   11.68]
     """
     p = WhiskerParams() if params is None else params
     inertia, damping, stiffness, moment = matrices(p, elastic_base, masses_at_ends)
@@ -122,36 +112,29 @@ def identify(
     The whisker is plucked and let go, or its base is shaken, gently: the equations are linear. What falls along the
     whisker by the paper's optimisation is kept in these proportions; its size is sought.
 
-    Parameters
-    ----------
-    time, tip, base : (N,) arrays, s, m, m
-        As of `core.response.from_motion`.
-    hair : Hair, optional
-        Its shape; the paper's D1 vibrissa by default.
-    modulus, damping_ratio : (float, float), Pa and 1
-        Of the first and the last link: a guess, within a factor of 30, and the proportion along the whisker.
-    **others
-        As of `WhiskerParams.of`, such as ``density``.
+    Args:
+        time, tip, base ((N,) arrays, s, m, m): As of `core.response.from_motion`.
+        hair: Its shape; the paper's D1 vibrissa by default.
+        modulus, damping_ratio ((float, float), Pa and 1): Of the first and the last link: a guess, within a factor of
+            30, and the proportion along the whisker.
+        **others: As of `WhiskerParams.of`, such as ``density``.
 
-    Returns
-    -------
-    Identification
-        ``modulus`` (Pa) and ``damping`` (1) of the first link, and ``params``.
+    Returns:
+        Identification: ``modulus`` (Pa) and ``damping`` (1) of the first link, and ``params``.
 
-    Examples
-    --------
-    A whisker half as stiff as the paper's and damped half as much, let go from a bend, filmed at 1 kHz for 0.1 s:
+    Examples:
+        A whisker half as stiff as the paper's and damped half as much, let go from a bend, filmed at 1 kHz for 0.1 s:
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
-    >>> from gymnosoma.envs.whisker_chain.linear import identify
-    >>> plucked = {"link_angle": 2e-3 * np.arange(13)}
-    >>> soft = WhiskerParams.of(modulus=(2.25e9, 1.54e9), damping_ratio=(0.494, 0.0165))
-    >>> run = simulate(Whisker(soft), np.zeros(3), 0.1, every=1e-3, start=plucked)
-    >>> found = identify(run.time, run["node"][:, -1, 1])
-    >>> print(f"{1e-9 * found.modulus:.2f} GPa, damping ratio {found.damping:.2f}")
-    2.25 GPa, damping ratio 0.49
+        >>> import numpy as np
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
+        >>> from gymnosoma.envs.whisker_chain.linear import identify
+        >>> plucked = {"link_angle": 2e-3 * np.arange(13)}
+        >>> soft = WhiskerParams.of(modulus=(2.25e9, 1.54e9), damping_ratio=(0.494, 0.0165))
+        >>> run = simulate(Whisker(soft), np.zeros(3), 0.1, every=1e-3, start=plucked)
+        >>> found = identify(run.time, run["node"][:, -1, 1])
+        >>> print(f"{1e-9 * found.modulus:.2f} GPa, damping ratio {found.damping:.2f}")
+        2.25 GPa, damping ratio 0.49
     """
     make = _maker(hair, modulus, damping_ratio, others)
     return from_motion(time, tip, base, make, lambda p: (*matrices(p), tip_arm(p)), (modulus[0], damping_ratio[0]))
@@ -167,23 +150,18 @@ def identify_curve(
 ) -> Identification[WhiskerParams]:
     """Young's modulus and damping ratio from a frequency response, as the paper found them (Fig. 6).
 
-    Parameters
-    ----------
-    frequency : (N,) array, Hz
-        At least three.
-    magnification : (N,) array
-        Amplitude of the tip over that of the base; what is missed counts by its ratio.
-    hair, modulus, damping_ratio, **others
-        As of `identify`.
+    Args:
+        frequency ((N,) array, Hz): At least three.
+        magnification ((N,) array): Amplitude of the tip over that of the base; what is missed counts by its ratio.
+        hair, modulus, damping_ratio: As of `identify`, as are all further arguments.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gymnosoma.envs.whisker_chain.linear import identify_curve, tip_response
-    >>> frequency = np.arange(5.0, 151.0, 5.0)
-    >>> found = identify_curve(frequency, 1.05 * np.abs(tip_response(frequency)))
-    >>> print(f"{1e-9 * found.modulus:.1f} GPa, damping ratio {found.damping:.2f}")
-    4.4 GPa, damping ratio 0.93
+    Examples:
+        >>> import numpy as np
+        >>> from gymnosoma.envs.whisker_chain.linear import identify_curve, tip_response
+        >>> frequency = np.arange(5.0, 151.0, 5.0)
+        >>> found = identify_curve(frequency, 1.05 * np.abs(tip_response(frequency)))
+        >>> print(f"{1e-9 * found.modulus:.1f} GPa, damping ratio {found.damping:.2f}")
+        4.4 GPa, damping ratio 0.93
     """
     f, curve = numbers("frequency", frequency, above=0), numbers("magnification", magnification, above=0)
     if f.ndim != 1 or len(f) < 3 or curve.shape != f.shape:

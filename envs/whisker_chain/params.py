@@ -80,14 +80,11 @@ class WhiskerParams:
     followed any more, as in the paper's Fig. 8; a row that changes it to less than 0.5 is driven again. The intrinsic
     curvature, ``rest_angle``, is one for all joints or n - 1 of them; `of` takes it from a `Hair`.
 
-    Parameters
-    ----------
-    {ranges}
+    Args:
+        {ranges}
 
-    Raises
-    ------
-    ValueError
-        For a value out of these ranges, some orders of magnitude around the paper's.
+    Raises:
+        ValueError: For a value out of these ranges, some orders of magnitude around the paper's.
     """
 
     length: float = 49e-3
@@ -144,21 +141,15 @@ class WhiskerParams:
         b = 2 zeta Lp sqrt(Mp k) with the pendulum from the joint to the centre of mass of all that is
         beyond it. Link 1, in the follicle, has the heading that the hair has in the middle of it.
 
-        Parameters
-        ----------
-        hair : Hair, optional
-            Its shape; that of the paper's D1 vibrissa by default.
-        n_links : int, 3 to 200
-        density : float, 1 to 1e+06 kg/m^3
-        modulus : (float, float), 1e+06 to 1e+13 Pa
-            Of the first and the last link, linear between.
-        damping_ratio : (float, float), 0 to 1000
-            Of the first and the last link, linear between.
-        planar_centroid : bool
-            Put each point mass at the centroid of the link's outline, as the paper seems to, rather
-            than at that of the solid.
-        **others : float
-            ``friction``, ``restitution``, ``stop_at_contact``.
+        Args:
+            hair: Its shape; that of the paper's D1 vibrissa by default.
+            n_links (3 to 200)
+            density (1 to 1e+06 kg/m^3)
+            modulus ((float, float), 1e+06 to 1e+13 Pa): Of the first and the last link, linear between.
+            damping_ratio ((float, float), 0 to 1000): Of the first and the last link, linear between.
+            planar_centroid: Put each point mass at the centroid of the link's outline, as the paper seems to, rather
+                than at that of the solid.
+            **others: ``friction``, ``restitution``, ``stop_at_contact``.
         """
         whole("n_links", n_links, 3, MAX_LINKS)
         hair = Hair(cls.length, cls.base_radius, cls.tip_radius) if hair is None else hair

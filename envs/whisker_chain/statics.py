@@ -22,17 +22,12 @@ STRIDE = np.deg2rad(0.25)
 class Equilibria:
     """Shapes of a whisker against a peg, one per base angle.
 
-    Parameters
-    ----------
-    link_angle : (T, n) float, rad
-    base_wrench : (T, 3) float, N m and N
-        M, Fx, Fy on the follicle in the axes of link 1.
-    contact_force : (T,) float, N
-        Push of the peg; 0 where the whisker is free, also after it slipped off.
-    contact_place : (T,) float
-        Arc length of the contact over the whole; NaN where there is none.
-    energy : (T,) float, J
-        Elastic.
+    Args:
+        link_angle ((T, n) float, rad)
+        base_wrench ((T, 3) float, N m and N): M, Fx, Fy on the follicle in the axes of link 1.
+        contact_force ((T,) float, N): Push of the peg; 0 where the whisker is free, also after it slipped off.
+        contact_place ((T,) float): Arc length of the contact over the whole; NaN where there is none.
+        energy ((T,) float, J): Elastic.
     """
 
     link_angle: Array
@@ -48,18 +43,13 @@ def quasi_static(base_angle: ArrayLike, peg: ArrayLike, params: WhiskerParams | 
     Quist et al. (2014), "Slow deflections of the dynamic vibrissa model match quasi-static results".
     Follows the shape from base angle to base angle, in small strides, from link to link, until it snaps off.
 
-    Parameters
-    ----------
-    base_angle : (T,) array, rad
-        In the order in which they are taken up; the first one touches from its side of the peg.
-    peg : (2,) array, m
-        The base is at the origin.
-    params : WhiskerParams, optional
+    Args:
+        base_angle ((T,) array, rad): In the order in which they are taken up; the first one touches from its side of
+            the peg.
+        peg ((2,) array, m): The base is at the origin.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or has a wrong shape.
+    Raises:
+        ValueError: If an argument is not finite or has a wrong shape.
     """
     p = WhiskerParams() if params is None else params
     angles, point = np.asarray(base_angle, float), np.asarray(peg, float)

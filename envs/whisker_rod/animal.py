@@ -62,23 +62,15 @@ class WhiskerRod(InLanes):
     ``friction_state`` (V_*/v at v = 0.2 m/s). The plate must not be so close that the whisker cannot touch it with its
     tip alone.
 
-    Parameters
-    ----------
-    params : WhiskerRodParams, optional
-    dt : float, s, optional
-        Time step; 10 us for ``midpoint``, 50 us for ``published``, with a relief 5 us for both.
-    scheme : {"midpoint", "published"}
-        Linearly implicit midpoint rule, or the paper's Radau IIA of order 5 with a fixed step. What is a mean over
-        the last step is one over the scheme's own.
-    relief : Relief, optional
-        Height profile of the plate; flat by default.
-    threads : int
-        Threads that advance many rows. Results do not depend on it.
+    Args:
+        dt (s): Time step; 10 us for ``midpoint``, 50 us for ``published``, with a relief 5 us for both.
+        scheme ({"midpoint", "published"}): Linearly implicit midpoint rule, or the paper's Radau IIA of order 5 with a
+            fixed step. What is a mean over the last step is one over the scheme's own.
+        relief: Height profile of the plate; flat by default.
+        threads: Threads that advance many rows. Results do not depend on it.
 
-    Raises
-    ------
-    ValueError
-        For an unknown scheme, or a ``dt`` or ``threads`` out of range.
+    Raises:
+        ValueError: For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
 
     SIGNALS: Mapping[str, Signal] = {

@@ -762,13 +762,10 @@ def midpoint(xs, ks, steps, dt, profile, period, top):
     Oladazimi, Putelat et al. (2021), Eqs 5-13; the scheme is ours. After :func:`prepare`. ``status`` becomes FLIPPED,
     BURIED or WILD where the model is left.
 
-    Parameters
-    ----------
-    xs, ks : (1,) records of ``state_dtype(n)`` and ``work_dtype(n)`` in lanes
-    profile : (K, 4) float, m
-        Relief of the plate, see :func:`surface`.
-    period, top : float, m
-        Its period and its greatest height.
+    Args:
+        xs, ks ((1,) records of ``state_dtype(n)`` and ``work_dtype(n)`` in lanes)
+        profile ((K, 4) float, m): Relief of the plate, see :func:`surface`.
+        period, top (m): Its period and its greatest height.
     """
     x = xs[0]
     k = ks[0]

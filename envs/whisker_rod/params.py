@@ -62,17 +62,13 @@ class WhiskerRodParams:
     (an Euler spiral), and negative in a whisker that is to start on the plate, bent the way that the plate goes.
     ``curvature``, a number or one for each joint before a segment, is added; `of` takes it from a `Hair`.
 
-    Parameters
-    ----------
-    n_segments : int, 3 to 1000
-        Rigid segments of the rod. Thirty, as in the tasks, give modes 1 to 6 within 0.35% and static
-        forces within 0.1%; 45 within 0.15% and 0.05%, for three quarters of the speed.
-    {ranges}
+    Args:
+        n_segments (3 to 1000): Rigid segments of the rod. Thirty, as in the tasks, give modes 1 to 6 within 0.35% and
+            static forces within 0.1%; 45 within 0.15% and 0.05%, for three quarters of the speed.
+        {ranges}
 
-    Raises
-    ------
-    ValueError
-        For a value out of these ranges, some orders of magnitude around the paper's.
+    Raises:
+        ValueError: For a value out of these ranges, some orders of magnitude around the paper's.
     """
 
     n_segments: int = 45
@@ -111,31 +107,28 @@ class WhiskerRodParams:
         and Discussion). At rest, straight and without friction, it lifts off where the plate is at 0.977 of what
         is left; there any vibration would lay it down farther. The paper's model stands at 0.98 of its length.
 
-        Parameters
-        ----------
-        plate_distance : float, m
-        share : float, 0.9 to 1
-            Plate's distance over the length that is left.
+        Args:
+            plate_distance (m)
+            share (0.9 to 1): Plate's distance over the length that is left.
 
-        Examples
-        --------
-        The paper's distances of 1 and 7 mm less than the length, at 420 and 1260 deg/s:
+        Examples:
+            The paper's distances of 1 and 7 mm less than the length, at 420 and 1260 deg/s:
 
-        >>> import numpy as np
-        >>> from gymnosoma.envs import simulate
-        >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
-        >>> whole = WhiskerRodParams(n_segments=30)
-        >>> for less in (1e-3, 7e-3):
-        ...     distance = whole.length - less
-        ...     rod = WhiskerRod(whole.in_line_contact(distance))
-        ...     for turn in np.deg2rad([420.0, 1260.0]):
-        ...         drive, start = [turn * distance, 0.0, 0.0], {"plate_distance": distance}
-        ...         run = simulate(rod, drive, 0.02, hold=1e-3, start=start)
-        ...         print(f"{1e3 * distance:.2f} mm of {1e3 * rod.params.length:.2f}, {run.failure}")
-        27.36 mm of 27.92, None
-        27.36 mm of 27.92, None
-        21.36 mm of 21.80, None
-        21.36 mm of 21.80, None
+            >>> import numpy as np
+            >>> from gymnosoma.envs import simulate
+            >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
+            >>> whole = WhiskerRodParams(n_segments=30)
+            >>> for less in (1e-3, 7e-3):
+            ...     distance = whole.length - less
+            ...     rod = WhiskerRod(whole.in_line_contact(distance))
+            ...     for turn in np.deg2rad([420.0, 1260.0]):
+            ...         drive, start = [turn * distance, 0.0, 0.0], {"plate_distance": distance}
+            ...         run = simulate(rod, drive, 0.02, hold=1e-3, start=start)
+            ...         print(f"{1e3 * distance:.2f} mm of {1e3 * rod.params.length:.2f}, {run.failure}")
+            27.36 mm of 27.92, None
+            27.36 mm of 27.92, None
+            21.36 mm of 21.80, None
+            21.36 mm of 21.80, None
         """
         number("share", share, minimum=0.9, maximum=1.0)
         number("plate_distance", plate_distance, above=0, maximum=share * self.length)
@@ -155,12 +148,9 @@ class WhiskerRodParams:
     def of(cls, hair: Hair | None = None, n_segments: int = 45, **others: float) -> WhiskerRodParams:
         """Make a whisker of the shape of a hair, that of the paper's C4 whisker by default.
 
-        Parameters
-        ----------
-        hair : Hair, optional
-        n_segments : int, 3 to 1000
-        **others : float
-            Any other parameter.
+        Args:
+            n_segments (3 to 1000)
+            **others: Any other parameter.
         """
         whole("n_segments", n_segments, 3, 1000)
         hair = Hair(cls.length, cls.base_radius, cls.tip_radius) if hair is None else hair
@@ -179,11 +169,9 @@ class WhiskerRodParams:
 class Relief:
     """Height profile of a surface, repeated periodically and joined by cubic polynomials.
 
-    Parameters
-    ----------
-    period : float, m
-    height : (K,) array, m
-        At equal distances over one period; positive is away from the whisker's base.
+    Args:
+        period (m)
+        height ((K,) array, m): At equal distances over one period; positive is away from the whisker's base.
     """
 
     period: float
@@ -205,9 +193,8 @@ class Relief:
     def sine(cls, amplitude: float, wavelength: float) -> Relief:
         """Build a grating.
 
-        Parameters
-        ----------
-        amplitude, wavelength : float, m
+        Args:
+            amplitude, wavelength (m)
         """
         return cls(wavelength, amplitude * np.sin(2 * np.pi * np.arange(32) / 32))
 
@@ -215,12 +202,9 @@ class Relief:
     def measured(cls, file: Any, spacing: float) -> Relief:
         """Read a measured profile; its mean and its trend are removed, so that the ends meet.
 
-        Parameters
-        ----------
-        file : path or file
-            Text with one height in metres per line.
-        spacing : float, m
-            Distance between two heights.
+        Args:
+            file (path or file): Text with one height in metres per line.
+            spacing (m): Distance between two heights.
         """
         try:
             height = numbers("heights", np.loadtxt(file, ndmin=1))
@@ -235,15 +219,10 @@ class Relief:
     def random(cls, grain: float, slope: float, seed: int = 0, period: float | None = None) -> Relief:
         """Draw sandpaper: random heights with wavelengths around the grain's diameter.
 
-        Parameters
-        ----------
-        grain : float, m
-            Mean wavelength; the paper's P80 has 201 um, its P1200 15.3 um.
-        slope : float
-            Root mean square slope.
-        seed : int
-        period : float, m, optional
-            Length after which the profile repeats; 100 grains by default, at most 100,000.
+        Args:
+            grain (m): Mean wavelength; the paper's P80 has 201 um, its P1200 15.3 um.
+            slope: Root mean square slope.
+            period (m): Length after which the profile repeats; 100 grains by default, at most 100,000.
         """
         grain, slope = number("grain", grain, above=0), number("slope", slope, minimum=0)
         period = 100 * grain if period is None else number("period", period, above=0, maximum=1e5 * grain)

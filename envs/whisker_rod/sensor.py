@@ -12,14 +12,11 @@ from .body import BANDS, SAMPLES, SLOW
 def follow_samples(samples, mean, band, power, interval):
     """Follow the power of the moment in its bands, as ``body.follow_bands`` does, from noisy samples of it.
 
-    Parameters
-    ----------
-    samples : (B, SAMPLES, 3) float
-        Base wrench (M, Fx, Fy), N m and N, an ``interval`` (s) apart.
-    mean, band : (B,) and (B, bands, 4) float, N m
-        Slow mean of the moment, and states of the two complex resonators of each band; changed in place.
-    power : (B, bands) float, (N m)^2
-        Written: mean over the samples.
+    Args:
+        samples ((B, SAMPLES, 3) float): Base wrench (M, Fx, Fy), N m and N, an ``interval`` (s) apart.
+        mean, band ((B,) and (B, bands, 4) float, N m): Slow mean of the moment, and states of the two complex
+            resonators of each band; changed in place.
+        power ((B, bands) float, (N m)^2): Written: mean over the samples.
     """
     slow = 1.0 - exp(-interval / SLOW)
     for j in range(len(BANDS)):

@@ -81,20 +81,14 @@ def equilibrium(rod, base, distance, mu, theta):
     The base angle fixes the force for a given angle of the tip, and the tip's height then falls as the
     tip is laid over; so two scalar equations are solved, one inside the other.
 
-    Parameters
-    ----------
-    rod : (6, n) float
-        Of ``body.rods``: lengths (m), ..., joint stiffness (N m), ..., rest angles (rad).
-    base, distance, mu : float
-        Angle of the base (rad), distance of the plate (m), tangential over normal force.
-    theta : (n,) float, rad
-        Written.
+    Args:
+        rod ((6, n) float): Of ``body.rods``: lengths (m), ..., joint stiffness (N m), ..., rest angles (rad).
+        base, distance, mu: Angle of the base (rad), distance of the plate (m), tangential over normal force.
+        theta ((n,) float, rad): Written.
 
-    Returns
-    -------
-    force : float, N
-        Normal force; 0 where the unloaded whisker does not reach the plate, NaN where no shape has its
-        tip alone on it.
+    Returns:
+        force float, N: Normal force; 0 where the unloaded whisker does not reach the plate, NaN where no shape has its
+            tip alone on it.
     """
     n = len(theta)
     angle = base

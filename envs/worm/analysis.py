@@ -89,14 +89,11 @@ def fit_sine(joint_angle: ArrayLike) -> SineFit:
 
     Chung et al. (2024), Methods, "Defining behavioral categories".
 
-    Parameters
-    ----------
-    joint_angle : (N, n - 1) float, rad
+    Args:
+        joint_angle ((N, n - 1) float, rad)
 
-    Raises
-    ------
-    ValueError
-        If the fit of a frame does not converge.
+    Raises:
+        ValueError: If the fit of a frame does not converge.
     """
     from scipy.optimize import curve_fit  # slow to import
 
@@ -126,34 +123,26 @@ def fit_wave(
     Chung et al. (2024), Fig. 2: A = 0.6, with nu = 1.832 and T = 1.6 s on agar, 0.667 and 0.4 s in water. The start is
     the strongest of the waves on a grid; then least squares.
 
-    Parameters
-    ----------
-    joint_angle : (N, n - 1) float, rad
-        At least 4 frames of 3 joints.
-    rate : float, Hz
-        Frames a second.
-    most_waves : float
-        Largest wavenumber that is tried, at most half the number of joints.
-    highest : float, Hz
-        Highest frequency that is tried, at most half the rate.
+    Args:
+        joint_angle ((N, n - 1) float, rad): At least 4 frames of 3 joints.
+        rate: Frames a second.
+        most_waves: Largest wavenumber that is tried, at most half the number of joints.
+        highest: Highest frequency that is tried, at most half the rate.
 
-    Raises
-    ------
-    ValueError
-        For angles that are no such matrix, or hold nothing but gaps or one number.
+    Raises:
+        ValueError: For angles that are no such matrix, or hold nothing but gaps or one number.
 
-    Examples
-    --------
-    The omega turn's first phase, in which the worm crawls forwards, and the second, backwards:
+    Examples:
+        The omega turn's first phase, in which the worm crawls forwards, and the second, backwards:
 
-    >>> from gymnosoma.envs.worm import load_kymogram
-    >>> from gymnosoma.envs.worm.analysis import fit_wave
-    >>> angles = load_kymogram("omega_turn")
-    >>> for part in angles[:202], angles[202:333]:
-    ...     fit = fit_wave(part)
-    ...     print(f"A {fit.amplitude:.2f} rad, nu {fit.wavenumber:.2f}, T {fit.period:.2f} s: {fit.explained:.0%}")
-    A 0.27 rad, nu 1.68, T 2.02 s: 83%
-    A 0.25 rad, nu 1.07, T -1.26 s: 53%
+        >>> from gymnosoma.envs.worm import load_kymogram
+        >>> from gymnosoma.envs.worm.analysis import fit_wave
+        >>> angles = load_kymogram("omega_turn")
+        >>> for part in angles[:202], angles[202:333]:
+        ...     fit = fit_wave(part)
+        ...     print(f"A {fit.amplitude:.2f} rad, nu {fit.wavenumber:.2f}, T {fit.period:.2f} s: {fit.explained:.0%}")
+        A 0.27 rad, nu 1.68, T 2.02 s: 83%
+        A 0.25 rad, nu 1.07, T -1.26 s: 53%
     """
     from scipy.optimize import least_squares  # slow to import
 
@@ -200,12 +189,9 @@ def classify(joint_angle: ArrayLike, interval: float = 1 / FRAME_RATE) -> Behavi
     Chung et al. (2024), Methods, "Defining behavioral categories". A mean joint angle off zero counts as a turn
     on one side only: with the angles of the other side of the body nothing is a turn.
 
-    Parameters
-    ----------
-    joint_angle : (N, n - 1) float, rad
-        Of the simulated worm.
-    interval : float, s
-        Between frames.
+    Args:
+        joint_angle ((N, n - 1) float, rad): Of the simulated worm.
+        interval (s): Between frames.
     """
     from scipy.signal import savgol_filter  # slow to import
 
@@ -249,26 +235,17 @@ def play(
     Chung et al. (2024), Fig. 3; with ``start=medium(...)`` Fig. 5, supplements 2 and 3, and Appendix 1,
     Figs. 3 to 6.
 
-    Parameters
-    ----------
-    worm : Worm
-        Where its time step does not divide 1/rate, the next smaller one that does is taken.
-    angles : (N, n - 1) float, rad
-        At least two frames.
-    start, count, signals
-        As for `ensemble`.
-    rate : float, Hz
-        Frames a second, from 0.01 to 10^6.
+    Args:
+        worm: Where its time step does not divide 1/rate, the next smaller one that does is taken.
+        angles ((N, n - 1) float, rad): At least two frames.
+        start, count, signals: As for `ensemble`.
+        rate: Frames a second, from 0.01 to 10^6.
 
-    Returns
-    -------
-    dict
-        Name to array (N, count, ...): as many snapshots as frames.
+    Returns:
+        dict: Name to array (N, count, ...): as many snapshots as frames.
 
-    Raises
-    ------
-    ValueError
-        For angles that are no such matrix, or a rate out of range.
+    Raises:
+        ValueError: For angles that are no such matrix, or a rate out of range.
     """
     angles, rate = numbers("angles", angles), number("rate", rate, minimum=0.01, maximum=HIGHEST_RATE)
     if angles.ndim != 2 or len(angles) < 2 or angles.shape[1] != worm.drive_size:

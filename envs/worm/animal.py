@@ -38,20 +38,14 @@ class Worm(InLanes):
     ``heading`` rad (the mean rod angle, 0: the head points to -x); ``centre`` (2,) m; ``rod_rate`` (n,) rad/s;
     ``centre_velocity`` (2,) m/s.
 
-    Parameters
-    ----------
-    params : WormParams, optional
-    dt : float, s, optional
-        Time step; 5 ms for ``midpoint``, 1e-5 s for ``published``.
-    scheme : {"midpoint", "published"}
-        Linearly implicit midpoint with BDF2 rates, or the paper's semi-implicit Euler method.
-    threads : int
-        Threads that advance many rows. Results do not depend on it.
+    Args:
+        dt (s): Time step; 5 ms for ``midpoint``, 1e-5 s for ``published``.
+        scheme ({"midpoint", "published"}): Linearly implicit midpoint with BDF2 rates, or the paper's semi-implicit
+            Euler method.
+        threads: Threads that advance many rows. Results do not depend on it.
 
-    Raises
-    ------
-    ValueError
-        For an unknown scheme, or a ``dt`` or ``threads`` out of range.
+    Raises:
+        ValueError: For an unknown scheme, or a ``dt`` or ``threads`` out of range.
     """
 
     SIGNALS: Mapping[str, Signal] = {
@@ -236,18 +230,14 @@ def friction_force(
 ) -> NDArray[np.float64]:
     """Force of the medium on each rod, -(b_par/n)(v.r)r - (b_perp/n)(v.N)N; Chung et al. (2024).
 
-    Parameters
-    ----------
-    rod_angle : (..., n) float, rad
-    rod_velocity : (..., n, 2) float, m/s
-    friction : rows or mapping
-        ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
-    share : (n,) float, optional
-        Of each rod, in that of a rod of the uniform body.
+    Args:
+        rod_angle ((..., n) float, rad)
+        rod_velocity ((..., n, 2) float, m/s)
+        friction (rows or mapping): ``friction_perpendicular`` and ``friction_parallel`` in kg/s, each () or (...,).
+        share ((n,) float): Of each rod, in that of a rod of the uniform body.
 
-    Returns
-    -------
-    force : (..., n, 2) float, N
+    Returns:
+        force (..., n, 2) float, N
     """
     n = rod_angle.shape[-1]
     along = np.stack([np.cos(rod_angle), np.sin(rod_angle)], -1)

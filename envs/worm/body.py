@@ -675,17 +675,12 @@ def joint_forces(angle, rate, force, torque, mass, half_length, ratio, out):
 
     D F = Q of Appendix 1 for rods that may differ, the muscles being torques: a block elimination from head to tail.
 
-    Parameters
-    ----------
-    angle, rate, mass, half_length : (B, n) float, rad, rad/s, kg, m
-    force : (B, n, 2) float, N
-        Of the medium on the rods.
-    torque : (B, n) float, N m
-        Of the medium and of the joints on the rods.
-    ratio : (n, 4) float
-        Scratch space.
-    out : (B, n - 1, 2) float, N
-        Written.
+    Args:
+        angle, rate, mass, half_length ((B, n) float, rad, rad/s, kg, m)
+        force ((B, n, 2) float, N): Of the medium on the rods.
+        torque ((B, n) float, N m): Of the medium and of the joints on the rods.
+        ratio ((n, 4) float): Scratch space.
+        out ((B, n - 1, 2) float, N): Written.
     """
     n = angle.shape[1]
     for b in range(len(angle)):

@@ -29,22 +29,18 @@ HIGHEST_RATE = 1e6
 def load_kymogram(source: str | Path) -> NDArray[np.float64]:
     """Read a kymogram.
 
-    Parameters
-    ----------
-    source : str or path
-        ``"omega_turn"`` or ``"delta_turn"`` (recorded worms, see ``assets/worm/README.md``), or a file:
-        ``.npy``, or ``.csv`` with commas, a row a frame and a column a joint, head to tail; what follows a ``#`` is
-        a comment, and there is no other header. `Kymogram.read` takes files with headers and gaps.
+    Args:
+        source: ``"omega_turn"`` or ``"delta_turn"`` (recorded worms, see ``assets/worm/README.md``), or a file:
+            ``.npy``, or ``.csv`` with commas, a row a frame and a column a joint, head to tail; what follows a ``#`` is
+            a comment, and there is no other header. `Kymogram.read` takes files with headers and gaps.
 
-    Returns
-    -------
-    angles : (N, n_joints) float, rad
+    Returns:
+        angles (N, n_joints) float, rad
 
-    Raises
-    ------
-    ValueError
-        If the file cannot be read as a matrix of finite numbers, or has more than `LARGEST_FILE` bytes. Pickled
-        objects are never loaded. Rows and columns in errors count from 1, rows of text as the lines of the file.
+    Raises:
+        ValueError: If the file cannot be read as a matrix of finite numbers, or has more than `LARGEST_FILE` bytes.
+            Pickled objects are never loaded. Rows and columns in errors count from 1, rows of text as the lines of the
+            file.
     """
     try:
         if source in RECORDED:
@@ -112,19 +108,12 @@ def _read_text(path: Path) -> NDArray[np.float64]:
 class SineKymogram(OpenLoop):
     """Travelling wave A cos(2 pi (nu (i - 1)/(n - 2) - t/T)) + bias; Chung et al. (2024), Fig. 2.
 
-    Parameters
-    ----------
-    amplitude : float, rad
-        The paper's 0.6.
-    wavenumber : float
-        Waves on the body, nu; positive runs head to tail (forwards).
-    period : float, s
-        T; negative runs backwards.
-    bias : float, rad
-        Added to all joints: steers.
-    ramp : float, s, optional
-        The amplitude grows linearly over this time; one period by default, 0 for the paper's start.
-    n_joints : int
+    Args:
+        amplitude (rad): The paper's 0.6.
+        wavenumber: Waves on the body, nu; positive runs head to tail (forwards).
+        period (s): T; negative runs backwards.
+        bias (rad): Added to all joints: steers.
+        ramp (s): The amplitude grows linearly over this time; one period by default, 0 for the paper's start.
     """
 
     def __init__(
@@ -174,12 +163,9 @@ class SineKymogram(OpenLoop):
 class KymogramPlayback(OpenLoop):
     """A kymogram played frame by frame, each held until the next; the last is held for ever.
 
-    Parameters
-    ----------
-    source : str, path or array (N, n_joints)
-        What `load_kymogram` takes, or the angles themselves in rad.
-    rate : float, Hz
-        Frames a second, at most `HIGHEST_RATE`.
+    Args:
+        source (str, path or array (N, n_joints)): What `load_kymogram` takes, or the angles themselves in rad.
+        rate: Frames a second, at most `HIGHEST_RATE`.
     """
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:

@@ -61,39 +61,35 @@ class WormParams:
 
     Those of joints are a number, or one for each of the n_rods - 1 joints.
 
-    Parameters
-    ----------
-    n_rods : int, 3 to 1000
-        Rods of the chain.
-    {ranges}
-    rod_mass, rod_length, rod_friction : n_rods float, optional, 0.001 to 1000
-        Mass, length and friction coefficients of each rod in those of a rod of the uniform body, the paper's, which is
-        the default; scaled to a mean of 1. `with_outline` makes them from a shape.
+    Args:
+        n_rods (3 to 1000): Rods of the chain.
+        {ranges}
+        rod_mass, rod_length, rod_friction (n_rods float, optional, 0.001 to 1000): Mass, length and friction
+            coefficients of each rod in those of a rod of the uniform body, the paper's, which is the default; scaled to
+            a mean of 1. `with_outline` makes them from a shape.
 
-    Raises
-    ------
-    ValueError
-        For a value out of these ranges, some orders of magnitude around the paper's, or another number of them.
+    Raises:
+        ValueError: For a value out of these ranges, some orders of magnitude around the paper's, or another number of
+            them.
 
-    Examples
-    --------
-    A worm on agar whose muscles are ablated from the middle to the tail, beside the whole one; then at 4 s:
+    Examples:
+        A worm on agar whose muscles are ablated from the middle to the tail, beside the whole one; then at 4 s:
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
-    >>> gain = np.where(np.arange(24) < 12, 1.0, 0.0)
-    >>> for params in WormParams(), WormParams(control_gain=gain):
-    ...     run = simulate(Worm(params), SineKymogram.for_medium(1.0), duration=8.0, every=0.05)
-    ...     bend = np.ptp(run["joint_angle"][-32:], axis=0)
-    ...     print(f"{np.ptp(run['centre'][:, 0]) * 1e3:.2f} mm, tail {bend[18]:.2f} rad")
-    1.57 mm, tail 0.84 rad
-    1.29 mm, tail 0.10 rad
-    >>> ablation = {"time": 4.0, "control_gain": gain}
-    >>> run = simulate(Worm(), SineKymogram.for_medium(1.0), duration=8.0, every=0.05, events=[ablation])
-    >>> before, after = (np.abs(run["muscle_torque"][part, 18]).max() for part in (slice(80), slice(81, None)))
-    >>> print(f"{before:.2g} N m, {after:.2g} N m")
-    1.1e-10 N m, 0 N m
+        >>> import numpy as np
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
+        >>> gain = np.where(np.arange(24) < 12, 1.0, 0.0)
+        >>> for params in WormParams(), WormParams(control_gain=gain):
+        ...     run = simulate(Worm(params), SineKymogram.for_medium(1.0), duration=8.0, every=0.05)
+        ...     bend = np.ptp(run["joint_angle"][-32:], axis=0)
+        ...     print(f"{np.ptp(run['centre'][:, 0]) * 1e3:.2f} mm, tail {bend[18]:.2f} rad")
+        1.57 mm, tail 0.84 rad
+        1.29 mm, tail 0.10 rad
+        >>> ablation = {"time": 4.0, "control_gain": gain}
+        >>> run = simulate(Worm(), SineKymogram.for_medium(1.0), duration=8.0, every=0.05, events=[ablation])
+        >>> before, after = (np.abs(run["muscle_torque"][part, 18]).max() for part in (slice(80), slice(81, None)))
+        >>> print(f"{before:.2g} N m, {after:.2g} N m")
+        1.1e-10 N m, 0 N m
     """
 
     n_rods: int = 25
@@ -139,16 +135,11 @@ class WormParams:
     def in_medium(cls, sigma: float = 1.0, scale: float = 1.0, n_rods: int | None = None, **changes: Any) -> WormParams:
         """Build the paper's worm in a medium.
 
-        Parameters
-        ----------
-        sigma : float, 0 to 1
-            Medium index: 0 water, 1 agar.
-        scale : float, 0 to 100
-            Factor on the friction coefficients; the paper's turns use agar with 0.01.
-        n_rods : int, optional
-            Rods of the chain; the paper's 25.
-        **changes
-            Other parameters that are not the paper's.
+        Args:
+            sigma (0 to 1): Medium index: 0 water, 1 agar.
+            scale (0 to 100): Factor on the friction coefficients; the paper's turns use agar with 0.01.
+            n_rods: Rods of the chain; the paper's 25.
+            **changes: Other parameters that are not the paper's.
         """
         sigma, scale = number("sigma", sigma, minimum=0, maximum=1), number("scale", scale, minimum=0, maximum=100)
         t = table()
@@ -177,34 +168,27 @@ class WormParams:
         the width by a logarithm only), or by the area that it shows from the side. Its centre of mass is taken to be
         its middle, its moment of inertia that of a thin rod.
 
-        Parameters
-        ----------
-        radius : (P,) float, m
-            Half widths at P >= 2 places evenly from the tip of the head to that of the tail, linear between them.
-        density : float, kg/m^3, optional
-            Makes the mass from the volume; by default the mass stays, and is spread.
-        joints : (n_rods - 1,) float, optional
-            Places of the joints along the body, between 0 and 1; evenly by default.
-        drag : {"length", "area"}
-            By what the friction of the whole is spread over the rods.
+        Args:
+            radius ((P,) float, m): Half widths at P >= 2 places evenly from the tip of the head to that of the tail,
+                linear between them.
+            density (kg/m^3): Makes the mass from the volume; by default the mass stays, and is spread.
+            joints ((n_rods - 1,) float): Places of the joints along the body, between 0 and 1; evenly by default.
+            drag ({"length", "area"}): By what the friction of the whole is spread over the rods.
 
-        Raises
-        ------
-        ValueError
-            For an outline that is no such list, or joints that are out of order.
+        Raises:
+            ValueError: For an outline that is no such list, or joints that are out of order.
 
-        Examples
-        --------
-        An adult that tapers to both ends; its middle rod, and its last:
+        Examples:
+            An adult that tapers to both ends; its middle rod, and its last:
 
-        >>> import numpy as np
-        >>> from gymnosoma.envs.worm import Worm, WormParams
-        >>> along = np.linspace(0.0, 1.0, 401)
-        >>> radius = 40e-6 * np.sqrt(1 - (2 * along - 1) ** 2)
-        >>> params = WormParams.in_medium(0.0).with_outline(radius, density=1060.0, drag="area")
-        >>> print(f"{params.mass:.3g} kg; {params.rod_mass[12]:.2f}, {params.rod_mass[24]:.3f}")
-        3.55e-09 kg; 1.50, 0.117
-        >>> worm = Worm(params)
+            >>> import numpy as np
+            >>> from gymnosoma.envs.worm import Worm, WormParams
+            >>> along = np.linspace(0.0, 1.0, 401)
+            >>> radius = 40e-6 * np.sqrt(1 - (2 * along - 1) ** 2)
+            >>> params = WormParams.in_medium(0.0).with_outline(radius, density=1060.0, drag="area")
+            >>> print(f"{params.mass:.3g} kg; {params.rod_mass[12]:.2f}, {params.rod_mass[24]:.3f}")
+            3.55e-09 kg; 1.50, 0.117
+            >>> worm = Worm(params)
         """
         choice("drag", drag, ("length", "area"))
         half = numbers("radius", radius, minimum=0.0)

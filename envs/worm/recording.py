@@ -30,39 +30,32 @@ SHORT = 2
 class Kymogram:
     """Joint angles of a worm over time, with NaN where nothing was measured; each method gives a new one.
 
-    Parameters
-    ----------
-    angles : (N, n_joints) array, rad
-        Rod i+1 minus rod i of each joint, head to tail.
-    rate : float, Hz
-        Frames a second.
-    notes : tuple of str
-        What was done to get it, in order; `report` shows them.
+    Args:
+        angles ((N, n_joints) array, rad): Rod i+1 minus rod i of each joint, head to tail.
+        rate: Frames a second.
+        notes (tuple of str): What was done to get it, in order; `report` shows them.
 
-    Raises
-    ------
-    ValueError
-        For angles that are no matrix of at least 2 joints, or a rate out of range.
+    Raises:
+        ValueError: For angles that are no matrix of at least 2 joints, or a rate out of range.
 
-    Examples
-    --------
-    From midlines to a film: here those of a simulated worm, head to tail, with a frame in which none was found.
+    Examples:
+        From midlines to a film: here those of a simulated worm, head to tail, with a frame in which none was found.
 
-    >>> import numpy as np
-    >>> from gymnosoma.envs import simulate
-    >>> from gymnosoma.envs.worm import Kymogram, SineKymogram, Worm, WormParams
-    >>> params = WormParams.in_medium(1.0)
-    >>> run = simulate(Worm(params), SineKymogram.for_medium(1.0), duration=3.0, every=0.05)
-    >>> midlines = np.concatenate([run["head"][:, None], run["rod_centre"], run["tail"][:, None]], axis=1)
-    >>> midlines[30] = np.nan
-    >>> kymogram = Kymogram.from_midlines(midlines, rate=20.0).filled().resampled(32.0)
-    >>> print(kymogram.report)
-    61 frames of 27 points at 20 Hz: 24 joints by arc length; nothing measured in 1 frame
-    1 gap of at most 2 frames filled, 1 frame in all
-    61 frames at 20 Hz to 97 at 32 Hz
-    >>> again = simulate(Worm(params, dt=1 / 320), kymogram.playback(), kymogram.duration, every=1 / 32)
-    >>> from gymnosoma.agents import film
-    >>> film(again, "worm.mp4")  # doctest: +SKIP
+        >>> import numpy as np
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.worm import Kymogram, SineKymogram, Worm, WormParams
+        >>> params = WormParams.in_medium(1.0)
+        >>> run = simulate(Worm(params), SineKymogram.for_medium(1.0), duration=3.0, every=0.05)
+        >>> midlines = np.concatenate([run["head"][:, None], run["rod_centre"], run["tail"][:, None]], axis=1)
+        >>> midlines[30] = np.nan
+        >>> kymogram = Kymogram.from_midlines(midlines, rate=20.0).filled().resampled(32.0)
+        >>> print(kymogram.report)
+        61 frames of 27 points at 20 Hz: 24 joints by arc length; nothing measured in 1 frame
+        1 gap of at most 2 frames filled, 1 frame in all
+        61 frames at 20 Hz to 97 at 32 Hz
+        >>> again = simulate(Worm(params, dt=1 / 320), kymogram.playback(), kymogram.duration, every=1 / 32)
+        >>> from gymnosoma.agents import film
+        >>> film(again, "worm.mp4")  # doctest: +SKIP
     """
 
     angles: Array
@@ -92,20 +85,13 @@ class Kymogram:
     ) -> Kymogram:
         """Lay a chain of equal rods along each midline, such as Tierpsy's skeletons.
 
-        Parameters
-        ----------
-        midlines : (N, P, 2) float
-            Points x, y from head to tail in any unit, at least 3, not necessarily evenly; frames with NaN in them
-            are gaps. A chain with a joint at every point, evenly, is found exactly.
-        rate : float, Hz
-        n_joints : int
-        y_down : bool
-            Whether y grows downwards, as in pixels; this changes the sign of all angles.
+        Args:
+            midlines ((N, P, 2) float): Points x, y from head to tail in any unit, at least 3, not necessarily evenly;
+                frames with NaN in them are gaps. A chain with a joint at every point, evenly, is found exactly.
+            y_down: Whether y grows downwards, as in pixels; this changes the sign of all angles.
 
-        Raises
-        ------
-        ValueError
-            For midlines that are no such array, or have no length.
+        Raises:
+            ValueError: For midlines that are no such array, or have no length.
         """
         whole("n_joints", n_joints, 2, 1000)
         lines = _measured("midlines", midlines)
@@ -133,17 +119,12 @@ class Kymogram:
     def from_tangents(cls, tangents: ArrayLike, rate: float = FRAME_RATE, n_joints: int = 24) -> Kymogram:
         """Turn tangent angles, such as WormPose's, into joint angles.
 
-        Parameters
-        ----------
-        tangents : (N, P) float, rad
-            Direction of each of P >= 3 equal pieces of the midline, head to tail, with or without jumps of 2 pi.
-        rate : float, Hz
-        n_joints : int
+        Args:
+            tangents ((N, P) float, rad): Direction of each of P >= 3 equal pieces of the midline, head to tail, with or
+                without jumps of 2 pi.
 
-        Raises
-        ------
-        ValueError
-            For tangents that are no such matrix.
+        Raises:
+            ValueError: For tangents that are no such matrix.
         """
         whole("n_joints", n_joints, 2, 1000)
         directions = _measured("tangents", tangents)
@@ -159,23 +140,17 @@ class Kymogram:
     ) -> Kymogram:
         """Read a file as other programs write it, and note what was made of it.
 
-        Parameters
-        ----------
-        path : str or path
-            ``.npy``, or text with a frame a line and cells between commas, semicolons or tabs. A first line of words
-            is a header; columns that it calls time or frame are no angles; what follows a ``#`` is a comment. Cells
-            that are empty or say NaN, NA, null or - are gaps.
-        rate : float, Hz, optional
-            Frames a second; by default what the column of times says, else 32.
-        n_joints : int, optional
-            Joints to have; as many as the file has by default.
-        kind : {"joints", "tangents"}
-            What the columns are; tangents as in `from_tangents`.
+        Args:
+            path: ``.npy``, or text with a frame a line and cells between commas, semicolons or tabs. A first line of
+                words is a header; columns that it calls time or frame are no angles; what follows a ``#`` is a comment.
+                Cells that are empty or say NaN, NA, null or - are gaps.
+            rate: Frames a second; by default what the column of times says, else 32.
+            n_joints: Joints to have; as many as the file has by default.
+            kind ({"joints", "tangents"}): What the columns are; tangents as in `from_tangents`.
 
-        Raises
-        ------
-        ValueError
-            If the file cannot be read so; rows and columns in errors count from 1, rows as the lines of the file.
+        Raises:
+            ValueError: If the file cannot be read so; rows and columns in errors count from 1, rows as the lines of the
+                file.
         """
         choice("kind", kind, ("joints", "tangents"))
         path = Path(path)
@@ -222,18 +197,13 @@ class Kymogram:
     def filled(self, longest: int = SHORT, longer: str = "refuse") -> Kymogram:
         """Fill gaps by lines in time, joint by joint.
 
-        Parameters
-        ----------
-        longest : int, 0 to 10^6
-            Frames that a gap may have; 2 by default, the paper's.
-        longer : {"refuse", "keep", "cut"}
-            What becomes of others, and of gaps at either end: an error, NaN as before, or all but the longest
-            stretch without one is left out.
+        Args:
+            longest (0 to 10^6): Frames that a gap may have; 2 by default, the paper's.
+            longer ({"refuse", "keep", "cut"}): What becomes of others, and of gaps at either end: an error, NaN as
+                before, or all but the longest stretch without one is left out.
 
-        Raises
-        ------
-        ValueError
-            For gaps that are too long, if they are refused; if nothing is left.
+        Raises:
+            ValueError: For gaps that are too long, if they are refused; if nothing is left.
         """
         whole("longest", longest, 0)
         choice("longer", longer, ("refuse", "keep", "cut"))
@@ -275,11 +245,6 @@ class Kymogram:
         """Change the rate, by lines in time, and the number of joints, by the rods' directions along the body.
 
         A frame between two of which one has a gap has it, too; a gap spreads over the frame where joints change.
-
-        Parameters
-        ----------
-        rate : float, Hz, optional
-        n_joints : int, optional
         """
         angles, new, notes = self.angles, self.rate, list(self.notes)
         if n_joints is not None and n_joints != angles.shape[1]:
@@ -308,10 +273,8 @@ class Kymogram:
     def playback(self) -> KymogramPlayback:
         """Controller that plays it.
 
-        Raises
-        ------
-        ValueError
-            If it has gaps.
+        Raises:
+            ValueError: If it has gaps.
         """
         if np.isnan(self.angles).any():
             raise ValueError(f"angles must have no gaps to be played, got {self._gaps()}: fill them (`filled`)")

@@ -114,14 +114,13 @@ def band_shares(
 ) -> NDArray[np.float64]:
     """Fractions of the power above the first edge in bands; by default those of modes 1, 2, 3 and all higher ones.
 
-    Examples
-    --------
-    A tone in the band of mode 1, and one of half its amplitude, a quarter of its power, in that of mode 2:
+    Examples:
+        A tone in the band of mode 1, and one of half its amplitude, a quarter of its power, in that of mode 2:
 
-    >>> t = np.arange(4096) / 4000.0
-    >>> moment = np.sin(2 * np.pi * 90.0 * t) + 0.5 * np.sin(2 * np.pi * 220.0 * t)
-    >>> band_shares(moment, 4000.0).round(2).tolist()
-    [0.8, 0.2, 0.0, 0.0]
+        >>> t = np.arange(4096) / 4000.0
+        >>> moment = np.sin(2 * np.pi * 90.0 * t) + 0.5 * np.sin(2 * np.pi * 220.0 * t)
+        >>> band_shares(moment, 4000.0).round(2).tolist()
+        [0.8, 0.2, 0.0, 0.0]
     """
     frequency, power = spectrum(signal, rate)
     parts = [power[(frequency >= low) & (frequency < high)].sum() for low, high in pairwise(edges)]
@@ -133,16 +132,15 @@ def principal_mode(run: Run, first: int = 0) -> tuple[NDArray[np.float64], NDArr
 
     From the frame ``first`` on; the shape has length 1, and no sign.
 
-    Examples
-    --------
-    A standing wave with nodes 10 and 20 mm from the base, about a steady moment:
+    Examples:
+        A standing wave with nodes 10 and 20 mm from the base, about a steady moment:
 
-    >>> s = np.linspace(0.0, 30e-3, 61)
-    >>> wave = np.sin(2 * np.pi * 100.0 * np.arange(200) / 4000.0)
-    >>> moment = 1e-8 + 1e-9 * wave[:, None] * np.cos(np.pi * (s[:-1] - 5e-3) / 10e-3)
-    >>> shape, nodes = principal_mode({"moment": moment, "arc": np.tile(s, (200, 1))})
-    >>> nodes.round(6).tolist()
-    [0.01, 0.02]
+        >>> s = np.linspace(0.0, 30e-3, 61)
+        >>> wave = np.sin(2 * np.pi * 100.0 * np.arange(200) / 4000.0)
+        >>> moment = 1e-8 + 1e-9 * wave[:, None] * np.cos(np.pi * (s[:-1] - 5e-3) / 10e-3)
+        >>> shape, nodes = principal_mode({"moment": moment, "arc": np.tile(s, (200, 1))})
+        >>> nodes.round(6).tolist()
+        [0.01, 0.02]
     """
     moment, s = run["moment"][first:], run["arc"][0][:-1]
     shape = np.linalg.svd(moment - moment.mean(0), full_matrices=False)[2][0]

@@ -57,25 +57,16 @@ class _Refused(Exception):
 class Tally:
     """What became of an id with one action mode and solver.
 
-    Parameters
-    ----------
-    env_id : str
-    arguments : dict
-        Action mode and solvers.
-    goal : int
-        Steps to be made.
-    rounds, steps, episodes : int
-        So far; steps are those of single animals, episodes those that ended by themselves.
-    failures : Counter
-        Episodes by the reason for which they failed.
-    refused : int
-        Resets, because their options do not go together.
-    slowest : float, s, or None
-        Processor time of the slowest step, by row, in all rounds but the first, which may compile.
-    memory : float, MiB, or None
-        By which the most that the process held grew, in all rounds but the first.
-    violations : list of str
-        Each with what plays its round again.
+    Args:
+        arguments: Action mode and solvers.
+        goal: Steps to be made.
+        rounds, steps, episodes: So far; steps are those of single animals, episodes those that ended by themselves.
+        failures: Episodes by the reason for which they failed.
+        refused: Resets, because their options do not go together.
+        slowest (float, s, or None): Processor time of the slowest step, by row, in all rounds but the first, which may
+            compile.
+        memory (float, MiB, or None): By which the most that the process held grew, in all rounds but the first.
+        violations: Each with what plays its round again.
     """
 
     env_id: str
@@ -119,16 +110,11 @@ def soak(
 ) -> None:
     """Play rounds, next of what is furthest from its goal, until all have reached theirs or time is up.
 
-    Parameters
-    ----------
-    tallies : list of Tally
-        Which grow, so that an interruption loses nothing.
-    seconds : float
-        After which no round begins.
-    seed : int
-        Of the first round of each; the next round has the next.
-    watch : callable
-        Told before a round what is played, and after it how many steps the goal has come nearer.
+    Args:
+        tallies: Which grow, so that an interruption loses nothing.
+        seconds: After which no round begins.
+        seed: Of the first round of each; the next round has the next.
+        watch: Told before a round what is played, and after it how many steps the goal has come nearer.
     """
     end = time.monotonic() + seconds
     while time.monotonic() < end:

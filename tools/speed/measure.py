@@ -75,16 +75,12 @@ def paired(jobs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, N
 class Case:
     """A simulation to be timed.
 
-    Parameters
-    ----------
-    what : str
-    animal : callable
-        Makes it.
-    drive : function of time
-        Drive in SI, held for ``hold`` from a time (s) on.
-    hold, duration : float, s
-    start : function of the number of animals
-        Their initial values. They differ, as animals that do all the same at once flatter the lanes.
+    Args:
+        animal: Makes it.
+        drive (function of time): Drive in SI, held for ``hold`` from a time (s) on.
+        hold, duration (s)
+        start (function of the number of animals): Their initial values. They differ, as animals that do all the same at
+            once flatter the lanes.
     """
 
     what: str
