@@ -38,11 +38,11 @@ def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
 
 
 References = dict[type[Task], dict[str, Reference]]
-"""Of an animal's tasks: references by name, the animal's own first, as ``baseline``."""
+"""References by name for each task of an animal, the animal's own first, as ``baseline``."""
 
 
 def _module(task: type) -> Any:
-    """Module with the controllers of the animal in whose package a task, or it itself, stands; None without one."""
+    """Find the module with controllers for a task or an animal, by the package it is in; None without one."""
     package = task.__module__.rpartition(".")[0]
     ours, _, animal = package.rpartition(".")
     name = f"{__name__}.{animal}" if ours == "gymnosoma.envs" else f"{package}.controllers"

@@ -19,7 +19,7 @@ class RowMemory:
     _kept: dict[str, Floats] | None = None
 
     def recall(self, first: Flags) -> tuple[Flags, dict[str, Floats]]:
-        """Which rows begin an episode, all if there are others than before, and what is remembered, to be changed."""
+        """Say which rows begin an episode, all if their number has changed, and what is remembered, to be changed."""
         if self._kept is None or any(len(value) != len(first) for value in self._kept.values()):
             first, self._kept = np.ones(len(first), np.bool_), {}
         for name, start in self.memory.items():

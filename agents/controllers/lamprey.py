@@ -270,7 +270,7 @@ class TravellingWave(OpenLoop):
 
 
 def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controller:
-    """What drives the task's animal as ``brainstem`` would: itself, or a cord of its own where the animal has none."""
+    """Drive the task's animal by ``brainstem``, through a cord of the controller's own where the animal has none."""
     if task.animal.cord is not None:
         return brainstem
     return SteeredCPG(brainstem, control_rate, task.actions)

@@ -214,7 +214,7 @@ def _least_stress(task: HindlimbHold) -> Controller:
 
 
 def _most_stable(task: HindlimbHold) -> Floats:
-    """Pattern that decays fastest: one that was found and kept for the limb as it is by default.
+    """Find the pattern that decays fastest; that of the limb as it is by default has been kept.
 
     The search samples along vectors that LAPACK chooses, others on another CPU, and so ends at another pattern.
     """

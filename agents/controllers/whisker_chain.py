@@ -226,7 +226,7 @@ class Localizer(StatefulController):
 
 @cache
 def _stiffness(place: float, push: float) -> float:
-    """Moment (N m) a radian of push against a peg at ``place``, from the statics."""
+    """Moment (N m) per radian of push against a peg at ``place``, from the statics."""
     length = WhiskerParams().length
     return float(-quasi_static([0.0, push], [place * length, 0.0]).base_wrench[1, 0] / push)
 

@@ -1,4 +1,4 @@
-"""Reference controllers of the whisker: constant sweeps, textures told by their vibration, keeping contact or a level.
+"""Reference controllers of the whisker: constant sweeps, textures known by their vibration, keeping contact or a level.
 
 All play tasks: actions say where the plate shall be, and not, as the whisker's drive does, how fast it goes there.
 """
@@ -32,7 +32,7 @@ SETTLING = 0.05
 
 @dataclass(eq=False)
 class ConstantSweep:
-    """The plate runs at a constant ``speed`` (m/s) and ``distance`` (lengths); no texture is told."""
+    """The plate runs at a constant ``speed`` (m/s) and ``distance`` (lengths); no texture is named."""
 
     speed: float
     distance: float = CENTRE
@@ -45,7 +45,7 @@ class ConstantSweep:
 
 @dataclass(eq=False)
 class TextureEstimator(RowMemory):
-    """Sweeps slowly, and tells the texture from its vibration by a ridge regression.
+    """Sweeps slowly, and estimates the texture from its vibration by a ridge regression.
 
     The levels of the vibration are collected from ``start`` to ``stop`` (s), when it commits itself. It sweeps at a
     ``speed`` (m/s) and ``distance`` (lengths).
@@ -120,7 +120,7 @@ class ContactKeeper(RowMemory):
 
 @dataclass(eq=False)
 class SwingTracker(RowMemory):
-    """Takes the plate's swing for a sine, follows it by what the force tells of the distance, and goes against it.
+    """Takes the plate's swing for a sine, follows it by the distance that the force implies, and goes against it.
 
     An observer of two states, the swing and its rate (in units of the swing), which ``gain`` and ``rate_gain`` times
     the difference between felt and expected swing correct; the lag of the plate is inverted. ``frequency`` (Hz) is that

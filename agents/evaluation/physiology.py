@@ -19,13 +19,13 @@ ACTION = {
     "action at its ends": Measure("saturation", "action", "%", 100.0, "share of all entries of the action"),
     "action's slew": Measure("slew", "action", "1/s", 1.0, "rms rate of change of the action"),
 }
-"""Measured of every task, beside what it asks for."""
+"""Measures of every task, beside its own."""
 
 NEAR = 0.99
-"""From this share of its bound on a value counts as saturated."""
+"""Share of its bound from which on a value counts as saturated."""
 
 PADDING = 8
-"""Spectra are finer than the length of an episode allows by this factor."""
+"""Factor by which spectra are finer than the length of an episode allows."""
 
 
 class _Watched:
@@ -43,7 +43,7 @@ class _Watched:
             self.found[i][name].append(np.asarray(values[i], float).ravel())
 
     def end(self, last: NDArray[np.bool_]) -> None:
-        """Look once more when all is over, at those rows that ended ``last``: others have been reset since."""
+        """Look once more when all is over, at rows that ended ``last``, as others have been reset since."""
         self._running &= last
         self.look()
 
@@ -76,7 +76,7 @@ def _spectrum(values: NDArray[np.float64], rate: float, padding: int) -> tuple[N
 
 
 def measured(measure: Measure, values: NDArray[np.float64], rate: float) -> float:
-    """A measure of one episode, in its unit; NaN where the episode is too short to tell.
+    """Compute a measure of one episode, in its unit; NaN where the episode is too short.
 
     ``values`` (T, k) are those of its source at the ends of the control periods, of which there are ``rate`` a second.
     """

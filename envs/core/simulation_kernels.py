@@ -28,17 +28,17 @@ def clip_actions(actions, clipped):
 
 
 @kernel
-def slew(target, before, most, step, drive):
+def limit_change(target, before, largest, step, drive):
     """Come as near to a target as a drive may be, and as fast as it may change.
 
     Args:
         target, before ((B, n) float64): What is wanted, and the drive so far.
-        most, step: Largest magnitude, and largest change.
+        largest, step: Largest magnitude, and largest change.
         drive ((B, n) float64): Written.
     """
     for b in range(target.shape[0]):
         for j in range(target.shape[1]):
-            wanted = min(max(target[b, j], -most), most)
+            wanted = min(max(target[b, j], -largest), largest)
             drive[b, j] = min(max(wanted, before[b, j] - step), before[b, j] + step)
 
 

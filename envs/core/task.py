@@ -1,4 +1,4 @@
-"""What a task is, and the one shaping function of all rewards."""
+"""What a task is, and the function that shapes the rewards of all tasks."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class EpisodeStart:
         return len(self.rngs)
 
     def draw(self, function: Callable[[np.random.Generator], ArrayLike]) -> NDArray[Any]:
-        """What ``function`` draws from the generator of each episode, (A, ...)."""
+        """Draw by ``function`` from the generator of each episode, (A, ...)."""
         return np.array([function(rng) for rng in self.rngs])
 
     def hidden(self, name: str) -> Floats:
-        """A hidden option (A,): as given, else drawn. The generators move on by as much either way."""
+        """Give a hidden option (A,), or else draw it; the generators move on by as much either way."""
         drawn = self.draw(lambda rng: self.ranges[name].draw(rng, self.split))
         return self.options.get(name, drawn)
 

@@ -26,14 +26,14 @@ BRAINSTEM = {
 """Drive of the spinal cord."""
 
 WITH_CORD = "actions='brainstem' or 'residual', which have a cord"
-"""For errors."""
+"""Action modes that options of the cord need, for errors."""
 
 MODES = 3
 """Spatial cosine modes of the shape at the start."""
 
 
 class LampreyTask(Task):
-    """Actions and observations that all tasks of the lamprey share; subclasses add the goal, and tell the distance.
+    """Actions and observations that all tasks of the lamprey share; subclasses add the goal, and the distance.
 
     ## Rewards
 
@@ -58,7 +58,7 @@ class LampreyTask(Task):
     tonic = 0.4
     """Level of the cord that is best at the price, and to which ``actions="residual"`` adds."""
     price = 1.6
-    """Of energy, m/J: the slope of the cord's speed over its power in steady swimming at the level ``tonic``."""
+    """Price of energy, m/J: the slope of the cord's speed over its power in steady swimming at the level ``tonic``."""
     furthest = np.inf
     """Distance beyond which nothing counts, m."""
     score = Score("priced_distance", "m")
@@ -100,7 +100,7 @@ class LampreyTask(Task):
         self.joints = self.animal.links - 1
         """Joints of the body."""
         self.length = float(np.sum(self.animal.params.length))
-        """Of the body, m."""
+        """Length of the body, m."""
         place = np.arange(self.joints) / (self.joints - 1)
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
         if self.animal.cord is None:
@@ -186,7 +186,7 @@ class LampreyTask(Task):
         return self.control_rate / self.length * (memory["gained"] - before)
 
     def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Time (s), centre of mass (m), work in the period (J); since the start energy (J), distance, and both."""
+        """Time (s), centre of mass (m), work in the period (J); energy (J) and distances (m) since the start."""
         distance, energy = self.distance(rows, memory), memory["energy"].copy()
         return super().info(rows, memory) | {
             "energy_spent": energy,

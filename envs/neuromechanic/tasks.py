@@ -50,7 +50,7 @@ class NeuromechanicTask(Task):
 
 
 def _pair(name: str, value: Any, minimum: float | None = None, maximum: float | None = None) -> tuple[float, float]:
-    """Check (low, high)."""
+    """Check that an argument is (low, high), and within bounds."""
     pair = numbers(name, value, minimum=minimum, maximum=maximum)
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be (low, high), got {shown(value)}")
@@ -69,7 +69,7 @@ def kept_pattern(name: str) -> Floats:
 
 
 class _PushedLimb(Neuromechanic):
-    """An animal whose wrench is none of its parameters: the task's pushes write it."""
+    """A limb whose wrench is no parameter, as the task writes its pushes there."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -199,7 +199,7 @@ class HindlimbHold(NeuromechanicTask):
 
     @staticmethod
     def _errors(rows: Rows) -> tuple[Floats, Floats]:
-        """Of the joints (B, 7) rad, and of the force on the paw (B, 3) N."""
+        """Deviations of the joints (B, 7) rad, and of the force on the paw (B, 3) N."""
         return rows["q"] - POSTURE, rows["reaction"] - PAW_FORCE
 
     def _present(self, rows: Rows) -> Floats:

@@ -147,7 +147,7 @@ class WhiskerTask(Task):
         return {"base_angle": self.start_angle}
 
     def length(self, episodes: EpisodeStart) -> Floats | float:
-        """Length (m) that the vibrissae are going to have."""
+        """Length (m) that the vibrissae will have in these episodes."""
         return episodes.options.get("length", self.animal.params.length)
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
@@ -260,7 +260,7 @@ class PegTask(WhiskerTask):
         return values | {"peg": peg[:, None]}
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
-        """Price of the push; keeps the time of the first touch and the sum of pushes."""
+        """Charge the push, and keep the time of the first touch and the sum of pushes."""
         push = rows["contact_sum"][:, 0]
         memory["pushed"] += push
         memory["touched"] = np.where((push > 0.0) & np.isinf(memory["touched"]), rows["time"], memory["touched"])
@@ -271,7 +271,7 @@ class PegTask(WhiskerTask):
 
 
 class AnswerTask(PegTask):
-    """A peg of which something is to be told: the first answer that is committed counts, and ends the episode."""
+    """A peg about which a question is asked: the first answer that is committed counts, and ends the episode."""
 
     commitment = 0.02
     """Time (s) for which ``commit`` must be above 0."""
@@ -297,11 +297,11 @@ class AnswerTask(PegTask):
 
     @abstractmethod
     def right(self, memory: Rows) -> NDArray[np.bool_]:
-        """Whether the answer of now is right (B,)."""
+        """Whether the present answer is right (B,)."""
 
     @abstractmethod
     def worth(self, rows: Rows, memory: Rows) -> Floats:
-        """What the answer of now is worth, if it is final (B,)."""
+        """What the present answer is worth, if it is final (B,)."""
 
     def reward(self, rows, memory):
         paid = super().reward(rows, memory)

@@ -24,7 +24,7 @@ RIGHT, WRONG = 10.0, 11.0
 """Endings: the answer committed was right; it was wrong."""
 
 SPEEDS, DISTANCES = (0.03, 0.4), (0.978, 0.992)
-"""What the agent may choose: speed of the plate in m/s, its distance in lengths."""
+"""Ranges from which the agent chooses the speed of the plate (m/s) and its distance (lengths)."""
 
 SPEED_STEP, DISTANCE_STEP = 0.02, 1e-3
 """Largest changes in a control period, in the same units."""
@@ -33,7 +33,7 @@ LENGTHS = (5e-6, 50e-6)
 """Memory lengths of the textures, m: from the finest to the coarsest."""
 
 LAG = 0.01
-"""Time constant with which the plate follows what is asked of it, s."""
+"""Time constant with which the plate follows commands, s."""
 
 SENSOR = (1e-9, 0.3e-6, 0.3e-6)
 """Standard deviation of the noise on each sample of the base wrench: M (N m), Fx, Fy (N)."""
@@ -152,7 +152,7 @@ class RodTask(Task):
         self.feel(rows, episodes.memory)
 
     def answered(self) -> float:
-        """Give the share of a change asked of the plate that it has made after a period, as it lags."""
+        """Share of a commanded change that the plate, which lags, has made after a period."""
         return -float(np.expm1(-1.0 / (LAG * self.control_rate)))
 
     def feel(self, rows: Rows, memory: Rows) -> None:
@@ -302,8 +302,8 @@ class Texture(PlateTask):
         return memory["committing"] > self.hold - 0.5 / self.control_rate
 
     def worth(self, rows: Rows, memory: Rows) -> Floats:
-        told = self._committed(memory) & self._right(rows, memory) & (rows["status"] == 0.0)
-        return np.where(told, 1.0 - rows["time"] / self.patience, 0.0)
+        solved = self._committed(memory) & self._right(rows, memory) & (rows["status"] == 0.0)
+        return np.where(solved, 1.0 - rows["time"] / self.patience, 0.0)
 
     def ending(self, rows, memory):
         verdict = np.where(self._right(rows, memory), RIGHT, WRONG)

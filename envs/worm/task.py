@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import choice, read_params, within
 from ..core.chain import to_body_frame
 from ..core.control import Controller, Floats
-from ..core.simulation_kernels import slew
+from ..core.simulation_kernels import limit_change
 from ..core.spec import ActionField, Ending, Field
 from ..core.task import EpisodeStart, Rows, Task, clipped, measures
 from .animal import Worm
@@ -146,7 +146,7 @@ class WormTask(Task):
             time = rows["time"]
             angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + largest * actions
         drive = np.empty_like(angles)
-        slew(angles, before, largest, step, drive)
+        limit_change(angles, before, largest, step, drive)
         return drive
 
     def _angles(self, given: str | Path | ArrayLike | None) -> Floats:

@@ -53,7 +53,7 @@ class Forward(WormTask):
 
     @property
     def price_shown(self) -> str:
-        """Price in words."""
+        """Price in words, for the documentation."""
         return f"{1e-6 * self.own_speed / (2.0 * self.own_power):.3f} mm/s"
 
     def begin(self, episodes, rows):
@@ -146,7 +146,7 @@ class Medium(Forward):
 
     @property
     def price_shown(self) -> str:
-        """Prices in words."""
+        """Prices in words, for the documentation."""
         water, agar = (1e-6 * speed / (2.0 * power) for speed, power in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
         return f"{water:.3f} (water) to {agar:.3f} mm/s (agar)"
 
@@ -228,7 +228,7 @@ class Reach(WormTask):
     observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
     remembers = {"target": "2f8", "way": "f8"}
     own_time, own_energy = 13.9, 17.9e-9
-    """What the reference takes to the target, s and J."""
+    """Time (s) and energy (J) that the reference takes to the target."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.5, 0.5
     """Prices of that time and energy."""
@@ -307,7 +307,7 @@ class Escape(WormTask):
     reference_text = "the recorded kymogram"
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
-    """What the reference takes, s and J."""
+    """Time (s) and energy (J) that the reference takes."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.1, 0.4
     """Prices of that time and energy: were they equal, several times the animal's power would pay."""
