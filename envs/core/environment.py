@@ -141,18 +141,9 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self,
         task: str,
         render_mode: str | None = None,
-        history: int = 1,
-        randomize: Mapping[str, tuple[float, float]] | None = None,
-        split: str | None = None,
-        threads: int = 1,
-        width: int = 960,
-        height: int = 540,
-        signals: Sequence[str] = (),
         **arguments: Any,
     ) -> None:
-        self.simulation = Simulation(
-            task, 1, history, randomize, split, threads, arguments, render_mode, width, height, signals
-        )
+        self.simulation = Simulation(task, 1, render_mode=render_mode, **arguments)
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_fps": self.simulation.fps}
         observation, action = self._spaces()
@@ -255,15 +246,8 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         num_envs: int,
         task: str,
         render_mode: str | None = None,
-        history: int = 1,
-        randomize: Mapping[str, tuple[float, float]] | None = None,
-        split: str | None = None,
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        threads: int = 1,
-        width: int = 960,
-        height: int = 540,
-        signals: Sequence[str] = (),
         **arguments: Any,
     ) -> None:
         try:
@@ -271,9 +255,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         except ValueError:
             known = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
-        self.simulation = Simulation(
-            task, num_envs, history, randomize, split, threads, arguments, render_mode, width, height, signals
-        )
+        self.simulation = Simulation(task, num_envs, render_mode=render_mode, **arguments)
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = mode

@@ -84,25 +84,27 @@ class Simulation:
         randomize: Name of a parameter or option to (low, high); drawn uniformly for every episode.
         split ({None, "train", "test"}): Part of the ranges of hidden options; all by default.
         threads: Threads that advance the rows.
-        arguments: Passed to the task.
         render_mode ({None, "rgb_array", "human"})
         width, height: Of a frame, in pixels: 64 to 4096.
         signals (sequence of str): Signals of the animal that are added to the info.
+        **arguments: Of the task.
     """
 
     def __init__(
         self,
         task: str,
         count: int,
-        history: int,
-        randomize: Mapping[str, tuple[float, float]] | None,
-        split: str | None,
-        threads: int,
-        arguments: Mapping[str, Any],
-        render_mode: str | None,
-        width: int,
-        height: int,
+        /,
+        *,
+        history: int = 1,
+        randomize: Mapping[str, tuple[float, float]] | None = None,
+        split: str | None = None,
+        threads: int = 1,
+        render_mode: str | None = None,
+        width: int = 960,
+        height: int = 540,
         signals: Sequence[str] = (),
+        **arguments: Any,
     ) -> None:
         if render_mode is not None:
             choice("render_mode", render_mode, RENDER_MODES)
