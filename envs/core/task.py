@@ -144,17 +144,22 @@ class Task(ABC):
         return sum(entry.size for entry in self.action_fields().values())
 
     @cached_property
-    def action_bounds(self) -> Floats:
-        """What -1 and 1 mean in SI, (2, action_size)."""
+    def action_bounds(self) -> tuple[Floats, Floats]:
+        """What -1 and 1 mean in SI, each (action_size,)."""
         fields = self.action_fields().values()
-        return np.repeat([[f.low for f in fields], [f.high for f in fields]], [f.size for f in fields], axis=1)
+        sizes = [one.size for one in fields]
+        return np.repeat([one.low for one in fields], sizes), np.repeat([one.high for one in fields], sizes)
 
     @cached_property
-    def _held(self) -> tuple[list[str], list[str]]:
-        """Fields of the observation that memory holds under the same name, and others that rows hold."""
+    def _held(self) -> list[tuple[str, bool]]:
+        """Fields of the observation that memory or rows hold under the same name, and whether memory does."""
         remembered, state = self.memory.names or (), self.animal.state.names or ()
-        names = [name for name in self.layout.fields if name in remembered]
-        return names, [name for name in self.layout.fields if name in state and name not in remembered]
+        return [(name, name in remembered) for name in self.layout.fields if name in (*remembered, *state)]
+
+    @cached_property
+    def _reported(self) -> list[tuple[str, bool]]:
+        """Names that are reported, and whether memory holds them."""
+        return [(name, name in (self.memory.names or ())) for name in self.reported]
 
     # What it does.
 
@@ -189,8 +194,7 @@ class Task(ABC):
 
         Those that the memory, or else the rows, hold under the name of the field are given here.
         """
-        remembered, state = self._held
-        return {name: memory[name] for name in remembered} | {name: rows[name] for name in state}
+        return {name: memory[name] if own else rows[name] for name, own in self._held}
 
     def observe(self, rows: Rows, memory: Rows) -> NDArray[np.float32]:
         """Observations (B, d): what is sensed, packed."""
@@ -206,8 +210,7 @@ class Task(ABC):
 
     def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
         """Physical quantities in SI, each with a leading axis of B, none a view of its arguments."""
-        remembered = self.memory.names or ()
-        return {name: (memory if name in remembered else rows)[name].copy() for name in self.reported}
+        return {name: (memory if own else rows)[name].copy() for name, own in self._reported}
 
     # Actions to values and back.
 

@@ -103,7 +103,7 @@ class WhiskerTask(Task):
         self.noise = number("noise", noise, minimum=0)
         self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
         low, high = self.action_bounds
-        self._middle, self._half = self.action_bounds.mean(0), 0.5 * (high - low)
+        self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
         period = 1.0 / self.control_rate
         self._gains = -np.expm1(-period / np.array(TWITCH))
         self._yield = -np.expm1(-DAMPING * period) / (DAMPING * period)
