@@ -202,7 +202,8 @@ def constants(animal: str) -> str:
             rows.append((name, shown(entry["value"]), unit, entry["source"], used + entry.get("note", "")))
     if rows:
         return table(("constant", "as printed", "unit", "source", "note"), rows) + "\n"
-    return (folder / "README.md").read_text("utf-8").partition("\n")[2]
+    readme = folder / "README.md"
+    return readme.read_text("utf-8").partition("\n")[2] if readme.is_file() else ""
 
 
 def model_keys() -> str:

@@ -1,5 +1,6 @@
 """Ranges of parameters, options and arguments: within them all is finite, beyond them an error says what is allowed."""
 
+import importlib
 import inspect
 import re
 
@@ -8,16 +9,10 @@ import numpy as np
 import pytest
 from ids import FIRST, IDS
 
+from gymnosoma.envs.core.animal import ANIMALS
 from gymnosoma.envs.core.lanes import LARGEST, mark_broken, scatter, set_back
 from gymnosoma.envs.core.spec import Option
-from gymnosoma.envs.lamprey import LampreyParams
-from gymnosoma.envs.lamprey import params as lamprey
-from gymnosoma.envs.whisker_chain import WhiskerParams
-from gymnosoma.envs.whisker_chain import params as whisker_chain
-from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
-from gymnosoma.envs.whisker_rod import params as whisker_rod
-from gymnosoma.envs.worm import WormParams
-from gymnosoma.envs.worm import params as worm
+from gymnosoma.envs.whisker_rod import WhiskerRod
 
 
 def ranges(env):
@@ -26,16 +21,12 @@ def ranges(env):
     return {**task.animal.parameters, **task.options}
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (WormParams, worm.PHYSICAL | worm.JOINTS),
-        (LampreyParams, lamprey.PHYSICAL | lamprey.LINKS),
-        (WhiskerParams, whisker_chain.PHYSICAL | whisker_chain.SHAPE),
-        (WhiskerRodParams, whisker_rod.PHYSICAL),
-    ],
-)
-def test_docstrings_state_the_ranges(kind, options):
+@pytest.mark.parametrize("animal", [name for name in ANIMALS if name != "neuromechanic"])
+def test_docstrings_state_the_ranges(animal):
+    module = vars(importlib.import_module(f"gymnosoma.envs.{animal}.params"))
+    kind = next(value for name, value in module.items() if name.endswith("Params"))
+    tables = [value for value in module.values() if isinstance(value, dict)]
+    options = {name: each for table in tables for name, each in table.items() if isinstance(each, Option)}
     pattern = r"^ +([a-z_, ]+) \(.*, (-?[\d.e+-]+) to ([^ )]+)(?: .*)?\): "
     stated = re.findall(pattern, inspect.getdoc(kind), re.MULTILINE)
     found = {name: (float(low), float(high)) for names, low, high in stated for name in names.split(", ")}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..evaluation import policies
-from ..evaluation.policies import find_policy, full_id, summary, task_of
+from ..evaluation.policies import find_policy, full_id, references_of, summary, task_of
 from ..evaluation.progress import progress_bar
 from ..evaluation.work import watched, workers
 from ..files import result
@@ -33,8 +33,9 @@ def evaluate(
     """Measure policies on the same episodes.
 
     Args:
-        policy: Any of: baseline or another reference of `list`, trained, random, run folders, SB3 zips (--trust),
-            module:function for a function of your own, observations (B, d) to actions (B, n).
+        policy: Any of: baseline (random where a task has none) or another reference of `list`, trained, random, run
+            folders, SB3 zips (--trust), module:function for a function of your own, observations (B, d) to actions
+            (B, n).
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
@@ -42,6 +43,8 @@ def evaluate(
     """
     env_id = full_id(env_id)
     env = {} if scheme is None else {"scheme": scheme}
+    if not references_of(env_id):
+        policy = tuple("random" if name == "baseline" else name for name in policy)
     with nullcontext() if json_file is None else result("json_file", json_file) as file:
         options = read_options(option, event)
         if processes == 1 and ray is None:  # with a bar for each policy's episodes

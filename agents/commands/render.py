@@ -28,7 +28,8 @@ def render(
     Ctrl-C ends it and keeps what was drawn.
 
     Args:
-        policy: baseline or another reference of `list`, trained, random, a run folder, an SB3 zip (--trust).
+        policy: baseline (random where the task has none) or another reference of `list`, trained, random, a run folder,
+            an SB3 zip (--trust).
         save: A film, .mp4 or .gif, or its last moment, .png; a window by default.
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.

@@ -20,7 +20,7 @@ from gymnosoma.envs.core.simulation import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.trajectory import Trajectory
 from gymnosoma.envs.core.view import Scene, View, Window
 
-from ..evaluation.policies import Policy, find_policy
+from ..evaluation.policies import Policy, find_policy, references_of
 from ..evaluation.progress import progress_bar
 from ..files import result
 from ..interruption import noted_signals
@@ -235,6 +235,9 @@ def show_episode(
     """
     if save is not None:
         check_film("save", save, width, height)
+    if not references_of(env_id):
+        policy = "random" if policy == "baseline" else policy
+        ghost = None if ghost == "baseline" else ghost
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost), trust=trust)
     actor = find_policy(env_id, policy, seed, trust)
     with nullcontext() if save is None else result("save", save) as file:

@@ -45,7 +45,7 @@ def overheads(animals: Sequence[str], repeats: int) -> list[Row]:
     """CPU time of a time step in `simulate`, us; ratios to one bare call of ``advance``."""
     rows = []
     for animal in animals:
-        for what, (make, drive) in CASES[animal].items():
+        for what, (make, drive) in CASES.get(animal, {}).items():
             made = make()
             held = drive.at(np.array([made.dt])) if isinstance(drive, OpenLoop) else drive[None]
             jobs: dict[str, Callable[[], float]] = {"bare": partial(_bare, made, held)}

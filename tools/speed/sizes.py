@@ -45,7 +45,7 @@ BODIES: Mapping[str, tuple[str, Sequence[int], Callable[[int], Animal]]] = {
 def sizes(animals: Sequence[str], repeats: int) -> list[Row]:
     """Time of a step of an animal in lanes and its memory; ratios to the smallest body's, per piece of the body."""
     rows = []
-    for animal in animals:
+    for animal in filter(BODIES.__contains__, animals):
         what, counts, make = BODIES[animal]
         made = {count: make(count) for count in counts}
         for each in made.values():
