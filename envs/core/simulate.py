@@ -28,7 +28,7 @@ LARGEST = 1 << 23
 """Numbers that all drives asked for ahead, or records of which only signals are kept, may take: 64 MB."""
 
 NEAR, FEW = 1 << 20, 16
-"""Such records take 8 MB where this many moments have room in it: memory that is used again costs less than new."""
+"""Such records take 8 MB where this many of an animal fit: memory that is used again costs less than new."""
 
 PATIENCE = 0.05
 """Wall time (s) that passes at least between two looks at the progress, and eight times that at most, or a hold's."""
@@ -163,9 +163,9 @@ def simulate(
             break
         before = time.perf_counter()
         queue.apply_due(rows, ids, animal.dt)
-        moment = done + stride - done % stride
+        recorded = done + stride - done % stride
         until = min([last * stride, done + most, record.full * stride, *(k for k in due if k > done)])
-        until = min(until, moment) if done % stride or until < moment else until - until % stride
+        until = min(until, recorded) if done % stride or until < recorded else until - until % stride
         drives, ended = source.ask(done, until - done)
         own = drives if len(ids) == size else drives[:, ids]
         animal.run(rows, ids, own, steps, record.moments, done - record.first * stride, stride)
@@ -285,10 +285,10 @@ class _Source:
         """Drives (T, B, nu) of the next ``holds``, and whether they end there; fewer before one that is wrong."""
         times: NDArray[np.float64] = (np.arange(done, done + holds, dtype=float) + 0.5) * self._hold
         parts: list[NDArray[np.float64]] = [part(times) for part in self._parts]
-        told = min(map(len, parts))
-        drives = parts[0] if len(parts) == 1 else np.concatenate([part[:told] for part in parts], 1)
+        answered = min(map(len, parts))
+        drives = parts[0] if len(parts) == 1 else np.concatenate([part[:answered] for part in parts], 1)
         if np.isfinite(drives if drives.strides[0] else drives[:1]).all():  # what is held is a view
-            return drives, told < holds
+            return drives, answered < holds
         wrong = int(np.argmin(np.isfinite(drives).all((1, 2))))
         if wrong == 0:
             raise ValueError(f"drive must be finite, got {drives[0]} at time {times[0]:g} s")
@@ -296,35 +296,35 @@ class _Source:
 
 
 class _Record:
-    """Moments of many animals, or some of their signals.
+    """Records in time of many animals, or of some of their signals.
 
     Args:
         rows ((B,) records): At the start.
-        last: The last moment.
-        moment (dtype): Of the animal, see `Animal.moment`.
+        last: Number of the last record in time; the start is 0.
+        dtype: Of a record, see `Animal.record_dtype`.
         signals (sequence of str or None): All that is kept, if any are named.
     """
 
     def __init__(
-        self, animal: Animal, rows: NDArray[Any], last: int, moment: np.dtype[Any], signals: Sequence[str] | None
+        self, animal: Animal, rows: NDArray[Any], last: int, dtype: np.dtype[Any], signals: Sequence[str] | None
     ) -> None:
         self._animal, self._last, self._signals = animal, last, signals
-        numbers = len(rows) * moment.itemsize // 8
+        numbers = len(rows) * dtype.itemsize // 8
         width = last + 1
         if signals is not None:
             width = min(width, max(NEAR // numbers, min(LARGEST // numbers, FEW), 2))
-        self.moments = np.empty((len(rows), width), moment)
+        self.moments = np.empty((len(rows), width), dtype)
         self.moments["time"] = 0.0
         animal.pack(rows, self.moments[:, 0])
         self.first = 0
-        """Moment that is the first of ``moments``."""
+        """Number of the record that is the first of ``moments``."""
         self._counts = np.zeros(len(rows), int)
         self._start = rows.copy()
         self._kept: dict[str, NDArray[np.float64]] = {}
 
     @property
     def full(self) -> int:
-        """The last moment that ``moments`` have room for."""
+        """Number of the last record that ``moments`` have room for."""
         return min(self.first + self.moments.shape[1] - 1, self._last)
 
     def _here(self) -> NDArray[np.int64]:
@@ -332,7 +332,7 @@ class _Record:
         return (self.moments["time"][:, 1:] > 0.0).sum(1) + ((self.first == 0) | (self.moments["time"][:, 0] > 0.0))
 
     def empty(self, rows: NDArray[Any]) -> None:
-        """Make room, unless the moments are what is kept."""
+        """Make room, unless all records are kept."""
         if self._signals is None:
             return
         here = self._here()
@@ -353,12 +353,10 @@ class _Record:
         self.moments["time"] = 0.0
         self._start = rows.copy()
 
-    def _of(self, b: int, count: int) -> Moments:
-        return Moments(self._animal, self._start[b : b + 1], self.moments[b : b + 1, :count])
-
     def trajectories(self, every: float, rows: NDArray[Any]) -> list[Trajectory]:
         """What was recorded of each animal, whose last ``rows`` tell why it ended."""
-        if self._signals is None:
+        whole_rows = self._signals is None
+        if whole_rows:
             self._counts = self._here()
         elif self.first <= self._last:
             self.empty(rows)
@@ -368,7 +366,7 @@ class _Record:
                 {name: values[b, :count] for name, values in self._kept.items()},
                 self._animal.failures.get(float(rows["status"][b])),
                 self._animal,
-                self._of(b, count) if self._signals is None else None,
+                Moments(self._animal, self._start[b : b + 1], self.moments[b : b + 1, :count]) if whole_rows else None,
             )
             for b, count in enumerate(self._counts.tolist())
         ]
