@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike
 from gymnosoma.agents.evaluation.progress import progress_bar
 from gymnosoma.agents.files import result
 
-TOLD = tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
-PAPERS = tuple(TOLD)
+ENTRIES = tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
+PAPERS = tuple(ENTRIES)
 """Animals, each with a folder here, and a table of what its paper prints."""
 
 KINDS = {
@@ -102,7 +102,7 @@ class Comparison:
 
 
 COLUMNS = ("animal", "figure", *(entry.name for entry in fields(Comparison)))
-"""Of a file with comparisons."""
+"""Columns of a file with comparisons."""
 
 
 def read_table(path: Path) -> dict[str, list[Printed]]:
@@ -212,13 +212,13 @@ class Paper:
 @cache
 def load(animal: str) -> Paper:
     """Read of an animal's paper what `papers.toml` tells, with the functions that draw its figures."""
-    told, figures = TOLD[animal], []
-    for name, (module, title) in told["figures"].items():
+    entry, figures = ENTRIES[animal], []
+    for name, (module, title) in entry["figures"].items():
         draws = getattr(import_module(f".{animal}.{module}", __package__), name.replace(".", "_"))
         figures.append(PaperFigure(name, title, draws))
-    if unknown := printed(animal).keys() - told["figures"].keys():
+    if unknown := printed(animal).keys() - entry["figures"].keys():
         raise ValueError(f"{animal}.csv has rows for figures that are not drawn: {', '.join(sorted(unknown))}")
-    return Paper(animal, told["reference"], tuple(figures), told["missing"])
+    return Paper(animal, entry["reference"], tuple(figures), entry["missing"])
 
 
 def mark_printed(ax: Axes, x: ArrayLike, y: ArrayLike, label: str = "printed in the paper") -> None:

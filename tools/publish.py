@@ -43,7 +43,7 @@ CURVES = "curves.json"
 """File in docs with the learning curves, of which the site draws pictures."""
 
 POINTS = 50
-"""Of a learning curve that is written: as a rule it has more."""
+"""Points of a learning curve that are written; as a rule it has more."""
 
 HEAD = """\
 # What normalised scores call 0 (chance: the mean of random actions) and 1 (best), in the unit of the score; frozen for
@@ -278,8 +278,8 @@ def measured(env_id: str, policy: Policy) -> dict[str, dict[str, Any]]:
     """What a policy does to the body, by measure.
 
     Returns:
-        dict: ``unit``, ``baseline`` where there is one, ``trained`` (either None where no episode told), ``limit`` if
-            any.
+        dict: ``unit``, ``baseline`` where there is one, ``trained`` (either None where no episode gives a value),
+            ``limit`` if any.
     """
     found = {}
     for name, entry in physiology(env_id, [policy], seed=VALIDATION_SEED).items():

@@ -143,8 +143,8 @@ def read_params(name: str, given: Any, usual: Any, **same: Any) -> Any:
         ValueError: For something else, an unknown key, an impossible value, or an argument that says otherwise.
     """
     kind = type(usual)
-    told = {key: value for key, value in same.items() if value is not None}
-    usual = dataclasses.replace(usual, **told)
+    named = {key: value for key, value in same.items() if value is not None}
+    usual = dataclasses.replace(usual, **named)
     if given is None:
         return usual
     if isinstance(given, kind):
@@ -160,7 +160,7 @@ def read_params(name: str, given: Any, usual: Any, **same: Any) -> Any:
             raise ValueError(f"{name}: {error}") from None
     else:
         raise ValueError(f"{name} must be {kind.__name__} or a mapping of its fields, got {shown(given)}")
-    for key, value in told.items():
+    for key, value in named.items():
         if getattr(params, key) != value:
             raise ValueError(f"{key} must be that of {name}, {shown(getattr(params, key))}, or left out, got {value!r}")
     return params

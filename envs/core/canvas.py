@@ -29,7 +29,7 @@ FARTHEST = 2.5
 
 _SUPER = 2
 _LEGIBLE = 6
-"""Least size of a font, in pixels of the double size: nobody could read a smaller one, which is left out."""
+"""Smallest font that is drawn, in pixels of the double size; a smaller one could not be read."""
 
 Colour = tuple[int, ...]
 """Red, green, blue, and for something translucent a fourth: its opacity, all 0 to 255."""

@@ -111,7 +111,7 @@ class _Cache(NullCache):
         self._begun = 0.0
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Machine code for a signature, None where it has to be compiled, which is told if it takes long."""
+        """Machine code for a signature, None where it has to be compiled, which is reported if it takes long."""
         rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
         path = kernel_cache.file_of(self._function, sig, target_context.codegen().magic_tuple())
         try:

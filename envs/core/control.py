@@ -1,4 +1,4 @@
-"""Who may drive: a `Controller` drives an animal, a `TaskController` plays a task.
+"""Controllers: a `Controller` drives an animal, a `TaskController` plays a task.
 
 Both name what they read, so that it is checked once, before anything moves, and not found out in the middle.
 """

@@ -62,7 +62,7 @@ class _Shared:
 
     @property
     def view(self) -> View | None:
-        """Who draws, with the trails of the animals; None without a ``render_mode``."""
+        """View that draws the animals and holds their trails; None without a ``render_mode``."""
         return self.simulation.view
 
     def set_parameters(self, **values: ArrayLike) -> None:
@@ -118,7 +118,7 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         ValueError: For an impossible one, naming it.
 
     Examples:
-        A worm with weak muscles, whose joint rates are told; a lamprey on a cord of another structure; a standing
+        A worm with weak muscles and its joint rates in the info; a lamprey on a cord of another structure; a standing
         figure with a heavy torso; a path of one's own:
 
         >>> import gymnasium, numpy

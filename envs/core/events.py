@@ -55,7 +55,7 @@ class Event:
             raise ValueError(f"values must map names of parameters to values, got {shown(self.values)}")
 
     def plain(self) -> dict[str, Any]:
-        """As a mapping."""
+        """The event as a mapping."""
         return {"time": self.time, **self.values}
 
     def of(self, row: int) -> Event:
@@ -67,7 +67,7 @@ def read_events(label: str, given: Any, parameters: Mapping[str, Option], count:
     """Check events, and spread their values over rows.
 
     Args:
-        label: What errors call them.
+        label: Their name in errors.
         given (sequence of Event or mapping)
         parameters: What may be set.
         count: Rows.
@@ -125,7 +125,7 @@ class EventQueue:
         self._any = any(self.waiting)
 
     def apply_due(self, rows: NDArray[Any], ids: NDArray[np.int64], dt: float) -> None:
-        """Let happen, in ``ids``, what is due in a control period that begins now."""
+        """Apply, in ``ids``, the events that are due in a control period that begins now."""
         if not self._any:
             return
         for i in ids:

@@ -104,7 +104,7 @@ def serial_and_threaded(
 ) -> tuple[Any, Any]:
     """Compile a function written with ``prange`` twice: serial and threaded.
 
-    The two get different names, by which they are told apart on disk. A function that is compiled several times, with
+    The two get different names, which distinguish them on disk. A function that is compiled several times, with
     other ``constants`` for its global names, such as other kernels, is given a ``name`` and a ``module`` for each.
     """
     twins = []

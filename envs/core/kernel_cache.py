@@ -35,10 +35,10 @@ from .files import replacing
 CHECKSUM = hashlib.sha256().digest_size
 
 LIBRARIES = frozenset({"numba", "numpy"})
-"""Packages whose functions are told apart by their names alone."""
+"""Packages whose functions are distinguished by their names alone."""
 
 warned: set[str] = set()
-"""Problems that were told already."""
+"""Problems that have been reported already."""
 
 
 def find_folder() -> Path:
@@ -47,7 +47,7 @@ def find_folder() -> Path:
     name, default = system.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
     own = os.path.join(os.environ.get(name) or default, "gymnosoma", *(["Cache"] if sys.platform == "win32" else []))
     root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or own)
-    if root.startswith("~"):  # nobody knows of a home, and code is not loaded from the folder one happens to be in
+    if root.startswith("~"):  # no home is known, and code is not loaded from the working folder
         root = os.devnull
     digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
     with contextlib.suppress(OSError):  # installed without sources
@@ -70,8 +70,11 @@ def code_digest(function: Callable[..., Any]) -> str:
     for each in functions:
         cells = zip(each.__code__.co_freevars, each.__closure__ or (), strict=True)
         found = each.__globals__ | {name: cell.cell_contents for name, cell in cells}
-        told = _describe((each.__code__, each.__defaults__), each, functions), _describe_names(found, each, functions)
-        digest.update(f"{each.__module__} {each.__qualname__} {told}".encode())
+        described = (
+            _describe((each.__code__, each.__defaults__), each, functions),
+            _describe_names(found, each, functions),
+        )
+        digest.update(f"{each.__module__} {each.__qualname__} {described}".encode())
     return digest.hexdigest()
 
 
@@ -142,7 +145,7 @@ def save(path: Path, content: bytes) -> None:
 
 
 def warn_once(problem: str, detail: str) -> None:
-    """Warn of a problem, unless this process was told already."""
+    """Warn of a problem, unless this process has reported it already."""
     if problem not in warned:
         warned.add(problem)
         warnings.warn(f"{problem} ({detail})", RuntimeWarning, stacklevel=2)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RENDER_MODES = ("rgb_array", "human")
 
 SHARED = ("history", "randomize", "split", "signals")
-"""Arguments of all environments that change what is observed, drawn or told."""
+"""Arguments of all environments that change what is observed, drawn or in the info."""
 
 FASTEST = 50.0
 """Most frames a second, Hz; a task with a higher control rate is shown in slow motion."""

@@ -220,7 +220,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Score:
-    """By what a task's results are compared: an info key of the last step, or ``"return"``.
+    """Number by which a task's results are compared: an info key of the last step, or ``"return"``.
 
     Args:
         unit: For people, such as "mm/s".
@@ -239,7 +239,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Hidden:
-    """From what an option is drawn for every episode, and not shown.
+    """Range from which an option is drawn for every episode, without being shown.
 
     Args:
         logarithmic: Evenly in its logarithm.

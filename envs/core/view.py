@@ -24,7 +24,7 @@ _DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
 
 @dataclass(frozen=True)
 class Scene:
-    """What pictures are told of an animal that has no task: they show it without a goal.
+    """An animal without a task, as pictures see it: they show it without a goal.
 
     Args:
         control_rate: Moments a second.

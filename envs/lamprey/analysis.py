@@ -215,7 +215,7 @@ class Swimming:
 
     @property
     def speed(self) -> float:
-        """Of the centre from cycle to cycle, m/s."""
+        """Speed of the centre from cycle to cycle, m/s."""
         centre = np.stack([np.interp(self.cycles, self.time, c) for c in self["centre"].T], 1)
         return float(np.mean(np.linalg.norm(np.diff(centre, axis=0), axis=1) / np.diff(self.cycles)))
 
@@ -284,7 +284,7 @@ class Swimming:
 
     @property
     def turn_rate(self) -> float:
-        """Of the mean angle of the links' mass, deg/s; negative to the right."""
+        """Rate of the mean angle of the links' mass, deg/s; negative to the right."""
         heading = self["link_angle"] @ self._mass / self._mass.sum()
         return float(np.degrees(np.polyfit(self.time, heading, 1)[0]))
 

@@ -21,7 +21,7 @@ _DRIVEN = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
 
 
 class IsolatedCord(InLanes):
-    """The spinal cord of Ekeberg (1993) in a dish: its edge cells sense the bending that somebody imposes.
+    """The spinal cord of Ekeberg (1993) in a dish: its edge cells sense the bending that is imposed.
 
     Its drive is the brainstem's tonic level, asymmetry and head extra, as `Lamprey`'s, and then the angle (rad) of
     every joint, head to tail, in all 3 + n - 1 numbers. Neurons take the paper's Euler steps.

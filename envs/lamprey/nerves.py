@@ -512,7 +512,7 @@ def swim(xs, ks, steps, dt, links, cord, scheme, substeps):
 
 @kernel
 def swim_reference(xs, ks, steps, dt, links, cord):
-    """As :func:`swim`, with neurons and body in one fourth-order step of ``dt``."""
+    """Swim as :func:`swim` does, with neurons and body in one fourth-order step of ``dt``."""
     clear_work(xs)
     prepare(xs, ks, cord)
     for _ in range(steps):

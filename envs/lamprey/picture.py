@@ -21,7 +21,7 @@ MUSCLE: c.Colour = (204, 206, 194)
 GHOST: c.Colour = (110, 116, 126)
 
 STRIP, SECONDS = 116.0, 4.0
-"""Of the motoneurons over time: height in pt, duration in s."""
+"""Panel of the motoneurons over time: height in pt, duration in s."""
 
 SIDE = 236.0
 """Width of the cord's panel, pt."""

@@ -275,7 +275,7 @@ class Waypoints(LampreyTask):
         return memory["waypoint"][np.arange(len(memory)), index]
 
     def _away(self, rows: Rows, memory: Rows) -> Floats:
-        """From the centre of mass to the present waypoint (B, 2) m."""
+        """Way from the centre of mass to the present waypoint (B, 2) m."""
         return self.waypoint(memory) - rows["centre"]
 
     def sense(self, rows, memory):

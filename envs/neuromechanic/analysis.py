@@ -71,7 +71,7 @@ def input_matrix(animal: Neuromechanic, start: dict[str, Any], step: float = 1e-
         ValueError: For a model with contacts, which switch.
 
     Examples:
-        What the arm's muscles are told reaches their activations first:
+        The inputs of the arm's muscles reach their activations first:
 
         >>> from gymnosoma.envs.neuromechanic import Neuromechanic
         >>> from gymnosoma.envs.neuromechanic.analysis import input_matrix

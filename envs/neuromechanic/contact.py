@@ -49,7 +49,7 @@ RIGHT = 4
 """Column of the right-hand side in the equations of `attempt`."""
 
 RATE, CREEP = 20.0, 0.1
-"""How fast a point that is below the surface comes out: 1/s, at most m/s, so that it does not fly off."""
+"""Rate (1/s) and largest speed (m/s) at which a point comes out from below the surface, so that it does not fly off."""
 
 
 @kernel
@@ -392,7 +392,7 @@ find_impulses: Any = None
 """Solver; `variant` binds one of `SOLVERS`."""
 
 SOLVERS = {"modes": solve_by_modes, "staggered": solve_staggered, "sweep": solve_by_sweeps}
-"""By the names that people use."""
+"""Solvers by the names that users give."""
 
 
 @inlined

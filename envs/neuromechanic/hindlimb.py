@@ -58,8 +58,8 @@ With these the limb is held best of a grid of pairs; a delay allows no more.
 """
 
 STRETCH_DELAY = 0.01
-"""Of the stretch reflex, s: the 8 ms that Prochazka et al. (1977, J Physiol 272:705-719) saw in cats that land, from
-when the lateral gastrocnemius begins to lengthen to its activity, and what is lost until the next hundredth."""
+"""Delay of the stretch reflex, s: the 8 ms that Prochazka et al. (1977, J Physiol 272:705-719) saw in cats that land,
+from when the lateral gastrocnemius begins to lengthen to its activity, and what is lost until the next hundredth."""
 
 LARGEST_REFLEX = 0.25
 """Excitation that the stretch reflex adds or takes at most."""

@@ -145,7 +145,7 @@ def _input_names(value: Any, path: str, names: Names) -> list[str]:
 
 
 def _points(value: Any, path: str, names: Names) -> list[tuple[int, list[float], int]]:
-    """Of each point of a path its body, its place, and the cylinder that stands for it, or -1."""
+    """Read the points of a path: for each its body, its place, and the cylinder that stands for it, or -1."""
     expect(_is_list(value) and len(value) > 1, path, "be a list of at least 2 points", value)
     points = []
     for i, entry in enumerate(value):
@@ -373,7 +373,7 @@ KINDS = {
 
 
 def described(keys: Sequence[Key]) -> Iterator[tuple[str, str, str, str]]:
-    """Of each key its name, what it may hold with the unit, its default, and its meaning."""
+    """Describe each key: its name, what it may hold with the unit, its default, and its meaning."""
     for key in keys:
         default = "required" if key.default is REQUIRED else "" if key.default is OPTIONAL else _words(key.default)
         only = ", ".join(key.types) or key.beside

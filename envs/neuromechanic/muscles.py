@@ -17,7 +17,7 @@ TENDON_RATE = math.log(6.0) / 0.049
 """Makes the tendon carry the maximal force at a strain of 4.9%."""
 
 SHORTEST = math.exp(4.0 * (0.2 - 1.0) / 0.6)
-"""Of the exponential in De Groote's passive curve, where that begins."""
+"""Value of the exponential in De Groote's passive curve where the curve begins."""
 
 LEAST = 0.01
 """Least activation of a muscle with a compliant tendon, whose fibre velocity is a force divided by it."""

@@ -24,7 +24,7 @@ SLACK: c.Colour = (228, 196, 186)
 GHOST: c.Colour = (110, 116, 126)
 
 STRIP, SECONDS = 130.0, 5.0
-"""Of the activations: height in pt, duration in s."""
+"""Panel of the activations: height in pt, duration in s."""
 
 CROSSES = 1e-4
 """Moment arm, m, from which on a muscle counts as crossing a joint."""
@@ -242,7 +242,7 @@ def _strip(canvas: Canvas, task: NeuromechanicTask, trail: Trail) -> None:
 # The standing figure
 
 SHOULDERS, HEAD, NECK = (0.17, 0.50), 0.105, 0.68
-"""From the hips' middle, m: half width and height of the shoulders; radius and height of the head."""
+"""Half width and height of the shoulders, radius and height of the head, from the hips' middle, m."""
 
 NEWTON = 0.55 / 700.0
 """Length of a force's arrow, m/N."""
@@ -286,7 +286,7 @@ def _stand(canvas: Canvas, task: StandTask, trail: Trail, ghost: Trail | None) -
 
 
 def _lateness(task: StandTask, row: NDArray[Any]) -> float:
-    """By how much (s) the senses are late."""
+    """Delay of the senses, s."""
     return float(task.animal.model.delays.max() * row["delay"][0]) + task.animal.dt
 
 

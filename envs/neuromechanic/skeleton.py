@@ -15,7 +15,7 @@ REVOLUTE, PRISMATIC, BALL = 0, 1, 2
 """Kinds of joints; the three of a ball are BALL, BALL + 1 and BALL + 2."""
 
 MASS, MX, MY, MZ, XX, YY, ZZ, XY, XZ, YZ = range(10)
-"""Of an inertia about the world's origin: mass (kg), its first moment (kg m), second moments (kg m^2)."""
+"""Numbers of an inertia about the world's origin: mass (kg), its first moment (kg m), second moments (kg m^2)."""
 
 
 @kernel

@@ -16,7 +16,7 @@ HIPS, LEG = 0.334, 0.859
 """Distance of the hips, length of a leg, m."""
 
 STIFFNESS, DAMPING, DELAY = 255.0, 85.0, 0.12
-"""Of the paper's reflex: N m/rad, N m s/rad, s."""
+"""Stiffness (N m/rad), damping (N m s/rad) and delay (s) of the paper's reflex."""
 
 
 def splay(stance: ArrayLike) -> NDArray[np.float64]:

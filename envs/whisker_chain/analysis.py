@@ -1,4 +1,4 @@
-"""How well a touch is told from none."""
+"""Detectability of a touch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 
 def sensitivity(said: ArrayLike, present: ArrayLike) -> float:
-    """How well what is there is told from what is not: d', the difference of the normal deviates of the rates.
+    """Sensitivity index d' of a detector: the difference of the normal deviates of the rates.
 
     Half an episode is added to either answer, so that it stays finite (Hautus 1995, Behav. Res. Methods 27:46).
 

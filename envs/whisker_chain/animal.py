@@ -391,7 +391,7 @@ def follow(
     """Drive and start values with which the base follows a motion.
 
     Args:
-        hold (s): Time for which ``simulate`` holds a drive (its time step unless told otherwise).
+        hold (s): Time for which ``simulate`` holds a drive (its time step by default).
         angle, x, y (functions of time): Of the base, rad and m, with a continuous slope; defined a little before time
             0, too. Each gives a number, or one for each row (B,).
 

@@ -28,7 +28,7 @@ MOMENT = 2.5e-8
 """Bending moment of the deepest colour, N m."""
 
 SECONDS = 0.2
-"""Of the traces."""
+"""Duration of the traces, s."""
 
 SIDE = 330.0
 """Width of the traces, pt."""

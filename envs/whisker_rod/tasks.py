@@ -353,7 +353,7 @@ class Sweep(RodTask):
     reported = [*RodTask.reported, "contact"]
     lag_ms = 1e3 * LAG
     duration = 1.0
-    """Of an episode, s."""
+    """Length of an episode, s."""
 
     def plate_place(self) -> dict[str, Field]:
         return {"own_way": Field(1, "lengths", 0.01, "own share of the plate's way along y since the start")}
@@ -423,11 +423,11 @@ class Regulate(PlateTask):
     reported = [*PlateTask.reported, "goal"]
     band = BANDS.index(200.0)
     goals = (0.5, 2.0)
-    """From which the goal is drawn."""
+    """Range from which the goal is drawn."""
     near = 0.1
     """Distance from the goal that counts as held."""
     duration = 1.0
-    """Of an episode, s."""
+    """Length of an episode, s."""
 
     def conditions(self, episodes):
         goal = episodes.draw(lambda rng: rng.uniform(*self.goals))

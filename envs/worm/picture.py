@@ -29,7 +29,7 @@ GHOST: c.Colour = (110, 116, 126)
 PHASES: dict[str, c.Colour] = {"forward": c.COLD, "backward": c.FORE, "turn": c.WARM}
 
 STRIP_HEIGHT, STRIP_SECONDS, STRIP_ANGLE = 116.0, 8.0, 0.8
-"""Of the kymogram below the picture: height in pt, duration in s, joint angle of the deepest colour in rad."""
+"""Kymogram below the picture: height in pt, duration in s, joint angle of the deepest colour in rad."""
 
 TRACK = 160
 """Moments of a track."""

@@ -76,7 +76,7 @@ class Kymogram:
 
     @property
     def duration(self) -> float:
-        """From the first frame to the last, s."""
+        """Time from the first frame to the last, s."""
         return (len(self.angles) - 1) / self.rate
 
     @classmethod

@@ -55,7 +55,7 @@ def steady(name: str) -> Swimming:
 
 @cache
 def converged(drive: tuple[float, float, float]) -> Swimming:
-    """As `steady`, by the reference scheme."""
+    """Steady swimming by the reference scheme, as `steady` gives it."""
     lamprey = Lamprey(scheme="reference")
     return Swimming(lamprey, simulate(lamprey, drive, 20.0, every=0.01))
 

@@ -33,10 +33,10 @@ MS = 1e3
 FREE, PINNED = "#b8322c", "#3b6fb6"
 LIMIT: Mapping[str, Any] = {"color": "0.5", "linestyle": "--", "linewidth": 1.2}
 STIFFNESS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 8.0)
-"""Of Fig. 2b, Fmax/lopt."""
+"""Stiffnesses of Fig. 2b, Fmax/lopt."""
 PATTERNS, SEEDS = 10_000, (1, 2, 3)
 NEWTON = PAW_FORCE / np.linalg.norm(PAW_FORCE)
-"""Of the ground on the paw, for each N of its size."""
+"""Force of the ground on the paw, for each N of its size."""
 
 
 @cache

@@ -27,7 +27,7 @@ from ..paper import Sheet
 from .hindlimb import FREE, LIMIT, MS, PINNED, Array
 
 _PULSE = (0.16, 0.0507, -7.75)
-"""Of the ground, as in the asset: onset (s), duration (s), peak (m/s^2)."""
+"""Pulse of the ground, as in the asset: onset (s), duration (s), peak (m/s^2)."""
 
 
 @cache

@@ -22,7 +22,7 @@ Run = Mapping[str, NDArray[np.float64]]
 """A trajectory: signals (T, ...) by name; `gymnosoma.envs.simulate` returns one, too."""
 
 FRAME = 0.25e-3
-"""Of the paper's camera, s."""
+"""Interval between frames of the paper's camera, s."""
 
 STEADY_FRICTION = 0.1991
 """mu while the whisker slides steadily at 0.2 m/s, Eq. 13 at mu_* = 0.37."""

@@ -39,7 +39,7 @@ from .drawing import (
 )
 
 NAMES = {1.0: "crawl", 0.0: "swim"}
-"""Of what the worm does on agar and in water."""
+"""Names of what the worm does on agar and in water."""
 
 EVERY = 5e-3
 """Time between records of Fig. 2, s."""

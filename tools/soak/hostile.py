@@ -202,7 +202,7 @@ class _Round:
         self.row: int | None = None
 
     def where(self) -> str:
-        """Where the round is, for whoever must find out what happened."""
+        """Place of the round, by which its course can be found again."""
         parts = [f"step {self.step} of {self.arguments or 'one animal'}"]
         if self.row is not None:
             own = {
