@@ -355,8 +355,8 @@ def test_kills_change_nothing(tmp_path, kills):
                     reached = kept + rng.uniform(0.0, 6.0) * ROLLOUT
                     while process.is_alive() and not (any(folder.glob("partial-*")) and steps_of(folder) >= reached):
                         sleep(0.0005)
-                done = not process.is_alive()
-            assert process.exitcode == (0 if done else -signal.SIGKILL)
+            done = process.exitcode == 0  # a run may end between the last look and the kill
+            assert done or process.exitcode == -signal.SIGKILL
             if (folder / "config.json").exists():
                 read_config(folder)
                 assert steps_of(folder) >= kept
