@@ -140,12 +140,14 @@ class Policy:
     Args:
         make: Agent from a vector environment and the number of the episode that its first row plays.
         env, card: Arguments of the environment; of a trained policy, what its ``card.json`` says.
+        digest: Digest of its files or its source: of all that it is made of and can be seen from outside.
     """
 
     name: str
     make: Callable[[Any, int], Agent]
     env: dict[str, Any] = field(default_factory=dict)
     card: dict[str, Any] = field(default_factory=dict)
+    digest: Callable[[], str] = str
 
 
 def reference_policy(name: str, reference: Reference, **parameters: float) -> Policy:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gymnosoma.envs.core.files import replacing
+from filelock import FileLock, Timeout
+
+from gymnosoma.envs.core.files import PARTIAL, replacing
 
 TRIAL = 2**16
 """Bytes written to learn whether a folder takes any."""
@@ -30,6 +35,45 @@ def check_writable(name: str, path: Path) -> None:
                 trial.flush()
     except OSError as error:
         raise ValueError(f"{name} must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
+
+
+@contextmanager
+def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
+    """Hold a folder of results, or a file: no other process that asks for it gets it before the block has ended.
+
+    The lock ends with its process, however that ends; on a folder that machines share it holds as far as its file
+    system has locks. What a killed process left half written is removed. A process may hold a place twice.
+
+    Args:
+        name: The argument that names the place.
+        place: The folder, made if there is none.
+        file: Whether it is a file.
+
+    Raises:
+        ValueError: If another process holds it; says which.
+    """
+    folder = place.parent if file else place
+    folder.mkdir(parents=True, exist_ok=True)
+    note = folder / (f".{place.name}.lock" if file else ".lock")
+    lock = FileLock(note, blocking=False, is_singleton=True)
+    try:
+        lock.acquire()
+    except Timeout:
+        holder = ""
+        with suppress(OSError):
+            holder = note.read_text("utf-8", "replace")
+        raise ValueError(
+            f"{name} must be one that no other process is writing, got {str(place)!r}, which is held by "
+            f"{holder or 'another process'}"
+        ) from None
+    try:
+        with suppress(OSError):  # on Windows a file that is locked cannot be written
+            note.write_text(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
+        for left in folder.glob(PARTIAL.format(place.name if file else "*")):
+            left.unlink(missing_ok=True)
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from numba.core.registry import cpu_target
 
 import gymnosoma
 from gymnosoma.envs.core import compiling, jit, kernel_cache
+from gymnosoma.envs.core import files as core_files
 
 MODULE = """
 import numpy as np
@@ -157,6 +158,28 @@ def test_any_damage_heals(folder, how):
     assert told.startswith(f"compiled kernels in {folder} are damaged") and compiled
     assert run() == ([], False)
     assert {path for path in folder.iterdir()} == whole.keys()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")
+@pytest.mark.parametrize("what", ["folder", "file"])
+@pytest.mark.parametrize(("mode", "owner"), [(0o707, None), (0o770, None), (0o700, 12345)])
+def test_what_others_can_write_is_never_unpickled(folder, monkeypatch, what, mode, owner):
+    """It is compiled in memory, with one warning, and stays as it is. Folders of ours are for us alone."""
+    assert run() == ([], True) and run() == ([], False) and folder.stat().st_mode & 0o777 == 0o700
+    places = [folder] if what == "folder" else list(folder.iterdir())
+    for place in places:
+        place.chmod(mode)
+    foreign, real = {place.stat().st_ino for place in places}, os.stat
+
+    def stat(path):  # as after a chown, which root alone can do
+        found = real(path)
+        return os.stat_result((*found[:4], owner, *found[5:10])) if owner and found.st_ino in foreign else found
+
+    monkeypatch.setattr(core_files.os, "stat", stat)
+    monkeypatch.setattr(core_files, "_is_own_group", lambda number: False)
+    monkeypatch.setattr(compiling.pickle, "loads", lambda content: pytest.fail("it was unpickled"))
+    (told,), compiled = run()
+    assert compiled and "not used, for other users can write there" in told
 
 
 def test_any_bit_counts(folder):

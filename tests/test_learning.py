@@ -223,7 +223,7 @@ def test_a_full_disk_costs_nothing_in_other_ways_to_learn(another_way, tmp_path,
         opened.append(path.name)
         meant = f"partial-{name}" in path.name
         full = meant and sum(f"partial-{name}" in each for each in opened) > after
-        return io.BufferedRandom(FullDisk(path, "w+")) if full else open(path, mode)
+        return io.BufferedRandom(FullDisk(path, "x+")) if full else open(path, mode)
 
     with monkeypatch.context() as patched, pytest.raises(OSError, match=rf"\[Errno 28\] .*{name}"):
         patched.setattr(files, "open", scarce, raising=False)

@@ -290,6 +290,7 @@ CONFIG = {
     "imitate": "",
     "seed": 0,
     "env": {"actions": "modes", "history": 2},
+    "fingerprint": "0123456789abcdef",
     "settings": {"gamma": 0.99, "net_arch": [64, 64]},
     "versions": {"numpy": "2.0"},
 }

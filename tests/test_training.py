@@ -281,9 +281,9 @@ def test_a_full_disk_costs_no_run(whole, tmp_path, monkeypatch, name, after):
     arguments = SHORT | {"folder": folder, "recipe": WILD, "episodes": 1}
 
     def scarce(path, mode):
-        opened.append(path.name)
-        full = opened.count(f"partial-{name}") > after
-        return io.BufferedRandom(FullDisk(path, "w+")) if full and path.name == f"partial-{name}" else open(path, mode)
+        opened.append(path.name.rpartition("-")[0])
+        full = opened[-1] == f"partial-{name}" and opened.count(f"partial-{name}") > after
+        return io.BufferedRandom(FullDisk(path, "x+")) if full else open(path, mode)
 
     monkeypatch.setattr(files, "open", scarce, raising=False)
     with pytest.raises(OSError, match=rf"\[Errno 28\] No space left on device: '.*{name}'"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from gymnosoma.envs import Event
 
+from ..evaluation.fingerprints import of_values
 from ..schema import in_range
 
 Id = Annotated[
@@ -103,6 +105,12 @@ def read_arguments(given: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             arguments[name] = value
     return arguments
+
+
+def folder_part(arguments: Mapping[str, Any]) -> str:
+    """Part of a folder's name that arguments of an environment give: themselves, or a digest where they are long."""
+    text = "".join(f"-{name}={arguments[name]}" for name in sorted(arguments))
+    return text if re.fullmatch(r"[\w.=-]{0,60}", text) else f"-{of_values(arguments)}"
 
 
 def _refuse(text: str) -> None:

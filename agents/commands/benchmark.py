@@ -12,7 +12,7 @@ from ..evaluation import jobs as listed
 from ..evaluation.policies import all_ids, find_policy, full_id, references_of
 from ..evaluation.search import CONSTANT
 from ..evaluation.work import workers
-from ..files import replacing
+from ..files import locked, replacing
 from ..schema import in_range
 from .arguments import Processes, Ray, Trust
 from .checkout import room
@@ -32,19 +32,22 @@ def benchmark(
     chance: bool = False,
     ship: bool = False,
     trust: Trust = False,
+    restart: bool = False,
 ) -> None:
     """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
 
     The work is a list of jobs: a policy on an id, or one training. Each leaves a file in the folder when it is done;
     after a kill, Ctrl-C or a full disk the same command does what is left, and repeats nothing but the job that was
-    under way (a training goes on from its checkpoint). Scores are normalised so that chance is 0 and the best known, or
-    a bound that none can pass, 1; over all ids the interquartile mean of these is shown. The folder gets the figures as
-    JSON, and pictures.
+    under way (a training goes on from its checkpoint). What is kept counts only as long as the environments behave as
+    they did, and the policies' files are what they were. Scores are normalised so that chance is 0 and the best known,
+    or a bound that none can pass, 1; over all ids the interquartile mean of these is shown. The folder gets the figures
+    as JSON, and pictures.
 
     Args:
         ids: Environments; all by default.
         policy: As for `evaluate`, and "best constant": found by a search of its own. By default random, all references,
-            best constant, trained. Chance and the animal's own controller are always among them.
+            best constant, trained. Chance and the animal's own controller are always among them. Of module:function
+            the file of the module is compared with the one that was measured; what it imports or reads is not seen.
         train_seeds: Trainings of "trained" by the recipe, from seed 0 on; with 0 it is what comes with the package.
         steps: Of a training, instead of the recipe's.
         episodes: Of each policy, instead of 256, or 1024 where an answer is right or wrong.
@@ -54,6 +57,7 @@ def benchmark(
         chance: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
         ship: Copy the best trainings within the limits of the task, by other episodes than are reported, into
             assets/policies, where they are better than what is there.
+        restart: Measure and train anew what was found with other settings, files or behaviour, instead of refusing.
     """
     from ..evaluation import benchmark as measured
     from ..evaluation import pictures
@@ -69,24 +73,25 @@ def benchmark(
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
     publish = room("tools.publish") if write or chance or ship else None
     root = publish.checkout() if publish else Path()
-    folder.mkdir(parents=True, exist_ok=True)
-    with workers(processes, ray) as engine:
+    with locked("folder", folder), workers(processes, ray) as engine:
+        if restart:
+            listed.discard_changed(jobs, folder)
         results = measured.benchmark(jobs, folder, engine)
         found = measured.gather(jobs, folder)
         if publish and ship:
             print(*publish.ship(jobs, found, folder, root), sep="\n")
         if publish and write:
             publish.add_shipped(results, engine)
-    with replacing(folder / "benchmark.json") as file:
-        file.write((json.dumps(results, indent=1) + "\n").encode())
-    measured.show(results)
-    pictures.draw_scores(results, folder / "benchmark.png")
-    drawn = ["benchmark.png"]
-    if pictures.draw_profiles(found, list(results["aggregate"]), folder / "profiles.png"):
-        drawn.append("profiles.png")
-    curves = measured.curves_of(found)
-    if curves:
-        pictures.draw_curves(curves, results["results"], folder / "curves.png")
+        with replacing(folder / "benchmark.json") as file:
+            file.write((json.dumps(results, indent=1) + "\n").encode())
+        measured.show(results)
+        pictures.draw_scores(results, folder / "benchmark.png")
+        drawn = ["benchmark.png"]
+        if pictures.draw_profiles(found, list(results["aggregate"]), folder / "profiles.png"):
+            drawn.append("profiles.png")
+        curves = measured.curves_of(found)
+        if curves:
+            pictures.draw_curves(curves, results["results"], folder / "curves.png")
     print(f"Figures and pictures are in {folder}.")
     if publish is None:
         return

@@ -22,8 +22,9 @@ from gymnosoma.envs.core.control import Controller
 from gymnosoma.envs.core.events import read_events
 from gymnosoma.envs.core.lanes import LANES
 
+from ..evaluation.fingerprints import of_files, of_sources
 from ..evaluation.work import Outcome, Workers, watched, workers
-from ..files import check_writable, result
+from ..files import check_writable, locked, result
 from .arguments import Processes, Ray, read_event
 from .simulate import SIMPLE, AnimalName, Settings, make_animal, read_drive, read_params_of, usual_hold
 
@@ -55,11 +56,13 @@ def sweep(
     table: Path = Path("sweep.csv"),
     processes: Processes = 1,
     ray: Ray = None,
+    restart: bool = False,
 ) -> None:
     """Simulate an animal at every point of a grid, as `simulate` does; a table gets a row for each.
 
     Sixteen points are simulated side by side, where only drives, initial values and physical parameters differ. What is
-    found is kept beside the table (.points.jsonl): after a kill or Ctrl-C the same command does what is left.
+    found is kept beside the table (.points.jsonl): after a kill or Ctrl-C the same command does what is left, as long
+    as all files that it names and the code of the animal are what they were.
 
     Args:
         animal: As of `simulate`: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
@@ -69,6 +72,7 @@ def sweep(
         column: A signal of the animal and mean, min, max or last, such as power.mean; all four without; may be
             repeated. By default mean and last of all signals that are one number.
         table: Where the rows go, .csv or .parquet.
+        restart: Simulate all points anew, whatever is kept beside the table.
     """
     if table.suffix not in (".csv", ".parquet"):
         raise ValueError(f"table must end in .csv or .parquet, got {str(table)!r}")
@@ -95,18 +99,55 @@ def sweep(
     asked = json.loads(json.dumps(asked, default=np.ndarray.tolist))
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     for point in (grid[0], grid[-1]):  # impossible arguments are refused before the work
-        body = prepare(asked, point)[0]
+        body, controller, _ = prepare(asked, point)
         _read_column(body, column)
+    asked |= _made_of(asked, body, controller)
     journal = table.with_suffix(".points.jsonl")
-    rows = _read_journal(journal, asked)
+    with locked("table", journal, file=True):
+        if restart:
+            journal.unlink(missing_ok=True)
+        rows = _read_journal(journal, asked)
+        with workers(processes, ray) as engine:
+            failed = _simulate_grid(asked, axes, grid, rows, journal, engine)
+        _write_table(table, [{**point, **(rows.get(k) or failed[k])} for k, point in enumerate(grid)])
+    print(f"{len(rows)} of {len(grid)} points are in {table}.")
+    if failed:
+        raise ValueError(f"{len(failed)} points failed, first {grid[min(failed)]}: {failed[min(failed)]['failure']}")
+
+
+def _made_of(asked: Mapping[str, Any], body: Animal, controller: Controller) -> dict[str, str]:
+    """Digests of all files that a sweep names, and of the code of its animal and its controller."""
+    named = [asked["animal"], *asked["drive"], *_texts(asked["param"])]
+    files = {f"content of {name}": of_files(Path(name)) for name in named if Path(name).is_file()}
+    code = of_sources(*(each.__module__ for each in (type(body), type(controller), simulate_animal)))
+    return {**files, f"code of {asked['animal']}": code}
+
+
+def _texts(value: Any) -> list[str]:
+    """All texts among parameters."""
+    if isinstance(value, Mapping):
+        return [text for each in value.values() for text in _texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def _simulate_grid(
+    asked: Mapping[str, Any],
+    axes: Mapping[str, Sequence[Any]],
+    grid: Sequence[Mapping[str, Any]],
+    rows: dict[int, dict[str, Any]],
+    journal: Path,
+    engine: Workers,
+) -> dict[int, dict[str, str]]:
+    """Simulate the points that ``rows`` lacks, note them in the journal, and give the failures of others."""
     slow = _apart(asked, axes)
-    left = [k for k in range(count) if k not in rows]
+    left = [k for k in range(len(grid)) if k not in rows]
     left.sort(key=lambda k: [axes[name].index(grid[k][name]) for name in slow])
     failed = {}
-    with journal.open("a", encoding="utf-8") as notes, workers(processes, ray) as engine:
+    with journal.open("a", encoding="utf-8") as notes:
         if not notes.tell():
             notes.write(json.dumps(asked) + "\n")
-        size = min(LANES, 1 + (len(left) - 1) // engine.count) if left and isinstance(body, InLanes) else 1
+        lanes = isinstance(prepare(asked, grid[0])[0], InLanes)
+        size = min(LANES, 1 + (len(left) - 1) // engine.count) if left and lanes else 1
         outcomes = _in_portions(engine, asked, {str(k): grid[k] for k in left}, size)
         for name, row, error in watched(outcomes, len(left), "point", len(rows)):
             if error is None:
@@ -115,17 +156,18 @@ def sweep(
                 notes.flush()
             else:
                 failed[int(name)] = {"failure": error}
+    return failed
+
+
+def _write_table(table: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     import pandas as pd
 
-    frame = pd.DataFrame([{**point, **(rows.get(k) or failed[k])} for k, point in enumerate(grid)])
+    frame = pd.DataFrame(rows)
     with result("table", table) as file:
         if table.suffix == ".csv":
             frame.to_csv(file, index=False)
         else:
             frame.to_parquet(file, index=False)
-    print(f"{len(rows)} of {len(grid)} points are in {table}.")
-    if failed:
-        raise ValueError(f"{len(failed)} points failed, first {grid[min(failed)]}: {failed[min(failed)]['failure']}")
 
 
 def _check_library(name: str, where: str) -> None:
@@ -282,7 +324,9 @@ def _read_journal(path: Path, asked: Mapping[str, Any]) -> dict[int, dict[str, A
         raise ValueError(f"{str(path)!r} is no record of a sweep: {error}") from None
     if lines and lines[0] != asked:
         names = [name for name in asked if not isinstance(lines[0], dict) or lines[0].get(name) != asked[name]]
-        raise ValueError(f"{', '.join(names)} must be as the sweep in {str(path)!r} began: or give another --table")
+        raise ValueError(
+            f"{', '.join(names)} must be as the sweep in {str(path)!r} began: give --restart, or another --table"
+        )
     with path.open("r+b") as file:
         file.truncate(len(whole))
     return rows

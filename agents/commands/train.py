@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..evaluation.policies import full_id, references_of
 from ..evaluation.work import Workers, watched, workers
-from ..files import replacing
+from ..files import locked, replacing
 from ..interruption import noted_signals
-from .arguments import Arguments, Id, Processes, Ray, read_arguments
+from .arguments import Arguments, Id, Processes, Ray, folder_part, read_arguments
 from .evaluate import measure, show
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def train(
         seed: Of the network and the animals.
         seeds: Runs with the seeds from there on, one after another or on --processes; each has a folder of its own,
             ...-SEED.
-        folder: Run folder; runs/ID-ALGORITHM-SEED by default.
+        folder: Run folder; runs/ID-ALGORITHM-SEED by default, with the arguments of --env between the last two.
         resume: Continue the run in the folder from its last checkpoint; of several seeds, those that have begun, and
             begin the others. Not somebody else's: it could run their code.
         checkpoint: Steps between checkpoints.
@@ -90,7 +90,7 @@ def train(
         checkpoint=checkpoint,
         threads=threads,
     )
-    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}"
+    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}{folder_part(given)}"
     folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
     if folder is not None and seeds == 1:
         folders = {seed: folder}
@@ -111,9 +111,10 @@ def train(
         if caught:
             print(f"Interrupted. Everything is in {place}; continue with --resume.")
             sys.exit(128 + caught[0])
-        others = others or _references(env_id, episodes)
-        own += measure(env_id, [str(place)], episodes, 1000)
-        _note_scores(place, own[-1], others)
+        with locked("folder", place):
+            others = others or _references(env_id, episodes)
+            own += measure(env_id, [str(place)], episodes, 1000)
+            _note_scores(place, own[-1], others)
     show([*own, *others])
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
 

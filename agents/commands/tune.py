@@ -8,7 +8,7 @@ from typing import Literal
 from ..evaluation.policies import RANGES, full_id
 from ..evaluation.work import workers
 from ..schema import in_range
-from .arguments import Arguments, Id, Processes, Ray, read_arguments
+from .arguments import Arguments, Id, Processes, Ray, folder_part, read_arguments
 
 
 def tune(
@@ -40,7 +40,7 @@ def tune(
         seconds: CPU seconds after which a training ends, too.
         seed: Of the search, and of every training.
         recipe: Settings in TOML, instead of the environment's own.
-        folder: Of the study; tuning/ID-ALGORITHM by default.
+        folder: Of the study; tuning/ID-ALGORITHM by default, with the arguments of --env after it.
         resume: Go on with the study in the folder.
         together: Trials that are proposed together, and can be done at the same time; the number of processes, or of
             a cluster's cores, by default. Another number is another study.
@@ -55,7 +55,8 @@ def tune(
         raise ValueError(f"seconds must be finite and greater than 0, got {seconds!r}")
     env_id = full_id(env_id)
     short, chosen = env_id.split("/")[1], read_recipe(env_id, algorithm, recipe)["algorithm"]
-    place = folder or Path("tuning") / f"{short}-{chosen}"
+    given = read_arguments(env)
+    place = folder or Path("tuning") / f"{short}-{chosen}{folder_part(given)}"
     if together is not None:
         in_range("together", together, 1, 1024)
     try:
@@ -68,7 +69,7 @@ def tune(
                 steps=steps,
                 seconds=seconds,
                 seed=seed,
-                env=read_arguments(env),
+                env=given,
                 recipe_file=recipe,
                 resume=resume,
                 together=together or engine.count,

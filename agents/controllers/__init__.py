@@ -41,7 +41,7 @@ References = dict[type[Task], dict[str, Reference]]
 """References by name for each task of an animal, the animal's own first, as ``baseline``."""
 
 
-def _module(task: type) -> Any:
+def module_of(task: type) -> Any:
     """Find the module with controllers for a task or an animal, by the package it is in; None without one."""
     package = task.__module__.rpartition(".")[0]
     ours, _, animal = package.rpartition(".")
@@ -53,15 +53,15 @@ def _module(task: type) -> Any:
 
 def references(task: type[Task]) -> dict[str, Reference]:
     """References of a task by name; empty where it has none."""
-    return getattr(_module(task), "REFERENCES", {}).get(task, {})
+    return getattr(module_of(task), "REFERENCES", {}).get(task, {})
 
 
 def drives(animal: Animal) -> Mapping[str, Callable[..., Controller]]:
     """Makers, from the animal and parameters, of controllers that need no task: the table ``DRIVES`` of its module."""
-    return getattr(_module(type(animal)), "DRIVES", {})
+    return getattr(module_of(type(animal)), "DRIVES", {})
 
 
 def steering(task: type[Task]) -> Any:
     """Class ``Steering`` with which a person drives a task's animal, None where there is none."""
-    modules = map(_module, task.__mro__[: task.__mro__.index(Task)])
+    modules = map(module_of, task.__mro__[: task.__mro__.index(Task)])
     return next((module.Steering for module in modules if hasattr(module, "Steering")), None)

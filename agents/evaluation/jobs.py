@@ -10,9 +10,11 @@ import contextlib
 import csv
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,12 @@ import numpy as np
 
 from ..files import replacing
 from . import progress
+from .fingerprints import of_id, of_values
 from .policies import (
     BENCHMARK_SEED,
     VALIDATION_SEED,
     Policy,
+    controllers_digest,
     evaluate,
     find_policy,
     references_of,
@@ -38,6 +42,13 @@ EPISODES, BINARY_EPISODES, VALIDATION_EPISODES = 256, 1024, 128
 """Episodes that measure a policy; where a score is binary; those that choose among trainings."""
 
 MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
+
+CHANGED = {
+    "id": "the behaviour of the environment has",
+    "policy": "the files of the policy have",
+    "recipe": "the recipe has",
+}
+"""What errors say of digests."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,21 @@ class Job:
     steps: int | None = None
     trust: bool = False
 
+    @cached_property
+    def depends(self) -> dict[str, str]:
+        """Digests of what the result depends on: how the id behaves, what the policy is made of."""
+        own = references_of(self.env_id)
+        if self.training is not None:
+            from ..learning.runs import recipe
+
+            chosen = recipe(self.env_id)
+            return {"id": of_id(self.env_id, chosen["env"]), "recipe": of_values(chosen)}
+        if self.policy == CONSTANT:
+            env = next(reference.env for reference in own.values() if reference.bounds)
+            return {"id": of_id(self.env_id, env), "policy": controllers_digest(self.env_id)}
+        policy = find_policy(self.env_id, self.policy, trust=self.trust)
+        return {"id": of_id(self.env_id, policy.env), "policy": policy.digest()}
+
     @property
     def name(self) -> str:
         """Name of the job, and of its file below ``jobs`` in the folder of the benchmark."""
@@ -76,7 +102,7 @@ class Job:
     def result(self, folder: Path) -> dict[str, Any] | None:
         """Result of the job, None as long as it is not done.
 
-        ValueError if the file is no result, or one of other settings.
+        ValueError if the file is no result, one of other settings, or of what has changed since.
         """
         file = self.file(folder)
         if not file.is_file():
@@ -93,7 +119,18 @@ class Job:
                     f"{key} must be {job.get(key)!r}, with which {str(file)!r} was measured, got {value!r}: give that, "
                     "or another --folder"
                 )
+        stale = [CHANGED[key] for key, digest in self.depends.items() if found.get("depends", {}).get(key) != digest]
+        if stale:
+            raise ValueError(
+                f"{str(file)!r} must be a result of what is measured now, but {' and '.join(stale)} changed since "
+                f"{self.policy} was measured on {self.env_id}: give --restart to measure anew, or another --folder"
+            )
         return found
+
+    def discard(self, folder: Path) -> None:
+        """Remove what is kept of the job."""
+        self.file(folder).unlink(missing_ok=True)
+        shutil.rmtree(self.run(folder), ignore_errors=True)
 
 
 def jobs_of(
@@ -129,6 +166,15 @@ def jobs_of(
     return jobs
 
 
+def discard_changed(jobs: Sequence[Job], folder: Path) -> None:
+    """Remove what is kept of those jobs whose results are of something else, or damaged."""
+    for job in jobs:
+        try:
+            job.result(folder)
+        except ValueError:
+            job.discard(folder)
+
+
 def do(job: Job, folder: Path) -> None:
     """Do a job, and write its file.
 
@@ -138,7 +184,7 @@ def do(job: Job, folder: Path) -> None:
     hides = bool(task_class(job.env_id).hidden)
     score = task_of(job.env_id).score
     count = job.episodes or (BINARY_EPISODES if score.binary else EPISODES)
-    found: dict[str, Any] = {"job": asdict(job), "score": score.name, "unit": score.unit}
+    found: dict[str, Any] = {"job": asdict(job), "depends": job.depends, "score": score.name, "unit": score.unit}
     if job.policy == CONSTANT:
         searched = search(job.env_id)
         assert searched is not None

@@ -8,6 +8,7 @@ import reprlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib import import_module, resources
 from itertools import pairwise
@@ -23,9 +24,10 @@ from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
 from ..agent import FunctionAgent, Policy, RandomAgent, reference_policy
-from ..controllers import Reference, references
-from ..learning.policy_file import CARD, TrainedAgent, read_card
+from ..controllers import Reference, module_of, references
+from ..learning.policy_file import CARD, WEIGHTS, TrainedAgent, read_card
 from ..schema import Check, in_range, read, typed
+from .fingerprints import of_files, of_sources, of_values
 from .rollout import Episodes, joined, rollout
 
 WAVE = 1024
@@ -75,6 +77,11 @@ def references_of(env_id: str) -> dict[str, Reference]:
     return references(task_class(env_id))
 
 
+def controllers_digest(env_id: str) -> str:
+    """Digest of the sources of the references of an id."""
+    return of_sources(module_of(task_class(env_id)).__name__, within="gymnosoma.agents")
+
+
 def searched(env_id: str, name: str) -> Reference:
     """The reference of a name; ValueError unless it has parameters to search."""
     own = {key: reference for key, reference in references_of(env_id).items() if reference.bounds}
@@ -99,7 +106,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     if name == "random":
         return Policy(name, lambda envs, start: RandomAgent(envs.task.action_size, seed, start))
     if name in own:
-        return reference_policy(name, own[name])
+        return replace(reference_policy(name, own[name]), digest=partial(controllers_digest, env_id))
     path = shipped(env_id) if name == "trained" else Path(name)
     if path.is_dir():
         card = read_card(path)
@@ -113,6 +120,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
             # Where hidden values came from in training is not where they are to come from now.
             {key: value for key, value in card["env"].items() if key != "split"},
             card,
+            lambda: of_values({**card, "scores": {}}, of_files(*path.glob(WEIGHTS))),
         )
     if re.fullmatch(r"[^\W\d][\w.]*:[^\W\d]\w*", name):
         return own_policy(name)
@@ -133,6 +141,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
         path.absolute().parent.name,
         lambda envs, _: TrainedAgent.unpickle(path, config["algorithm"], envs),
         dict(config["env"]),
+        digest=lambda: of_files(path),
     )
 
 
@@ -146,7 +155,8 @@ def own_policy(name: str) -> Policy:
 
     It takes the observations of all episodes that are played side by side, (B, d) float32, and returns their actions,
     (B, n), which are clipped to [-1, 1]; row i of both is one animal. An attribute ``env``, if it has one, holds
-    arguments of the environment, such as ``{"actions": "modes"}``. Modules are found in the working folder, too.
+    arguments of the environment, such as ``{"actions": "modes"}``. Modules are found in the working folder, too. Kept
+    results are compared with the file of the module alone: what it imports or reads is not seen.
 
     Raises:
         ValueError: If there is no such module or function, naming it.
@@ -165,7 +175,13 @@ def own_policy(name: str) -> Policy:
     env = getattr(own, "env", {})
     if not isinstance(env, Mapping):
         raise ValueError(f"policy {name!r}: {function}.env must map names of arguments to values, got {shown(env)}")
-    return Policy(name, lambda envs, _: FunctionAgent(name, own, envs.task.action_size), dict(env))
+    source = getattr(found, "__file__", None)
+    return Policy(
+        name,
+        lambda envs, _: FunctionAgent(name, own, envs.task.action_size),
+        dict(env),
+        digest=lambda: of_files(*(Path(each) for each in (source,) if each)),
+    )
 
 
 def shipped(env_id: str) -> Path:
@@ -225,6 +241,7 @@ CONFIG: dict[str, Check] = {
     "imitate": _TEXT,
     "seed": _check_range,
     "env": _TABLE,
+    "fingerprint": _TEXT,
     "settings": _check_settings,
     "versions": _check_versions,
 }

@@ -15,7 +15,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecMonitor
 
-from ..files import replacing
+from gymnosoma.envs.core.files import is_own, replacing
 
 STATE = "state.pkl"
 """Member of the zip that holds our state; SB3 ignores what it does not know."""
@@ -61,6 +61,8 @@ def load_checkpoint(
         ValueError: If the file is damaged, or belongs to another run.
     """
     try:
+        if not is_own(path):
+            raise ValueError("other users can write it, and loading runs the code that it holds: chmod go-w, or chown")
         with zipfile.ZipFile(path) as archive:
             if STATE not in archive.namelist():
                 raise ValueError(f"it holds no {STATE}: another version, or not train, wrote it")

@@ -9,6 +9,7 @@ from typing import Any
 
 from gymnosoma.envs.core.arguments import choice
 
+from ..evaluation.fingerprints import of_id
 from ..evaluation.policies import (
     RANGES,
     check_config,
@@ -18,6 +19,7 @@ from ..evaluation.policies import (
     task_of,
 )
 from ..evaluation.work import HERE, Workers
+from ..files import locked
 from ..schema import in_range
 from .answers import Answers
 from .runs import Run, recipe, versions_of
@@ -78,20 +80,26 @@ class Training:
             bool: False if ``stop`` ended it; all is saved then too.
 
         Raises:
-            ValueError: If the folder already holds a run (without ``resume``), or none that can be resumed, or what is
-                asked for is not possible.
+            ValueError: If the folder already holds a run (without ``resume``), or none that can be resumed, if another
+                process trains there, or what is asked for is not possible.
             OSError: If a file cannot be written, naming it; the run can be resumed when there is room again.
         """
         for name in ("steps", "num_envs", "seed", "checkpoint", "threads"):
             if getattr(self, name) is not None:
                 in_range(name, getattr(self, name), *RANGES[name])
-        config = self._begun(folder) if resume else self._begin(folder)
-        goal = self.steps or config["steps"]
-        config["steps"] = max(goal, config["steps"])
-        run = Run(folder, config, goal, self.checkpoint, stop=stop, watch=watch, resumed=resume, workers=workers)
-        if resume and not run.checkpoint.is_file():
-            raise ValueError(f"folder {str(folder)!r} has no {run.checkpoint.name} to resume from")
-        folder.mkdir(parents=True, exist_ok=True)
+        configure = self._begun if resume else self._begin
+        configure(folder)  # what is wrong is refused before there is a folder
+        with locked("folder", folder):
+            config = configure(folder)
+            goal = self.steps or config["steps"]
+            config["steps"] = max(goal, config["steps"])
+            run = Run(folder, config, goal, self.checkpoint, stop=stop, watch=watch, resumed=resume, workers=workers)
+            return self._learn(run)
+
+    def _learn(self, run: Run) -> bool:
+        config = run.config
+        if run.resumed and not run.checkpoint.is_file():
+            raise ValueError(f"folder {str(run.folder)!r} has no {run.checkpoint.name} to resume from")
         try:
             if config["algorithm"] == "cma":
                 from .evolution import learn
@@ -128,6 +136,11 @@ class Training:
         for name, (value, before) in began.items():
             if value != before:
                 raise ValueError(f"{name} must be {before!r}, as the run in {str(folder)!r} began, got {value!r}")
+        if of_id(self.env_id, config["env"]) != config["fingerprint"]:
+            raise ValueError(
+                f"folder {str(folder)!r} must hold a run of {self.env_id} as it is now, but the environment behaved "
+                "otherwise when the run began: train anew in another --folder"
+            )
         return config
 
     def _begin(self, folder: Path) -> dict[str, Any]:
@@ -151,8 +164,9 @@ class Training:
         elif supervised:
             choice("controller", config["settings"]["controller"], references_of(self.env_id))
             base = {**references_of(self.env_id)[config["settings"]["controller"]].env, **base}
-        config["env"] = {**base, **self.env}
+        config |= {"env": {**base, **self.env}, "fingerprint": ""}
         check_config(config)
+        config["fingerprint"] = of_id(self.env_id, config["env"])
         if supervised:
             Answers(task_of(self.env_id, **config["env"]))
         return config

@@ -12,9 +12,10 @@ import numpy as np
 import optuna
 import sqlalchemy.exc
 
+from ..evaluation.fingerprints import of_id
 from ..evaluation.policies import evaluate, find_policy, task_of
 from ..evaluation.work import HERE, Workers, watched
-from ..files import replacing
+from ..files import locked, replacing
 from .runs import VALIDATION, recipe
 from .training import train
 
@@ -67,7 +68,8 @@ def tune(
         settings, score: The best, None if no trial has ended.
 
     Raises:
-        ValueError: If the folder holds a study (without ``resume``), none, or one of something else.
+        ValueError: If the folder holds a study (without ``resume``), none, or one of something else, or if another
+            process tunes there.
     """
     base = recipe(env_id, algorithm, recipe_file)
     space = base["tune"]
@@ -76,22 +78,23 @@ def tune(
     for name, values in space.items():
         if not isinstance(values, list) or not values:
             raise ValueError(f"tune.{base['algorithm']}: {name} must be a list of values, got {values!r}")
-    asked = {"id": env_id, "seed": seed, "steps": steps, "seconds": seconds, "env": {**base["env"], **(env or {})}}
-    asked |= {"recipe": base, "together": together}
+    given = {**base["env"], **(env or {})}
+    asked = {"id": env_id, "seed": seed, "steps": steps, "seconds": seconds, "env": given}
+    asked |= {"recipe": base, "together": together, "behaviour of the environment": of_id(env_id, given)}
     path = folder / STUDY
     if path.exists() != resume:
         hint = "holds no study to go on with" if resume else "already holds a study: give --resume to go on with it"
         raise ValueError(f"folder {str(folder)!r} {hint}")
-    folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
-        study = _Study(folder, asked)
-        while len(study.trials()) < trials or study.trials(State.RUNNING):
-            study.round(trials, workers)
-        if not study.trials(State.COMPLETE):
-            return None
-        study.write()
-        return study.best()
+        with locked("folder", folder):
+            study = _Study(folder, asked)
+            while len(study.trials()) < trials or study.trials(State.RUNNING):
+                study.round(trials, workers)
+            if not study.trials(State.COMPLETE):
+                return None
+            study.write()
+            return study.best()
     except sqlalchemy.exc.SQLAlchemyError as error:
         raise OSError(f"{str(path)!r}: {' '.join(str(error).split())[:300]}") from error
 

@@ -3,10 +3,40 @@
 from __future__ import annotations
 
 import os
+import stat
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+
+def is_own(file: int | Path) -> bool:
+    """Whether nobody but this user and root could have written a file or folder: what is unpickled runs as code.
+
+    It belongs to one of the two, and only its owner may write, or a group of which this user is the one member. Where
+    the system knows no owners, as on Windows, this is always true: there folders of a user are the user's own.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    found = os.stat(file)
+    shared = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_own_group(found.st_gid))
+    return found.st_uid in (0, os.geteuid()) and not shared
+
+
+def _is_own_group(number: int) -> bool:
+    import grp  # where there are owners
+    import pwd
+
+    try:
+        group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return False
+    return number == user.pw_gid and group.gr_name == user.pw_name and {*group.gr_mem} <= {user.pw_name}
+
+
+PARTIAL = f"partial-{{}}-{'[0-9a-f]' * 32}"
+"""Pattern of the names of files that are not whole yet."""
 
 
 @contextmanager
@@ -14,14 +44,14 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Write a file anew: until all of it is on the disk, whoever reads it finds the old one.
 
     Args:
-        path: The file; what is written beside it goes if writing fails.
+        path: The file; what is written beside it, under a name that nobody can foresee, goes if writing fails.
 
     Raises:
         OSError: If it cannot be written; names the file.
     """
-    partial = path.with_name(f"partial-{path.name}")
+    partial = path.with_name(f"partial-{path.name}-{uuid.uuid4().hex}")
     try:
-        with open(partial, "w+b") as file:  # to be read, too: zipfile appends so
+        with open(partial, "x+b") as file:  # never what is there, nor where a link points; zipfile reads what it wrote
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -30,7 +30,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from .files import replacing
+from .files import is_own, replacing
 
 CHECKSUM = hashlib.sha256().digest_size
 
@@ -116,9 +116,16 @@ def file_of(function: Callable[..., Any], *key: Any) -> Path:
 
 
 def load(path: Path) -> bytes | None:
-    """Read what was saved, None where there is nothing; raises ValueError where it is damaged."""
+    """Read what was saved, None where there is nothing of our own; raises ValueError where it is damaged.
+
+    Machine code is unpickled, and then run: nothing is read that another user may have written.
+    """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            if not (is_own(FOLDER) and is_own(file.fileno())):
+                _refuse(path)
+                return None
+            content = file.read()
     except OSError:
         return None
     if hashlib.sha256(content[CHECKSUM:]).digest() != content[:CHECKSUM]:
@@ -130,7 +137,9 @@ def save(path: Path, content: bytes) -> None:
     """Save a kernel, or warn that it cannot be done."""
     temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
     try:
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_own(FOLDER):
+            return _refuse(FOLDER)
         temporary.write_bytes(hashlib.sha256(content).digest() + content)
         os.replace(temporary, path)
     except OSError as error:
@@ -142,6 +151,12 @@ def save(path: Path, content: bytes) -> None:
         for left in FOLDER.glob("*.tmp"):  # by processes that were killed
             if time.time() - left.stat().st_mtime > 3600.0:
                 left.unlink()
+
+
+def _refuse(path: Path) -> None:
+    """Warn that other users can write a file or folder."""
+    problem = f"compiled kernels in {FOLDER} are not used, for other users can write there: chmod go-w, or chown"
+    warn_once(f"{problem}; NUMBA_CACHE_DIR names another folder", str(path))
 
 
 def warn_once(problem: str, detail: str) -> None:

@@ -1,0 +1,102 @@
+"""Fingerprints of what a result depends on, with which a kept result is compared before it is used again."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+PROBE_SEED, PROBES, PROBE_STEPS = 77_000, 4, 50
+"""First seed, number and length of the episodes that show how an id behaves; nothing learns or is measured in them."""
+
+
+def of_values(*values: Any) -> str:
+    """Digest of plain values; the order of names does not count."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=repr).encode()).hexdigest()[:16]
+
+
+def of_files(*paths: Path) -> str:
+    """Digest of the contents of files, in their order."""
+    digests = []
+    for path in paths:
+        with path.open("rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return of_values(*digests)
+
+
+def of_id(env_id: str, env: Mapping[str, Any]) -> str:
+    """Fingerprint of how an id behaves with arguments ``env``: its spaces, its score and the first steps of episodes.
+
+    Observations and rewards count with six digits, so that another processor's rounding is no other behaviour.
+    """
+    spec: Any = gymnasium.spec(env_id)
+    key = of_values(env_id, spec.kwargs, env)
+    if key in _known:
+        return _known[key]
+    envs: Any = gymnasium.make_vec(env_id, num_envs=PROBES, **env)
+    try:
+        spaces = [envs.single_observation_space, envs.single_action_space]
+        facts = [key, spec.max_episode_steps, envs.task.control_rate, repr(envs.task.score)]
+        facts += [[space.shape, space.low.tolist(), space.high.tolist()] for space in spaces]
+        seen = [envs.reset(seed=PROBE_SEED)[0]]
+        for k in range(PROBE_STEPS):
+            wave = np.sin(0.1 * k + np.arange(envs.task.action_size))
+            seen += envs.step(np.tile(wave, (PROBES, 1)).astype(np.float32))[:2]
+    finally:
+        envs.close()
+    _known[key] = of_values(facts, [[f"{value + 0.0:.6g}" for value in each.ravel().tolist()] for each in seen])
+    return _known[key]
+
+
+_known: dict[str, str] = {}
+"""Fingerprints that this process has found."""
+
+
+def of_sources(*modules: str, within: str = "gymnosoma") -> str:
+    """Digest of the sources of modules and of all ``within`` a package that they import.
+
+    Of an animal's modules the tables in its folder of ``assets`` count, too.
+    """
+    found: dict[str, Path] = {}
+    names = list(modules)
+    for name in names:  # those that it imports are appended
+        spec = None if name in found else _spec(name)
+        if spec is None:
+            continue
+        found[name] = Path(spec.origin)
+        package = name if spec.submodule_search_locations else name.rpartition(".")[0]
+        imported = _imported(found[name].read_bytes(), package)
+        names += [each for each in imported if f"{each}.".startswith(f"{within}.")]
+    animals = sorted({name.split(".")[2] for name in found if name.startswith("gymnosoma.envs.")} - {"core"})
+    folders = [Path(str(resources.files("gymnosoma.assets").joinpath(animal))) for animal in animals]
+    tables = [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
+    return of_files(*(found[name] for name in sorted(found)), *tables)
+
+
+def _spec(name: str) -> Any:
+    """Where a module is; None for what is none, such as a class that is imported from one."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    return spec if spec is not None and (spec.origin or "").endswith(".py") else None
+
+
+def _imported(source: bytes, package: str) -> list[str]:
+    """Names that a source imports, and their parts, each of which may be a module; in functions, too."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            names += [base, *(f"{base}.{each.name}" for each in node.names)]
+    return names

@@ -1,0 +1,169 @@
+"""Results that are kept: compared with what they depend on, and written by one process at a time."""
+
+import copy
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gymnosoma.agents.commands.arguments import folder_part
+from gymnosoma.agents.evaluation import fingerprints
+from gymnosoma.agents.evaluation.fingerprints import of_id, of_sources
+from gymnosoma.agents.files import locked
+from gymnosoma.agents.learning.training import train
+from gymnosoma.agents.learning.tuning import tune
+from gymnosoma.envs.core.files import replacing
+from gymnosoma.envs.worm import tasks
+
+SWIM = "gymnosoma/WormSwim-v0"
+HOLD = """
+import sys
+from pathlib import Path
+from gymnosoma.agents.files import locked
+with locked("folder", Path(sys.argv[1]), file=sys.argv[2] == "file"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder():
+    """Holds a place in another process, until that is killed."""
+    processes = []
+
+    def hold(place, kind):
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLD, place, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        assert process.stdout.readline() == "held\n"
+        return process
+
+    yield hold
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_a_sweep_is_of_the_model_and_the_drive_that_it_began_with(tmp_path, command, error_of):
+    """Masses are edited, then the drive; the old energies once counted as found."""
+    model, drive, table = tmp_path / "arm.toml", tmp_path / "drive.csv", tmp_path / "t.csv"
+    shutil.copy(Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml", model)
+    drive.write_text("0,0.1,0.2\n")
+    asked = ("sweep", model, "--drive", drive, "--over", "start.q=0,0.1", "--duration", 0.02, "--column", "energy.last")
+    command(*asked, "--table", table)
+    first = table.read_text()
+    drive.write_text("0,0.1,0.3\n")
+    model.write_text(re.sub(r"mass = [0-9.]+", "mass = 3.0", model.read_text()))
+    told = error_of(*asked, "--table", table)
+    for path in (model, drive):
+        assert f"content of {path}" in told
+    assert "must be as the sweep in" in told and "give --restart" in told and table.read_text() == first
+    command(*asked, "--table", table, "--restart")
+    command(*asked, "--table", tmp_path / "fresh.csv")
+    assert table.read_text() == (tmp_path / "fresh.csv").read_text() != first
+
+
+def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, command, error_of):
+    """A module that was edited is another policy; what is measured anew is that alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    own, jobs = tmp_path / "own_swimmer.py", tmp_path / "b" / "jobs" / "WormSwim-v0"
+    asked = ("benchmark", "WormSwim-v0", "--policy", "own_swimmer:act", "--episodes", 2, "--folder", "b")
+
+    def write(value):
+        own.write_text(f"import numpy as np\n\ndef act(seen):\n    return np.full((len(seen), 24), {value})\n")
+        monkeypatch.delitem(sys.modules, "own_swimmer", raising=False)
+
+    write(0.1)
+    command(*asked)
+    before, random = (jobs / "own_swimmer_act.json").read_text(), (jobs / "random.json").stat()
+    write(0.2)
+    told = error_of(*asked)
+    assert "the files of the policy have changed since own_swimmer:act was measured" in told and "--restart" in told
+    command(*asked, "--restart")
+    assert json.loads((jobs / "own_swimmer_act.json").read_text())["scores"] != json.loads(before)["scores"]
+    assert (jobs / "random.json").stat() == random
+    monkeypatch.setattr(fingerprints, "_known", {})
+    monkeypatch.setattr(tasks.Swim, "control_rate", 20.0)
+    assert "the behaviour of the environment has changed since random was measured on gymno" in error_of(*asked)
+
+
+def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path, monkeypatch):
+    asked = {"algorithm": "cma", "steps": 4000}
+    train(SWIM, tmp_path / "run", **asked)
+    tune(SWIM, tmp_path / "study", **asked, trials=1)
+    train(SWIM, tmp_path / "run", resume=True)
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    monkeypatch.setattr(fingerprints, "_known", {})
+    assert config["fingerprint"] == of_id(SWIM, config["env"])
+    monkeypatch.setattr(fingerprints, "_known", {})
+    real = tasks.Swim.reward
+    monkeypatch.setattr(tasks.Swim, "reward", lambda *given: 1.001 * real(*given))
+    with pytest.raises(ValueError, match="the environment behaved otherwise when the run began"):
+        train(SWIM, tmp_path / "run", resume=True)
+    with pytest.raises(ValueError, match="behaviour of the environment must be as the study in"):
+        tune(SWIM, tmp_path / "study", **asked, trials=1, resume=True)
+
+
+def test_the_code_of_an_animal_is_its_own_and_what_it_imports(tmp_path, monkeypatch):
+    """An edit of the lamprey's body leaves what was found of the worm; one of the worm's or of the core's does not."""
+    before, real, changed = of_sources("gymnosoma.envs.worm.animal"), fingerprints._spec, {}
+    for name in ("worm.body", "core.lanes", "lamprey.body", "worm.tasks"):
+        spec = copy.copy(real(f"gymnosoma.envs.{name}"))
+        (tmp_path / f"{name}.py").write_text(Path(spec.origin).read_text() + "# edited\n")
+        spec.origin = str(tmp_path / f"{name}.py")
+        monkeypatch.setattr(fingerprints, "_spec", lambda each, spec=spec: spec if each == spec.name else real(each))
+        changed[name] = of_sources("gymnosoma.envs.worm.animal") != before
+    assert changed == {"worm.body": True, "core.lanes": True, "lamprey.body": False, "worm.tasks": False}
+
+
+@pytest.mark.parametrize(
+    ("asked", "place"),
+    [
+        (("train", "WormSwim-v0", "--steps", 100, "--folder", "run"), "run"),
+        (("tune", "WormSwim-v0", "--trials", 1, "--folder", "run"), "run"),
+        (("benchmark", "WormSwim-v0", "--policy", "random", "--folder", "run"), "run"),
+        (("sweep", "worm", "--over", "sigma=0,1", "--table", "t.csv"), "t.points.jsonl"),
+    ],
+)
+def test_two_processes_do_not_write_one_place(tmp_path, monkeypatch, holder, error_of, asked, place):
+    """The second is told who holds it, and leaves everything as it is; a lock dies with its process."""
+    monkeypatch.chdir(tmp_path)
+    process = holder(tmp_path / place, "file" if "." in place else "folder")
+    before = sorted(tmp_path.rglob("*"))
+    assert f"which is held by process {process.pid} on " in error_of(*asked)
+    assert sorted(tmp_path.rglob("*")) == before
+    process.kill()
+    process.wait()
+    with locked("folder", tmp_path / place, file="." in place), locked("folder", tmp_path / place, file="." in place):
+        pass
+
+
+def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
+    """The name of a file that is not whole cannot be foreseen, and what has that name all the same is not opened."""
+    (tmp_path / "victim").write_text("precious")
+    with replacing(tmp_path / "a.json") as file:
+        first = Path(file.name)
+    with replacing(tmp_path / "a.json") as file:
+        assert Path(file.name) != first
+        file.write(b"1")
+    first.symlink_to(tmp_path / "victim")
+    monkeypatch.setattr("uuid.UUID.hex", first.name.rpartition("-")[2])
+    with pytest.raises(FileExistsError, match=r"a\.json"), replacing(tmp_path / "a.json"):
+        pass
+    assert (tmp_path / "victim").read_text() == "precious" and (tmp_path / "a.json").read_text() == "1"
+    first.write_text("what a killed process left")
+    with locked("folder", tmp_path):
+        assert {path.name for path in tmp_path.iterdir()} == {"victim", "a.json", ".lock"}
+
+
+def test_default_folders_tell_environments_apart():
+    given = [{}, {"history": 4}, {"actions": "modes", "history": 4}, {"randomize": {"stiffness": [1, 2]}}]
+    parts = [folder_part(each) for each in given]
+    assert parts[:3] == ["", "-history=4", "-actions=modes-history=4"] and not set(parts[3]) & set(" /:{}")
