@@ -1,5 +1,7 @@
 """The vector environment is bit for bit as many scalar ones."""
 
+import re
+
 import gymnasium
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from ids import FIRST, IDS
 
 from gymnosoma.agents.evaluation.policies import task_class
 from gymnosoma.envs import check_vector_env
-from gymnosoma.envs.core.animal import find_animal
+from gymnosoma.envs.core.animal import ANIMALS, find_animal
 from gymnosoma.envs.core.simulation import task_arguments
 
 MODES = [mode.value for mode in AutoresetMode]
@@ -132,6 +134,75 @@ def test_the_checker_finds_a_difference():
 def test_the_checker_checks_other_peoples_environments():
     envs = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync")
     assert check_vector_env(envs, lambda: gymnasium.make("CartPole-v1"), steps=100) > 0
+
+
+ROWS = 5
+
+WRONG = {
+    "ids must lie within [0, 4], got [1, 5]": {"ids": np.array([1, 5])},
+    "ids must lie within [0, 4], got [0, 100000000]": {"ids": np.array([0, 10**8])},
+    "ids must lie within [0, 4], got [-1, 2]": {"ids": np.array([-1, 2])},
+    "ids must name each row once, got [3, 3]": {"ids": np.array([3, 3])},
+    "ids must be an array (A,) of integers, got [0.0, 1.5]": {"ids": np.array([0.0, 1.5])},
+    "ids must be an array (A,) of integers, got [True, False]": {"ids": np.array([True, False])},
+    "steps must be an integer from 1 to": {"steps": -5},
+    "steps must be an integer from 1 to 281474976710656, got 1.5": {"steps": 1.5},
+    "rows must be records (B,) of this animal": {"rows": lambda rows: rows.view(np.float64)},
+    "rows must be records (B,) of this": {"rows": lambda rows: np.zeros(ROWS, [*rows.dtype.descr, ("more", float)])},
+    "rows must lie side by side in memory": {"rows": lambda rows: np.concatenate([rows, rows])[::2]},
+    "rows must be writeable": {"rows": lambda rows: np.frombuffer(rows.tobytes(), rows.dtype)},
+    "stride must be an integer from 1 to": {"stride": 0},
+    "done must be an integer from 0 to": {"done": -1},
+    "records must have shape (5, N) with N over 9": {"done": 7},
+    "records must have shape (5, N) with N over 2": {"records": lambda records: records[:3]},
+    "records must be an array of the animal's record_dtype": {"records": lambda records: records.view(np.uint8)},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", ANIMALS)
+def test_no_kernel_meets_what_is_outside_its_rows(name, wrong):
+    """What was written outside of memory before is refused, and nothing is changed."""
+    task = gymnasium.make(next(each for each in FIRST if task_class(each).__module__.split(".")[2] == name)).unwrapped
+    animal = task.task.animal
+    rows, ids = animal.rows(ROWS), np.array([3, 1], np.int32)
+    animal.reset(rows, np.arange(ROWS))
+    records, size = np.zeros((ROWS, 3), animal.record_dtype(1)), animal.drive_size
+    animal.advance(rows, ids, np.zeros((2, size)), np.int64(1))  # in any order, of any kind of integer
+    given = {"rows": rows, "ids": ids, "steps": 1, "records": records, "done": 0, "stride": 1}
+    for key, value in WRONG[wrong].items():
+        given[key] = value(given[key]) if callable(value) else value
+    before = rows.copy(), records.copy()
+    call = {key: given[key] for key in ("rows", "ids")}
+    with pytest.raises(ValueError, match=re.escape(wrong)):
+        animal.run(**call, drives=np.zeros((2, 2, size)), **{key: given[key] for key in list(given)[2:]})
+    if wrong.startswith(("ids", "steps", "rows")):
+        with pytest.raises(ValueError, match=re.escape(wrong)):
+            animal.advance(**call, drive=np.zeros((2, size)), steps=given["steps"])
+    assert np.array_equal(rows, before[0]) and np.array_equal(records, before[1])
+
+
+@pytest.mark.parametrize("count", [None, 3])
+def test_a_refused_reset_changes_nothing(count):
+    """Neither does it begin an episode, nor is a generator seeded or used."""
+    env_id, bad = "gymnosoma/WhiskerRegulate-v0", {"plate_distance": 1.0}
+    envs, mask = gymnasium.make_vec(env_id, num_envs=3), np.array([True, True, False])
+    env = gymnasium.make(env_id).unwrapped if count is None else envs
+    actions = np.zeros(env.action_space.shape)
+    with pytest.raises(ValueError, match="plate_distance"):
+        env.reset(seed=0, options=bad)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(actions)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.reset(options={"reset_mask": mask})
+    env.reset(seed=1)
+    before = env.save()
+    for seed in (None, 7):
+        with pytest.raises(ValueError, match="plate_distance"):
+            env.reset(seed=seed, options=bad)
+        after = env.save()
+        assert after["generators"] == before["generators"] and after["rows"].tobytes() == before["rows"].tobytes()
+    assert env.np_random_seed == (1 if count is None else (1, 2, 3))
 
 
 def test_options_per_row_and_reset_mask():

@@ -171,8 +171,8 @@ def test_what_others_can_write_is_never_unpickled(folder, monkeypatch, what, mod
         place.chmod(mode)
     foreign, real = {place.stat().st_ino for place in places}, os.stat
 
-    def stat(path):  # as after a chown, which root alone can do
-        found = real(path)
+    def stat(path, **where):  # as after a chown, which root alone can do
+        found = real(path, **where)
         return os.stat_result((*found[:4], owner, *found[5:10])) if owner and found.st_ino in foreign else found
 
     monkeypatch.setattr(core_files.os, "stat", stat)

@@ -160,6 +160,35 @@ def test_a_wrong_snapshot_is_refused_by_name_before_anything_changes(env_id):
         each.restore(saved)
 
 
+@pytest.mark.parametrize(
+    ("env_id", "field", "value"),
+    [
+        ("WormSwim-v0", "status", 3.5),
+        ("WormSwim-v0", "rod_angle", 1e90),
+        ("WormSwim-v0", "work", -1e120),
+        ("WormFollow-v0", "time", -1e6),
+        ("WormEscape-v0", "stage", 7.0),
+        ("WormMedium-v0", "frames", 1e6),
+        ("LampreyWaypoints-v0", "reached", -1e6),
+        ("LampreySpeed-v0", "time", 1e90),
+        ("HindlimbHold-v0", "step", -1e6),
+        ("HindlimbHold-v0", "activation", 1e90),
+        ("StandPulse-v0", "stance", 1e9),
+    ],
+)
+@pytest.mark.parametrize("count", [None, 2])
+def test_a_state_that_no_episode_has_is_refused(env_id, field, value, count):
+    env_id = f"gymnosoma/{env_id}"
+    env = gymnasium.make(env_id).unwrapped if count is None else gymnasium.make_vec(env_id, num_envs=count)
+    env.reset(seed=0)
+    snapshot = env.save()
+    env.restore(snapshot)
+    part = next((snapshot[name] for name in ("rows", "memory") if field in (snapshot[name].dtype.names or ())), None)
+    (snapshot["frames"] if part is None else part[field])[-1:] = value
+    with pytest.raises(ValueError, match=rf"snapshot: (\w+: )?({field}|rows and memory) must be"):
+        env.restore(snapshot)
+
+
 @pytest.mark.parametrize("width", [1, 16])
 @pytest.mark.parametrize(("value", "status"), [(0.5 * LARGEST, 0.0), (LARGEST, 2.0), (np.inf, 2.0), (np.nan, 2.0)])
 @pytest.mark.parametrize("place", [2, 5])

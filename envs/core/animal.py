@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import number, whole, within
+from .lanes import check_rows
 from .spec import Option, Signal, signal_table
 
 MAX_THREADS = 256
@@ -220,6 +221,7 @@ class InLanes(Animal):
         done: int = 0,
         stride: int = 1,
     ) -> None:
+        check_rows(rows, self.state)
         began = rows["time"].copy()
         self._move(rows, ids, drives, records, done, stride, steps)
         failed = np.flatnonzero(rows["status"][ids])  # places in ``ids``

@@ -165,9 +165,13 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             observation, info
         """
         given, events = self.simulation.options(options, 1)
+        before = self._np_random, self._np_random_seed
         super().reset(seed=seed)
-        self.simulation.rngs = [self.np_random]
-        self.simulation.reset(self.simulation.ids, given, events)
+        try:
+            self.simulation.begin([self.np_random], self.simulation.ids, given, events)
+        except Exception:
+            self._np_random, self._np_random_seed = before
+            raise
         self._ended = False
         self._show()
         return self.simulation.frames.reshape(-1).copy(), self._info()
@@ -318,15 +322,19 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
         given, events = self.simulation.options(options, len(ids))
-        self._seed(seed, ids)
-        self.simulation.reset(ids, given, events)
+        rngs, seeds = self._seeded(seed, ids)
+        self.simulation.begin(rngs, ids, given, events)
+        self._seeds = seeds
         self._elapsed[ids] = 0.0
         self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
         self._over = bool(self._done.any())
         self._show()
         return self.simulation.observe(ids[:0]), self._info(mask)
 
-    def _seed(self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]) -> None:
+    def _seeded(
+        self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]
+    ) -> tuple[list[np.random.Generator], list[int]]:
+        """Generators of all rows and their seeds, those of ``ids`` made anew where there is a seed."""
         count = self.num_envs
         if isinstance(seed, np.ndarray):
             seed = seed.tolist()
@@ -342,12 +350,12 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             seeds = [None if each is None else int(each) for each in seed]
         else:
             raise ValueError(f"seed must be an int of at least 0, or {count} of them, got {shown(seed)}")
-        if not self.simulation.rngs:
-            self.simulation.rngs, self._seeds = map(list, zip(*(seeding.np_random(s) for s in seeds), strict=True))
-        else:
-            for i in ids:
-                if seeds[i] is not None:
-                    self.simulation.rngs[i], self._seeds[i] = seeding.np_random(seeds[i])
+        rngs: list[Any] = list(self.simulation.rngs) or [None] * count
+        own = list(self._seeds) or [0] * count
+        for i in ids:
+            if rngs[i] is None or seeds[i] is not None:
+                rngs[i], own[i] = seeding.np_random(seeds[i])
+        return rngs, own
 
     def step(
         self, actions: ArrayLike

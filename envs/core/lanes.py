@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import shown, whole
 from .jit import fence, fetch_add, kernel, prange, serial_and_threaded, stream
 
 LANES = 16
@@ -27,6 +28,10 @@ LARGEST = 2.0**332
 
 OVERFLOW = 2.0 ** (1024 - 332)
 """Times this, numbers from `LARGEST` on are infinite."""
+
+_INT64 = np.dtype(np.int64)
+LONGEST = 2**48
+"""Largest number of time steps or drives that is taken."""
 
 _NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0, 0, 0))
 """Columns, drives and records of rows that are advanced with what they hold."""
@@ -284,12 +289,61 @@ def batch_kernel(step: Any, broken: float, together: bool = True, prepare: Any =
     )
 
 
+@kernel
+def _increase(ids, count):
+    """Tell whether ids (A,) increase, from 0 on and below ``count``."""
+    last = -1
+    for i in ids:
+        if i <= last:
+            return False
+        last = i
+    return last < count
+
+
+def checked_ids(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Numbers of rows (A,) below ``count``, each at most once, as kernels take them; ValueError if they are not."""
+    if type(ids) is not np.ndarray or ids.dtype is not _INT64 or ids.ndim != 1 or not ids.flags.carray:
+        if not (isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iu"):
+            raise ValueError(f"ids must be an array (A,) of integers, got {shown(ids)}")
+        ids = np.array(ids, np.int64)  # for others kernels would be compiled anew
+    if not _increase(ids, count):
+        if ids.min() < 0 or ids.max() >= count:
+            raise ValueError(f"ids must lie within [0, {count - 1}], got {shown(ids)}")
+        if len(np.unique(ids)) < len(ids):
+            raise ValueError(f"ids must name each row once, got {shown(ids)}")
+    return ids
+
+
+def check_rows(rows: Any, state: np.dtype[Any]) -> None:
+    """Raise ValueError unless these are rows (B,) of an animal, side by side in memory, that can be written."""
+    if not (isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == state):
+        raise ValueError(f"rows must be records (B,) of this animal, as rows() makes them, got {shown(rows)}")
+    if not (rows.flags.c_contiguous and rows.flags.aligned):
+        raise ValueError("rows must lie side by side in memory, got a view of some; make a copy")
+    if not rows.flags.writeable:
+        raise ValueError("rows must be writeable, got an array that is read-only; make a copy")
+
+
+def checked_steps(steps: int) -> int:
+    """Number of time steps as kernels take it; ValueError if it is none."""
+    if type(steps) is not int or steps < 1:
+        whole("steps", steps, maximum=LONGEST)
+    return int(steps)
+
+
 def kernel_drives(
-    drives: ArrayLike, count: int, size: int, records: NDArray[Any] | None, done: int, stride: int
+    drives: ArrayLike,
+    count: int,
+    size: int,
+    records: NDArray[Any] | None,
+    done: int,
+    stride: int,
+    moments: tuple[int, np.dtype[Any]],
 ) -> tuple[NDArray[np.float64], int, NDArray[np.float64], int, int]:
     """Check drives (T, count, size); give them and what is kept as loops take them, arguments as of `Animal.run`.
 
-    Of drives that a view repeats, as of `numpy.broadcast_to`, there is one; how many they are follows.
+    Of drives that a view repeats, as of `numpy.broadcast_to`, there is one; how many they are follows. ``moments`` are
+    the number of rows and what a moment of ``records`` holds.
     """
     drives = np.asarray(drives, np.float64)
     if drives.shape[1:] != (count, size):
@@ -301,6 +355,14 @@ def kernel_drives(
         drives = np.array(drives, order="C")
     if records is None:
         return drives, many, _NOWHERE, 0, many + 1
+    whole("stride", stride, maximum=LONGEST)
+    whole("done", done, 0, LONGEST)
+    rows, kind = moments
+    last = (done + many) // stride
+    if not (isinstance(records, np.ndarray) and records.dtype == kind and records.flags.carray):
+        raise ValueError(f"records must be an array of the animal's record_dtype, got {shown(records)}")
+    if records.ndim != 2 or len(records) != rows or records.shape[1] <= last:
+        raise ValueError(f"records must have shape ({rows}, N) with N over {last}, got {records.shape}")
     return drives, many, records.view(np.float64).reshape(*records.shape, -1), done, stride
 
 
@@ -368,6 +430,7 @@ class Stepper:
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place by ``steps``, with the drive that they hold; other rows are not touched."""
+        ids, steps = self._checked(rows, ids, steps)
         self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
 
     def run(
@@ -382,15 +445,22 @@ class Stepper:
         *arguments: Any,
     ) -> None:
         """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
-        given = kernel_drives(drives, len(ids), self._columns.size, records, done, stride)
+        ids, steps = self._checked(rows, ids, steps)
+        given = kernel_drives(
+            drives, len(ids), self._columns.size, records, done, stride, (len(rows), self._records[0])
+        )
         self._run(rows, ids, self._columns, *given, steps, *arguments)
+
+    def _checked(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
+        if rows is not self._rows:  # a look at them, and a view, cost as much as a step
+            check_rows(rows, self._records[0])
+            self._rows, self._matrix = rows, matrix(rows)
+        return checked_ids(ids, len(rows)), checked_steps(steps)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
     ) -> None:
         serial, threaded = self._batch
-        if rows is not self._rows:  # a view costs as much as a step
-            self._rows, self._matrix = rows, matrix(rows)
         status, changing = self._status, self._changing
         numbers, count, rest = self._matrix, len(ids), len(ids) % self._lanes
         if count == 0:

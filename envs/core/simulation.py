@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .animal import MAX_STEPS
-from .arguments import choice, fingerprint, shown, whole
+from . import lanes
+from .animal import LARGEST_START, MAX_STEPS
+from .arguments import choice, fingerprint, shown, whole, within
 from .events import Event, EventQueue, read_events
 from .simulation_kernels import clip_actions, close_step
-from .spec import SPLITS, Option
+from .spec import LIMIT, SPLITS, Option
 from .task import Task
 
 if TYPE_CHECKING:
@@ -194,6 +195,24 @@ class Simulation:
         for name, value in checked.items():
             self.rows[name] = value
 
+    def begin(
+        self,
+        rngs: list[np.random.Generator],
+        ids: NDArray[np.int64],
+        given: Mapping[str, NDArray[np.float64]],
+        events: Sequence[Event],
+    ) -> None:
+        """Start episodes in ``ids`` as `reset` does, with generators of all rows; what is refused changes nothing."""
+        before, states = self.rngs, [rng.bit_generator.state for rng in rngs]
+        self.rngs = rngs
+        try:
+            self.reset(ids, given, events)
+        except Exception:
+            self.rngs = before
+            for rng, state in zip(rngs, states, strict=True):
+                rng.bit_generator.state = state
+            raise
+
     def reset(
         self, ids: NDArray[np.int64], given: Mapping[str, NDArray[np.float64]], events: Sequence[Event] = ()
     ) -> None:
@@ -305,9 +324,8 @@ class Simulation:
                 if wrong.any():
                     place = name if field is ... else f"{name}: {field}"
                     raise ValueError(f"snapshot: {place} must be finite, got {shown(other[field][wrong][0])}")
-        for name, option in self.task.animal.parameters.items():
-            option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
         rngs = self._generators(snapshot.get("generators"))
+        self._check_state(snapshot["rows"], snapshot["memory"], snapshot["frames"], begun=len(rngs) > 0)
         events = snapshot.get("events")
         if not (isinstance(events, list | tuple) and len(events) == len(self.rows)):
             raise ValueError(f"snapshot: events must be a list for each of {len(self.rows)} rows, got {shown(events)}")
@@ -319,6 +337,37 @@ class Simulation:
         if self.view is not None:
             self.view.clear(self.ids)
             self.view.record(self.rows, self.memory, self.ids)
+
+    def _check_state(
+        self, rows: NDArray[Any], memory: NDArray[Any], frames: NDArray[np.float32], *, begun: bool
+    ) -> None:
+        """Raise ValueError for what no episode holds, though it has the right form."""
+        task, animal = self.task, self.task.animal
+        for name, option in animal.parameters.items():
+            option.check(f"snapshot: rows: {name}", rows[name])
+        for name in animal.state.names or ():
+            largest = LARGEST_START if name in animal.start_shapes() else lanes.LARGEST
+            within(f"snapshot: rows: {name}", rows[name], -largest, largest)
+        known = np.isin(rows["status"], [0.0, *animal.failures])
+        if not known.all():
+            codes = ", ".join(f"{code:g}" for code in animal.failures)
+            raise ValueError(f"snapshot: rows: status must be 0 or {codes}, got {shown(rows['status'][~known][0])}")
+        for name in {"time", "step"} & {*(animal.state.names or ())}:
+            within(f"snapshot: rows: {name}", rows[name], 0.0, lanes.LONGEST)
+        for name, highest in task.counters.items():
+            within(f"snapshot: memory: {name}", memory[name], 0.0, highest)
+        within("snapshot: frames", frames, -LIMIT, LIMIT)
+        if not begun:
+            return
+        try:
+            with np.errstate(all="ignore"):
+                seen = task.observe(rows, memory), task.reward(rows, memory.copy())
+        except (ArithmeticError, LookupError, ValueError) as error:
+            raise ValueError(f"snapshot: rows and memory must be those of an episode: {error}") from None
+        if not all(np.isfinite(each).all() for each in seen):
+            raise ValueError(
+                "snapshot: rows and memory must be those of an episode, got observations or rewards of NaN"
+            )
 
     def _generators(self, states: Any) -> list[np.random.Generator]:
         """Generators in the states of a snapshot; none before the first reset."""

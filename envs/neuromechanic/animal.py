@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MAX_THREADS, Animal, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
-from ..core.lanes import aligned, kernel_drives
+from ..core.lanes import aligned, check_rows, checked_ids, checked_steps, kernel_drives
 from ..core.spec import Signal
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
@@ -287,11 +287,16 @@ class Neuromechanic(Animal):
         done: int = 0,
         stride: int = 1,
     ) -> None:
-        if rows is not self._rows:  # a view costs as much as several steps
+        if rows is not self._rows:  # a look at them, and a view, cost as much as several steps
+            check_rows(rows, self.state)
             self._rows, self._states = rows, rows.view(self._kernel_state)
             # Between the fields NumPy's copies hold what was in memory; a step looks whether all numbers are finite.
             self._states["all"][:, self._gaps] = 0.0
-        drives, count, moments, done, stride = kernel_drives(drives, len(ids), self.drive_size, records, done, stride)
+        ids, steps = checked_ids(ids, len(rows)), checked_steps(steps)
+        kept = len(rows), self.record_dtype(steps * stride) if records is not None else self.state
+        drives, count, moments, done, stride = kernel_drives(
+            drives, len(ids), self.drive_size, records, done, stride, kept
+        )
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         given = self.table, self._work, self._states, ids, self._taken, drives, count, steps, self._columns, moments
         move(*given, done, stride, self.dt, self._control)

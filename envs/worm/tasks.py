@@ -302,6 +302,7 @@ class Escape(WormTask):
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
         **dict.fromkeys(("farthest", "low", "high", "stage", "reversed", "turned", "run"), "f8"),
     }
+    counters = {"stage": 2.0}
     reported = [*WormTask.reported, "stage", "reversed", "turned", "run"]
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
