@@ -152,7 +152,7 @@ WRONG = {
     "rows must lie side by side in memory": {"rows": lambda rows: np.repeat(rows, 2)[::2]},
     "rows must be writeable": {"rows": lambda rows: np.frombuffer(rows.tobytes(), rows.dtype)},
     "stride must be an integer from 1 to": {"stride": 0},
-    "done must be an integer from 0 to": {"done": -1},
+    "done must be an integer from -1 to": {"done": -2},
     "records must have shape (5, N) with N over 9": {"done": 7},
     "records must have shape (5, N) with N over 2": {"records": lambda records: records[:3]},
     "records must be an array of the animal's record_dtype": {"records": lambda records: records.view(np.uint8)},

@@ -384,7 +384,8 @@ def test_the_best_training_is_shipped_if_it_may_be(tmp_path, monkeypatch):
         card["versions"]["training"] = str(job.training)
         (job.run(tmp_path) / "card.json").write_text(json.dumps(card))
         job.file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
-        job.file(tmp_path).write_text(json.dumps({"job": asdict(job), "scores": [0.0], "validation": validation}))
+        found = {"job": asdict(job), "depends": job.depends, "scores": [0.0], "validation": validation}
+        job.file(tmp_path).write_text(json.dumps(found))
 
     def said():
         return publish.ship(jobs, benchmark.gather(jobs, tmp_path), tmp_path, tmp_path)

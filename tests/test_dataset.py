@@ -1,5 +1,8 @@
 """Datasets of recorded episodes."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from ids import IDS
@@ -9,7 +12,6 @@ from gymnosoma.agents.evaluation.policies import find_policy, references_of
 minari = pytest.importorskip("minari")
 pytest.importorskip("h5py")
 
-from gymnosoma.agents.evaluation import dataset  # noqa: E402
 from gymnosoma.agents.evaluation.dataset import record  # noqa: E402
 
 SWIM = "gymnosoma/WormSwim-v0"
@@ -79,18 +81,42 @@ def test_what_cannot_be_recorded_leaves_nothing(datasets, monkeypatch):
             record(SWIM, find_policy(SWIM, "baseline"), *arguments)
     assert not minari.list_local_datasets()
     record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
-    with pytest.raises(ValueError, match="test/x-v0 already exists"):
+    with pytest.raises(ValueError, match="dataset must be a name that is free, got 'test/x-v0'"):
         record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
     assert len(minari.load_dataset("test/x-v0")) == 1
 
 
+KILLED = """
+import os, sys, minari
+from gymnosoma.agents.evaluation import dataset
+from gymnosoma.agents.evaluation.policies import find_policy
+
+if sys.argv[1] == "filling":
+    dataset._fill = lambda *given: os._exit(9)
+else:
+    real = minari.create_dataset_from_buffers
+    minari.create_dataset_from_buffers = lambda *given, **more: (real(*given, **more), os._exit(9))
+dataset.record("gymnosoma/WormSwim-v0", find_policy("gymnosoma/WormSwim-v0", "baseline"), "test/x-v0", 1)
+"""
+
+
 @pytest.mark.full
-def test_a_recording_that_was_killed_is_begun_anew(datasets, monkeypatch):
-    monkeypatch.setattr(dataset.shutil, "rmtree", lambda folder: None)  # a kill leaves what there is
-    with pytest.raises(ValueError, match="actions must have shape"):
-        record(SWIM, find_policy(SWIM, "pieces:short"), "test/x-v0", 2)
-    assert list(datasets.rglob("*.hdf5"))
-    monkeypatch.undo()
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(datasets))
+@pytest.mark.parametrize("when", ["created", "filling"])
+def test_a_recording_that_was_killed_is_begun_anew(datasets, when):
+    assert subprocess.run([sys.executable, "-c", KILLED, when]).returncode == 9
+    assert list(datasets.rglob("data"))
     record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1)
-    assert len(minari.load_dataset("test/x-v0")) == 1 and not list(datasets.rglob(dataset.UNFINISHED))
+    assert len(minari.load_dataset("test/x-v0")) == 1 and not list(datasets.rglob("*.unfinished"))
+
+
+@pytest.mark.full
+def test_a_recording_that_another_process_writes_stays(datasets):
+    """The second of two removed what the first was writing."""
+    told = []
+
+    def begin_another(ended):
+        told.append(subprocess.run([sys.executable, "-c", KILLED, "filling"], capture_output=True, text=True).stderr)
+
+    record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1, watch=begin_another)
+    assert told and all("dataset must be one that no other process is writing" in each for each in told)
+    assert len(minari.load_dataset("test/x-v0")) == 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -17,14 +19,15 @@ import gymnosoma
 from gymnosoma.envs.core.arguments import number
 
 from ..agent import NoisyAgent
+from ..files import locked
 from ..schema import in_range
 from .policies import RANGES, Policy, play, summary, task_of, versions
 from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0
 
-UNFINISHED = "unfinished"
-"""File in the folder of a dataset that is being written; a dataset that still has it was killed, and is begun anew."""
+UNFINISHED = ".{}.unfinished"
+"""File beside a dataset that is being written; one that still has it was killed, and is begun anew."""
 
 
 class Recorder(VectorWrapper):
@@ -95,7 +98,7 @@ def record(
             of the environment, model, versions, scores, and the card of a trained policy.
 
     Raises:
-        ValueError: If there is such a dataset already, and it is whole, or the name is none.
+        ValueError: If there is such a dataset already, another process writes it, or the name is none.
         ImportError: Without minari.
     """
     try:
@@ -112,42 +115,50 @@ def record(
     noise = number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
     in_range("seed", seed, *RANGES["seed"])
     loud = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
-    env: Any = gymnasium.make(env_id, **policy.env)
-    folder = get_dataset_path(name)
-    mark = folder / UNFINISHED
-    if mark.exists():
-        shutil.rmtree(folder)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
-        dataset = minari.create_dataset_from_buffers(
-            name,
-            [],
-            env,
-            algorithm_name=policy.name,
-            description=f"{policy.name} plays {env_id}, with noise {noise:g}",
-            requirements=[f"gymnosoma=={gymnosoma.__version__}"],
-        )
-    mark.touch()
-    try:
+    with _written(name, get_dataset_path(name)), closing(gymnasium.make(env_id, **policy.env)) as env:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
+            dataset = minari.create_dataset_from_buffers(
+                name,
+                [],
+                env,
+                algorithm_name=policy.name,
+                description=f"{policy.name} plays {env_id}, with noise {noise:g}",
+                requirements=[f"gymnosoma=={gymnosoma.__version__}"],
+            )
         played = _fill(dataset.storage, env_id, loud if noise else policy, episodes, seed, watch)
+        unwrapped: Any = env.unwrapped
         origin = {
             "policy": policy.name,
             "noise": noise,
             "seed": seed,
             "env": policy.env,
-            "model": env.unwrapped.save()["task"],
+            "model": unwrapped.save()["task"],
             "versions": versions(),
             "scores": summary(env_id, policy, played),
             "card": policy.card,
         }
         dataset.storage.update_metadata({"gymnosoma": origin})
-        mark.unlink()
-    except BaseException:
-        shutil.rmtree(folder)
-        raise
-    finally:
-        env.close()
     return origin
+
+
+@contextmanager
+def _written(name: str, folder: Path) -> Iterator[None]:
+    """Let nobody else write a dataset; what is not whole at the end of the block, or was killed, is removed."""
+    with locked("dataset", folder, file=True):
+        mark = folder.with_name(UNFINISHED.format(folder.name))
+        if mark.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            raise ValueError(f"dataset must be a name that is free, got {name!r}, which is in {str(folder)!r}")
+        mark.touch()
+        try:
+            yield
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        finally:
+            mark.unlink()
 
 
 def _fill(

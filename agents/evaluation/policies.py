@@ -254,7 +254,7 @@ def check_config(config: Any) -> None:
         raise ValueError(f"it must hold {', '.join(CONFIG)}, got {reprlib.repr(config)}")
     for key in config:
         choice("key", key, CONFIG)
-    read(config, CONFIG, "{key!r} is missing")
+    read({"fingerprint": "", **config}, CONFIG, "{key!r} is missing")  # of runs that are played, not resumed
     choice("id", config["id"], all_ids())
     choice("algorithm", config["algorithm"], ALGORITHMS)
     for name in config["env"]:

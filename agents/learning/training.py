@@ -136,7 +136,7 @@ class Training:
         for name, (value, before) in began.items():
             if value != before:
                 raise ValueError(f"{name} must be {before!r}, as the run in {str(folder)!r} began, got {value!r}")
-        if of_id(self.env_id, config["env"]) != config["fingerprint"]:
+        if of_id(self.env_id, config["env"]) != config.get("fingerprint"):
             raise ValueError(
                 f"folder {str(folder)!r} must hold a run of {self.env_id} as it is now, but the environment behaved "
                 "otherwise when the run began: train anew in another --folder"

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import number, whole, within
-from .lanes import check_rows
 from .spec import Option, Signal, signal_table
+from .stepper import check_rows
 
 MAX_THREADS = 256
 
@@ -163,7 +163,7 @@ class Animal(ABC):
             steps: Time steps for which each is held.
             records ((B, N) records of `record_dtype`): Moment k of a row is written when it has followed k ``stride``
                 drives, unless it has failed.
-            done: Drives that the rows had followed before.
+            done: Drives that the rows had followed before; negative where moment 0 is yet to come.
             stride: Drives between moments.
         """
         for k, drive in enumerate(drives, done + 1):

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import lanes
 from .animal import LARGEST_START, MAX_STEPS
 from .arguments import choice, fingerprint, shown, whole, within
 from .events import Event, EventQueue, read_events
+from .lanes import LARGEST as INFINITE
 from .simulation_kernels import clip_actions, close_step
 from .spec import LIMIT, SPLITS, Option
+from .stepper import LONGEST
 from .task import Task
 
 if TYPE_CHECKING:
@@ -346,14 +347,20 @@ class Simulation:
         for name, option in animal.parameters.items():
             option.check(f"snapshot: rows: {name}", rows[name])
         for name in animal.state.names or ():
-            largest = LARGEST_START if name in animal.start_shapes() else lanes.LARGEST
+            largest = LARGEST_START if name in animal.start_shapes() else INFINITE
             within(f"snapshot: rows: {name}", rows[name], -largest, largest)
         known = np.isin(rows["status"], [0.0, *animal.failures])
         if not known.all():
             codes = ", ".join(f"{code:g}" for code in animal.failures)
             raise ValueError(f"snapshot: rows: status must be 0 or {codes}, got {shown(rows['status'][~known][0])}")
         for name in {"time", "step"} & {*(animal.state.names or ())}:
-            within(f"snapshot: rows: {name}", rows[name], 0.0, lanes.LONGEST)
+            within(f"snapshot: rows: {name}", rows[name], 0.0, LONGEST)
+        for name in task.memory.names or ():
+            held = memory[name][np.isfinite(memory[name])]  # what has not happened yet is remembered as infinite
+            if name in task.options and task.options[name].shape == ():
+                task.options[name].check(f"snapshot: memory: {name}", held)
+            elif held.dtype.kind == "f":
+                within(f"snapshot: memory: {name}", held, -LARGEST_START, LARGEST_START)
         for name, highest in task.counters.items():
             within(f"snapshot: memory: {name}", memory[name], 0.0, highest)
         within("snapshot: frames", frames, -LIMIT, LIMIT)
@@ -361,13 +368,11 @@ class Simulation:
             return
         try:
             with np.errstate(all="ignore"):
-                seen = task.observe(rows, memory), task.reward(rows, memory.copy())
+                seen = task.observe(rows, memory)
         except (ArithmeticError, LookupError, ValueError) as error:
             raise ValueError(f"snapshot: rows and memory must be those of an episode: {error}") from None
-        if not all(np.isfinite(each).all() for each in seen):
-            raise ValueError(
-                "snapshot: rows and memory must be those of an episode, got observations or rewards of NaN"
-            )
+        if not np.isfinite(seen).all():
+            raise ValueError(f"snapshot: rows and memory must be those of an episode, got observations {shown(seen)}")
 
     def _generators(self, states: Any) -> list[np.random.Generator]:
         """Generators in the states of a snapshot; none before the first reset."""

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import start_angles
-from ..core.lanes import Stepper, aligned, in_lanes, matrix
+from ..core.lanes import aligned, in_lanes, matrix
 from ..core.spec import Option, Signal
+from ..core.stepper import Stepper
 from .body import (
     BENT,
     BODY,

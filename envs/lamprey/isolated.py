@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import whole
-from ..core.lanes import Stepper
 from ..core.spec import Option, Signal
+from ..core.stepper import Stepper
 from .animal import NEURAL, edges_of, excite, outputs_of
 from .body import BROKEN
 from .nerves import ISOLATED, isolated_fields

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MAX_THREADS, Animal, time_step
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
-from ..core.lanes import aligned, check_rows, checked_ids, checked_steps, kernel_drives
+from ..core.lanes import aligned
 from ..core.spec import Signal
+from ..core.stepper import check_rows, checked_ids, checked_steps, kernel_drives
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide

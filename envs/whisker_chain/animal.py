@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
-from ..core.lanes import LANES, Stepper
+from ..core.lanes import LANES
 from ..core.spec import Signal
+from ..core.stepper import Stepper
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
 from .params import PHYSICAL, WhiskerParams
 

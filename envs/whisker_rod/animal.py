@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
-from ..core.lanes import Stepper, aligned, in_lanes, matrix
+from ..core.lanes import aligned, in_lanes, matrix
 from ..core.spec import Signal
+from ..core.stepper import Stepper
 from .body import (
     BROKEN,
     BURIED,

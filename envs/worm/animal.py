@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import chain_points, self_crossing, start_angles
-from ..core.lanes import Stepper
 from ..core.spec import Signal
+from ..core.stepper import Stepper
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
 from .params import JOINTS, PHYSICAL, WormParams
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Sequence
@@ -56,7 +57,9 @@ def soak(
     names = [full_id(name) for name in ids] or all_ids()
     interruption = None
     with nullcontext() if json_file is None else result("json_file", json_file) as file:
-        tallies = [tally for name in names for tally in hostile.cases(name, steps, other_steps)]
+        cases = [hostile.cases(name, steps, other_steps) for name in names]
+        # All ids as they are by default, then each with another setting: however short it is, it sees many ids.
+        tallies = [tally for turn in itertools.zip_longest(*cases) for tally in turn if tally is not None]
         total = sum(tally.goal for tally in tallies)
         with progress_bar(total=total, unit="step", unit_scale=True, leave=False) as bar:
 
@@ -82,11 +85,20 @@ def show(tallies: Sequence[Tally]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{sum(tally.steps for tally in tallies):,} steps")
+    begun = sum(tally.rounds > 0 for tally in tallies)
+    met = sum(tally.steps >= tally.goal for tally in tallies)
+    ids = len({tally.env_id for tally in tallies if tally.rounds}), len({tally.env_id for tally in tallies})
+    table = Table(
+        title=f"{sum(tally.steps for tally in tallies):,} steps of {ids[0]} of {ids[1]} ids, in {begun} of "
+        f"{len(tallies)} settings, {met} of which made all of their steps"
+    )
     for column in ("id, actions, solver", "steps", "episodes", "failed", "refused", "slowest step", "memory", "wrong"):
         table.add_column(column, justify="left" if column in ("id, actions, solver", "failed") else "right")
     for tally in tallies:
         failed = "\n".join(f"{count}: {reason}" for reason, count in tally.failures.most_common()) or "none"
+        if not tally.rounds:
+            table.add_row(tally.name.replace(" ", "\n", 1), "not reached")
+            continue
         table.add_row(
             tally.name.replace(" ", "\n", 1),
             f"{tally.steps:,}",
