@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import tempfile
 import time
@@ -24,6 +25,7 @@ def check_writable(name: str, path: Path) -> None:
 
     A file that exists stays as it is.
     """
+    _check_name(name, path)
     try:
         if path.is_dir() or not path.parent.is_dir():
             raise ValueError(f"{name} must be a file in a folder that exists, got {str(path)!r}")
@@ -35,6 +37,12 @@ def check_writable(name: str, path: Path) -> None:
                 trial.flush()
     except OSError as error:
         raise ValueError(f"{name} must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
+
+
+def _check_name(name: str, path: Path) -> None:
+    """Raise ValueError for a name with control characters, which tables and messages could not show."""
+    if re.search(r"[\x00-\x1f\x7f]", str(path)):
+        raise ValueError(f"{name} must be a name without line breaks and control characters, got {str(path)!r}")
 
 
 @contextmanager
@@ -52,6 +60,7 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
     Raises:
         ValueError: If another process holds it; says which.
     """
+    _check_name(name, place)
     folder = place.parent if file else place
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / (f".{place.name}.lock" if file else ".lock")

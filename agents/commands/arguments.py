@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from tyro.constructors import PrimitiveConstructorSpec
 
 from gymnosoma.envs import Event
+from gymnosoma.envs.core.files import check_file
 
 from ..evaluation.fingerprints import of_values
 from ..schema import in_range
@@ -146,6 +148,7 @@ def assignment(what: str, text: str, example: str) -> tuple[str, Any]:
 def _read_table(what: str, path: str) -> NDArray[np.float64]:
     """Numbers of a file with commas: a row or a column as (n,), more as (rows, columns)."""
     try:
+        check_file(Path(path))
         with warnings.catch_warnings(action="error"):  # of an empty file
             return np.loadtxt(path, delimiter=",", ndmin=1)
     except (OSError, ValueError, UserWarning) as error:

@@ -76,6 +76,8 @@ def measure(
     """Summaries of policies that play the same episodes, with a progress bar."""
     _check(names, episodes, seed)
     found = [find_policy(env_id, name, trust=trust) for name in names]
+    for policy in found:
+        policies.check_play(env_id, policy, episodes, options, **env)
     rows: list[dict[str, Any]] = []
     with progress_bar(total=len(found) * episodes, unit="episode", leave=False) as bar:
 

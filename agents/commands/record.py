@@ -38,6 +38,7 @@ def record(
     if dataset is None:
         label = found.name + (f"-noise-{noise:g}" if noise else "")
         dataset = f"{env_id}/{re.sub(r'[^A-Za-z0-9_-]+', '_', label)}-v0"
+    written.check(env_id, dataset, noise, seed)  # before the bar begins
     with progress_bar(total=episodes, unit="episode", leave=False) as bar:
         origin = written.record(env_id, found, dataset, episodes, noise, seed, lambda ended: bar.update(ended - bar.n))
     scores = origin["scores"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -89,7 +89,7 @@ def simulate(
         size: Of a frame, in pixels.
     """
     from ..files import check_writable, result
-    from ..showing.film import check_film, save_film, show
+    from ..showing.film import WITHOUT_DISPLAY, check_film, check_rates, open_display, save_film, show
 
     width, height = read_size(size)
     for name, path in (("save", save), ("csv", csv), ("film", film)):
@@ -97,8 +97,11 @@ def simulate(
             check_writable(name, path)
     if save is not None and save.suffix != ".npz":
         raise ValueError(f"save must end in .npz, got {str(save)!r}")
+    check_rates(fps, slow)
     if film is not None:
         check_film("film", film, width, height)
+    if save is None and csv is None and film is None:
+        open_display(WITHOUT_DISPLAY)
     body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
     controller = read_drive(body, settings.drive)
     hold = usual_hold(body, controller) if settings.hold is None else settings.hold
@@ -221,11 +224,14 @@ def _watched(duration: float) -> Iterator[Callable[[float], None]]:
     from ..evaluation.progress import progress_bar
 
     form = "{l_bar}{bar}| {n:.3g} of {total:.3g} s [{elapsed}<{remaining}]"
-    with noted_signals(signal.SIGINT) as caught, progress_bar(total=duration, leave=False, bar_format=form) as bar:
+    with noted_signals(signal.SIGINT) as caught, ExitStack() as stack:
+        bars: list[Any] = []
 
         def show_time(t: float) -> None:
             if caught:
                 raise StopIteration
-            bar.update(t - bar.n)
+            if not bars:  # all arguments have been checked
+                bars.append(stack.enter_context(progress_bar(total=duration, leave=False, bar_format=form)))
+            bars[0].update(t - bars[0].n)
 
         yield show_time

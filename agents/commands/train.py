@@ -98,16 +98,18 @@ def train(
     if several and seeds == 1 and chosen != "cma":
         wrong = "ray must be left out" if ray is not None else f"processes must be 1, got {processes}"
         raise ValueError(f"{wrong}: one training with {chosen} is one piece of work; --seeds or cma have more")
+    begun = {k: resume and (seeds == 1 or (place / "config.json").exists()) for k, place in folders.items()}
+    for k, place in folders.items():
+        replace(asked, seed=k).check(place, resume=begun[k])
     if several and seeds > 1:
         with workers(processes, ray) as engine:
-            _side_by_side(asked, folders, episodes, engine, resume=resume)
+            _side_by_side(asked, folders, episodes, engine)
         return
     own: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for k, place in folders.items():
-        begun = resume and (seeds == 1 or (place / "config.json").exists())
         with workers(processes, ray) as engine, noted_signals(*STOPPING, message=LAST) as caught:
-            replace(asked, seed=k).run(place, resume=begun, stop=lambda: caught, workers=engine)
+            replace(asked, seed=k).run(place, resume=begun[k], stop=lambda: caught, workers=engine)
         if caught:
             print(f"Interrupted. Everything is in {place}; continue with --resume.")
             sys.exit(128 + caught[0])
@@ -119,13 +121,8 @@ def train(
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
 
 
-def _side_by_side(
-    asked: Training, folders: Mapping[int, Path], episodes: int, engine: Workers, *, resume: bool
-) -> None:
+def _side_by_side(asked: Training, folders: Mapping[int, Path], episodes: int, engine: Workers) -> None:
     """Train and measure seeds at the same time; what is stopped goes on from its last checkpoint."""
-    for place in folders.values():
-        if not resume and (place / "config.json").exists():
-            raise ValueError(f"folder {str(place)!r} already holds a run: give --resume to continue it, or --folder")
     names = {str(place): (replace(asked, seed=seed), place, episodes) for seed, place in folders.items()}
     done = {outcome.name: outcome for outcome in watched(engine.work(_seed, names), len(names), "run")}
     failed = {name: outcome.error for name, outcome in done.items() if outcome.error is not None}

@@ -26,9 +26,6 @@ from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0
 
-UNFINISHED = ".{}.unfinished"
-"""File beside a dataset that is being written; one that still has it was killed, and is begun anew."""
-
 
 class Recorder(VectorWrapper):
     """Notes what goes into a vector environment of ours and comes out of it, from its last reset on."""
@@ -75,6 +72,30 @@ class Recorder(VectorWrapper):
             }
 
 
+def check(env_id: str, name: str, noise: float, seed: int) -> Path:
+    """Folder that a dataset will be in; raises what `record` raises, before anything is computed."""
+    try:
+        import h5py  # noqa: F401 (in which minari writes)
+        from minari.dataset.minari_dataset import parse_dataset_id
+        from minari.storage import get_dataset_path
+    except ImportError as missing:
+        raise ImportError(f"{missing.name} is not installed: pip install 'gymnosoma[offline]'") from None
+    try:
+        parse_dataset_id(name)
+    except (ValueError, TypeError):
+        raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
+    number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
+    in_range("seed", seed, *RANGES["seed"])
+    folder = get_dataset_path(name)
+    _check_free(folder)
+    return folder
+
+
+def _check_free(folder: Path) -> None:
+    if folder.exists() and not _mark(folder).exists():
+        raise ValueError(f"dataset must be a name that is free, got that of {str(folder)!r}")
+
+
 def record(
     env_id: str,
     policy: Policy,
@@ -101,21 +122,11 @@ def record(
         ValueError: If there is such a dataset already, another process writes it, or the name is none.
         ImportError: Without minari.
     """
-    try:
-        import h5py  # noqa: F401 (in which minari writes)
-        import minari
-        from minari.dataset.minari_dataset import parse_dataset_id
-        from minari.storage import get_dataset_path
-    except ImportError as missing:
-        raise ImportError(f"{missing.name} is not installed: pip install 'gymnosoma[offline]'") from None
-    try:
-        parse_dataset_id(name)
-    except (ValueError, TypeError):
-        raise ValueError(f"dataset must be a name such as {env_id}/baseline-v0, got {name!r}") from None
-    noise = number("noise", noise, minimum=0.0, maximum=MAX_NOISE)
-    in_range("seed", seed, *RANGES["seed"])
+    folder, noise = check(env_id, name, noise, seed), float(noise)
+    import minari
+
     loud = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
-    with _written(name, get_dataset_path(name)), closing(gymnasium.make(env_id, **policy.env)) as env:
+    with _written(folder), closing(gymnasium.make(env_id, **policy.env)) as env:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
             dataset = minari.create_dataset_from_buffers(
@@ -142,15 +153,18 @@ def record(
     return origin
 
 
+def _mark(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.unfinished")
+
+
 @contextmanager
-def _written(name: str, folder: Path) -> Iterator[None]:
+def _written(folder: Path) -> Iterator[None]:
     """Let nobody else write a dataset; what is not whole at the end of the block, or was killed, is removed."""
     with locked("dataset", folder, file=True):
-        mark = folder.with_name(UNFINISHED.format(folder.name))
-        if mark.exists():
+        _check_free(folder)
+        mark = _mark(folder)
+        if mark.exists():  # the recording was killed, and is begun anew
             shutil.rmtree(folder, ignore_errors=True)
-        if folder.exists():
-            raise ValueError(f"dataset must be a name that is free, got {name!r}, which is in {str(folder)!r}")
         mark.touch()
         try:
             yield

@@ -257,11 +257,16 @@ def check_config(config: Any) -> None:
     read({"fingerprint": "", **config}, CONFIG, "{key!r} is missing")  # of runs that are played, not resumed
     choice("id", config["id"], all_ids())
     choice("algorithm", config["algorithm"], ALGORITHMS)
-    for name in config["env"]:
-        choice("env: argument", name, (*task_arguments(task_class(config["id"])), *SHARED))
+    check_env(config["id"], config["env"])
+
+
+def check_env(env_id: str, env: Mapping[str, Any]) -> None:
+    """Raise ValueError, naming the argument, unless an id takes these."""
+    for name in env:
+        choice("env: argument", name, (*task_arguments(task_class(env_id)), *SHARED))
     try:
-        task_of(config["id"], **config["env"])
-    except Exception as error:  # the file may hold anything
+        task_of(env_id, **env)
+    except Exception as error:  # a file may hold anything
         raise ValueError(f"env: {' '.join(str(error).split())}") from None
 
 
@@ -298,10 +303,7 @@ def play(
     **env: Any,
 ) -> Iterator[Episodes]:
     """Play a policy as `evaluate` does, wave by wave; ``wrap`` is put around the vector environment of each."""
-    whole("episodes", episodes, maximum=10**9)
-    # Of equal size: with a handful of rows, networks are multiplied in another order, and round otherwise.
-    count = -(-episodes // WAVE)
-    for start, end in pairwise(episodes * k // count for k in range(count + 1)):
+    for start, end in _waves(episodes):
         envs = gymnasium.make_vec(env_id, num_envs=end - start, **policy.env | env)
         watch_all = None if watch is None else lambda ended, start=start: watch(start + ended)
         try:
@@ -309,6 +311,20 @@ def play(
             yield rollout(wrap(envs), agent, seed=seed + start, options=dict(options or {}), watch=watch_all)
         finally:
             envs.close()
+
+
+def _waves(episodes: int) -> list[tuple[int, int]]:
+    """First and last episode of each wave."""
+    whole("episodes", episodes, maximum=10**9)
+    # Of equal size: with a handful of rows, networks are multiplied in another order, and round otherwise.
+    count = -(-episodes // WAVE)
+    return list(pairwise(episodes * k // count for k in range(count + 1)))
+
+
+def check_play(env_id: str, policy: Policy, episodes: int, options: Mapping[str, float] | None, **env: Any) -> None:
+    """Raise ValueError for arguments and options with which `play` could not begin."""
+    envs: Any = gymnasium.make_vec(env_id, num_envs=1, **policy.env | env)
+    envs.simulation.options(options, _waves(episodes)[0][1])
 
 
 def task_of(env_id: str, **env: Any) -> Task:

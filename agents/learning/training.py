@@ -84,17 +84,26 @@ class Training:
                 process trains there, or what is asked for is not possible.
             OSError: If a file cannot be written, naming it; the run can be resumed when there is room again.
         """
-        for name in ("steps", "num_envs", "seed", "checkpoint", "threads"):
-            if getattr(self, name) is not None:
-                in_range(name, getattr(self, name), *RANGES[name])
-        configure = self._begun if resume else self._begin
-        configure(folder)  # what is wrong is refused before there is a folder
+        self.check(folder, resume=resume)  # before there is a folder
         with locked("folder", folder):
-            config = configure(folder)
+            config = self.check(folder, resume=resume)
+            config["versions"] = config["versions"] or versions_of(config["algorithm"])
+            config["fingerprint"] = config["fingerprint"] or of_id(self.env_id, config["env"])
             goal = self.steps or config["steps"]
             config["steps"] = max(goal, config["steps"])
             run = Run(folder, config, goal, self.checkpoint, stop=stop, watch=watch, resumed=resume, workers=workers)
             return self._learn(run)
+
+    def check(self, folder: Path, *, resume: bool = False) -> dict[str, Any]:
+        """Configuration of a run in a folder, of which what takes long, versions and fingerprint, is empty where it is new.
+
+        Raises:
+            ValueError: For what `run` would refuse, before anything that learns is imported.
+        """
+        for name in ("steps", "num_envs", "seed", "checkpoint", "threads"):
+            if getattr(self, name) is not None:
+                in_range(name, getattr(self, name), *RANGES[name])
+        return self._begun(folder) if resume else self._begin(folder)
 
     def _learn(self, run: Run) -> bool:
         config = run.config
@@ -153,7 +162,7 @@ class Training:
         if self.controller is not None and "controller" not in config["settings"]:
             raise ValueError(f"controller must be left out for {config['algorithm']}, got {self.controller!r}")
         config["settings"] |= self._set()
-        config |= {"id": self.env_id, "seed": self.seed, "versions": versions_of(config["algorithm"])} | self._given()
+        config |= {"id": self.env_id, "seed": self.seed, "versions": {}} | self._given()
         config |= {} if self.steps is None else {"steps": self.steps}
         config["algorithm"] = config["algorithm"].lower()
         if config["imitate"] and config["algorithm"] != "ppo":
@@ -166,7 +175,6 @@ class Training:
             base = {**references_of(self.env_id)[config["settings"]["controller"]].env, **base}
         config |= {"env": {**base, **self.env}, "fingerprint": ""}
         check_config(config)
-        config["fingerprint"] = of_id(self.env_id, config["env"])
         if supervised:
             Answers(task_of(self.env_id, **config["env"]))
         return config

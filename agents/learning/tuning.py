@@ -13,7 +13,7 @@ import optuna
 import sqlalchemy.exc
 
 from ..evaluation.fingerprints import of_id
-from ..evaluation.policies import evaluate, find_policy, task_of
+from ..evaluation.policies import check_env, evaluate, find_policy, task_of
 from ..evaluation.work import HERE, Workers, watched
 from ..files import locked, replacing
 from .runs import VALIDATION, recipe
@@ -79,6 +79,7 @@ def tune(
         if not isinstance(values, list) or not values:
             raise ValueError(f"tune.{base['algorithm']}: {name} must be a list of values, got {values!r}")
     given = {**base["env"], **(env or {})}
+    check_env(env_id, given)
     asked = {"id": env_id, "seed": seed, "steps": steps, "seconds": seconds, "env": given}
     asked |= {"recipe": base, "together": together, "behaviour of the environment": of_id(env_id, given)}
     path = folder / STUDY

@@ -18,7 +18,7 @@ from gymnosoma.envs.core.arguments import number, whole
 from gymnosoma.envs.core.canvas import Canvas
 from gymnosoma.envs.core.simulation import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.trajectory import Trajectory
-from gymnosoma.envs.core.view import Scene, View, Window
+from gymnosoma.envs.core.view import Scene, View, Window, open_display
 
 from ..evaluation.policies import Policy, find_policy, references_of
 from ..evaluation.progress import progress_bar
@@ -27,6 +27,9 @@ from ..interruption import noted_signals
 
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
 """Endings of film files and of stills, with the module that writes each."""
+
+WITHOUT_DISPLAY = "without one save a film by --film, or numbers by --csv"
+"""What can be done with a simulation where there is no display."""
 
 GIF_RATE = 25.0
 """Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
@@ -144,8 +147,7 @@ class Replay:
             )
         for name, value in (("width", width), ("height", height)):
             whole(name, value, SMALLEST, LARGEST)
-        number("fps", fps, above=0, maximum=1000)
-        number("slow", slow, minimum=1e-6, maximum=1e6)
+        check_rates(fps, slow)
         number("start", start, minimum=0, maximum=float(run.time[-1]))
         end = float(run.time[-1] if end is None else number("end", end, minimum=start))
         rate = 1.0 / float(run.time[1] - run.time[0]) if len(run.time) > 1 else fps
@@ -190,7 +192,13 @@ def save_film(run: Trajectory, path: Path, width: int, height: int, **how: Any) 
 
 def show(run: Trajectory, title: str, width: int, height: int, **how: Any) -> None:
     """Show a trajectory in a window, with arguments of `Replay`."""
-    _play(Replay(run, width, height, **how), title, None, "without one save a film by --film, or numbers by --csv")
+    _play(Replay(run, width, height, **how), title, None, WITHOUT_DISPLAY)
+
+
+def check_rates(fps: float, slow: float) -> None:
+    """Refuse rates of a `Replay` that cannot be."""
+    number("fps", fps, above=0, maximum=1000)
+    number("slow", slow, minimum=1e-6, maximum=1e6)
 
 
 def check_film(name: str, save: Path, width: int, height: int) -> None:
@@ -233,7 +241,10 @@ def show_episode(
     Raises:
         ValueError: For an impossible argument, or if there is no display for the window.
     """
-    if save is not None:
+    instead = "without one save a film or a still by --save"
+    if save is None:
+        open_display(instead)
+    else:
         check_film("save", save, width, height)
     if not references_of(env_id):
         policy = "random" if policy == "baseline" else policy
@@ -242,7 +253,7 @@ def show_episode(
     actor = find_policy(env_id, policy, seed, trust)
     with nullcontext() if save is None else result("save", save) as file:
         film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
-        return _play(film, env_id, file, "without one save a film or a still by --save")
+        return _play(film, env_id, file, instead)
 
 
 def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "") -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import pygame
 
 from gymnosoma.envs.core.canvas import GOAL, INK, MUTED, PLATE, WARM, Canvas
-from gymnosoma.envs.core.view import View, Window
+from gymnosoma.envs.core.view import View, Window, open_display
 
 from ..agent import ControllerAgent
 from ..controllers import steering
@@ -55,6 +55,8 @@ class Game:
         make = steering(task_class(env_id))
         if make is None:
             raise ValueError(f"id must be of an animal that can be steered by hand, got {env_id!r}")
+        instead = "play where there is a screen, or through ssh -X"
+        open_display(instead)
         made: Any = gymnasium.make(
             env_id, render_mode="rgb_array", width=width, height=height, control_rate=make.control_rate
         )
@@ -63,7 +65,7 @@ class Game:
         self._view: View = self._env.view
         self.steering: Steering = make(self.task)
         title = f"{env_id}: steer with the arrow keys"
-        self._window = Window((width, height), title, "play where there is a screen, or through ssh -X")
+        self._window = Window((width, height), title, instead)
         self._agent = ControllerAgent(self.steering, self.task)
         self._held: set[str] = set()
         self._slow = 0

@@ -35,6 +35,18 @@ def _is_own_group(number: int) -> bool:
     return number == user.pw_gid and group.gr_name == user.pw_name and {*group.gr_mem} <= {user.pw_name}
 
 
+LARGEST_TEXT = 1 << 26
+"""Bytes of a table of numbers that is read."""
+
+
+def check_file(path: Path, largest: int = LARGEST_TEXT) -> None:
+    """Raise ValueError unless a path is that of a file of at most ``largest`` bytes; OSError where there is none."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+        raise ValueError("it is no file")
+    if path.stat().st_size > largest:
+        raise ValueError(f"it has {path.stat().st_size} bytes, {largest} are allowed")
+
+
 PARTIAL = f"partial-{{}}-{'[0-9a-f]' * 32}"
 """Pattern of the names of files that are not whole yet."""
 

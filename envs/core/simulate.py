@@ -13,6 +13,7 @@ from .animal import MAX_STEPS, Animal, Signals
 from .arguments import choice, whole, within
 from .control import Controller, OpenLoop, TaskController, check_reads
 from .events import Event, EventQueue, read_events
+from .stepper import LONGEST
 from .trajectory import Moments, Trajectory
 
 Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
@@ -149,7 +150,13 @@ def simulate(
     queue.set(ids, coming)
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
-    record = _Record(animal, rows, last, animal.record_dtype(steps * stride), signals)
+    try:
+        record = _Record(animal, rows, last, animal.record_dtype(steps * stride), signals)
+    except (MemoryError, ValueError):
+        raise ValueError(
+            f"duration must be less, or every more, for {last + 1} records of {size} animals to fit into memory, "
+            f"got {duration!r} and {every!r}; of `signals` alone more fit"
+        ) from None
     done, ended = 0, False
     most, largest = (
         (1, 1) if source.listens else (AT_ONCE // (steps * size) + 1, AHEAD // max(animal.drive_size, 1) + 1)
@@ -377,4 +384,6 @@ def _multiple(name: str, value: float, of: str, unit: float) -> int:
     count = round(value / unit) if np.isfinite(value) and value > 0 else 0
     if count < 1 or abs(count * unit - value) > 1e-6 * unit:
         raise ValueError(f"{name} must be a positive multiple of {of} ({unit:g} s), got {value!r}")
+    if count > LONGEST:
+        raise ValueError(f"{name} must be at most {LONGEST} times {of} ({unit:g} s), got {value!r}")
     return count

@@ -357,7 +357,7 @@ class Simulation:
             within(f"snapshot: rows: {name}", rows[name], 0.0, LONGEST)
         for name in task.memory.names or ():
             held = memory[name][np.isfinite(memory[name])]  # what has not happened yet is remembered as infinite
-            if name in task.options and task.options[name].shape == ():
+            if name in task.options and task.options[name].shape == task.memory[name].shape == ():
                 task.options[name].check(f"snapshot: memory: {name}", held)
             elif held.dtype.kind == "f":
                 within(f"snapshot: memory: {name}", held, -LARGEST_START, LARGEST_START)

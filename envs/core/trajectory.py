@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import textwrap
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 
 from .animal import ANIMALS, Animal, find_animal
 from .arguments import choice, shown
-from .files import replacing
+from .files import check_file, replacing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+LARGEST_ARRAYS = 1 << 30
+"""Bytes that the arrays of a file may take."""
 
 FORMAT = 1
 """Version of the file; another one where ``about`` means something else."""
@@ -153,21 +157,24 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             np.savez_compressed(file, **arrays)
 
     @classmethod
-    def load(cls, path: str | Path, animal: Animal | type[Animal] | None = None) -> Trajectory:
+    def load(
+        cls, path: str | Path, animal: Animal | type[Animal] | None = None, *, largest: int = LARGEST_ARRAYS
+    ) -> Trajectory:
         """Read what `save` wrote. Nothing in the file is executed, and it names no code.
 
         Args:
             animal (Animal or its class): That was simulated, where it is not of this package, or was made of what no
                 file holds, such as control modules. Without it such a trajectory has its signals, and no film can be
                 drawn.
+            largest: Bytes that its arrays may take; a file that says it holds more is refused before it is unpacked.
 
         Raises:
-            ValueError: If the file cannot be read, is damaged or something else, or is of another animal; names the
-                file.
+            ValueError: If the file cannot be read, is too large, damaged or something else, or is of another animal;
+                names the file.
         """
         path = Path(path)
         try:
-            return cls._read(path, animal)
+            return cls._read(path, animal, largest)
         except OSError as error:
             raise ValueError(f"trajectory {str(path)!r} cannot be read: {error.strerror or error}") from None
         except Exception as error:  # a damaged archive ends in many ways
@@ -177,9 +184,13 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             ) from None
 
     @classmethod
-    def _read(cls, path: Path, given: Animal | type[Animal] | None) -> Trajectory:
-        if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
-            raise ValueError("it is no file")
+    def _read(cls, path: Path, given: Animal | type[Animal] | None, largest: int) -> Trajectory:
+        check_file(path, largest)
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as packed:
+                size = sum(member.file_size for member in packed.infolist())
+            if size > largest:
+                raise ValueError(f"its arrays take {size} bytes, {largest} are allowed: give another `largest`")
         with np.load(path, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile) or not {"time", ABOUT} <= set(archive.files):
                 raise ValueError("it was not written by Trajectory.save")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -146,6 +147,21 @@ class View:
             self.window.close()
 
 
+def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
+    """Open the display and do something there; without it this finds out whether there is one, as `Window` would."""
+    try:
+        if sys.platform == "linux" and not _DISPLAYS & os.environ.keys():
+            raise pygame.error("DISPLAY is not set")  # SDL would say so too, after complaints of its own
+        pygame.display.init()
+        # Where a display cannot be opened SDL draws to nowhere, unasked.
+        if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+            raise pygame.error("none could be opened")
+        return then()
+    except pygame.error as error:
+        pygame.display.quit()
+        raise ValueError(f"a window needs a display ({error}): {instead}") from None
+
+
 class Window:
     """A window on the screen.
 
@@ -158,17 +174,7 @@ class Window:
     """
 
     def __init__(self, size: tuple[int, int], title: str, instead: str) -> None:
-        try:
-            if sys.platform == "linux" and not _DISPLAYS & os.environ.keys():
-                raise pygame.error("DISPLAY is not set")  # SDL would say so too, after complaints of its own
-            pygame.display.init()
-            # Where a display cannot be opened SDL draws to nowhere, unasked.
-            if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
-                raise pygame.error("none could be opened")
-            self._screen = pygame.display.set_mode(size)
-        except pygame.error as error:
-            pygame.display.quit()
-            raise ValueError(f"a window needs a display ({error}): {instead}") from None
+        self._screen = open_display(instead, lambda: pygame.display.set_mode(size))
         pygame.display.set_caption(title)
         self._clock = pygame.time.Clock()
         self.closed = False

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arguments import shown
+from ..core.files import check_file
 from . import nerves
 
 LARGEST_FILE = 1 << 20
@@ -43,10 +44,7 @@ def read_file(source: str | Path, what: str) -> dict[str, Any]:
     """Contents of a TOML file, which may hold anything; errors name ``what`` it is meant to be."""
     try:
         path = Path(source)
-        if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
-            raise ValueError("it is no file")
-        if path.stat().st_size > LARGEST_FILE:
-            raise ValueError(f"it has {path.stat().st_size} bytes, {LARGEST_FILE} are allowed")
+        check_file(path, LARGEST_FILE)
         text = path.read_bytes().decode()
         # The parser takes a time that grows with the square of a key's parts.
         if found := _LONG_KEY.search(text):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.control import OpenLoop
+from ..core.files import check_file
 from .params import table
 
 FRAME_RATE = 32.0
@@ -49,10 +50,7 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
         path = Path(source)
         if path.suffix not in (".npy", ".csv"):
             raise ValueError(f"it is neither {' nor '.join(RECORDED)}, nor a .npy or .csv file")
-        if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
-            raise ValueError("it is no file")
-        if path.stat().st_size > LARGEST_FILE:
-            raise ValueError(f"it has {path.stat().st_size} bytes, {LARGEST_FILE} are allowed")
+        check_file(path, LARGEST_FILE)
         return (_read_array if path.suffix == ".npy" else _read_text)(path)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"kymogram {str(source)!r} cannot be read: {error}") from None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, shown, whole
+from ..core.files import check_file
 from .kymogram import FRAME_RATE, HIGHEST_RATE, LARGEST_FILE, KymogramPlayback, read_matrix
 
 Array = NDArray[np.float64]
@@ -157,8 +158,7 @@ class Kymogram:
         try:
             if path.suffix not in (".npy", ".csv", ".tsv", ".txt") or not path.is_file():
                 raise ValueError("it is no .npy, .csv, .tsv or .txt file")
-            if path.stat().st_size > LARGEST_FILE:
-                raise ValueError(f"it has {path.stat().st_size} bytes, {LARGEST_FILE} are allowed")
+            check_file(path, LARGEST_FILE)
             if path.suffix == ".npy":
                 values, names = _measured("it", read_matrix(path)), None
             else:

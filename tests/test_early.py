@@ -1,0 +1,75 @@
+"""What a command needs is checked before anything is computed: arguments, extras, a display, a free target."""
+
+import re
+import sys
+
+import numpy as np
+import pygame
+import pytest
+
+from gymnosoma.agents.learning import training
+from gymnosoma.envs import Trajectory, simulate
+from gymnosoma.envs.core import view
+from gymnosoma.envs.core.stepper import Stepper
+from gymnosoma.envs.worm import Worm
+
+SWIM = "WormSwim-v0"
+
+
+@pytest.fixture
+def idle(tmp_path, monkeypatch):
+    """Nothing is stepped, and nothing that learns is imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Stepper, "_run", lambda *given: pytest.fail("something was simulated"))
+    monkeypatch.setattr(training, "versions_of", lambda name: pytest.fail("something that learns was imported"))
+    pygame.display.quit()
+    for name in view._DISPLAYS:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("simulate", "worm", "--film", "a.png", "--fps", "1e308"), "fps must be .*, got 1e\\+308"),
+        (("simulate", "worm", "--film", "a.png", "--slow", "0"), "slow must be"),
+        (("simulate", "worm", "--save", "a\nb.npz"), "save must be a name without line breaks"),
+        (("simulate", "worm", "--save", "a.npz", "--duration", "1e300"), "duration must be at most"),
+        (("simulate", "worm", "--save", "a.npz", "--duration", "1e12"), "duration must be less, or every more"),
+        (("simulate", "worm", "--save", "a.npz", "--start", "heading=@/dev/zero"), "start heading: file '/dev/zero'"),
+        (("simulate", "worm"), "a window needs a display"),
+        (("render", SWIM), "a window needs a display"),
+        (("play", SWIM), "a window needs a display"),
+        (("render", SWIM, "--save", "a.png", "--seconds", "0"), "seconds must be"),
+        (("render", SWIM, "--save", "a.png", "--option", "sigm=1"), "options: sigm is not known"),
+        (("train", SWIM, "--env", "histry=4"), "env: argument must be"),
+        (("train", SWIM, "--env", "scheme=euler"), "env: scheme must be one of"),
+        (("train", SWIM, "--folder", "taken"), "folder 'taken' already holds a run"),
+        (("train", SWIM, "--seeds", "2", "--folder", "taken", "--processes", "2"), "'taken-1' already holds a run"),
+        (("tune", SWIM, "--env", "histry=4"), "env: argument must be"),
+        (("record", SWIM), "minari is not installed: pip install 'gymnosoma\\[offline\\]'"),
+        (("evaluate", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
+        (("evaluate", SWIM, "--scheme", "euler"), "scheme must be one of"),
+        (("evaluate", SWIM, "--json-file", "none/a.json"), "json_file must be a file in a folder that exists"),
+        (("physiology", SWIM, "--json-file", "none/a.json"), "json_file must be a file in a folder that exists"),
+        (("benchmark", SWIM, "--policy", "nobody"), "policy must be"),
+        (("sweep", "worm", "--over", "sigma=0,1", "--table", "a.txt"), "table must end in"),
+    ],
+)
+def test_it_is_checked_before_anything_is_computed(idle, tmp_path, monkeypatch, capsys, error_of, asked, message):
+    for name in ("taken", "taken-1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").touch()
+    monkeypatch.setitem(sys.modules, "minari", None)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    told = error_of(*asked)
+    assert re.search(message, told.replace("h5py is", "minari is")), told
+    assert capsys.readouterr().err == ""  # no bar had begun
+
+
+def test_a_file_that_would_fill_the_memory_is_not_unpacked(tmp_path):
+    """Its arrays are larger than it, which may be a thousandth of them."""
+    simulate(Worm(), np.zeros(24), 1.0).save(tmp_path / "a.npz")
+    size = (tmp_path / "a.npz").stat().st_size
+    with pytest.raises(ValueError, match=rf"a.npz' cannot be read: its arrays take \d+ bytes, {size} are allowed"):
+        Trajectory.load(tmp_path / "a.npz", largest=size)
+    assert Trajectory.load(tmp_path / "a.npz").time[-1] == 1.0
