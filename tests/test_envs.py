@@ -320,3 +320,15 @@ def test_reference_finishes_its_episode(env_id):
     assert result.failures == [None] * 32
     if "is_success" in result.info:
         assert result.info["is_success"].all()
+
+
+def test_what_is_infinite_in_the_info_is_documented_so(env_id):
+    envs, rng = gymnasium.make_vec(env_id, num_envs=8), np.random.default_rng(0)
+    text = " ".join(envs.unwrapped.__doc__.split())
+    _, info = envs.reset(seed=0)
+    for _ in range(100):
+        for name, values in info.items():
+            if np.asarray(values).dtype.kind == "f" and not np.isfinite(values).all():
+                assert re.search(rf'``(info\["{name}"\]|{name})``[^.]*infinite', text), name
+                assert not np.isnan(values).any()
+        *_, info = envs.step(rng.uniform(-1.0, 1.0, envs.action_space.shape))

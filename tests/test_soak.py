@@ -1,5 +1,6 @@
 """The command that asks the worst of environments, and that it finds what is wrong."""
 
+import itertools
 import json
 import signal
 
@@ -100,3 +101,22 @@ def test_wrong_arguments_are_named(error_of, arguments, message):
 
 def test_time_is_a_limit(error_of):
     assert error_of("soak", "PendulumUp-v0", "--minutes", 0.005) is None
+
+
+def test_a_short_soak_sees_all_ids_and_tells_what_it_did_not_reach(monkeypatch, capsys, command):
+    """Once it had stepped one id, and called what was never begun "0 steps, none failed"."""
+    played, clock = [], itertools.count(0.0, 10.0)
+
+    def play(tally, seed):
+        played.append(tally.env_id)
+        tally.rounds, tally.steps = tally.rounds + 1, tally.steps + 1000
+
+    monkeypatch.setattr(soak, "play", play)
+    monkeypatch.setattr(soak.time, "monotonic", lambda: next(clock))
+    ids = ("WormSwim-v0", "LampreySprint-v0", "WhiskerHold-v0")
+    command("soak", *ids, "--minutes", 1)
+    shown = capsys.readouterr().out
+    settings = sum(len(soak.cases(f"gymnosoma/{name}", 1, 1)) for name in ids)
+    assert played[:3] == [f"gymnosoma/{name}" for name in ids] and len(played) == 5
+    assert f"5,000 steps of 3 of 3 ids, in 5 of {settings} settings, 0 of which made all of their steps" in shown
+    assert shown.count("not reached") == settings - 5

@@ -95,7 +95,7 @@ class Training:
             return self._learn(run)
 
     def check(self, folder: Path, *, resume: bool = False) -> dict[str, Any]:
-        """Configuration of a run in a folder, of which what takes long, versions and fingerprint, is empty where it is new.
+        """Configuration of a run in a folder; versions and fingerprint, which take long, are empty where it is new.
 
         Raises:
             ValueError: For what `run` would refuse, before anything that learns is imported.

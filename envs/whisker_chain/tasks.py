@@ -341,7 +341,8 @@ class Localize(AnswerTask):
     of the peg, falling to 0.1 at 0.11 lengths, times 1 - t/{duration:g} s; without an answer there is nothing. Every
     uN s of push costs {push_cost:g}. ``info["error"]`` is the distance between both points in lengths,
     ``info["place_error"]`` that of the radial distances; ``info["peg_place"]`` and ``info["peg_bearing"]`` are the
-    answers that would be best. Up to {near:g} lengths count as right, ``info["is_success"]``.
+    answers that would be best. Up to {near:g} lengths count as right, ``info["is_success"]``; ``info["committed"]`` is
+    when an answer was (s, infinite before that).
     """
 
     score = Score("return", binary=True)
@@ -387,7 +388,8 @@ class Detect(AnswerTask):
     When a verdict has been committed for 20 ms, the episode ends with 1 - t/{duration:g} s if it is right, with -1 if
     it is wrong; without a verdict it ends with {silence:g}. Every uN s of push costs {push_cost:g}.
     ``info["peg_present"]`` is the truth; ``info["is_success"]``, ``info["hit"]`` and ``info["false_alarm"]`` tell what
-    the verdict was, ``info["delay"]`` how long it came after the first touch (s, infinite unless it did).
+    the verdict was, ``info["committed"]`` when it was given (s, infinite before), ``info["delay"]`` how long it came
+    after the first touch (s, infinite unless it did).
     """
 
     score = Score("return", failed=-1.0, binary=True)
