@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import numbers
-from gymnosoma.envs.core.control import Controller, TaskController, check_reads
+from gymnosoma.envs.core.control import Controller, Schedule, TaskController, check_reads
 from gymnosoma.envs.core.task import Task
 
 from .controllers import Reference
@@ -34,7 +34,10 @@ class ControllerAgent:
 
     def __init__(self, controller: Controller | TaskController, task: Task) -> None:
         check_reads(controller, task.layout.fields, f"{type(task).__name__} observes")
-        self.controller, self.task = controller, task
+        self.controller = (
+            controller.ordered(task.animal.drive_names) if isinstance(controller, Schedule) else controller
+        )
+        self.task = task
         self._act = self._drive if isinstance(controller, Controller) else self._choose
         self._steps = np.zeros(0)
 

@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import (
     Cord,
     EdgeSynapse,
@@ -14,7 +15,7 @@ from gymnosoma.envs.lamprey import (
     Neuron,
     Synapse,
 )
-from gymnosoma.envs.lamprey.analysis import entrain, swim
+from gymnosoma.envs.lamprey.analysis import Entrainment, Swimming, entrain, swim
 from gymnosoma.envs.lamprey.nerves import CELLS
 from gymnosoma.envs.lamprey.params import LINKS
 
@@ -117,6 +118,12 @@ def test_against_dense_matrices(cord, cut):
         dense.step(np.maximum(level + bath, 0.0), edge)
 
 
+def test_a_rhythm_is_read_of_equal_intervals():
+    run = simulate(IsolatedCord(), [0.4, 0.0, 0.7, *QUIET], 0.2, 1 / 30)
+    with pytest.raises(ValueError, match=r"run must be recorded at equal intervals, got every=0.0333"):
+        Swimming(IsolatedCord(), run)
+
+
 def rhythm(run, segments):
     """Left less right motoneurons of some segments, the last half, about their mean."""
     wave = run["neurons"][len(run.time) // 2 :, :, 3, segments].mean(2)
@@ -211,6 +218,8 @@ def test_entrainment():
     assert abs(found.drift[1:4]).max() < 0.01
     assert (abs(found.drift[[0, 4]]) > 0.3).all()
     assert found.range(joint=8) == (3.8, 4.2)
+    low, high = Entrainment(frequencies, found.rhythm, np.ones((5, 9)), found.free).range(joint=8)
+    assert np.isnan([low, high]).all()
     deaf = entrain(IsolatedCord(), frequencies, duration=16.0, start={"feedback": 0.0})
     assert deaf.rhythm == pytest.approx(np.tile(found.free, (5, 1)), abs=1e-6)
     tail = entrain(IsolatedCord(), frequencies, bent=(6, 7, 8), duration=16.0)

@@ -322,6 +322,7 @@ def test_what_shows_needs_no_extra_and_names_it_where_it_does(tmp_path):
         "render WormSwim-v0 --save film.mp4",
         "simulate worm --film film.gif",
         "train WormSwim-v0",
+        "evaluate WormSwim-v0 --policy trained",
     )[::2]
     assert {path.name for path in tmp_path.iterdir()} == {"still.png", "other.png", "run.csv"}
     assert "Wrote still.png" in told[0] and "Wrote other.png" in told[1] and "baseline" in told[2]
@@ -330,7 +331,8 @@ def test_what_shows_needs_no_extra_and_names_it_where_it_does(tmp_path):
         (told[4], "film must end in .png where PIL"),
     ):
         assert f"error: {name} is not installed (pip install 'gymnosoma[film]'), got 'film." in text
-    assert told[5].strip() == "error: matplotlib is not installed: pip install 'gymnosoma[data]'"
+    assert told[5].strip() == "error: matplotlib is not installed: pip install 'gymnosoma[train]'"
+    assert told[6].strip() == "error: safetensors is not installed: pip install 'gymnosoma[train]'"
 
 
 def test_the_readmes_python_runs(tmp_path, monkeypatch):

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gymnosoma.envs import Event, OpenLoop, Schedule, simulate
+from gymnosoma.agents.showing.film import Replay
+from gymnosoma.envs import Event, OpenLoop, Schedule, Trajectory, simulate
 from gymnosoma.envs.core.animal import Animal
 from gymnosoma.envs.core.simulate import ensemble
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
@@ -23,7 +24,8 @@ ARM = Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml"
 def slowly(animal, drive, duration, every, start=None, hold=None, events=()):
     """What `simulate` records, from one call of ``advance`` in each hold; and why it ended."""
     hold = animal.dt if hold is None else hold
-    steps, stride = round(hold / animal.dt), round(every / hold)
+    steps = round(hold / animal.dt)
+    recorded = {int(k * every / hold + 0.500001) for k in range(1, int(duration / every + 1e-6) + 1)}
     events = [event if isinstance(event, Event) else Event(**event) for event in events]
     rows, one = animal.rows(1), np.zeros(1, np.int64)
     animal.reset(rows, one, start)
@@ -37,7 +39,7 @@ def slowly(animal, drive, duration, every, start=None, hold=None, events=()):
         animal.advance(rows, one, value[None], steps)
         if rows["status"][0]:
             break
-        if (k + 1) % stride == 0:
+        if k + 1 in recorded:
             record.append(rows.copy())
     return np.concatenate(record), animal.failures.get(float(rows["status"][0]))
 
@@ -55,8 +57,12 @@ WORM = [
     (Worm, SineKymogram(), 1.0, 0.1, {"hold": 0.025}),
     (Worm, noise(0.035, 24), 1.02, 0.06, {"hold": 0.02}),
     (Worm, noise(0.005, 24), 0.9, 0.05, {"events": [Event(0.303, {"damping": 0.0}), Event(0.5, {"mass": 2e-9})]}),
+    (Worm, noise(0.035, 24), 1.0, 1 / 30, {"events": [Event(0.303, {"damping": 0.0})]}),
+    (Worm, SineKymogram(), 0.36, 0.05, {"hold": 0.02}),
+    (Worm, np.full(24, 0.1), 0.1, 0.03, {}),
     (Worm, np.full(24, 0.2), 1.0, 0.5, {"events": [Event(0.303, {"stiffness": 1e-10})]}),
     (Worm, noise(0.005, 24, 2.9), 0.6, 0.1, {}),
+    (Worm, FOLDING, 1.0, 1 / 30, {"start": {"stiffness": 2e-7}}),
     (Worm, FOLDING, 1.0, 0.1, {"start": {"stiffness": 2e-7}}),
 ]
 PUSH, SOONER = {"start": {"pulse": [0.05, 0.1, 3.0]}}, {"events": [Event(0.1, {"delay": 0.7})]}
@@ -73,6 +79,7 @@ OTHERS = [
     (Whisker, [2e5, 300.0, 0.0], 0.1, 0.002, {"start": {"peg": [[0.02, 0.001]]}}),
     (WhiskerRod, [0.2, 0.0, 0.0], 5e-3, 5e-4, {"start": {"plate_distance": 0.0327}}),
     (WhiskerRod, noise(3e-4, 3, 0.2), 0.01, 5e-4, {"start": {"plate_distance": 0.0327}}),
+    (Whisker, [3000.0, 0.0, 0.0], 0.1, 1 / 240, {"start": {"peg": [[0.02, 0.004]]}, "hold": 1e-3}),
     (lambda: Neuromechanic(ARM), [0.1, 0.2], 0.5, 0.05, {}),
     (lambda: Neuromechanic(ARM), noise(0.02, 2), 0.5, 0.05, {"hold": 0.01}),
     (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.3, 1e-3, PUSH),
@@ -83,6 +90,7 @@ OTHERS = [
         0.007,
         PUSH | {"events": [Event(0.1, {"delay": 0.7})]},
     ),
+    (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.4, 1 / 240, PUSH),
     (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.45, 0.15, PUSH | {"hold": 0.05}),
 ]
 
@@ -97,6 +105,42 @@ def test_what_runs_compiled_equals_hold_by_hold(animal, drive, duration, every, 
     assert run.failure == failure and len(run.rows) == len(rows)
     for name in animal.state.names:  # between the fields may be anything
         assert run.rows[name].tobytes() == rows[name].tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("duration", "every", "hold", "steps"),
+    [
+        (0.2, 1 / 30, 0.005, [0, 7, 13, 20, 27, 33, 40]),
+        (6.0, 0.035, 0.005, range(0, 1198, 7)),
+        (0.2, 0.015, 0.01, [0, 4, 6, 10, 12, 16, 18, 22, 24, 28, 30, 34, 36, 40]),
+    ],
+)
+def test_a_camera_records_at_the_steps_that_come_nearest(duration, every, hold, steps, tmp_path):
+    rows = simulate(Worm(), SineKymogram(), duration, hold, hold=hold).rows[
+        [step // round(hold / 0.005) for step in steps]
+    ]
+    run = simulate(Worm(), SineKymogram(), duration, every, hold=hold)
+    assert run.rows.tobytes() == rows.tobytes() and run.every == every
+    assert run.time == pytest.approx(0.005 * np.array(steps)) and run.time == pytest.approx(rows["time"])
+    assert np.abs(run.time - every * np.arange(len(run.time))).max() <= 0.5 * hold + 1e-9
+    kept = simulate(Worm(), SineKymogram(), duration, every, hold=hold, count=2, signals=("centre", "power"))[1]
+    assert all(kept[name].tobytes() == run[name].tobytes() for name in ("time", "centre", "power"))
+    assert ensemble(Worm(), SineKymogram(), 1, duration, every, hold)["time"][:, 0].tobytes() == run.time.tobytes()
+    run.save(tmp_path / "run.npz")
+    run.to_csv(tmp_path / "run.csv", "centre")
+    back = Trajectory.load(tmp_path / "run.npz")
+    assert back.every == every and back.time.tobytes() == run.time.tobytes()
+    assert np.loadtxt(tmp_path / "run.csv", delimiter=",", skiprows=1)[:, 0].tobytes() == run.time.tobytes()
+    assert Replay(back).fps == pytest.approx(1 / every) and len(list(Replay(back))) == len(run.time)
+
+
+def test_the_command_tells_how_near_it_recorded(command, capsys, tmp_path):
+    asked = ("simulate", "worm", "--drive", "sine", "--duration", "0.2", "--csv", tmp_path / "run.csv", "--every")
+    command(*asked, 1 / 30)
+    command(*asked, 0.03)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "0.2 s in 7 moments, up to 0.0017 s from multiples of 0.0333333 s."
+    assert said[2] == "0.18 s in 7 moments."
 
 
 def test_the_cases_fail_somewhere():
@@ -276,6 +320,13 @@ def test_progress_is_told_and_may_end_it():
         (np.zeros(24), {"signals": ["speed"]}, "signals must be one of"),
         (np.zeros(24), {"count": 2, "start": [{}] * 3}, "start must have a mapping for each of 2, got 3"),
         (np.zeros(24), {"count": 2, "start": {"mass": [1e-9] * 3}}, "start: mass must have shape"),
+        (np.zeros(24), {"every": 0.004}, r"every must be within \[0.005, 0.1\] s, from hold to duration, got 0.004"),
+        (np.zeros(24), {"every": 0.2}, r"every must be within \[0.005, 0.1\] s, from hold to duration, got 0.2"),
+        (
+            np.zeros(24),
+            {"every": 0.03, "events": [Event(0.095, {"mass": 1e-9})]},
+            r"events: time must be within \[0, 0.09\] s",
+        ),
         (lambda t: np.full(24, np.nan if t > 0.05 else 0.0), {}, "(?s)drive must be finite, got .* at time 0.0525 s"),
     ],
 )

@@ -6,11 +6,12 @@ import sys
 import zipfile
 from importlib import resources
 
+import gymnasium
 import numpy as np
 import pytest
 from fixtures.pendulum.animal import Pendulum
 
-from gymnosoma.agents import film
+from gymnosoma.agents import ControllerAgent, film
 from gymnosoma.agents.showing.film import Replay
 from gymnosoma.envs import Schedule, Trajectory, simulate
 from gymnosoma.envs.core.view import View
@@ -293,6 +294,48 @@ def test_schedules(tmp_path):
         with pytest.raises(ValueError, match=r"^drive '.*drive\.csv' cannot be read: ") as error:
             Schedule.read(tmp_path / "drive.csv")
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "header", ["biceps,time,triceps", "# made by hand\n# biceps,time,triceps", "biceps, time, 'x'"]
+)
+def test_columns_are_found_by_their_names(header, tmp_path):
+    file, arm = tmp_path / "drive.csv", Neuromechanic(ARM)
+    file.write_text("\ufeff" + header.replace("'x'", '"triceps"') + "\n0.0,0,0.5\n0.1,0.05,0.2\n", encoding="utf-8")
+    schedule = Schedule.read(file)
+    assert schedule.ordered(arm.drive_names).at(np.zeros(1)).tolist() == [[0.5, 0.0]]
+    by_order = Schedule([0.0, 0.05], [[0.5, 0.0], [0.2, 0.1]])
+    assert same(simulate(arm, schedule, 0.1).rows, simulate(arm, by_order, 0.1).rows)
+    assert same(simulate(arm, [schedule], 0.1, count=1)[0].rows, simulate(arm, by_order, 0.1).rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time,triceps,bicep\n0,1,2\n", "'bicep' is not known; did you mean biceps?, and 'biceps' is missing"),
+        ("time,triceps\n0,1\n", "drive must have the columns time, triceps, biceps: 'biceps' is missing"),
+        ("t,triceps,biceps\n0,1,2\n", "cannot be read: one column must be named 'time', got 't', 'triceps', 'biceps'"),
+        ("time,biceps,biceps\n0,1,2\n", "cannot be read: names must be 2, each once, got 'biceps', 'biceps'"),
+        ("time,triceps,biceps\n0,1\n", "cannot be read: it must have a column for each of 3 names, got 2"),
+        ("0,nan,1\n1,2,3\n", "cannot be read: values must be finite"),
+    ],
+)
+def test_columns_of_other_names_are_refused(text, message, tmp_path, error_of):
+    (tmp_path / "drive.csv").write_text(text)
+    drive, saved = ("--drive", str(tmp_path / "drive.csv")), ("--save", str(tmp_path / "no.npz"))
+    assert message in error_of("simulate", str(ARM), *drive, *saved)
+
+
+def test_a_table_drives_an_animal_and_plays_a_task_by_its_names():
+    names = Worm().drive_names
+    assert names == tuple(simulate(Worm(), np.zeros(24), 0.1).to_pandas("control_angle"))
+    values = np.random.default_rng(0).uniform(-0.1, 0.1, (1, 24))
+    tables = Schedule(0.1, values, names), Schedule(0.1, values[:, ::-1], names[::-1])
+    envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=1)
+    one, other = (ControllerAgent(table, envs.task).act(envs.reset(seed=0)[0], np.ones(1, bool)) for table in tables)
+    assert same(one, other)
+    assert Pendulum().drive_names == ("drive_0",) and len(Lamprey(drive="residual").drive_names) == 21
+    assert IsolatedCord().drive_names[2:4] == ("head_extra", "joint_angle_0")
 
 
 def test_a_controller_may_end_a_simulation():

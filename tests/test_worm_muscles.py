@@ -75,7 +75,23 @@ def test_ablated_joints_do_not_bend(scheme):
     tail = np.arange(24) >= 12
     for gain, bends in ((np.where(tail, 0.0, 1.0), False), (1.0, True)):
         run = simulate(Worm(WormParams(control_gain=gain), scheme=scheme), np.where(tail, 0.6, 0.0), 0.05, every=0.05)
-        assert run["joint_angle"].any() == run["muscle_torque"].any() == run["joint_force"].any() == bends
+        assert run["joint_angle"].any() == run["control_torque"].any() == run["joint_force"].any() == bends
+
+
+def test_the_power_of_the_spring_is_more_than_that_of_its_command():
+    """What a bent body gives back counts as the spring's power; only ``control_torque`` is the command's."""
+    bent, p = {"joint_angle": np.full(24, 0.15)}, WormParams()
+    for gain, command in ((0.0, 0.2), (1.0, 0.2)):
+        run = simulate(Worm(WormParams(control_gain=gain)), np.full(24, command), 0.1, start=bent)
+        rate = run["joint_rate"][1:]
+        theta = run["joint_angle"][1:] - 0.5 * 5e-3 * rate
+        lever = np.cos(0.5 * theta) ** 2
+        spring = run["joint_torque"][1:] * lever + p.damping * rate
+        np.testing.assert_allclose(run["muscle_power"][1:], np.maximum(spring * rate, 0.0).sum(1), rtol=1e-9)
+        np.testing.assert_allclose(run["control_torque"][1:] * lever, p.stiffness * gain * command, rtol=1e-9)
+        passive = run["joint_torque"][1:] - run["control_torque"][1:]
+        np.testing.assert_allclose(passive * lever, -p.stiffness * theta - p.damping * rate, rtol=1e-9, atol=1e-20)
+        assert run["muscle_power"][1:].min() > 0.0
 
 
 BODIES = {

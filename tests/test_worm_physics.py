@@ -449,9 +449,9 @@ def test_impossible_starts(start, message):
         (np.zeros(23), {}, r"drive must have shape \(24,\), got \(23,\)"),
         (np.full(24, np.nan), {}, "drive must be finite"),
         (lambda t: np.zeros((2, 24)), {}, "drive must have shape"),
-        (np.zeros(24), {"duration": 0.0}, "duration must be a positive multiple of every"),
+        (np.zeros(24), {"duration": 0.0}, "duration must be a positive multiple of hold"),
         (np.zeros(24), {"duration": np.inf}, "duration"),
-        (np.zeros(24), {"every": 0.03}, "duration"),
+        (np.zeros(24), {"every": 0.2}, "every must be within .* from hold to duration, got 0.2"),
         (np.zeros(24), {"hold": 0.007}, "hold must be a positive multiple of the time step"),
     ],
 )

@@ -65,6 +65,9 @@ CAUSED = (
 TRAIN = ("cma", "matplotlib", "optuna", "safetensors", "stable_baselines3", "tensorboard", "torch")
 """Modules that come with the extra ``train``; commands that show or simulate do without them."""
 
+LEARNING = {"train", "tune", "--train-seeds"}
+"""What learns in a command line; other pictures and figures need nothing of that extra but matplotlib."""
+
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which schedulers send; it ends everything as well as Ctrl-C does."""
@@ -95,7 +98,7 @@ def _one_line(error: Exception) -> str:
     """Message of an error, in one line."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if name in TRAIN:
-        extra = "data" if name == "matplotlib" else "train"  # figures need nothing else where nothing is learned
+        extra = "data" if name == "matplotlib" and LEARNING.isdisjoint(sys.argv) else "train"
         return f"{name} is not installed: pip install 'gymnosoma[{extra}]'"
     return " ".join(str(error).splitlines()) or type(error).__name__
 

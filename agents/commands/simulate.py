@@ -33,13 +33,15 @@ class Settings:
     """A simulation, as `simulate` and `sweep` describe it.
 
     Args:
-        drive: A CSV file (time in s, then the drive in SI), numbers that are held, or a controller of the animal, such
-            as sine (worm), brainstem (lamprey), whisk (whisker_chain), sweep (whisker_rod); 0 by default.
+        drive: A CSV file (time in s, then the drive in SI; where its first line names the columns, each is found by its
+            name, in any order), numbers that are held, or a controller of the animal, such as sine (worm), brainstem
+            (lamprey), whisk (whisker_chain), sweep (whisker_rod); 0 by default.
         duration: In s.
-        every: Interval between recordings in s; that of the drive by default.
+        every: Interval between recordings in s; hold by default. Where it is no multiple of hold, as
+            the 1/30 s of a camera, what comes nearest is recorded, at times that are told.
         hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
         param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
-            cord.segments=200, body.hand.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
+            cord.segments=200, body.fore.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
             water, 1 agar) and scale; may be repeated.
         start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
         scheme: How it is solved in time.
@@ -110,7 +112,9 @@ def simulate(
         how |= {"start": settings.initial(), "progress": progress}
         run = simulate_animal(body, controller, settings.duration, settings.every, **how)
     ended = f", then {run.failure}" if run.failure else ""
-    print(f"{run.time[-1]:g} s in {len(run.time)} moments{ended}.")
+    late = 0.0 if run.every is None else np.abs(run.time - run.every * np.arange(len(run.time))).max()
+    near = f", up to {late:.2g} s from multiples of {run.every:.6g} s" if late > 1e-6 * body.dt else ""
+    print(f"{run.time[-1]:g} s in {len(run.time)} moments{near}{ended}.")
     if save is not None:
         with result("save", save) as file:
             run.save(file)
@@ -202,7 +206,7 @@ def read_drive(animal: Animal, given: Sequence[str], changes: Mapping[str, Any] 
     if changes:
         raise ValueError(f"drive must be one of {', '.join(known)}, which have parameters, got {' '.join(given)!r}")
     if len(given) == 1 and given[0].endswith(".csv"):
-        schedule = Schedule.read(given[0])
+        schedule = Schedule.read(given[0]).ordered(animal.drive_names)
         if schedule.values.shape[1] != animal.drive_size:
             raise ValueError(
                 f"drive {given[0]!r} must have {animal.drive_size} columns after time, got {schedule.values.shape[1]}"

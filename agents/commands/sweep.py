@@ -66,9 +66,9 @@ def sweep(
 
     Args:
         animal: As of `simulate`: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
-        over: What takes several values, such as stiffness=1e-10:1e-9:5:log or scheme=paper,fast: a NAME as of param;
-            start.NAME, drive.NAME (a parameter of the controller), or one of duration, every, hold, scheme, dt. May be
-            repeated: every combination is a point.
+        over: What takes several values, such as stiffness=1e-10:1e-9:5:log or scheme=midpoint,published: a NAME as of
+            param; start.NAME, drive.NAME (a parameter of the controller), or one of duration, every, hold, scheme, dt.
+            May be repeated: every combination is a point.
         column: A signal of the animal and mean, min, max or last, such as power.mean; all four without; may be
             repeated. By default mean and last of all signals that are one number.
         table: Where the rows go, .csv or .parquet.

@@ -150,7 +150,7 @@ class Replay:
         check_rates(fps, slow)
         number("start", start, minimum=0, maximum=float(run.time[-1]))
         end = float(run.time[-1] if end is None else number("end", end, minimum=start))
-        rate = 1.0 / float(run.time[1] - run.time[0]) if len(run.time) > 1 else fps
+        rate = 1.0 / (run.every or float(run.time[1] - run.time[0])) if len(run.time) > 1 else fps
         stride = max(1, round(rate / (fps * slow)))
         self._rows = run.rows[::stride]
         shown = run.time[::stride]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import number, whole, within
-from .spec import Option, Signal, signal_table
+from .spec import Option, Signal, labels, signal_table
 from .stepper import check_rows
 
 MAX_THREADS = 256
@@ -68,6 +68,11 @@ class Animal(ABC):
     def __reduce__(self) -> tuple[Any, ...]:
         args, kwargs = self._made_of
         return _make, (type(self), args, kwargs, self.threads)
+
+    @property
+    def drive_names(self) -> tuple[str, ...]:
+        """Names of the numbers that drive one animal, by which the columns of a table are found."""
+        return tuple(labels("drive", (self.drive_size,)))
 
     @cached_property
     def signals(self) -> dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]]:
@@ -190,6 +195,11 @@ class Animal(ABC):
 
 class InLanes(Animal):
     """An animal whose rows a `Stepper` moves, which knows what fields are driven."""
+
+    @property
+    def drive_names(self) -> tuple[str, ...]:  # noqa: D102
+        named = (label for name in self._stepper.driven for label in labels(name, self.state[name].shape))
+        return tuple(named)[: self.drive_size]
 
     @abstractmethod
     def _arguments(self) -> tuple[Any, ...]:

@@ -5,16 +5,18 @@ Both name what they read, so that it is checked once, before anything moves, and
 
 from __future__ import annotations
 
+import csv
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import number, numbers, shown
+from .arguments import number, numbers, shown, suggestion
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -71,8 +73,10 @@ class Schedule(OpenLoop):
     """A drive as a table over time, each row held until the next; the first before it begins, the last for ever.
 
     ``times`` (N,), s, rise and say when each row begins, or a number is the interval between them, the first at 0;
-    ``values`` (N, nu) are in SI for all animals, or (N, B, nu) for each. ValueError for times that do not rise, or
-    values that are no finite numbers, one row for each time.
+    ``values`` (N, nu) are in SI for all animals, or (N, B, nu) for each. ``names`` of the columns, if they are given,
+    say which of an animal's ``drive_names`` each is, in whatever order they stand; without them the order is the
+    animal's. ValueError for times that do not rise, values that are no finite numbers, one row for each time, or names
+    that are not one for each column.
 
     Examples:
         >>> from gymnosoma.envs import Schedule, simulate
@@ -81,7 +85,7 @@ class Schedule(OpenLoop):
         >>> run = simulate(Lamprey(), faster, 0.4)
     """
 
-    def __init__(self, times: ArrayLike, values: ArrayLike) -> None:
+    def __init__(self, times: ArrayLike, values: ArrayLike, names: Sequence[str] | None = None) -> None:
         self.values = numbers("values", values)
         if self.values.ndim not in (2, 3) or not self.values.size:
             raise ValueError(
@@ -93,25 +97,46 @@ class Schedule(OpenLoop):
             self.times = numbers("times", times)
         if self.times.shape != (len(self.values),) or not (np.diff(self.times) > 0).all():
             raise ValueError(f"times must rise, one for each of {len(self.values)} rows of values, got {shown(times)}")
+        self.names = None if names is None else tuple(names)
+        if names is not None and not len(set(names)) == len(names) == self.values.shape[-1]:
+            raise ValueError(f"names must be {self.values.shape[-1]}, each once, got {', '.join(map(repr, names))}")
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a CSV file: times (s) in the first column, the drive in the others; one line may name them.
+        """Read a CSV file of times (s) and the drive, whose first line may name the columns.
 
-        ValueError, which names the file, if it cannot be read or is no such table.
+        Where it does, one of them is ``time`` and the others are what drives the animal (``animal.drive_names``), in
+        any order. Otherwise the first column is the time, and the others are in the animal's order. ValueError, which
+        names the file, if it cannot be read or is no such table.
         """
         path = Path(path)
         try:
             if path.exists() and not path.is_file():  # a pipe would be waited for
                 raise ValueError("it is no file")
-            lines = path.read_text(encoding="utf-8").splitlines()
-            named = bool(lines) and any(character.isalpha() for character in lines[0].replace("e", "").replace("E", ""))
+            names, lines = _header(path.read_text(encoding="utf-8-sig").splitlines())
+            if names is not None and names.count("time") != 1:
+                raise ValueError(f"one column must be named 'time', got {', '.join(map(repr, names))}")
             with warnings.catch_warnings(action="error"):  # of an empty file
-                table = np.loadtxt(lines[named:], delimiter=",", ndmin=2)
-            return cls(table[:, 0], table[:, 1:])
+                table = np.loadtxt(lines, delimiter=",", ndmin=2)
+            if names is None:
+                return cls(table[:, 0], table[:, 1:])
+            if table.shape[1] != len(names):
+                raise ValueError(f"it must have a column for each of {len(names)} names, got {table.shape[1]}")
+            time = names.index("time")
+            return cls(table[:, time], np.delete(table, time, 1), [*names[:time], *names[time + 1 :]])
         except (OSError, ValueError, UserWarning) as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"drive {str(path)!r} cannot be read: {reason}") from None
+
+    def ordered(self, names: Sequence[str]) -> Schedule:
+        """This schedule with its columns in the order of ``names``; ValueError unless they have these names."""
+        if self.names is None or self.names == tuple(names):
+            return self
+        wrong = [f"{name!r} is not known{suggestion(name, names)}" for name in self.names if name not in names]
+        wrong += [f"{name!r} is missing" for name in names if name not in self.names]
+        if wrong:
+            raise ValueError(f"drive must have the columns {', '.join(['time', *names])}: {', and '.join(wrong)}")
+        return Schedule(self.times, self.values[..., [self.names.index(name) for name in names]], names)
 
     def at(self, t: Floats) -> Floats:
         """Drive (T, nu) or (T, B, nu) at times ``t`` (T,) s."""
@@ -122,6 +147,25 @@ class Schedule(OpenLoop):
         """Drive (B, nu) at times ``t`` (B,) s."""
         values = self.at(t)
         return values if values.ndim == 2 else values[np.arange(len(t)), np.arange(len(t))]
+
+
+def _header(lines: list[str]) -> tuple[list[str] | None, list[str]]:
+    """Names of the columns of a CSV file, None where no line names them, and the lines that follow."""
+    lines = [line for line in lines if line.strip()]
+    comments = list(takewhile(lambda line: line.startswith("#"), lines))
+    rest = lines[len(comments) :]
+    first = _cells(rest[0]) if rest else []
+    try:
+        for cell in first:
+            float(cell)
+    except ValueError:
+        return first, rest[1:]
+    named = _cells(comments[-1].lstrip("# ")) if comments else []  # np.savetxt writes its header as a comment
+    return named if "time" in named else None, rest
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
 
 
 def check_reads(controller: Any, known: Iterable[str], where: str) -> None:

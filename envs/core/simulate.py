@@ -11,13 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .animal import MAX_STEPS, Animal, Signals
 from .arguments import choice, whole, within
-from .control import Controller, OpenLoop, TaskController, check_reads
+from .control import Controller, OpenLoop, Schedule, TaskController, check_reads
 from .events import Event, EventQueue, read_events
 from .stepper import LONGEST
 from .trajectory import Moments, Trajectory
 
 Drive = ArrayLike | Callable[[float], ArrayLike] | Controller
 Start = Mapping[str, ArrayLike] | None
+
+MOST_RECORDINGS = 10**9
+"""Largest number of moments that are recorded."""
 
 AT_ONCE = 1000
 """Time steps of all animals together before the first look at the clock."""
@@ -90,8 +93,10 @@ def simulate(
             asked for the middle of each ``hold``. What plays a task (`TaskController`) needs an environment:
             `gymnosoma.agents.ControllerAgent`. One that raises StopIteration ends the simulation. Of many animals an
             array or function may also give (count, nu), and a sequence has a function or controller for each.
-        duration (s)
-        every (s): Interval between recordings; the default is ``hold``.
+        duration (s): A multiple of ``hold``; the last recording is the last within it, and the simulation ends there.
+        every (s): Interval between recordings, at least ``hold``, which is the default. If it is no multiple of
+            ``hold``, as 1/30 s of a camera is not, each recording is made at the end of the ``hold`` that comes
+            nearest: ``time`` of what is returned has the true times, and its ``every`` this interval.
         start: Initial values, which the animal's documentation names, and parameters; straight and at rest otherwise.
             Of many animals for all, or with a leading axis of ``count``; a sequence has a mapping for each.
         hold (s): Time for which a drive is held; one time step by default, a million at most.
@@ -108,9 +113,10 @@ def simulate(
             simulation breaks down.
 
     Raises:
-        ValueError: If a time is not positive or not a multiple of the one it divides into, the drive has a wrong shape
-            or is not finite, a controller plays a task or reads what the animal does not sense, an event is none, sets
-            what is no parameter, or comes after the end, or a signal is not known.
+        ValueError: If a time is not positive or not a multiple of the one it divides into, ``every`` is shorter than
+            ``hold`` or longer than ``duration``, the drive has a wrong shape or is not finite, a controller plays a
+            task or reads what the animal does not sense, an event is none, sets what is no parameter, or comes after
+            the end, or a signal is not known.
 
     Examples:
         Eight worms, from water to agar, each with its medium's wave:
@@ -131,13 +137,14 @@ def simulate(
     steps = _multiple("hold", hold, "the time step", animal.dt)
     if steps > MAX_STEPS:
         raise ValueError(f"hold must be at most {MAX_STEPS} time steps ({animal.dt:g} s), got {hold!r}")
-    stride = _multiple("every", every, "hold", hold)
-    last = _multiple("duration", duration, "every", every)
+    at, even = _recordings(every, hold, duration)
+    last = len(at) - 1
+    end = duration if duration - hold * at[last] < 0.5 * hold else float(hold * at[last])
     rows, ids, queue = animal.rows(size), np.arange(size), EventQueue(size)
     source = _Source(animal, drive, rows, hold, count)
     coming = read_events("events", events, animal.parameters, size)
     for event in coming:
-        within("events: time", event.time, 0.0, duration, "s")
+        within("events: time", event.time, 0.0, end, "s")
     if isinstance(start, Mapping) or start is None:
         animal.reset(rows, ids, start)
     else:
@@ -151,18 +158,19 @@ def simulate(
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
     try:
-        record = _Record(animal, rows, last, animal.record_dtype(steps * stride), signals)
+        record = _Record(animal, rows, last, animal.record_dtype(steps * int(np.diff(at).max())), signals)
     except (MemoryError, ValueError):
         raise ValueError(
             f"duration must be less, or every more, for {last + 1} records of {size} animals to fit into memory, "
             f"got {duration!r} and {every!r}; of `signals` alone more fit"
         ) from None
+    k, since, recorded, stride = 0, 0, 0, int(at[1])
     done, ended = 0, False
     most, largest = (
         (1, 1) if source.listens else (AT_ONCE // (steps * size) + 1, AHEAD // max(animal.drive_size, 1) + 1)
     )
     largest = min(largest, LARGEST // max(size * animal.drive_size, 1) + 1)
-    while done < last * stride and len(ids) and not ended:
+    while done < at[last] and len(ids) and not ended:
         try:
             if progress is not None:
                 progress(done * hold)
@@ -170,14 +178,17 @@ def simulate(
             break
         before = time.perf_counter()
         queue.apply_due(rows, ids, animal.dt)
-        recorded = done + stride - done % stride
-        until = min([last * stride, done + most, record.full * stride, *(k for k in due if k > done)])
-        until = min(until, recorded) if done % stride or until < recorded else until - until % stride
+        if done >= recorded:
+            k = done // stride + 1 if even else k + 1  # the next recording
+            since, recorded = int(at[k - 1]), int(at[k])
+            stride = recorded - since
+        until = min([int(at[record.full]) if even else recorded, done + most, *(n for n in due if n > done)])
+        until = min(until, recorded) if done > since or until < recorded else until - until % stride
         drives, ended = source.ask(done, until - done)
         own = drives if len(ids) == size else drives[:, ids]
-        animal.run(rows, ids, own, steps, record.moments, done - record.first * stride, stride)
+        animal.run(rows, ids, own, steps, record.moments, (k - 1 - record.first) * stride + done - since, stride)
         done += len(drives)
-        if done == record.full * stride:
+        if done == at[record.full]:
             record.empty(rows)
         ids = ids[rows["status"][ids] == 0.0]
         spent = time.perf_counter() - before
@@ -185,7 +196,8 @@ def simulate(
             most = min(8 * most, largest)
         elif spent > 8 * PATIENCE:
             most = max(most // 8, 1)
-    runs = record.trajectories(every, rows)
+    time_of = every * np.arange(len(at), dtype=float) if even else hold * at.astype(float)
+    runs = record.trajectories(time_of, every, rows)
     return runs if count is not None else runs[0]
 
 
@@ -210,7 +222,8 @@ def ensemble(
         dict: Name to array (N, count, ...), also of ``time`` (N, count) s; NaN from where an animal failed.
     """
     runs = simulate(animal, drive, duration, every, start, hold, count=count, signals=signals)
-    moments = 1 + round(duration / (every or hold or animal.dt))
+    hold = animal.dt if hold is None else hold
+    moments = len(_recordings(hold if every is None else every, hold, duration)[0])
     record = {}
     for name in ("time", *signals):
         record[name] = np.full((moments, count, *runs[0][name].shape[1:]), np.nan)
@@ -240,6 +253,8 @@ class _Source:
     ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """What gives drives (T, B, nu) of some rows at times (T,), fewer where they end."""
         shape = len(rows), animal.drive_size
+        if isinstance(drive, Schedule):
+            drive = drive.ordered(animal.drive_names)
         if isinstance(drive, OpenLoop):
 
             def at(times: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -360,8 +375,8 @@ class _Record:
         self.moments["time"] = 0.0
         self._start = rows.copy()
 
-    def trajectories(self, every: float, rows: NDArray[Any]) -> list[Trajectory]:
-        """What was recorded of each animal, whose last ``rows`` tell why it ended."""
+    def trajectories(self, time: NDArray[np.float64], every: float, rows: NDArray[Any]) -> list[Trajectory]:
+        """What was recorded of each animal at ``time``, whose last ``rows`` tell why it ended."""
         whole_rows = self._signals is None
         if whole_rows:
             self._counts = self._here()
@@ -369,14 +384,32 @@ class _Record:
             self.empty(rows)
         return [
             Trajectory(
-                every * np.arange(count, dtype=float),
+                time[:count].copy(),
                 {name: values[b, :count] for name, values in self._kept.items()},
                 self._animal.failures.get(float(rows["status"][b])),
                 self._animal,
                 Moments(self._animal, self._start[b : b + 1], self.moments[b : b + 1, :count]) if whole_rows else None,
+                every,
             )
             for b, count in enumerate(self._counts.tolist())
         ]
+
+
+def _recordings(every: float, hold: float, duration: float) -> tuple[NDArray[np.int64], bool]:
+    """Numbers of holds after which is recorded, and whether they are ``every`` apart rather than what comes nearest."""
+    holds = _multiple("duration", duration, "hold", hold)
+    if not (1.0 - 1e-6) * hold <= every <= (holds + 1e-6) * hold:
+        raise ValueError(f"every must be within [{hold:g}, {duration:g}] s, from hold to duration, got {every!r}")
+    ratio = every / hold
+    if holds / ratio > MOST_RECORDINGS:
+        raise ValueError(
+            f"duration must be less, or every more, for at most {MOST_RECORDINGS} recordings, got {duration!r} and "
+            f"{every!r}"
+        )
+    if abs(ratio - round(ratio)) <= 1e-6:
+        return round(ratio) * np.arange(holds // round(ratio) + 1), True
+    near = ratio * np.arange(int(holds / ratio + 1e-6) + 1)
+    return np.floor(near + 0.5 + 1e-6).astype(np.int64), False  # of two as near the later, whatever was rounded
 
 
 def _multiple(name: str, value: float, of: str, unit: float) -> int:

@@ -51,6 +51,11 @@ class Signal:
         return getattr(animal, source) if callable(getattr(type(animal), source, None)) else itemgetter(source)
 
 
+def labels(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Names of the numbers of an array, such as ``centre_0`` and ``centre_1``; of a single number its own."""
+    return ["_".join([name, *map(str, place)]) for place in np.ndindex(shape)]
+
+
 def signal_table(signals: Mapping[str, Signal]) -> str:
     """Lay out a table of signals in reStructuredText, as the documentation of an animal's class holds it."""
     rows = [("name", "shape", "unit", "meaning")]

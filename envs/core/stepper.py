@@ -117,7 +117,7 @@ class Stepper:
         ends = [offset + dtype.itemsize for name, (dtype, offset) in fields.items() if name not in self._constant]
         self._changing = max(ends) // np.dtype(np.float64).itemsize
         self._lanes = lanes
-        self._driven = tuple(driven)
+        self.driven = tuple(driven)
         places = [
             np.arange(offset, offset + dtype.itemsize, 8) // 8
             for dtype, offset, *_ in (fields[name] for name in driven)
@@ -145,7 +145,7 @@ class Stepper:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
         # The blocks are scratch space, and views of one another, which a copy of each would not be.
-        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self._driven)
+        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self.driven)
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place by ``steps``, with the drive that they hold; other rows are not touched."""

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .animal import ANIMALS, Animal, find_animal
-from .arguments import choice, shown
+from .arguments import choice, number, shown
 from .files import check_file, replacing
+from .spec import labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,6 +80,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         failure: Why the simulation ended early.
         rows ((N,) records or Moments of one animal): Of the animal's ``state`` at each time: what signals and films are
             made from.
+        every (s): Interval between recordings that was asked for. Where it is no multiple of what a drive is held for,
+            each was made as near to a multiple of it as could be, and ``time`` says when.
 
     Examples:
         >>> from gymnosoma.envs import Trajectory, simulate
@@ -101,8 +104,9 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         failure: str | None = None,
         animal: Animal | None = None,
         rows: NDArray[Any] | Moments | None = None,
+        every: float | None = None,
     ) -> None:
-        self.time = time
+        self.time, self.every = time, every
         self.failure = failure
         self.animal, self._rows = animal, rows
         self._signals = dict(signals or {})
@@ -150,7 +154,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         path = Path(path)
         if path.suffix != ".npz":
             raise ValueError(f"path must end in .npz, got {str(path)!r}")
-        about = {"format": FORMAT, "failure": self.failure, **_described(self.animal)}
+        about = {"format": FORMAT, "failure": self.failure, "every": self.every, **_described(self.animal)}
         rows = {} if self.rows is None else {ROWS: self.rows}
         arrays: dict[str, Any] = {"time": self.time, **self, ABOUT: np.array(json.dumps(about)), **rows}
         with replacing(path) as file:
@@ -205,16 +209,18 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
                 raise ValueError(
                     f"{name} must hold numbers at {len(time)} times, got {array.dtype} of shape {array.shape}"
                 )
-        failure = about.get("failure")
+        failure, every = about.get("failure"), about.get("every")
         if not isinstance(failure, str | None):
             raise ValueError(f"failure must be a text, got {shown(failure)}")
+        if every is not None:
+            number("every", every, above=0)
         animal = _made(about, given)
         if animal is not None and rows is not None and (rows.dtype != animal.state or rows.shape != time.shape):
             raise ValueError(
                 f"rows must be {len(time)} records of {type(animal).__name__} as it is made here; another version may "
                 "have written it, and numpy.load reads its signals"
             )
-        return cls(time, arrays, failure, animal, rows)
+        return cls(time, arrays, failure, animal, rows, every)
 
     # As a table.
 
@@ -230,8 +236,7 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         columns = {}
         for name in names or self:
             values, unit = self[name], self.unit(name).split(", ")
-            for place in np.ndindex(values.shape[1:]):
-                label = "_".join([name, *map(str, place)])
+            for place, label in zip(np.ndindex(values.shape[1:]), labels(name, values.shape[1:]), strict=True):
                 own = unit[min(place[-1], len(unit) - 1)] if place else unit[0]
                 columns[label] = (own, values[(slice(None), *place)])
         return columns

@@ -76,17 +76,21 @@ class Entrainment:
 
     @property
     def entrained(self) -> NDArray[np.bool_]:
-        """Where the phase stays within a quarter of a cycle, (F, n - 1)."""
+        """Where the phase stays within a quarter of a cycle over the last half, (F, n - 1).
+
+        A rhythm of its own that is nearer to the imposed one than 0.5 / ``duration`` does so, too, as it drifts too
+        slowly to be told: simulate for longer, or compare with a cord whose ``feedback`` is 0.
+        """
         return self.wander < 0.25
 
-    def range(self, joint: int) -> tuple[float, float] | None:
+    def range(self, joint: int) -> tuple[float, float]:
         """Lowest and highest of the imposed frequencies next to each other, about the free one, that entrain, Hz.
 
-        None where there are none. ``joint`` is 0 at the head.
+        Both are not a number where none entrains. ``joint`` is 0 at the head.
         """
         held = np.flatnonzero(self.entrained[:, joint])
         if not held.size:
-            return None
+            return float("nan"), float("nan")
         runs = np.split(held, np.flatnonzero(np.diff(held) > 1) + 1)
         run = min(runs, key=lambda r: np.min(np.abs(self.frequency[r] - self.free[joint])))
         return float(self.frequency[run[0]]), float(self.frequency[run[-1]])
@@ -166,12 +170,16 @@ class Swimming:
         begin (s): Where the statistics begin; half the time of the run by default.
 
     Raises:
-        ValueError: Where the animal failed, or there is no rhythm.
+        ValueError: Where the animal failed, there is no rhythm, or the intervals between recordings differ.
     """
 
     def __init__(self, lamprey: Lamprey | IsolatedCord, run: Trajectory, begin: float | None = None) -> None:
         if run.failure is not None:
             raise ValueError(f"run must not fail, got {run.failure!r}")
+        if run.every is not None and np.abs(run.time - run.every * np.arange(len(run.time))).max() > 1e-6 * run.every:
+            raise ValueError(
+                f"run must be recorded at equal intervals, got every={run.every!r}, where the nearest were"
+            )
         late = slice(len(run.time) // 2 if begin is None else int(np.searchsorted(run.time, begin - 1e-9)), None)
         self.time = run.time[late]
         self.signal = {name: run[name][late] for name in run}

@@ -41,20 +41,24 @@ class IsolatedCord(InLanes):
         ValueError: For segments that are no multiple of twice the links.
 
     Examples:
-        The tail moved by hand, here by a sine, to which the rhythm keeps time:
+        The head moved by hand, faster than the cord's own rhythm of 3.81 Hz, which follows (moved at the tail alone, it
+        would not):
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate
         >>> from gymnosoma.envs.lamprey import IsolatedCord
+        >>> from gymnosoma.envs.lamprey.analysis import Swimming
         >>> def by_hand(t):
         ...     bending = np.zeros(9)
-        ...     bending[-3:] = 0.3 * np.sin(2 * np.pi * 3.8 * t)
+        ...     bending[:3] = 0.5 * np.sin(2 * np.pi * 4.1 * t)
         ...     return [0.4, 0.0, 0.7, *bending]
-        >>> run = simulate(IsolatedCord(), by_hand, 2.0)
+        >>> run = simulate(IsolatedCord(), by_hand, 10.0)
+        >>> print(f"{Swimming(IsolatedCord(), run).frequency:.2f} Hz")
+        4.10 Hz
 
         Phase lag along the cord against the extra drive of its head, many cords side by side:
 
-        >>> from gymnosoma.envs.lamprey.analysis import Swimming, swim
+        >>> from gymnosoma.envs.lamprey.analysis import swim
         >>> drives = [[0.4, 0.0, extra, *np.zeros(9)] for extra in (0.0, 0.7, 1.4)]
         >>> runs = swim(IsolatedCord(), drives, 10.0, signals=("joint_angle", "neurons"))
         >>> lags = [Swimming(IsolatedCord(), run).phase[-1] for run in runs]

@@ -201,6 +201,11 @@ class Neuromechanic(Animal):
         self._states: NDArray[Any] | None = None
 
     @property
+    def drive_names(self) -> tuple[str, ...]:
+        """Inputs of the model."""
+        return self.model.inputs
+
+    @property
     def threads(self) -> int:
         """Threads that advance many rows, each with scratch space of its own; results do not depend on it."""
         return len(self._work)
@@ -294,7 +299,10 @@ class Neuromechanic(Animal):
             # Between the fields NumPy's copies hold what was in memory; a step looks whether all numbers are finite.
             self._states["all"][:, self._gaps] = 0.0
         ids, steps = checked_ids(ids, len(rows)), checked_steps(steps)
-        kept = len(rows), self.record_dtype(steps * stride) if records is not None else self.state
+        kept = (
+            len(rows),
+            self.state if records is None else self._record_like(getattr(records, "dtype", self.state), steps * stride),
+        )
         drives, count, moments, done, stride = kernel_drives(
             drives, len(ids), self.drive_size, records, done, stride, kept
         )
@@ -310,6 +318,12 @@ class Neuromechanic(Animal):
         depth, delays = self.state["ring"].shape
         late = "late", np.float64, (min(steps, depth) * delays,)
         return np.dtype([*((name, self.state[name]) for name in self._kept), late])
+
+    def _record_like(self, dtype: np.dtype[Any], steps: int) -> np.dtype[Any]:
+        """Record of as many late signals as another, but not of less than ``steps`` of them."""
+        late, delays = dtype.fields and dtype.fields.get("late"), self.state["ring"].shape[1]
+        held = late[0].shape[0] // delays if late and delays else 0
+        return self.record_dtype(max(held, min(steps, self.state["ring"].shape[0])))
 
     def pack(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:  # noqa: D102
         moments[self._kept] = rows[self._kept]

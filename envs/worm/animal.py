@@ -30,7 +30,10 @@ class Worm(InLanes):
 
     With the midpoint scheme rates, velocities, friction, torques, forces and powers are those of half a step ago; as
     functions of that time they have errors of second order, as have angles and places as functions of ``time``. Torques
-    have the factor 1/cos^2(theta/2) of the paper's appendix, which ``muscle_power`` leaves out; forces between rods
+    have the factor 1/cos^2(theta/2) of the paper's appendix, which ``muscle_power`` leaves out. The paper's muscle is a
+    spring whose rest angle is the control angle: ``muscle_power`` is the positive power of that spring, so what a bent
+    body gives back counts, too, even where ``control_gain`` is 0; ``control_torque`` is what the command adds to
+    ``joint_torque``, and ``control_torque`` times ``joint_rate`` the power of that part alone. Forces between rods
     follow from the equations of motion, with the muscles as torques. The power of all joints is what the medium takes,
     ``power`` and that of the rods' rotation, and what the kinetic energy grows by.
 
@@ -72,11 +75,11 @@ class Worm(InLanes):
                 -np.sum(self.signals["friction_force"](rows) * self.signals["rod_velocity"](rows), (1, 2))
             ),
         ),
-        "muscle_power": Signal("()", "W", "positive power of the muscles, of all joints"),
-        "muscle_torque": Signal("(n - 1,)", "N m", "of the commands, kappa g theta_ctrl; 0 where ablated"),
-        "joint_torque": Signal(
-            "(n - 1,)", "N m", "of muscle, elasticity and damping, where it increases the joint's angle"
+        "muscle_power": Signal(
+            "()", "W", "positive power of the springs, kappa (g theta_ctrl - theta), of all joints; active and passive"
         ),
+        "control_torque": Signal("(n - 1,)", "N m", "of the commands alone, kappa g theta_ctrl; 0 where ablated"),
+        "joint_torque": Signal("(n - 1,)", "N m", "of spring and damping, where it increases the joint's angle"),
         "joint_power": Signal(
             "(n - 1,)", "W", "of that torque", lambda self, rows: self.joint_torque(rows) * np.diff(rows["rod_rate"])
         ),
@@ -121,12 +124,12 @@ class Worm(InLanes):
         return friction_force(self._angle(rows), rows["rod_velocity"].swapaxes(1, 2), rows, self._friction)
 
     def muscle_power(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Positive power of the muscles (B,) W: of kappa (g theta_ctrl - theta) where it has its way."""
+        """Positive power of the joints' springs (B,) W: of kappa (g theta_ctrl - theta) where it has its way."""
         torque = rows["stiffness"] * (rows["control_gain"] * rows["control_angle"] - np.diff(self._angle(rows)))
         return np.sum(np.maximum(torque * np.diff(rows["rod_rate"]), 0.0), 1)
 
-    def muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Torque (B, n - 1) N m of the commands."""
+    def control_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Torque (B, n - 1) N m of the commands, a part of `joint_torque`."""
         lever = np.cos(0.5 * np.diff(self._angle(rows))) ** 2
         return rows["stiffness"] * rows["control_gain"] * rows["control_angle"] / lever
 

@@ -87,7 +87,7 @@ class WormParams:
         1.29 mm, tail 0.10 rad
         >>> ablation = {"time": 4.0, "control_gain": gain}
         >>> run = simulate(Worm(), SineKymogram.for_medium(1.0), duration=8.0, every=0.05, events=[ablation])
-        >>> before, after = (np.abs(run["muscle_torque"][part, 18]).max() for part in (slice(80), slice(81, None)))
+        >>> before, after = (np.abs(run["control_torque"][part, 18]).max() for part in (slice(80), slice(81, None)))
         >>> print(f"{before:.2g} N m, {after:.2g} N m")
         1.1e-10 N m, 0 N m
     """

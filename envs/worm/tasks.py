@@ -37,7 +37,9 @@ class Forward(WormTask):
     That is v0 / (2 P0) of the animal's own wave: in a viscous medium speed grows as the root of power, so that this
     wave is at its best frequency at this price, and only a better one pays. An episode that fails returns -{fine:g} in
     all. ``info`` has the means since the start: ``speed`` along the goal (m/s), ``power`` of the muscles (W),
-    ``priced_speed`` (m/s), and the ``cost_of_transport`` (J/m, infinite where it has not come forward).
+    ``priced_speed`` (m/s), and the ``cost_of_transport`` (J/m, infinite where it has not come forward). The power of
+    the muscles is that of the paper's springs, kappa (theta_ctrl - theta), where it is positive, be it active or given
+    back by a bent body.
     """
 
     own_speed: float
