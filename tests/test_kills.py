@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -79,11 +80,11 @@ COMMANDS = {
 def looks(folder):
     """What lies on the disk: another value whenever something was written."""
     found = []
-    for path in folder.rglob("*"):
-        try:
-            found.append((path.name, path.stat().st_size, path.stat().st_mtime_ns))
-        except OSError:  # it went meanwhile
-            continue
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # it went meanwhile
+                held = os.stat(os.path.join(place, name))
+                found.append((name, held.st_size, held.st_mtime_ns))
     return sorted(found)
 
 

@@ -96,7 +96,7 @@ def tune(
                 return None
             study.write()
             return study.best()
-    except sqlalchemy.exc.SQLAlchemyError as error:
+    except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
         raise OSError(f"{str(path)!r}: {' '.join(str(error).split())[:300]}") from error
 
 
