@@ -153,6 +153,16 @@ def test_pieces_that_fail_or_die(tmp_path, cluster):
     assert found["fails"] == [None, "ValueError: two lines"] and "WorkerCrashedError" in found["dies"][1]
 
 
+def test_a_cluster_of_our_own_listens_to_this_machine_alone():
+    """Ray runs whatever is sent to its ports; by default they listen to all networks."""
+    before = {process.pid for process in psutil.process_iter()}
+    with workers(ray="") as engine:
+        assert [outcome.value for outcome in engine.work(abs, {"a": (-3,)})] == [3]
+        own = [process for process in psutil.process_iter() if process.pid not in before]
+        ports = [port for process in own for port in process.net_connections() if port.status == psutil.CONN_LISTEN]
+    assert len(ports) > 3 and {port.laddr.ip.removeprefix("::ffff:") for port in ports} == {"127.0.0.1"}
+
+
 def test_an_address_without_a_cluster_is_told():
     told = r"ray must be the address of a Ray cluster that runs, got '127.0.0.1:1'"
     with pytest.raises(ValueError, match=told), workers(ray="127.0.0.1:1"):

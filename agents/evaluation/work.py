@@ -189,7 +189,7 @@ class _Ray:
                 if port.isdigit():  # else Ray waits for minutes
                     socket.create_connection((host, int(port)), 10.0).close()
                 before = signal.getsignal(signal.SIGTERM)
-                ray.init(address or None, log_to_driver=False, logging_level=logging.ERROR)
+                self._join(address or os.environ.get("RAY_ADDRESS", ""))
                 if signal.getsignal(signal.SIGTERM) is not before:  # Ray has set its own
                     signal.signal(signal.SIGTERM, before)
             except (OSError, ValueError, RuntimeError, OverflowError, ray.exceptions.RayError) as error:
@@ -199,6 +199,20 @@ class _Ray:
                 ) from None
         self.count = max(int(ray.cluster_resources().get("CPU", 1)), 1)
         self._task = ray.remote(max_retries=RETRIES, num_cpus=1)(_called_in)
+
+    def _join(self, address: str) -> None:
+        """Join a cluster, by default one that runs on this machine; without one begin one of our own."""
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+        try:
+            self._ray.init(address or "auto", **quiet)
+        except ConnectionError:
+            if address:
+                raise
+            # Ray's ports run what anybody sends them: a cluster of our own listens to this machine alone. Ray has that
+            # for systems whose firewalls would ask; its processes, and what it has read already, are told.
+            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+            self._ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
+            self._ray.init("local", **quiet)
 
     def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
         ray, folder = self._ray, os.getcwd()
