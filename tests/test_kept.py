@@ -68,7 +68,7 @@ def test_a_sweep_is_of_the_model_and_the_drive_that_it_began_with(tmp_path, comm
     assert table.read_text() == (tmp_path / "fresh.csv").read_text() != first
 
 
-def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, command, error_of):
+def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, capsys, command, error_of):
     """A module that was edited is another policy; what is measured anew is that alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
@@ -82,6 +82,7 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, co
 
     write(0.1)
     command(*asked)
+    assert "what that imports or reads is not seen" in " ".join(capsys.readouterr().out.split())
     before, random = (jobs / "own_swimmer_act.json").read_text(), (jobs / "random.json").stat()
     write(0.2)
     told = error_of(*asked)

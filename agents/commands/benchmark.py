@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from ..evaluation import jobs as listed
-from ..evaluation.policies import all_ids, find_policy, full_id, references_of
+from ..evaluation.policies import OWN, all_ids, find_policy, full_id, references_of
 from ..evaluation.search import CONSTANT
 from ..evaluation.work import workers
 from ..files import locked, replacing
@@ -70,6 +70,10 @@ def benchmark(
         for name in policy or ():
             if name not in (CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
                 find_policy(env_id, name, trust=trust)  # a wrong name is refused before the work
+    for name in filter(OWN.fullmatch, policy or ()):
+        print(
+            f"{name} is compared with what is kept by the file of its module: what that imports or reads is not seen."
+        )
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
     publish = room("tools.publish") if write or chance or ship else None
     root = publish.checkout() if publish else Path()

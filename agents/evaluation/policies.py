@@ -39,6 +39,9 @@ BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED = 10_000, 20_000, 30_000
 Training draws its first episodes by its own seeds, 0, 1 and so on, one for each row: none of these are the same.
 """
 
+OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
+"""How a user's own function is named: ``module:function``."""
+
 ALGORITHMS = ("ppo", "sac", "cma", "supervised")
 
 
@@ -122,7 +125,7 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
             card,
             lambda: of_values({**card, "scores": {}}, of_files(*path.glob(WEIGHTS))),
         )
-    if re.fullmatch(r"[^\W\d][\w.]*:[^\W\d]\w*", name):
+    if OWN.fullmatch(name):
         return own_policy(name)
     if path.suffix != ".zip" or not path.is_file():
         raise ValueError(
