@@ -71,9 +71,7 @@ def benchmark(
             if name not in (CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
                 find_policy(env_id, name, trust=trust)  # a wrong name is refused before the work
     for name in filter(OWN.fullmatch, policy or ()):
-        print(
-            f"{name} is compared with what is kept by the file of its module: what that imports or reads is not seen."
-        )
+        print(f"{name} is known by the file of its module: what that imports or reads is not seen.")
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
     publish = room("tools.publish") if write or chance or ship else None
     root = publish.checkout() if publish else Path()
