@@ -64,7 +64,7 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
     folder = place.parent if file else place
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / (f".{place.name}.lock" if file else ".lock")
-    lock = FileLock(note, blocking=False, is_singleton=True)
+    lock = FileLock(note.absolute(), blocking=False, is_singleton=True)
     try:
         lock.acquire()
     except Timeout:

@@ -61,12 +61,13 @@ _known: dict[str, str] = {}
 
 
 def of_sources(*modules: str, within: str = "gymnosoma") -> str:
-    """Digest of the sources of modules and of all ``within`` a package that they import.
+    """Digest of the sources of modules and of all ``within`` a package, or their own, that they import.
 
     Of an animal's modules the tables in its folder of ``assets`` count, too.
     """
     found: dict[str, Path] = {}
-    names = list(modules)
+    names, own = list(modules), {name.partition(".")[0] for name in modules} - {"gymnosoma"}
+    wanted = tuple(f"{package}." for package in (within, *own))
     for name in names:  # those that it imports are appended
         spec = None if name in found else _spec(name)
         if spec is None:
@@ -74,7 +75,7 @@ def of_sources(*modules: str, within: str = "gymnosoma") -> str:
         found[name] = Path(spec.origin)
         package = name if spec.submodule_search_locations else name.rpartition(".")[0]
         imported = _imported(found[name].read_bytes(), package)
-        names += [each for each in imported if f"{each}.".startswith(f"{within}.")]
+        names += [each for each in imported if f"{each}.".startswith(wanted)]
     animals = sorted({name.split(".")[2] for name in found if name.startswith("gymnosoma.envs.")} - {"core"})
     folders = [Path(str(resources.files("gymnosoma.assets").joinpath(animal))) for animal in animals]
     tables = [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
