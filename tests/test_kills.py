@@ -138,7 +138,7 @@ def test_kills_amid_progress_change_nothing(tmp_path, name):
         folder.mkdir()
         ended = False
         while not ended:
-            seen, ended = run_until(command, folder, rng.randint(1, max(changes // 2, 2)))
+            seen, ended = run_until(command, folder, rng.randint(1, 3 * changes // 2))
             kills += [] if ended else [seen]
         assert contents(folder) == contents(tmp_path / "whole")
     print(f"{name}: {changes} changes in one go; killed after {kills}")
