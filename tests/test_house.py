@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from fixtures.pendulum.animal import Pendulum
 from fixtures.pendulum.controllers import Pump
-from gymnosoma.envs.core.stepper import Stepper
 
 from gymnosoma.agents import ControllerAgent
 from gymnosoma.agents.controllers import references, steering
@@ -20,6 +19,7 @@ from gymnosoma.envs.core.control import Controller, TaskController
 from gymnosoma.envs.core.describe import describe
 from gymnosoma.envs.core.lanes import column
 from gymnosoma.envs.core.spec import Ending
+from gymnosoma.envs.core.stepper import Stepper
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.body import MIDPOINT, midpoint_work, state_dtype
 from gymnosoma.envs.worm.tasks import Swim, WormTask

@@ -355,17 +355,11 @@ class Simulation:
             raise ValueError(f"snapshot: rows: status must be 0 or {codes}, got {shown(rows['status'][~known][0])}")
         for name in {"time", "step"} & {*(animal.state.names or ())}:
             within(f"snapshot: rows: {name}", rows[name], 0.0, LONGEST)
-        for name in task.memory.names or ():
-            held = memory[name][np.isfinite(memory[name])]  # what has not happened yet is remembered as infinite
-            if name in task.options and task.options[name].shape == task.memory[name].shape == ():
-                task.options[name].check(f"snapshot: memory: {name}", held)
-            elif held.dtype.kind == "f":
-                within(f"snapshot: memory: {name}", held, -LARGEST_START, LARGEST_START)
-        for name, highest in task.counters.items():
-            within(f"snapshot: memory: {name}", memory[name], 0.0, highest)
         within("snapshot: frames", frames, -LIMIT, LIMIT)
         if not begun:
             return
+        for name, (low, high) in task.remembered_within.items():
+            within(f"snapshot: memory: {name}", memory[name], low, high)
         try:
             with np.errstate(all="ignore"):
                 seen = task.observe(rows, memory)

@@ -77,8 +77,8 @@ class Task(ABC):
     """Entries of the observation, added to those of the base classes."""
     remembers: Mapping[str, str] = {}
     """What is remembered of a row, likewise, in NumPy's names of types: ``"f8"``, ``"2f8"``, ``"({self.size},)f8"``."""
-    counters: Mapping[str, float] = {}
-    """What of it counts from 0 on, and the highest number that a snapshot may hold."""
+    remembered_within: Mapping[str, tuple[float, float]] = {}
+    """Ranges of what counts, or whose powers would not be finite: a snapshot may hold nothing else."""
     options: Mapping[str, Option] = {}
     """Options of the reset beside the animal's parameters."""
     unavailable: Mapping[str, str] = {}

@@ -258,7 +258,7 @@ class Waypoints(LampreyTask):
     score = Score("priced_distance", "m", failed=-25.0)
     observes = {"target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and left of the body")}
     remembers = {"waypoint": "({self.count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
-    counters = {"reached": 1e6}
+    remembered_within = {"reached": (0.0, 1e6)}
     reported = [*LampreyTask.reported, "reached"]
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""

@@ -304,7 +304,7 @@ class Escape(WormTask):
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
         **dict.fromkeys(("farthest", "low", "high", "stage", "reversed", "turned", "run"), "f8"),
     }
-    counters = {"stage": 2.0}
+    remembered_within = {"stage": (0.0, 2.0)}
     reported = [*WormTask.reported, "stage", "reversed", "turned", "run"]
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
@@ -401,6 +401,7 @@ class Follow(WormTask):
     _meaning = f"path {', '.join(map(str, ahead))} frames ahead, from the centre, along and left of the head"
     observes = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
     remembers = {"origin": "2f8", "heading": "f8"}
+    remembered_within = {"heading": (-1e9, 1e9)}
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)
