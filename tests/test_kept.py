@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -144,6 +145,15 @@ def test_two_processes_do_not_write_one_place(tmp_path, monkeypatch, holder, err
     process.wait()
     with locked("folder", tmp_path / place, file="." in place), locked("folder", tmp_path / place, file="." in place):
         pass
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")
+def test_a_checkpoint_that_others_can_write_is_not_unpickled(tmp_path, monkeypatch):
+    train(SWIM, tmp_path / "run", "ppo", steps=2000, num_envs=8)
+    (tmp_path / "run" / "checkpoint.zip").chmod(0o646)
+    monkeypatch.setattr("pickle.load", lambda file: pytest.fail("it was unpickled"))
+    with pytest.raises(ValueError, match=r"checkpoint.zip' cannot be loaded: .* other users can write it, and loading"):
+        train(SWIM, tmp_path / "run", resume=True)
 
 
 def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
