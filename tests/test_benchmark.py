@@ -22,7 +22,7 @@ from pieces import marked
 import gymnosoma
 from gymnosoma.agents.evaluation import benchmark
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
-from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, do, jobs_of
+from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, Job, do, jobs_of
 from gymnosoma.agents.evaluation.policies import (
     BENCHMARK_SEED,
     SEARCH_SEED,
@@ -82,7 +82,7 @@ def test_a_benchmark_repeats_nothing_and_can_be_run_again(tmp_path, monkeypatch,
     with pytest.raises(SystemExit, match=r"episodes must be 4, with which .* was measured, got 5"):
         command(*arguments[:-2], 5, "--folder", tmp_path / "a")
     (tmp_path / "a" / "jobs" / "WormSwim-v0" / "random.json").write_text("{}")
-    with pytest.raises(SystemExit, match=r"random.json' is no result of a benchmark: KeyError: 'job'"):
+    with pytest.raises(SystemExit, match=r"random.json' is no result of a benchmark: it lacks scores"):
         command(*arguments, tmp_path / "a")
 
 
@@ -108,6 +108,41 @@ def begun(folder):
 
 
 @pytest.mark.full
+def _changed(document):
+    """Copies of a JSON document in which one value is another, or is not there."""
+    for key in document if isinstance(document, dict) else range(min(1, len(document))):
+        for value in (None, [], {}, "x", True, np.nan, -np.inf, 10**400):
+            copy = document.copy()
+            copy[key] = value
+            yield copy
+        copy = document.copy()
+        del copy[key]
+        yield copy
+        if isinstance(document[key], dict | list):
+            for value in _changed(document[key]):
+                copy = document.copy()
+                copy[key] = value
+                yield copy
+
+
+def test_what_a_result_holds_is_checked(tmp_path):
+    job = Job("gymnosoma/WormMedium-v0", "random", episodes=2)
+    do(job, tmp_path)
+    found, refused = job.result(tmp_path), 0
+    for mutant in _changed(found):
+        job.file(tmp_path).write_text(json.dumps(mutant))
+        try:
+            read = job.result(tmp_path)
+        except ValueError as error:
+            assert "WormMedium" in str(error) and len(str(error).splitlines()) == 1
+            refused += 1
+        else:
+            changed = {key for key in found if read[key] != found[key]}
+            assert changed <= {"score", "unit", "env", "versions", "job"}  # texts and tables of anything
+            assert all(read["job"].get(key) == value for key, value in found["job"].items() if key != "trust")
+    assert refused > 150
+
+
 def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
     with workers(processes=2) as engine:
         found = {name: rest for name, *rest in engine.work(marked, {name: (tmp_path, name) for name in PIECES})}
@@ -384,8 +419,9 @@ def test_the_best_training_is_shipped_if_it_may_be(tmp_path, monkeypatch):
         card["versions"]["training"] = str(job.training)
         (job.run(tmp_path) / "card.json").write_text(json.dumps(card))
         job.file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
-        found = {"job": asdict(job), "depends": job.depends, "scores": [0.0], "validation": validation}
-        job.file(tmp_path).write_text(json.dumps(found))
+        played = {"scores": [0.0] * 256, "return": 0.0, "failed": 0.0, "seconds": 0.0, "validation": validation}
+        of = {"job": asdict(job), "depends": job.depends, "score": "", "unit": "", "env": {}, "versions": {}}
+        job.file(tmp_path).write_text(json.dumps(played | of))
 
     def said():
         return publish.ship(jobs, benchmark.gather(jobs, tmp_path), tmp_path, tmp_path)

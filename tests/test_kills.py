@@ -187,7 +187,7 @@ READERS = {
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_files_are_read_or_refused_in_a_line(kept, tmp_path, name, capsys):
-    """Whatever a disk makes of them: there is no other error, and no NaN."""
+    """Whatever a disk makes of bytes: there is no other error. What JSON may hold instead is in the other tiers."""
     content, refused = (kept / name).read_bytes(), 0
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     for mutant in mutants(content):

@@ -10,7 +10,9 @@ import contextlib
 import csv
 import json
 import re
+import reprlib
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import schema
 from ..files import replacing
 from . import progress
 from .fingerprints import of_id, of_values
@@ -49,6 +52,48 @@ CHANGED = {
     "recipe": "the recipe has",
 }
 """What errors say of digests."""
+
+
+def _finite(name: str, value: Any) -> None:
+    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name} must be a finite number, got {reprlib.repr(value)}")
+
+
+def _all_finite(name: str, value: Any) -> None:
+    schema.typed(name, value, list, "be a list")
+    for number in value:
+        _finite(f"each of {name}", number)
+
+
+def _table(name: str, value: Any) -> None:
+    schema.typed(name, value, dict, "be an object")
+
+
+def _text(name: str, value: Any) -> None:
+    schema.typed(name, value, str, "be a text")
+
+
+def _played(name: str, value: Any) -> None:
+    schema.held(name, value, PLAYED)
+
+
+PLAYED: dict[str, schema.Check] = {"scores": _all_finite, "return": _finite, "failed": _finite}
+RESULT: dict[str, schema.Check] = PLAYED | {
+    "job": _table,
+    "depends": _table,
+    "score": _text,
+    "unit": _text,
+    "env": _table,
+    "seconds": _finite,
+    "versions": _table,
+}
+OF_SOME: dict[str, schema.Check] = {
+    "held_out": _played,
+    "validation": _finite,
+    "parameters": _table,
+    "curve": lambda name, value: schema.held(name, value, dict.fromkeys(("steps", "seconds", "score"), _all_finite)),
+}
+"""What the file of a result holds, and what those of some policies and ids hold besides."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +131,11 @@ class Job:
         return {"id": of_id(self.env_id, policy.env), "policy": policy.digest()}
 
     @property
+    def count(self) -> int:
+        """Number of episodes."""
+        return self.episodes or (BINARY_EPISODES if task_of(self.env_id).score.binary else EPISODES)
+
+    @property
     def name(self) -> str:
         """Name of the job, and of its file below ``jobs`` in the folder of the benchmark."""
         policy = re.sub(r"[^\w.-]+", "_", self.policy)
@@ -109,17 +159,25 @@ class Job:
             return None
         try:
             found = json.loads(file.read_text("utf-8"))
-            job = found["job"]
-            np.asarray(found["scores"], float)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{str(file)!r} is no result of a benchmark: {type(error).__name__}: {error}") from None
+            schema.typed("its content", found, dict, "be an object")
+            schema.read(found, RESULT, "it lacks {key}")
+            if task_class(self.env_id).hidden:
+                schema.read(found, {"held_out": _played}, "it lacks {key}")
+            for key in OF_SOME.keys() & found.keys():
+                OF_SOME[key](key, found[key])
+        except (OSError, ValueError, RecursionError) as error:
+            raise ValueError(f"{str(file)!r} is no result of a benchmark: {error}") from None
+        job = found["job"]
         for key, value in asdict(self).items():
             if key != "trust" and job.get(key) != value:
                 raise ValueError(
                     f"{key} must be {job.get(key)!r}, with which {str(file)!r} was measured, got {value!r}: give that, "
                     "or another --folder"
                 )
-        stale = [CHANGED[key] for key, digest in self.depends.items() if found.get("depends", {}).get(key) != digest]
+        for played in (found, found.get("held_out", found)):
+            if len(played["scores"]) != self.count:
+                raise ValueError(f"{str(file)!r} must hold {self.count} scores, got {len(played['scores'])}")
+        stale = [CHANGED[key] for key, digest in self.depends.items() if found["depends"].get(key) != digest]
         if stale:
             raise ValueError(
                 f"{str(file)!r} must be a result of what is measured now, but {' and '.join(stale)} changed since "
@@ -183,7 +241,7 @@ def do(job: Job, folder: Path) -> None:
     """
     hides = bool(task_class(job.env_id).hidden)
     score = task_of(job.env_id).score
-    count = job.episodes or (BINARY_EPISODES if score.binary else EPISODES)
+    count = job.count
     found: dict[str, Any] = {"job": asdict(job), "depends": job.depends, "score": score.name, "unit": score.unit}
     if job.policy == CONSTANT:
         searched = search(job.env_id)

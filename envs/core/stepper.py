@@ -43,26 +43,10 @@ def check_rows(rows: Any, state: np.dtype[Any]) -> None:
         raise ValueError("rows must be writeable, got an array that is read-only; make a copy")
 
 
-def checked_steps(steps: int) -> int:
-    """Number of time steps as kernels take it; ValueError if it is none."""
-    if type(steps) is not int or steps < 1:
-        whole("steps", steps, maximum=LONGEST)
-    return int(steps)
+def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.float64], int]:
+    """Check drives (T, count, size), and give them as loops take them, with T.
 
-
-def kernel_drives(
-    drives: ArrayLike,
-    count: int,
-    size: int,
-    records: NDArray[Any] | None,
-    done: int,
-    stride: int,
-    moments: tuple[int, np.dtype[Any]],
-) -> tuple[NDArray[np.float64], int, NDArray[np.float64], int, int]:
-    """Check drives (T, count, size); give them and what is kept as loops take them, arguments as of `Animal.run`.
-
-    Of drives that a view repeats, as of `numpy.broadcast_to`, there is one; how many they are follows. ``moments`` are
-    the number of rows and what a moment of ``records`` holds.
+    Of drives that a view repeats, as of `numpy.broadcast_to`, there is one.
     """
     drives = np.asarray(drives, np.float64)
     if drives.shape[1:] != (count, size):
@@ -72,17 +56,26 @@ def kernel_drives(
         drives = drives[:1]
     if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
         drives = np.array(drives, order="C")
+    return drives, many
+
+
+def kernel_records(
+    records: NDArray[Any] | None, moment: np.dtype[Any], rows: int, drives: int, done: int, stride: int
+) -> tuple[NDArray[np.float64], int, int]:
+    """Check where ``rows`` are recorded while they follow so many ``drives``, and give it as loops take it.
+
+    The rest is as of `Animal.run`; ``moment`` is what ``records`` hold.
+    """
     if records is None:
-        return drives, many, _NOWHERE, 0, many + 1
+        return _NOWHERE, 0, drives + 1
     whole("stride", stride, maximum=LONGEST)
     whole("done", done, -stride, LONGEST)
-    rows, kind = moments
-    last = (done + many) // stride
-    if not (isinstance(records, np.ndarray) and records.dtype == kind and records.flags.carray):
+    last = (done + drives) // stride
+    if not (isinstance(records, np.ndarray) and records.dtype == moment and records.flags.carray):
         raise ValueError(f"records must be an array of the animal's record_dtype, got {shown(records)}")
     if records.ndim != 2 or len(records) != rows or records.shape[1] <= last:
         raise ValueError(f"records must have shape ({rows}, N) with N over {last}, got {records.shape}")
-    return drives, many, records.view(np.float64).reshape(*records.shape, -1), done, stride
+    return records.view(np.float64).reshape(*records.shape, -1), done, stride
 
 
 class Stepper:
@@ -149,14 +142,13 @@ class Stepper:
 
     def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
         """Advance ``rows[ids]`` in place by ``steps``, with the drive that they hold; other rows are not touched."""
-        ids, steps = self._checked(rows, ids, steps)
-        self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
+        self.run(rows, ids, None, None, 0, 1, steps, *arguments)
 
     def run(
         self,
         rows: NDArray[Any],
         ids: NDArray[np.int64],
-        drives: ArrayLike,
+        drives: ArrayLike | None,
         records: NDArray[Any] | None,
         done: int,
         stride: int,
@@ -164,17 +156,19 @@ class Stepper:
         *arguments: Any,
     ) -> None:
         """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
-        ids, steps = self._checked(rows, ids, steps)
-        given = kernel_drives(
-            drives, len(ids), self._columns.size, records, done, stride, (len(rows), self._records[0])
-        )
-        self._run(rows, ids, self._columns, *given, steps, *arguments)
-
-    def _checked(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
         if rows is not self._rows:  # a look at them, and a view, cost as much as a step
             check_rows(rows, self._records[0])
             self._rows, self._matrix = rows, matrix(rows)
-        return checked_ids(ids, len(rows)), checked_steps(steps)
+        ids = checked_ids(ids, len(rows))
+        if type(steps) is not int or steps < 1:
+            whole("steps", steps, maximum=LONGEST)
+            steps = int(steps)  # for others kernels would be compiled anew
+        if drives is None:
+            self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
+            return
+        drives, many = kernel_drives(drives, len(ids), self._columns.size)
+        kept = kernel_records(records, self._records[0], len(rows), many, done, stride)
+        self._run(rows, ids, self._columns, drives, many, *kept, steps, *arguments)
 
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any

@@ -16,7 +16,7 @@ from ..core.arguments import choice, numbers, shown, whole
 from ..core.jit import callback, serial_and_threaded, variant
 from ..core.lanes import aligned
 from ..core.spec import Signal
-from ..core.stepper import check_rows, checked_ids, checked_steps, kernel_drives
+from ..core.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
 from .contact import SOLVERS, collide
@@ -298,16 +298,26 @@ class Neuromechanic(Animal):
             self._rows, self._states = rows, rows.view(self._kernel_state)
             # Between the fields NumPy's copies hold what was in memory; a step looks whether all numbers are finite.
             self._states["all"][:, self._gaps] = 0.0
-        ids, steps = checked_ids(ids, len(rows)), checked_steps(steps)
-        kept = (
-            len(rows),
-            self.state if records is None else self._record_like(getattr(records, "dtype", self.state), steps * stride),
+        ids = checked_ids(ids, len(rows))
+        whole("steps", steps, maximum=LONGEST)
+        drives, count = kernel_drives(drives, len(ids), self.drive_size)
+        moment = (
+            self.state if records is None else self._record_like(getattr(records, "dtype", self.state), steps * stride)
         )
-        drives, count, moments, done, stride = kernel_drives(
-            drives, len(ids), self.drive_size, records, done, stride, kept
-        )
+        moments, done, stride = kernel_records(records, moment, len(rows), count, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
-        given = self.table, self._work, self._states, ids, self._taken, drives, count, steps, self._columns, moments
+        given = (
+            self.table,
+            self._work,
+            self._states,
+            ids,
+            self._taken,
+            drives,
+            count,
+            int(steps),
+            self._columns,
+            moments,
+        )
         move(*given, done, stride, self.dt, self._control)
 
     def record_dtype(self, steps: int) -> np.dtype[Any]:
