@@ -35,7 +35,8 @@ def test_what_is_recorded_repeats_itself(env_id):
     returns = []
     for k, episode in enumerate(dataset.iterate_episodes()):
         (told,) = dataset.storage.get_episode_metadata([k])
-        assert told["seed"] == 7 + k and told["options"].keys() == env.unwrapped.task.animal.parameters.keys()
+        task = env.unwrapped.task
+        assert told["seed"] == 7 + k and told["options"].keys() == task.animal.parameters.keys() - {*task.derived}
         observation, _ = env.reset(seed=7 + k, options=told["options"])
         np.testing.assert_array_equal(observation, episode.observations[0])
         for t, action in enumerate(episode.actions):
@@ -115,8 +116,10 @@ def test_a_recording_that_another_process_writes_stays(datasets):
     told = []
 
     def begin_another(ended):
-        told.append(subprocess.run([sys.executable, "-c", KILLED, "filling"], capture_output=True, text=True).stderr)
+        if not told:
+            run = subprocess.run([sys.executable, "-c", KILLED, "filling"], capture_output=True, text=True)
+            told.append(run.stderr)
 
     record(SWIM, find_policy(SWIM, "baseline"), "test/x-v0", 1, watch=begin_another)
-    assert told and all("dataset must be one that no other process is writing" in each for each in told)
+    assert "dataset must be one that no other process is writing" in told[0]
     assert len(minari.load_dataset("test/x-v0")) == 1

@@ -41,7 +41,8 @@ class Recorder(VectorWrapper):
         observations, infos = self.env.reset(**arguments)
         simulation = self.env.unwrapped.simulation  # type: ignore[attr-defined]
         self._seen, self._steps = [observations], []
-        self._parameters = {name: simulation.rows[name].copy() for name in simulation.task.animal.parameters}
+        task = simulation.task
+        self._parameters = {n: simulation.rows[n].copy() for n in task.animal.parameters if n not in task.derived}
         return observations, infos
 
     def step(self, actions: Any) -> Any:

@@ -83,6 +83,8 @@ class Task(ABC):
     """Options of the reset beside the animal's parameters."""
     unavailable: Mapping[str, str] = {}
     """Options that the task has with other arguments, and what they need."""
+    derived: Sequence[str] = ()
+    """Physical parameters of the animal that follow from the task's options, beside which they cannot be given."""
     hidden: Mapping[str, Hidden] = {}
     """Options that are drawn for every episode and not shown; ``split`` divides their ranges."""
     split: str | None = None

@@ -133,6 +133,7 @@ class Medium(Forward):
 
     reference_text = "the paper's sine on agar"
     options = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
+    derived = ("friction_perpendicular", "friction_parallel")
     hidden = {"sigma": Hidden(0.0, 1.0)}
     remembers = {"sigma": "f8"}
     reported = [*Forward.reported, "sigma"]
@@ -141,7 +142,7 @@ class Medium(Forward):
     def __init__(self, observe_medium: bool = False, **arguments: Any) -> None:
         self._observed = observe_medium
         params = arguments.get("params")
-        for name in ("friction_perpendicular", "friction_parallel"):
+        for name in self.derived:
             if isinstance(params, Mapping) and name in params:
                 raise ValueError(f"params: {name} follows from the medium in this task, got {shown(params[name])}")
         super().__init__(**arguments)
@@ -158,7 +159,7 @@ class Medium(Forward):
 
     def start(self, episodes):
         values = super().start(episodes)
-        for name in ("friction_perpendicular", "friction_parallel"):
+        for name in self.derived:
             if name in episodes.options:
                 raise ValueError(
                     f"options: {name} follows from the medium in this task, give {', '.join(self.options)}"
