@@ -68,6 +68,25 @@ class ConstantAgent:
         return np.tile(self.action, (len(first), 1))
 
 
+class ReplayAgent:
+    """Actions (T, K, n) of K episodes, played again whatever is observed; zeros after their end.
+
+    Row i plays those of episode (``start`` + i) modulo K, from its own first step on.
+    """
+
+    def __init__(self, actions: NDArray[np.float32], start: int = 0) -> None:
+        self._actions, self._start = np.concatenate([actions, np.zeros_like(actions[:1])]), start
+        self._steps = np.zeros(0, np.int64)
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions."""
+        steps = self._steps if len(self._steps) == len(first) else np.zeros(len(first), np.int64)
+        steps = np.where(first, 0, steps)
+        self._steps = steps + 1
+        sources = (self._start + np.arange(len(first))) % self._actions.shape[1]
+        return self._actions[np.minimum(steps, len(self._actions) - 1), sources]
+
+
 class _Drawing:
     """Numbers drawn for each row by a generator of its own: those of a row do not depend on how many rows there are."""
 

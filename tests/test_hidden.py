@@ -3,31 +3,40 @@
 import gymnasium
 import numpy as np
 import pytest
-from ids import ALL
+from ids import ALL, IDS
 
 from gymnosoma.agents.evaluation.policies import task_class
-from gymnosoma.envs.core.spec import HELD_OUT
+from gymnosoma.envs.core.spec import BODY, WITHIN, Hidden
 
 HIDING = [env_id for env_id in ALL if task_class(env_id).hidden]
 
 
-@pytest.mark.parametrize("env_id", HIDING)
-def test_a_split_holds_out_values(env_id):
-    hidden = task_class(env_id).hidden
+@pytest.mark.parametrize(
+    ("hidden", "held"),
+    [
+        (Hidden(-1.0, 2.0), {0, 9}),
+        (Hidden(0.5, 2.0, logarithmic=True), {0, 9}),
+        (Hidden(0.0, 3.0), {8, 9}),
+        (Hidden(1.0, 2.0, held=(8, 9)), {8, 9}),
+        (Hidden(-np.pi, np.pi, held=()), {*range(10)}),
+    ],
+)
+def test_a_split_holds_out_values(hidden, held):
+    rng, low, high = np.random.default_rng(0), hidden.low, hidden.high
 
     def tenths(split):
-        rng, places = np.random.default_rng(0), []
+        places = set()
         for _ in range(500):
-            for one in hidden.values():
-                value, low, high = one.draw(rng, split), one.low, one.high
-                if one.logarithmic:
-                    value, low, high = np.log([value, low, high])
-                places.append(int(10.0 * (value - low) / (high - low) - 1e-9))
-        return set(places)
+            value = hidden.draw(rng, split)
+            place = np.log(value / low) / np.log(high / low) if hidden.logarithmic else (value - low) / (high - low)
+            places.add(int(10.0 * place - 1e-9))
+        return places
 
-    assert tenths(None) == set(range(10))
-    assert tenths("test") == set(HELD_OUT)
-    assert tenths("train") == set(range(10)) - set(HELD_OUT)
+    everything = set(range(10))
+    assert tenths(None) == tenths("robust") == everything
+    assert tenths("test") == held
+    assert tenths("within") == (everything if held == everything else set(WITHIN))
+    assert tenths("train") == (everything if held == everything else everything - held - set(WITHIN))
 
 
 @pytest.mark.parametrize("env_id", HIDING)
@@ -46,16 +55,42 @@ def test_episodes_are_drawn_from_the_split(env_id, monkeypatch):
     with gymnasium.make(env_id, split="train") as env:
         env.reset(seed=0)
     assert drawn == ["test"] * 3 + ["train"]
-    with pytest.raises(ValueError, match="split must be one of train, test, got 'all'"):
+    with pytest.raises(ValueError, match="split must be one of train, within, test, robust, got 'all'"):
         gymnasium.make(env_id, split="all")
 
 
 def test_a_split_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="split must be None for Swim, which hides nothing, got 'test'"):
+    with pytest.raises(ValueError, match="split must be 'robust' or None for Swim, which hides nothing, got 'test'"):
         gymnasium.make("gymnosoma/WormSwim-v0", split="test")
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_bodies_may_be_others(env_id):
+    """Each parameter of the body by a factor of its own, whatever else is drawn; what is given stays."""
+    usual, robust = (gymnasium.make_vec(env_id, num_envs=32, split=split) for split in (None, "robust"))
+    task = robust.simulation.task
+    names, first = task.varied(), task.varied()[0]
+    assert names
+    for envs in (usual, robust):
+        envs.reset(seed=0)
+    factors = {}
+    for name in names:
+        value, own = robust.simulation.rows[name], usual.simulation.rows[name]
+        ratio = (value / np.where(own == 0.0, 1.0, own)).reshape(32, -1)
+        factors[name] = ratio[:, 0]
+        np.testing.assert_allclose(ratio[ratio != 0.0], np.broadcast_to(ratio[:, :1], ratio.shape)[ratio != 0.0])
+        assert BODY[0] <= ratio[:, 0].min() < 0.8 and 1.2 < ratio[:, 0].max() <= BODY[1]
+    drawn = np.corrcoef(list(factors.values()))
+    assert np.abs(drawn - np.eye(len(names))).max() < 0.6
+    again = gymnasium.make_vec(env_id, num_envs=32, split="robust")
+    again.reset(seed=0)
+    assert again.simulation.rows.tobytes() == robust.simulation.rows.tobytes()
+    kept = usual.simulation.rows[first][0]
+    again.reset(seed=0, options={first: kept})
+    np.testing.assert_array_equal(again.simulation.rows[first], np.broadcast_to(kept, (32, *np.shape(kept))))
 
 
 def test_what_is_hidden_is_in_the_documentation():
     described = " ".join(gymnasium.make("gymnosoma/WormMedium-v0").unwrapped.__doc__.split())
-    assert "not shown: ``sigma`` 0 .. 1; ``split`` holds two tenths of these back." in described
+    assert "not shown: ``sigma`` 0 .. 1; ``split`` holds back the outer tenths of these, and two within." in described
     assert "not shown" not in gymnasium.make("gymnosoma/WormSwim-v0").unwrapped.__doc__

@@ -18,14 +18,16 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from ids import IDS
 from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gymnosoma.agents import TrainedAgent
-from gymnosoma.agents.agent import ConstantAgent
+from gymnosoma.agents.agent import ConstantAgent, ReplayAgent
 from gymnosoma.agents.evaluation import policies
+from gymnosoma.agents.evaluation.fingerprints import of_id
 from gymnosoma.agents.evaluation.jobs import Job, do
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, shipped
+from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, outdated, shipped
 from gymnosoma.agents.files import replacing, result
 from gymnosoma.agents.learning import policy_file, training
 from gymnosoma.agents.learning.policy_file import read_card, write_policy
@@ -527,6 +529,50 @@ def test_a_function_is_a_policy():
     mine = evaluate(SWIM, find_policy(SWIM, "pieces:half"), 3, seed=5)
     constant = Policy("half", lambda *_: ConstantAgent(np.full(6, 0.5, np.float32)), {"actions": "modes"})
     np.testing.assert_array_equal(mine.returns, evaluate(SWIM, constant, 3, seed=5).returns)
+
+
+def test_zeros_are_a_policy():
+    played = evaluate(SWIM, find_policy(SWIM, "zero"), 2, seed=5)
+    constant = Policy("none", lambda envs, _: ConstantAgent(np.zeros(envs.task.action_size, np.float32)))
+    np.testing.assert_array_equal(played.returns, evaluate(SWIM, constant, 2, seed=5).returns)
+
+
+def test_what_needs_no_feedback_can_be_replayed():
+    """The paper's sine looks at the time alone; a worm that is steered gets lost."""
+    sine, again = (evaluate(SWIM, find_policy(SWIM, name), 18, seed=5) for name in ("baseline", "replay of baseline"))
+    np.testing.assert_array_equal(sine.returns, again.returns)
+    reach = "gymnosoma/WormReach-v0"
+    steered, lost = (evaluate(reach, find_policy(reach, name), 18) for name in ("baseline", "replay of baseline"))
+    assert lost.returns.mean() < steered.returns.mean() - 0.5
+
+
+def test_a_replay_begins_with_each_episode_and_ends_in_zeros():
+    actions = np.arange(1.0, 7.0, dtype=np.float32).reshape(3, 2, 1)
+    agent = ReplayAgent(actions, start=1)
+    firsts = [[True] * 3, [False] * 3, [False, True, False], [False] * 3]
+    done = [agent.act(np.zeros((3, 1), np.float32), np.array(first))[:, 0].tolist() for first in firsts]
+    assert done == [[2, 1, 2], [4, 3, 4], [6, 1, 6], [0, 3, 0]]
+
+
+@pytest.mark.parametrize("env_id", [each for each in IDS if each.values[0] in SHIPPED])
+def test_shipped_policies_are_of_their_ids_as_they_are(env_id):
+    assert outdated(env_id, find_policy(env_id, "trained")) is None
+
+
+def test_a_card_tells_what_its_policy_was_trained_for(tmp_path, command, caplog):
+    training.train(SWIM, tmp_path / "run", "cma", steps=1000, num_envs=8)
+    policy = find_policy(SWIM, str(tmp_path / "run"))
+    assert policy.card["fingerprint"] == of_id(SWIM, policy.env) and outdated(SWIM, policy) is None
+    assert outdated(SWIM, find_policy(SWIM, "baseline")) is None
+    for fingerprint, message in (("other", "trained when gymnosoma/WormSwim-v0 behaved otherwise"), (None, "may have")):
+        held = json.loads((tmp_path / "run" / "card.json").read_text())
+        held.pop("fingerprint")
+        if fingerprint is not None:
+            held["fingerprint"] = fingerprint
+        (tmp_path / "run" / "card.json").write_text(json.dumps(held))
+        caplog.clear()
+        command("evaluate", "WormSwim-v0", "--policy", str(tmp_path / "run"), "--episodes", "2")
+        assert "policy 'run' was trained" in caplog.text and message in caplog.text
 
 
 def test_a_function_is_measured_by_the_benchmark(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -33,9 +34,9 @@ def evaluate(
     """Measure policies on the same episodes.
 
     Args:
-        policy: Any of: baseline (random where a task has none) or another reference of `list`, trained, random, run
-            folders, SB3 zips (--trust), module:function for a function of your own, observations (B, d) to actions
-            (B, n).
+        policy: Any of: baseline (random where a task has none) or another reference of `list`, trained, random, zero,
+            "replay of" and one of these, run folders, SB3 zips (--trust), module:function for a function of your own,
+            observations (B, d) to actions (B, n).
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
@@ -78,6 +79,8 @@ def measure(
     found = [find_policy(env_id, name, trust=trust) for name in names]
     for policy in found:
         policies.check_play(env_id, policy, episodes, options, **env)
+        if warning := policies.outdated(env_id, policy):
+            logging.getLogger("gymnosoma").warning(warning)
     rows: list[dict[str, Any]] = []
     with progress_bar(total=len(found) * episodes, unit="episode", leave=False) as bar:
 

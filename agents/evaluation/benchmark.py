@@ -109,7 +109,7 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
               controller, ``improvement_interval``;
             - ``ahead``, of what was trained: the interval of how much its mean is above that of each policy which was
               not;
-            - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the test split;
+            - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the split ``"within"``;
             - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
               comes with the package, or is not trained), ``parameters`` that a search found, and, without trainings,
               the ``first`` scores;

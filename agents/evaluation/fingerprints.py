@@ -35,9 +35,11 @@ def of_files(*paths: Path) -> str:
 def of_id(env_id: str, env: Mapping[str, Any]) -> str:
     """Fingerprint of how an id behaves with arguments ``env``: its spaces, its score and the first steps of episodes.
 
-    Observations and rewards count with six digits, so that another processor's rounding is no other behaviour.
+    Observations and rewards count with six digits, so that another processor's rounding is no other behaviour. From
+    which part of what it hides episodes are drawn (``split``) does not count.
     """
     spec: Any = gymnasium.spec(env_id)
+    env = {name: value for name, value in env.items() if name != "split"}
     key = of_values(env_id, spec.kwargs, env)
     if key in _known:
         return _known[key]

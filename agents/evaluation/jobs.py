@@ -266,7 +266,7 @@ def do(job: Job, folder: Path) -> None:
     found |= {"env": {**policy.env}, **play(count, BENCHMARK_SEED, **everything)}
     found["seconds"] = time.process_time() - started
     if hides:
-        found["held_out"] = play(count, BENCHMARK_SEED, split="test")
+        found["held_out"] = play(count, BENCHMARK_SEED, split="within")
     if job.training is not None or job.policy == "trained":
         found["validation"] = float(np.mean(play(VALIDATION_EPISODES, VALIDATION_SEED, **everything)["scores"]))
     found["versions"] = versions()

@@ -17,30 +17,35 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 import gymnosoma
 from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
-from ..agent import FunctionAgent, Policy, RandomAgent, reference_policy
+from ..agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from ..controllers import Reference, module_of, references
 from ..learning.policy_file import CARD, WEIGHTS, TrainedAgent, read_card
 from ..schema import Check, in_range, read, typed
-from .fingerprints import of_files, of_sources, of_values
+from .fingerprints import of_files, of_id, of_sources, of_values
 from .rollout import Episodes, joined, rollout
 
 WAVE = 1024
 """Largest number of episodes that are played side by side, which bounds the memory of an evaluation."""
 
-BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED = 10_000, 20_000, 30_000
-"""First seeds of the episodes that measure a policy, that choose among trained ones, and that find constants.
+BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED, REPLAY_SEED = 10_000, 20_000, 30_000, 50_000
+"""First seeds of the episodes that measure a policy, that choose among trained ones, that find constants, and whose
+actions are replayed.
 
 Training draws its first episodes by its own seeds, 0, 1 and so on, one for each row: none of these are the same.
 """
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 """How a user's own function is named: ``module:function``."""
+
+REPLAY = "replay of "
+"""How the name of a policy begins that repeats what another did, see `replay`."""
 
 ALGORITHMS = ("ppo", "sac", "cma", "supervised")
 
@@ -97,8 +102,9 @@ def searched(env_id: str, name: str) -> Reference:
 def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> Policy:
     """Find a policy.
 
-    ``name`` is ``random``, the name of a reference controller such as ``baseline``, ``trained`` for the policy that
-    comes with the package, the path of a run folder, or of a zip of stable-baselines3 with the run's ``config.json``
+    ``name`` is ``random``, ``zero`` for actions that are all zero, the name of a reference controller such as
+    ``baseline``, ``trained`` for the policy that comes with the package, ``replay of`` and one of these (see `replay`),
+    the path of a run folder, or of a zip of stable-baselines3 with the run's ``config.json``
     beside it, or ``module:function``, see `own_policy`. ``seed`` is that of the random policy. Such a zip runs whatever
     code its author put into it, and is loaded with ``trust`` only.
 
@@ -108,6 +114,10 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     own = references_of(env_id)
     if name == "random":
         return Policy(name, lambda envs, start: RandomAgent(envs.task.action_size, seed, start))
+    if name == "zero":
+        return Policy(name, lambda envs, _: ConstantAgent(np.zeros(envs.task.action_size, np.float32)))
+    if name.startswith(REPLAY):
+        return replay(env_id, find_policy(env_id, name.removeprefix(REPLAY), seed, trust))
     if name in own:
         return replace(reference_policy(name, own[name]), digest=partial(controllers_digest, env_id))
     path = shipped(env_id) if name == "trained" else Path(name)
@@ -129,8 +139,8 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
         return own_policy(name)
     if path.suffix != ".zip" or not path.is_file():
         raise ValueError(
-            f"policy must be {', '.join(['random', *own])}, trained, a run folder, a zip of stable-baselines3 or "
-            f"module:function, got {name!r}"
+            f"policy must be {', '.join(['random', *own, 'zero'])}, trained, {REPLAY}another, a run folder, a zip of "
+            f"stable-baselines3 or module:function, got {name!r}"
         )
     if not trust:
         raise ValueError(
@@ -146,6 +156,44 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
         dict(config["env"]),
         digest=lambda: of_files(path),
     )
+
+
+def replay(env_id: str, policy: Policy, sources: int = 16) -> Policy:
+    """Policy that does in every episode what another did in one: what can be reached without looking.
+
+    What it does is taken in turn from ``sources`` episodes, which are played anew, from seed `REPLAY_SEED` on.
+    """
+
+    def make(envs: Any, start: int) -> Agent:
+        done: list[NDArray[np.float32]] = []
+
+        class Noting:
+            def __init__(self, agent: Agent) -> None:
+                self._agent = agent
+
+            def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+                done.append(np.asarray(self._agent.act(observations, first), np.float32))
+                return done[-1]
+
+        noting = replace(policy, make=lambda envs, start: Noting(policy.make(envs, start)))
+        lengths = evaluate(env_id, noting, sources, REPLAY_SEED).lengths
+        actions = np.array(done)
+        actions[np.arange(len(actions))[:, None] >= lengths] = 0.0
+        return ReplayAgent(actions, start)
+
+    return replace(policy, name=f"{REPLAY}{policy.name}", make=make, card={})
+
+
+def outdated(env_id: str, policy: Policy) -> str | None:
+    """Say that the id behaved otherwise when a policy was trained, or that its card does not tell; None if all is well.
+
+    The id is run for this.
+    """
+    if not policy.card or of_id(env_id, policy.env) == policy.card.get("fingerprint"):
+        return None
+    if policy.card.get("fingerprint"):
+        return f"policy {policy.name!r} was trained when {env_id} behaved otherwise: it plays a task that it never saw"
+    return f"policy {policy.name!r} was trained before cards told how {env_id} behaved, and may have seen another task"
 
 
 def _check_id(name: str, trained: str, env_id: str) -> None:

@@ -68,12 +68,18 @@ ACTIVATIONS = ("Tanh", "ReLU")
 
 
 def write_policy(
-    folder: Path, policy: BasePolicy, env_id: str, algorithm: str, env: Mapping[str, Any], versions: Mapping[str, str]
+    folder: Path,
+    policy: BasePolicy,
+    env_id: str,
+    algorithm: str,
+    env: Mapping[str, Any],
+    versions: Mapping[str, str],
+    fingerprint: str = "",
 ) -> None:
     """Write weights and card of an ``MlpPolicy`` of stable-baselines3 into a folder that exists.
 
     ``env`` holds the arguments of the environment that it was trained in, ``versions`` those of what it was trained
-    with.
+    with, ``fingerprint`` is how the id behaved then (`fingerprints.of_id`).
 
     Raises:
         ValueError: If the policy is not what a card can describe: it has settings beyond ``net_arch`` and the
@@ -81,7 +87,7 @@ def write_policy(
     """
     network: Any = policy
     parts = {"network": {"net_arch": network.net_arch, "activation": network.activation_fn.__name__}}
-    about = {"id": env_id, "algorithm": algorithm, "env": env, "versions": versions}
+    about = {"id": env_id, "algorithm": algorithm, "env": env, "versions": versions, "fingerprint": fingerprint}
     card = _card(about, parts, policy.observation_space, policy.action_space)
     _network(algorithm)("network", card["network"])
     for name, value in env.items():
@@ -115,7 +121,7 @@ def _card(about: Mapping[str, Any], parts: Mapping[str, Any], *spaces: Any) -> d
     seen, done = map(_describe, spaces)
     card = {"format": FORMAT, "id": about["id"], "algorithm": about["algorithm"], **parts}
     card |= {"observation_space": seen, "action_space": done, "env": dict(about["env"]), "scores": {}}
-    return card | {"versions": dict(about["versions"])}
+    return card | {"versions": dict(about["versions"]), "fingerprint": about["fingerprint"]}
 
 
 def _write(folder: Path, card: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]] | None = None) -> None:
@@ -180,7 +186,7 @@ KEYS: dict[str, Check] = {
     **dict.fromkeys(("id", "algorithm"), _TEXT),
     **dict.fromkeys(("observation_space", "action_space", "env", "scores", "versions"), _OBJECT),
 }
-"""Keys of a card beside the parts of the policy."""
+"""Keys of a card beside the parts of the policy and, since there are such, the ``fingerprint`` of its id."""
 
 _CONTROLLER = partial(held, keys={"name": _TEXT, "parameters": _OBJECT}, show=_short)
 _RULE = partial(held, keys=dict.fromkeys(("doubt", "latest"), partial(number, minimum=0.0)), show=_short)
@@ -211,10 +217,11 @@ def _check(card: Any) -> None:
     read(card, {"algorithm": partial(choice, known=PARTS)})
     kinds = PARTS[card["algorithm"]]
     parts = next((parts for parts in kinds if parts <= card.keys()), kinds[0])
-    for key in card.keys() - KEYS.keys() - parts:
-        raise ValueError(f"{_short(key)} is not known; allowed are {', '.join([*KEYS, *sorted(parts)])}")
+    for key in card.keys() - KEYS.keys() - parts - {"fingerprint"}:
+        allowed = [*KEYS, "fingerprint", *sorted(parts)]
+        raise ValueError(f"{_short(key)} is not known; allowed are {', '.join(allowed)}")
     checks: dict[str, Check] = {"network": _network(card["algorithm"]), "controller": _CONTROLLER, "rule": _RULE}
-    read(card, KEYS | {part: checks[part] for part in sorted(parts)})
+    read({"fingerprint": "", **card}, KEYS | {part: checks[part] for part in sorted(parts)} | {"fingerprint": _TEXT})
     if card["format"] != FORMAT:
         raise ValueError(f"format must be {FORMAT}, got {card['format']}: another version of gymnosoma wrote it")
 

@@ -65,7 +65,8 @@ def learn(run: Run, threads: int) -> bool:
     except OSError as error:
         raise OSError(error.errno, error.strerror, error.filename or logs) from error
     callback.save(model)
-    write_policy(run.folder, model.policy, config["id"], config["algorithm"], config["env"], config["versions"])
+    about = (config[name] for name in ("id", "algorithm", "env", "versions", "fingerprint"))
+    write_policy(run.folder, model.policy, *about)
     envs.close()
     return finished
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Self
@@ -43,6 +43,8 @@ class Animal(ABC):
     """Numbers that drive one animal."""
     parameters: Mapping[str, Option]
     """Physical parameters: a number per row, or where they have a shape several, under the same name in ``state``."""
+    varied: Sequence[str] = ()
+    """Those of the body that differ most between animals: size, mass, stiffness, strength, delay."""
     failures: Mapping[float, str]
     """Why an animal broke down, by ``status``."""
     SIGNALS: Mapping[str, Signal] = {}

@@ -200,7 +200,7 @@ def _figures(env_id: str | None) -> str:
         )
         for name, entry in result["policies"].items()
     ]
-    head = ("policy", "mean score", "95% interval", *(["where held out"] if held_out else []), "failed")
+    head = ("policy", "mean score", "95% interval", *(["where held out within"] if held_out else []), "failed")
     return _table(head, rows)
 
 
@@ -245,7 +245,10 @@ def _hidden(task: Task) -> str:
     ]
     if not drawn:
         return ""
-    return f"\n\nDrawn for every episode, and not shown: {', '.join(drawn)}; ``split`` holds two tenths of these back."
+    return (
+        f"\n\nDrawn for every episode, and not shown: {', '.join(drawn)}; ``split`` holds back the outer tenths of "
+        "these, and two within."
+    )
 
 
 def _range(option: Option) -> str:

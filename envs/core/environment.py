@@ -105,8 +105,9 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         render_mode ({None, "rgb_array", "human"})
         history: Observations stacked into one, oldest first, for tasks whose state is hidden.
         randomize: Name of a physical parameter or task option to (low, high), drawn anew for every episode.
-        split ({None, "train", "test"}): Tasks that hide options draw them for every episode: from all of their ranges,
-            or without what is held out for a test of generalisation, or from that alone.
+        split ({None, "train", "within", "test", "robust"}): Tasks that hide options draw them for every episode: from
+            all of their ranges, without what is held out, or from that alone, in between or beyond; "robust": from all,
+            for another body.
         threads: As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
         width, height: Of a rendered frame, in pixels.
         signals (sequence of str): Signals of the animal to be added to the info, such as ``("joint_rate",)``.

@@ -52,8 +52,8 @@ def _made(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
     made = kind(**arguments)
     if split is not None:
         choice("split", split, SPLITS)
-        if not made.hidden:
-            raise ValueError(f"split must be None for {kind.__name__}, which hides nothing, got {split!r}")
+        if split != "robust" and not made.hidden:
+            raise ValueError(f"split must be 'robust' or None for {kind.__name__}, which hides nothing, got {split!r}")
         made.split = split
     return made
 
@@ -84,7 +84,8 @@ class Simulation:
         count: Number of rows.
         history: Observations stacked into one, oldest first.
         randomize: Name of a parameter or option to (low, high); drawn uniformly for every episode.
-        split ({None, "train", "test"}): Part of the ranges of hidden options; all by default.
+        split ({None, "train", "within", "test", "robust"}): Part of what is drawn for an episode; all by default, see
+            `spec.Hidden` and `spec.BODY`.
         threads: Threads that advance the rows.
         render_mode ({None, "rgb_array", "human"})
         width, height: Of a frame, in pixels: 64 to 4096.

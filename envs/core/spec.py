@@ -242,34 +242,53 @@ class Score:
     binary: bool = False
 
 
+SPLITS = ("train", "within", "test", "robust")
+"""Parts of what may be drawn for an episode: see `Hidden`; ``"robust"`` draws from all, for a body that is another."""
+
+WITHIN = (2, 7)
+"""Tenths of the range of each hidden option from which ``split="within"`` draws."""
+
+BODY = (0.7, 1.3)
+"""Factors between which ``split="robust"`` draws each of the animal's ``varied`` parameters, for every episode."""
+
+
 @dataclass(frozen=True)
 class Hidden:
     """Range from which an option is drawn for every episode, without being shown.
 
+    Of its tenths ``split="test"`` draws from those that are ``held``, ``"within"`` from `WITHIN`, and ``"train"`` from
+    the rest. By default the outer ones are held, the two last of a range that begins at 0: what is learned in between
+    has to go on beyond.
+
     Args:
         logarithmic: Evenly in its logarithm.
+        held: None of an angle, say, whose range has no ends: then all splits draw from all of it.
     """
 
     low: float
     high: float
     logarithmic: bool = False
+    held: tuple[int, ...] | None = None
+
+    def tenths(self, split: str | None) -> list[int]:
+        """Tenths of the range from which a split draws."""
+        held = self.held if self.held is not None else (8, 9) if self.low == 0.0 else (0, 9)
+        if not held:
+            return list(range(10))
+        known = {"test": held, "within": WITHIN, "train": {*range(10)} - {*held, *WITHIN}}
+        return sorted(known.get(split or "", range(10)))
 
     def draw(self, rng: np.random.Generator, split: str | None = None) -> float:
         """Draw a value, from all of the range or from what a split leaves of it."""
         place = rng.random()
-        if split is not None:
-            tenths = [k for k in range(10) if (k in HELD_OUT) == (split == "test")]
+        tenths = self.tenths(split)
+        if len(tenths) < 10:
             which, rest = divmod(place * len(tenths), 1.0)
             place = (tenths[int(which)] + rest) / 10.0
         if self.logarithmic:
             return self.low * (self.high / self.low) ** place
         return self.low + (self.high - self.low) * place
 
-
-SPLITS = ("train", "test")
-
-HELD_OUT = (2, 7)
-"""Tenths of the range of each hidden option from which ``split="test"`` draws, and ``split="train"`` does not."""
 
 KINDS = ("frequency", "mean", "peak", "rms", "slew", "saturation", "above", "rate", "final")
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .animal import Animal
 from .arguments import choice, number, within
 from .control import Floats, Values
-from .spec import ActionField, Ending, Field, Hidden, Layout, Measure, Option, Score
+from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, Option, Score
 
 Rows = NDArray[Any]
 """Records of animals or of what a task remembers of them, one for each row."""
@@ -88,7 +88,7 @@ class Task(ABC):
     hidden: Mapping[str, Hidden] = {}
     """Options that are drawn for every episode and not shown; ``split`` divides their ranges."""
     split: str | None = None
-    """Part of the hidden options' ranges from which episodes are drawn: all, ``"train"`` or ``"test"``."""
+    """Part of what is drawn for an episode, one of `SPLITS`; all by default."""
     endings: Mapping[float, Ending] = {}
     """What the codes of `ending` mean."""
     score = Score("return")
@@ -174,9 +174,24 @@ class Task(ABC):
         episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory), self.hidden, self.split)
         episodes.values = self.start(episodes)
         physical = {name: options[name] for name in self.animal.parameters if name in options}
+        if self.split == "robust":
+            physical = self._another_body(episodes) | physical
         self.animal.reset(rows, ids, episodes.values | physical)
         self.begin(episodes, rows[ids])
         memory[ids] = episodes.memory
+
+    def _another_body(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """Physical parameters, each multiplied by a factor of its own in every episode."""
+        usual, body = self.animal.rows(1)[0], {}
+        for name in self.varied():
+            value = np.asarray(episodes.values.get(name, usual[name]))
+            factors = episodes.draw(lambda rng: rng.uniform(*BODY))
+            body[name] = factors.reshape(-1, *(1,) * np.ndim(usual[name])) * value
+        return body
+
+    def varied(self) -> list[str]:
+        """Physical parameters that ``split="robust"`` changes."""
+        return [name for name in self.animal.varied if name in self.animal.parameters and name not in self.derived]
 
     @abstractmethod
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:

@@ -156,6 +156,7 @@ class Lamprey(InLanes):
     }
     parameters: Mapping[str, Option] = PHYSICAL
     shared = ("params", "cord")
+    varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         BENT: f"a joint was bent beyond {LARGEST_JOINT_ANGLE:g} rad",

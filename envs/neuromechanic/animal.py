@@ -138,6 +138,7 @@ class Neuromechanic(Animal):
         "platform": Signal("(3,)", "m", "how far the ground, to which all else refers, has moved"),
     }
 
+    varied = ("mass", "strength", "damping", "delay")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(SCHEMES)}
     shared = ("model",)
     failures: Mapping[float, str] = {

@@ -5,6 +5,7 @@ Which keys there are is written in `keys`, how they are read in `reader`, and wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from inspect import cleandoc
@@ -18,6 +19,7 @@ from ..core.arguments import shown
 from .build import Joint, build
 from .keys import listing
 from .modules import Module
+from .params import PHYSICAL
 from .reader import listed, plain, read_file
 from .table import pack
 
@@ -77,7 +79,7 @@ class Model:
             if abs(steps[j] - round(steps[j])) > 1e-6 * steps[j] or (delay > 0 and round(steps[j]) < 1):
                 raise ValueError(f"{key} must be a whole number of time steps of {dt:g} s, got {delay:g} s")
         synapse[:, 3] = np.rint(steps)
-        depth = int(synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
+        depth = math.ceil(PHYSICAL["delay"].high * synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
         arrays = self.arrays | {"synapse": synapse, "interval": np.array([dt])}
         return pack(arrays, self.counts | {"depth": depth})
 

@@ -9,7 +9,7 @@ PHYSICAL = {
     "mass": Option(0.01, 100.0, "1", "factor on masses and inertias"),
     "damping": Option(0.0, 100.0, "1", "factor on the damping of joints"),
     "friction": Option(0.0, 100.0, "1", "factor on the friction of contacts"),
-    "delay": Option(0.0, 1.0, "1", "factor on the delays of synapses, each of which stays a time step at least"),
+    "delay": Option(0.0, 1.3, "1", "factor on the delays of synapses, each of which stays a time step at least"),
 }
 """One number per row each. An animal has those that its model has a use for; its least delay depends on its steps."""
 

@@ -105,6 +105,7 @@ class Whisker(InLanes):
 
     drive_size = 3
     drive_names = ("base_acceleration", "acceleration_x", "acceleration_y")
+    varied = ("length", "mass", "stiffness", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         UNSOLVED: "the equations of a step were not solved",

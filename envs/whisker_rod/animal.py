@@ -129,6 +129,7 @@ class WhiskerRod(InLanes):
 
     shared = ("params", "relief")
     drive_size = 3
+    varied = ("density", "youngs_modulus", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
         FLIPPED: "the tip lies along the plate: it is no longer the tip alone that touches",

@@ -86,6 +86,7 @@ class Worm(InLanes):
         "joint_force": Signal("(n - 1, 2)", "N", "of the rod behind the joint on the rod before it"),
     }
 
+    varied = ("length", "mass", "stiffness", "control_gain")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
