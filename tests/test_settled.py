@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gymnosoma.agents.controllers.neuromechanic import _most_stable as task_pattern
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.simulate import ensemble
 from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
@@ -383,7 +382,7 @@ def test_hindlimb_stable_share_rises_with_stiffness(limbs):
 def test_hindlimb_the_pattern_that_is_kept_is_as_stable_as_what_is_found():
     """It holds the posture, and decays as fast as the best of a search on any machine, within a tenth."""
     task = HindlimbHold()
-    kept = task_pattern(task)
+    kept = task.stable_pattern
     short = shortcut(task.animal, LIMB)
     row = task.animal.rows(1)
     task.animal.reset(row, np.zeros(1, np.int64), LIMB | {"activation": kept})
@@ -392,7 +391,7 @@ def test_hindlimb_the_pattern_that_is_kept_is_as_stable_as_what_is_found():
     found = most_stable(task.animal, POSTURE, reaction=PAW_FORCE)
     assert growth(short.matrix(kept)) == pytest.approx(growth(short.matrix(found)), rel=0.1)
     stiffer = HindlimbHold(stiffness=6.0)
-    assert np.abs(task_pattern(stiffer) - kept).max() > 0.01
+    assert np.abs(stiffer.stable_pattern - kept).max() > 0.01
 
 
 def test_hindlimb_35_per_cent_are_stable_at_a_stiffness_of_a_few(limbs, patterns):

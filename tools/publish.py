@@ -20,8 +20,10 @@ from gymnosoma.agents.evaluation.jobs import VALIDATION_EPISODES, Job
 from gymnosoma.agents.evaluation.physiology import physiology
 from gymnosoma.agents.evaluation.policies import (
     BENCHMARK_SEED,
+    REPLAY,
     VALIDATION_SEED,
     Policy,
+    all_ids,
     evaluate,
     find_policy,
     shipped,
@@ -66,8 +68,12 @@ def readme_table(results: Mapping[str, Any]) -> str:
         policies = result["policies"]
         score = result["score"].replace("is_", "").replace("_", " ")
         own = policies["baseline"]["mean"] if "baseline" in policies else float("-inf")
-        known = ("random", "baseline", CONSTANT, "trained")
-        others = {name: entry for name, entry in policies.items() if name not in known and entry["mean"] > own}
+        known = ("random", "zero", "baseline", CONSTANT, "trained")
+        others = {
+            name: entry
+            for name, entry in policies.items()
+            if name not in known and not name.startswith(REPLAY) and entry["mean"] > own
+        }
         best = max(others, key=lambda name: others[name]["mean"], default=None)
         cells = [
             f"`{env_id.split('/')[1]}`",
@@ -154,12 +160,17 @@ def in_readme(text: str) -> str:
     return text.partition(BEGIN)[2].partition(END)[0].strip("\n")
 
 
-def write(results: Mapping[str, Any], curves: Curves, root: Path) -> None:
+def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str, Any]:
     """Write figures, README's table and learning curves; what documentation says of ids is made from them.
 
     The figures hold means and intervals, and of each policy the first few scores, by which a test measures some of
-    them again; the scores of all episodes stay in the folder of the benchmark.
+    them again; the scores of all episodes stay in the folder of the benchmark. Where some ids alone were measured the
+    others' figures stay, and nothing is said of all together.
+
+    Returns:
+        mapping: All figures that stand there now.
     """
+    results, curves = _beside_others(results, curves, root)
     kept = {name: value for name, value in results.items() if name != "failed"}
     readme = (root / "README.md").read_text("utf-8")
     in_readme(readme)
@@ -171,6 +182,20 @@ def write(results: Mapping[str, Any], curves: Curves, root: Path) -> None:
         file.write(readme.encode())
     with replacing(root / "docs" / CURVES) as file:
         file.write(written_curves(curves).encode())
+    return results
+
+
+def _beside_others(results: Mapping[str, Any], curves: Curves, root: Path) -> tuple[Mapping[str, Any], Curves]:
+    """Figures and curves of all ids, of those that were not measured as they were."""
+    kept, lines = (json.loads((root / place).read_text()) for place in (f"assets/{FIGURES}", f"docs/{CURVES}"))
+    ids = [env_id for env_id in all_ids() if env_id in {**kept["results"], **results["results"]}]
+    if ids == [*results["results"]]:
+        return results, curves
+    every = {env_id: results["results"].get(env_id) or kept["results"][env_id] for env_id in ids}
+    known = lines | dict(curves)
+    return {**results, "aggregate": {}, "results": every}, {
+        env_id: known[env_id] for env_id, result in every.items() if "seconds" in result
+    }
 
 
 def written_curves(curves: Curves) -> str:

@@ -100,7 +100,9 @@ def benchmark(
     if chance:
         publish.freeze_chance(found, root)
     if write:
-        publish.write(results, curves, root)
-        for name in drawn:
-            (root / "docs" / name).write_bytes((folder / name).read_bytes())
-        print(f"Written: assets/benchmark.json, README's table, and {', '.join([*drawn, publish.CURVES])} in docs.")
+        written = publish.write(results, curves, root)
+        pictures.draw_scores(written, root / "docs" / "benchmark.png")
+        if written is results:  # of all ids
+            for name in drawn[1:]:
+                (root / "docs" / name).write_bytes((folder / name).read_bytes())
+        print(f"Written: assets/benchmark.json, README's table, and pictures and {publish.CURVES} in docs.")

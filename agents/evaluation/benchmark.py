@@ -111,8 +111,8 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
               not;
             - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the split ``"within"``;
             - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
-              comes with the package, or is not trained), ``parameters`` that a search found, and, without trainings,
-              the ``first`` scores;
+              comes with the package, or is not trained), the ``parameters`` that a search found, and of which
+              ``reference``, and, without trainings, the ``first`` scores;
 
             and ``seconds``: CPU seconds of training after which the learning curve passes the animal's own controller,
             the best constant, and 95% of the way from chance to the best known. Then the ``aggregate`` of each policy
@@ -172,7 +172,7 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
             entry["held_out"] = {"mean": mean, "interval": within}
         table[name] = rounded(entry)
         if "parameters" in results[0]:
-            table[name]["parameters"] = results[0]["parameters"]
+            table[name] |= {key: results[0][key] for key in ("reference", "parameters") if key in results[0]}
         if not entry["trainings"]:
             table[name]["first"] = [float(f"{score:.9g}") for score in results[0]["scores"][:KEPT]]
     first = next(iter(done.values()), [{"score": "", "unit": ""}])[0]

@@ -91,6 +91,7 @@ OF_SOME: dict[str, schema.Check] = {
     "held_out": _played,
     "validation": _finite,
     "parameters": _table,
+    "reference": _text,
     "curve": lambda name, value: schema.held(name, value, dict.fromkeys(("steps", "seconds", "score"), _all_finite)),
 }
 """What the file of a result holds, and what those of some policies and ids hold besides."""
@@ -246,7 +247,7 @@ def do(job: Job, folder: Path) -> None:
     if job.policy == CONSTANT:
         searched = search(job.env_id)
         assert searched is not None
-        found["parameters"], policy = searched
+        found["reference"], found["parameters"], policy = searched
     elif job.training is not None:
         policy = _train(job, folder, hides)
         found["curve"] = _curve(job.run(folder))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agent import Agent, Policy, reference_policy
+from ..controllers import Reference
 from .policies import SEARCH_SEED, references_of, task_of
 from .rollout import SideBySide, play_side_by_side
 
@@ -19,24 +20,32 @@ SEARCHED, COMPARED, FINALISTS = 4, 32, 8
 """Episodes of a candidate in the search; of a finalist after it; number of these."""
 
 
-def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple[dict[str, float], Policy] | None:
-    """Find the best constant parameters of the reference of an id that has bounds, by differential evolution.
+def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple[str, dict[str, float], Policy] | None:
+    """Find the best constant parameters of the references of an id that have bounds, by differential evolution.
 
-    The best of few episodes is lucky: so the best of the last generation and the reference as it is are then compared
-    in more and other episodes. What an id hides is drawn from its training split. A generation has 8
+    The best of few episodes is lucky: so the best of the last generations and the references as they are are then
+    compared in more and other episodes. What an id hides is drawn from its training split. A generation has 8
     candidates for each parameter, all played side by side, each in four episodes; ``seed`` is that of the evolution,
     and of the first episode.
 
     Returns:
-        parameters, policy: Empty parameters are the reference's own. None where the id has no such reference.
+        reference, parameters, policy: Empty parameters are the reference's own. None where the id has no such
+            reference.
     """
+    found = [
+        (value, name, parameters, reference_policy(CONSTANT, reference, **parameters))
+        for name, reference in references_of(env_id).items()
+        if reference.bounds
+        for value, parameters in [_best(env_id, reference, generations, seed)]
+    ]
+    return max(found, key=lambda each: each[0])[1:] if found else None
+
+
+def _best(env_id: str, reference: Reference, generations: int, seed: int) -> tuple[float, dict[str, float]]:
+    """Score and parameters of the best of a reference."""
     from scipy.optimize import differential_evolution
 
-    found = next((reference for reference in references_of(env_id).values() if reference.bounds), None)
-    if found is None:
-        return None
-    reference, bounds = found, found.bounds
-    task = task_of(env_id)
+    bounds, task = reference.bounds, task_of(env_id)
     score = task.score
     env: dict[str, Any] = {**reference.env, **({"split": "train"} if task.hidden else {})}
 
@@ -63,5 +72,5 @@ def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple
     )
     order = np.argsort(evolved.population_energies)[: FINALISTS - 1]
     finalists = [{}, *(named(vector) for vector in evolved.population[order])]
-    parameters = finalists[int(np.argmax(play(finalists, COMPARED, seed + SEARCHED)))]
-    return parameters, reference_policy(CONSTANT, reference, **parameters)
+    scores = play(finalists, COMPARED, seed + SEARCHED)
+    return float(scores.max()), finalists[int(scores.argmax())]
