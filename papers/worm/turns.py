@@ -86,7 +86,7 @@ def figure_3(sheet: Sheet) -> Figure:
         ax = axes["kymogram"]
         limit = float(np.quantile(np.abs(command), 0.998))
         image = heat_map(ax, command, len(command) / FRAME_RATE, limit)
-        ax.set_title(f"{recording.title}: kymogram", pad=12)
+        ax.set_title(f"{'AB'[k]}  {recording.title}: kymogram", pad=12)
         ax.set_xlabel("time (s)")
         part.colorbar(image, ax=ax, label="joint angle (rad)", pad=0.01)
         marks(ax, times)
@@ -94,6 +94,7 @@ def figure_3(sheet: Sheet) -> Figure:
         sheet.table("AB"[k], time_s=time[:, None], joint=np.arange(1, 25), angle_rad=command)
         sheet.table("CD"[k], time_s=time, **places(turn.points))
         ax = axes["tracks"]
+        ax.set_title("CD"[k])
         tracks(ax, turn.points)
         for k, frame in enumerate(recording.snapshots):
             body(ax, turn.points[frame], alpha=0.3 + 0.12 * k)
@@ -150,7 +151,7 @@ def figure_4(sheet: Sheet) -> Figure:
         turn = _turn(recording)
         force, label, count = turn.force, turn.behaviour.label, len(turn.points)
         duration, time = count / FRAME_RATE, np.arange(count) / FRAME_RATE
-        part.suptitle(recording.title, fontsize=13)
+        part.suptitle(f"{name}  {recording.title}", fontsize=13)
         directions, magnitudes, means, strip = part.subplots(4, 1, height_ratios=[1, 1, 1.2, 0.35])
         _friction(part, directions, magnitudes, force, duration)
         means.plot(time, PN * force.mean, "k", lw=1.2)
@@ -229,7 +230,7 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
     ):
         turn = _turn(recording)
         fit, behaviour, time = fit_sine(turn.joint_angle), turn.behaviour, np.arange(len(turn.points)) / FRAME_RATE
-        part.suptitle(recording.title, fontsize=13)
+        part.suptitle(f"{name}  {recording.title}", fontsize=13)
         samples, *axes = part.subplots(6, 1, height_ratios=[1.3, 1, 1, 1, 1, 1])
         xi = np.linspace(0, 1, turn.joint_angle.shape[1])
         for k, frame in enumerate(recording.snapshots[::2]):
