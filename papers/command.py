@@ -31,9 +31,10 @@ def figures(
         animal: Whose paper, such as worm; all by default.
         figure: Which figure, such as figure_5; may be repeated; all by default.
         folder: Where pictures and numbers go.
-        page: Also bring up to date this page (Markdown, such as docs/papers.md) and the CSV beside it.
+        page: Also bring up to date this page (Markdown, such as docs/papers.md), and the CSV and pages beside it.
     """
     from . import paper as drawn
+    from .page import update, write
 
     for name in animal:
         choice("animal", name, drawn.PAPERS)
@@ -56,12 +57,12 @@ def figures(
                 continue
             rows, seconds = found
             own, entry_name, _ = pieces[name]
-            agreed = sum(row.agrees for row in rows)
-            numbers = f"{agreed} of {len(rows)} numbers agree, " if rows else ""
+            counted = [row.agrees for row in rows if row.kind == "printed"]
+            numbers = f"{sum(counted)} of {len(counted)} printed numbers agree, " if counted else ""
             tqdm.write(f"{folder / own / entry_name}.png: {numbers}{seconds:.1f} s")
             if page is not None:
-                drawn.update(page.with_suffix(".csv"), own, entry_name, rows)
-                page.write_text(drawn.page(drawn.read(page.with_suffix(".csv"))))
+                update(page.with_suffix(".csv"), own, entry_name, rows)
+                write(page, own, entry_name, folder / own / f"{entry_name}.png")
     if failed:
         raise ValueError("; ".join(f"{name} failed: {error}" for name, error in failed.items()))
 

@@ -1,8 +1,8 @@
 """What a paper's figure is: a function that draws it from simulations, and hands over its numbers by name.
 
 ``papers.toml`` tells which figures there are and who draws them, ``ANIMAL.csv`` what the paper of an animal prints. A
-figure that is drawn becomes a picture ``FOLDER/worm/figure_5.png``, the numbers in it as ``figure_5_A.csv`` for each
-panel, and ``figure_5_against_paper.csv``; `page` makes ``docs/papers.md`` of these.
+figure that is drawn becomes a picture ``FOLDER/worm/figure_5.png``, the same as ``figure_5.pdf``, the numbers in it as
+``figure_5_A.csv`` for each panel, and ``figure_5_against_paper.csv``; `page` makes the documentation of these.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from string import Formatter
 from typing import Any
 
 import numpy as np
+from cycler import cycler
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -31,13 +33,31 @@ PAPERS = tuple(ENTRIES)
 """Animals, each with a folder here, and a table of what its paper prints."""
 
 KINDS = {
-    "printed": "digits",
-    "direction": "words that name a sign, an order or a trend",
-    "reading": "words that we read as a number; the note says how",
+    "printed": "digits that the model, as the paper states it, must give; the only ones that are counted",
+    "direction": "words that name a sign, an order or a trend, or digits that a model 20% off would give as well",
+    "reading": "words that we read as a number, or digits of which the paper leaves open what they are of",
     "fit": "a number for which we chose what the paper leaves open",
     "slip": "a print that contradicts the paper itself",
 }
 """What a row of a table can be."""
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Of lines that are apart for readers of all kinds of sight (Okabe and Ito)."""
+
+STYLE: Any = {
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "figure.titlesize": "large",
+    "font.size": 11,
+    "legend.frameon": False,
+    "legend.fontsize": "small",
+    "lines.linewidth": 1.3,
+    "pdf.fonttype": 42,
+}
+"""How all figures look; `draw` sets it."""
 
 MARK: Mapping[str, Any] = {"color": "k", "linestyle": "none", "marker": "D", "markerfacecolor": "none", "zorder": 6}
 """How values that the paper prints are marked on axes; see `mark_printed`."""
@@ -47,8 +67,9 @@ MARK: Mapping[str, Any] = {"color": "k", "linestyle": "none", "marker": "D", "ma
 class Printed:
     """What a paper says of one number, a row of its table.
 
-    What agrees with the print lies between ``low`` and ``high``: half a unit of the last digit either way, what the
-    words mean ("about": 10%), or the sign. They come from the print alone, never from our result.
+    What agrees with the print lies between ``low`` and ``high``: half a unit of the last digit either way (of "about
+    40", where the zero is no digit, 35 to 45), a range that it states, or the sign. They come from the print alone,
+    never from our result. Rows of one ``where`` and one ``printed`` are of the same print, of which no two are counted.
     """
 
     figure: str
@@ -80,7 +101,7 @@ class Printed:
         ours = float(values[self.name])
         off = {"off": 100 * abs(ours / self.value - 1)} if "off" in self.needed else {}
         note = self.note.format(**values, **off)
-        return Comparison(self.what, self.unit, self.printed, self.low, self.high, ours, note)
+        return Comparison(self.what, self.where, self.kind, self.unit, self.printed, self.low, self.high, ours, note)
 
 
 @dataclass(frozen=True)
@@ -88,6 +109,8 @@ class Comparison:
     """A printed number and ours; ``paper`` is the print, and the rest as of `Printed`."""
 
     what: str
+    where: str
+    kind: str
     unit: str
     paper: str
     low: float
@@ -101,16 +124,12 @@ class Comparison:
         return bool(self.low <= self.ours <= self.high)
 
 
-COLUMNS = ("animal", "figure", *(entry.name for entry in fields(Comparison)))
-"""Columns of a file with comparisons."""
-
-
 def read_table(path: Path) -> dict[str, list[Printed]]:
     """Read what a paper prints, the rows of each figure.
 
     Raises:
-        ValueError: For other columns than those of `Printed`, unknown kinds, bounds in the wrong order, and names that
-            occur twice.
+        ValueError: For other columns than those of `Printed`, unknown kinds, bounds in the wrong order, names that
+            occur twice, and prints that would be counted twice.
     """
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
@@ -122,6 +141,7 @@ def read_table(path: Path) -> dict[str, list[Printed]]:
         raise ValueError(f"{path.name} must have a cell for each column in every line")
     rows = [Printed(**line | {name: float(line[name]) for name in ("low", "high")}) for line in lines]
     table: dict[str, list[Printed]] = {}
+    counted: set[tuple[str, str]] = set()
     for row in rows:
         own, where = table.setdefault(row.figure, []), f"{path.name}, {row.figure}, {row.name!r}"
         if row.kind not in KINDS:
@@ -130,7 +150,10 @@ def read_table(path: Path) -> dict[str, list[Printed]]:
             raise ValueError(f"{where}: low must not exceed high, got {row.low:g} and {row.high:g}")
         if any(row.name == other.name or (row.what, row.printed) == (other.what, other.printed) for other in own):
             raise ValueError(f"{where}: name and print must be those of one row only")
+        if row.kind == "printed" and (row.where, row.printed) in counted:
+            raise ValueError(f"{where}: {row.printed} of {row.where} is counted by another row")
         own.append(row)
+        counted |= {(row.where, row.printed)} if row.kind == "printed" else set()
     return table
 
 
@@ -205,6 +228,9 @@ class Paper:
 
     animal: str
     reference: str  # authors, year, title, journal
+    holds: str  # what of the paper the model gives
+    open: str  # what the print leaves open
+    missed: str  # what we could not reach
     figures: tuple[PaperFigure, ...]  # in the paper's order
     missing: Mapping[str, str]  # panels that no simulation gives, and what they show: recordings, photographs, schemes
 
@@ -218,7 +244,8 @@ def load(animal: str) -> Paper:
         figures.append(PaperFigure(name, title, draws))
     if unknown := printed(animal).keys() - entry["figures"].keys():
         raise ValueError(f"{animal}.csv has rows for figures that are not drawn: {', '.join(sorted(unknown))}")
-    return Paper(animal, entry["reference"], tuple(figures), entry["missing"])
+    words = {name: entry[name] for name in ("reference", "holds", "open", "missed", "missing")}
+    return Paper(animal=animal, figures=tuple(figures), **words)
 
 
 def mark_printed(ax: Axes, x: ArrayLike, y: ArrayLike, label: str = "printed in the paper") -> None:
@@ -229,80 +256,23 @@ def mark_printed(ax: Axes, x: ArrayLike, y: ArrayLike, label: str = "printed in 
 def draw(figure: PaperFigure, rows: Sequence[Printed], folder: Path) -> list[Comparison]:
     """Draw one figure into a folder that exists: its picture, its numbers, and how they compare with the paper."""
     sheet = Sheet(rows)
-    picture = figure.draw(sheet)
-    comparisons = sheet.comparisons()
-    with result("folder", folder / f"{figure.name}.png") as file:
-        picture.savefig(file, dpi=130)
+    with rc_context(STYLE):
+        picture = figure.draw(sheet)
+        comparisons = sheet.comparisons()
+        for ending in ("png", "pdf"):
+            with result("folder", folder / f"{figure.name}.{ending}") as file:
+                picture.savefig(file, dpi=200)
     for panel, columns in sheet.tables.items():
-        _write(folder / f"{figure.name}_{panel}.csv", tuple(columns), zip(*columns.values(), strict=True))
-    lines = [[getattr(row, name) for name in COLUMNS[2:]] for row in comparisons]
-    _write(folder / f"{figure.name}_against_paper.csv", COLUMNS[2:], lines)
+        write_csv(folder / f"{figure.name}_{panel}.csv", tuple(columns), zip(*columns.values(), strict=True))
+    names = [entry.name for entry in fields(Comparison)]
+    lines = [[getattr(row, name) for name in names] for row in comparisons]
+    write_csv(folder / f"{figure.name}_against_paper.csv", names, lines)
     return comparisons
 
 
-def _write(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a table, numbers with six digits."""
     with result("folder", path) as draft, draft.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)
         writer.writerows([f"{value:.6g}" if isinstance(value, float) else value for value in row] for row in rows)
-
-
-def update(path: Path, animal: str, figure: str, comparisons: Sequence[Comparison]) -> None:
-    """Set the comparisons of one figure in a file of all figures, whose others stay as they are."""
-    kept = [row for row in read(path) if row[:2] != (animal, figure)] if path.exists() else []
-    order = [(name, entry.name) for name in PAPERS for entry in load(name).figures]
-    rows = [*kept, *((animal, figure, comparison) for comparison in comparisons)]
-    rows = sorted((row for row in rows if row[:2] in order), key=lambda row: order.index(row[:2]))
-    _write(path, COLUMNS, [[*row[:2], *(getattr(row[2], name) for name in COLUMNS[2:])] for row in rows])
-
-
-def read(path: Path) -> list[tuple[str, str, Comparison]]:
-    """Read a file of comparisons: animal, figure, comparison."""
-    with path.open(newline="") as file:
-        rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    numbers = ("low", "high", "ours")
-    return [
-        (row.pop("animal"), row.pop("figure"), Comparison(**row | {name: float(row[name]) for name in numbers}))
-        for row in rows
-    ]
-
-
-def page(rows: Sequence[tuple[str, str, Comparison]]) -> str:
-    """The papers against us, figure by figure, in Markdown."""
-    lines = [
-        "# The papers against us",
-        "",
-        "Every figure and table that the papers' models give, drawn by `python train.py figures` from simulations run "
-        "there and then. This page is made from the numbers of such a run (`--page`), `docs/papers.csv`. *Agrees* "
-        "means within what the print allows: half a unit of its last digit, 10% where it says *about*, the sign where "
-        "it names a direction.",
-    ]
-    for animal in PAPERS:
-        paper = load(animal)
-        agreed = [row[2].agrees for row in rows if row[0] == animal]
-        lines += ["", f"## {animal}", "", f"{paper.reference}", "", f"{sum(agreed)} of {len(agreed)} numbers agree."]
-        for figure in paper.figures:
-            lines += ["", f"### {_heading(figure.name)}", "", figure.title]
-            own = [row for name, entry, row in rows if (name, entry) == (animal, figure.name)]
-            if own:
-                lines += ["", "| what | unit | paper | ours | agrees | |", "|---|---|---|---|---|---|"]
-            lines += [
-                f"| {row.what} | {'' if row.unit == '1' else row.unit} | {row.paper} | {_shown(row.ours)} | "
-                f"{'yes' if row.agrees else '**no**'} | {row.note} |"
-                for row in own
-            ]
-        if paper.missing:
-            lines += ["", "### Not drawn", ""]
-            lines += [f"- {panel}: {what}" for panel, what in paper.missing.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _shown(value: float) -> str:
-    """Four digits, or all before the point."""
-    return f"{value:.4g}" if abs(value) < 1e4 or abs(value) >= 1e6 else f"{value:.0f}"
-
-
-def _heading(name: str) -> str:
-    """``figure_s3`` as "Figure S3", ``figure_2_supplement_1`` as "Figure 2, supplement 1"."""
-    words = " ".join(word.upper() if len(word) <= 2 else word for word in name.split("_"))
-    return re.sub(r"(?<=\d) (?=\w)", ", ", words[0].upper() + words[1:])

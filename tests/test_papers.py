@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from gymnosoma.papers.page import Tally, pages, read, update
 from gymnosoma.papers.paper import (
     PAPERS,
     Comparison,
@@ -17,12 +18,10 @@ from gymnosoma.papers.paper import (
     Sheet,
     draw,
     load,
-    page,
     printed,
-    read,
     read_table,
-    update,
 )
+from gymnosoma.papers.whisker_chain.air import ENDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -43,6 +42,7 @@ def test_a_figure_is_a_picture_its_numbers_and_the_papers(tmp_path):
     assert [row.agrees for row in rows] == [False, True]
     assert [row.note for row in rows] == ["at 2.0 Hz, off by 31%", ""]
     assert {path.name for path in tmp_path.iterdir()} == {
+        "figure_5.pdf",
         "figure_5.png",
         "figure_5_A.csv",
         "figure_5_against_paper.csv",
@@ -66,16 +66,34 @@ def test_every_value_has_a_row_and_every_row_a_value(rows, message):
         sheet.comparisons()
 
 
+def _row(what, paper, ours, kind="printed", note=""):
+    value = float(paper.split()[-1])
+    return Comparison(what, "Fig. 2", kind, "1", paper, value - 0.5, value + 0.5, ours, note)
+
+
 def test_one_figure_is_brought_up_to_date_and_the_others_stay(tmp_path):
     file = tmp_path / "papers.csv"
     first, second = (entry.name for entry in load("worm").figures[:2])
-    update(file, "worm", second, [Comparison("b", "1", "2", 1.5, 2.5, 2.0)])
-    update(file, "worm", first, [Comparison("a", "1", "about 1", 0.9, 1.1, 3.0, "why, with a comma")])
-    update(file, "worm", second, [Comparison("c", "m", "2", 1.5, 2.5, 2.25)])
+    update(file, "worm", second, [_row("b", "2", 2.0)])
+    update(file, "worm", first, [_row("a", "about 1", 3.0, note="why, with a comma")])
+    update(file, "worm", second, [_row("c", "2", 2.25)])
     assert [(row[1], row[2].what, row[2].ours) for row in read(file)] == [(first, "a", 3.0), (second, "c", 2.25)]
-    text = page(read(file))
-    assert "| a |  | about 1 | 3 | **no** | why, with a comma |" in text
-    assert "1 of 2 numbers agree" in text
+    text = pages(read(file))
+    assert "| a (Fig. 2)<br>*why, with a comma* | about 1 | 3<br>**does not agree** |" in text["worm"]
+    assert "**1 of 2 printed numbers agree**" in text["worm"] and "**1 of 2 printed" in text["papers"]
+
+
+def test_prints_are_counted_and_not_rows():
+    rows = [
+        _row("one", "1", 1.0),
+        _row("two", "2", 3.0),
+        *(_row(what, "3", ours, "reading") for what, ours in (("thus", 3.0), ("or thus", 9.0))),
+        *(_row(what, "4", 4.0, "slip") for what in "ab"),
+        _row("chosen", "5", 5.0, "fit"),
+        *(_row("up", "0", ours, "direction") for ours in (0.0, 7.0)),
+    ]
+    assert Tally.of(rows) == Tally(printed=2, agree=1, slips=1, open=1, directions=2, directions_agree=1, fits=1)
+    assert Tally.of(rows).headline == "**1 of 2 printed numbers agree**; 1 slip of the print, 1 undecided by the print."
 
 
 @pytest.mark.parametrize(
@@ -85,6 +103,7 @@ def test_one_figure_is_brought_up_to_date_and_the_others_stay(tmp_path):
         (replace(SPEED, low=50), "figure_5, 'speed': low must not exceed high, got 50 and 44"),
         (replace(SPEED, name="turn"), "figure_5, 'turn': name and print must be those of one row only"),
         (replace(TURN, name="speed"), "figure_5, 'speed': name and print must be those of one row only"),
+        (replace(SPEED, name="fast", what="fast"), "figure_5, 'fast': about 40 of Fig. 5 is counted by another row"),
         (None, "must have the columns figure, name"),
     ],
 )
@@ -107,12 +126,32 @@ def test_figures_are_named_once_and_say_what_they_show(animal):
     assert printed(animal).keys() <= set(names)
 
 
-def test_the_page_is_made_of_its_numbers():
+def test_the_pages_are_made_of_their_numbers():
     rows = read(DOCS / "papers.csv")
-    assert (DOCS / "papers.md").read_text() == page(rows)
+    for name, text in pages(rows).items():
+        assert (DOCS / (f"papers/{name}.md" if name in PAPERS else f"{name}.md")).read_text("utf-8") == text
     drawn = {row[:2] for row in rows}
     assert drawn == {(animal, figure) for animal in PAPERS for figure in printed(animal)}
-    assert all(row[2].note for row in rows if not row[2].agrees), "what does not agree says why"
+    assert all(row[2].note for row in rows if row[2].kind == "printed" and not row[2].agrees), "it says why"
+    for animal in PAPERS:
+        shown = {path.stem for path in (DOCS / "papers" / animal).iterdir()}
+        assert shown == {entry.name for entry in load(animal).figures}
+
+
+def test_what_is_counted_has_two_limits():
+    """Words and open ends are directions, which no page counts."""
+    for animal in PAPERS:
+        for row in (row for rows in printed(animal).values() for row in rows if row.kind == "printed"):
+            assert np.isfinite([row.low, row.high]).all(), row.what
+            assert not 0 < row.low < 0.8 * row.value < 1.2 * row.value < row.high, f"{row.what}: a fifth off passes"
+
+
+def test_the_ends_of_table_1_are_within_the_rounding_of_their_print():
+    hair = ENDS["hair"]
+    assert f"{1e3 * hair.length:.0f} {1e6 * hair.base_radius:.1f} {1e6 * hair.tip_radius:.2f}" == "49 91.4 1.75"
+    assert f"{ENDS['density'] / 1e3:.2f}" == "1.14"
+    assert [f"{value / 1e9:.2f}" for value in ENDS["modulus"]] == ["4.50", "3.08"]
+    assert [f"{value:.3f}" for value in ENDS["damping_ratio"]] == ["0.988", "0.033"]
 
 
 CHEAP = {

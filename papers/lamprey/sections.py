@@ -42,13 +42,11 @@ def figure_3(sheet: Sheet) -> Figure:
     points, middle = (100 * turned(p - row["centre"], way) for p in (lamprey.points(rows)[0], row["link_position"].T))
     arrows = turned(force, way)
     body(left, points)
-    arrow = left.quiver(
-        *middle.T, *arrows.T, color="#1f5f8b", angles="xy", scale_units="xy", scale=15, width=3e-3, zorder=5
-    )
+    arrow = left.quiver(*middle.T, *arrows.T, color=LEFT, angles="xy", scale_units="xy", scale=15, width=3e-3, zorder=5)
     left.quiverkey(arrow, 0.12, 0.9, 30, "30 mN by the water", labelpos="E")
     marks = left.scatter(*points[1:-1].T, c=joint_torque, cmap="RdBu", vmin=-3, vmax=3, s=60, ec="k", lw=0.5, zorder=6)
-    figure.colorbar(marks, ax=left, label="torque of the joint (N mm), positive to the left", shrink=0.7)
-    left.set(aspect="equal", xlabel="cm", ylabel="cm", title="A: forces on the links at a level of 0.4")
+    figure.colorbar(marks, ax=left, label="torque, positive\nto the left (N mm)", shrink=0.7)
+    left.set(aspect="equal", xlabel="cm", ylabel="cm", title="A  forces on the links at a level of 0.4")
     left.margins(0.1, 0.35)
     sheet.table("A_links", x_cm=middle[:, 0], y_cm=middle[:, 1], force_x_mN=arrows[:, 0], force_y_mN=arrows[:, 1])
     sheet.table("A_joints", angle_rad=bend, rate_rad_per_s=rate, left=m_left, right=m_right, torque_N_mm=joint_torque)
@@ -62,9 +60,9 @@ def figure_3(sheet: Sheet) -> Figure:
     rest = swim(held, [np.repeat(pair, 9) for pair in pairs], 10.0, {"damping": 1e-3}, signals=("joint_angle",))
     found = np.array([run["joint_angle"][-1].mean() for run in rest])
     right.plot(found, 0 * found, "o", mfc="w", mec="k", ms=6, label="where the simulated body rests")
-    right.legend(frameon=False, fontsize=8)
+    right.legend(loc="lower right", fontsize="x-small")
     right.set(
-        xlabel="joint angle (rad), positive to the right", ylabel="torque (N mm)", title="B: bending torques at rest"
+        xlabel="joint angle (rad), positive to the right", ylabel="torque (N mm)", title="B  bending torques at rest"
     )
     a, b = np.array(pairs).T
     sheet.table("B", left=a, right=b, stiffness_N_mm=0.3 * (a + b + 10), rest_rad=found)
@@ -108,9 +106,9 @@ def section_4_1(sheet: Sheet) -> Figure:
     mark_printed(rhythm, [0.15, 0.4], [2.3, 4])
     mark_printed(speed, [0.15, 0.4], [0.4, 0.73])
     wave.axhspan(0.9, 1.0, color="0.85", zorder=0, label="paper: slightly under 1")
-    rhythm.set(ylabel="frequency (Hz)", title="A: rhythm over the level", ylim=(0, None))
-    speed.set(ylabel="speed (m/s)", title="B: speed", ylim=(0, None))
-    wave.set(ylabel="neural wavelength (cords)", title="C: length of the neural wave", ylim=(0.6, 2))
+    rhythm.set(ylabel="frequency (Hz)", title="A  rhythm over the level", ylim=(0, None))
+    speed.set(ylabel="speed (m/s)", title="B  speed", ylim=(0, None))
+    wave.set(ylabel="neural wavelength (cords)", title="C  length of the neural wave", ylim=(0.6, 2))
     for level, colour in ((0.15, "0.6"), (0.4, "k")):
         (length,) = _columns(_rhythms(Lamprey(), np.stack([0 * extras + level, 0 * extras, extras], 1)), "wavelength")
         extra.plot(100 * extras, length, ".-", color=colour, label=f"level {level:g}")
@@ -120,11 +118,11 @@ def section_4_1(sheet: Sheet) -> Figure:
     extra.set(
         xlabel="extra excitation of the first five segments (%)", ylabel="neural wavelength (cords)", ylim=(0.6, 2)
     )
-    extra.set_title("D: controlled by the head's extra")
+    extra.set_title("D  controlled by the head's extra")
     for ax in (rhythm, speed, wave):
         ax.set_xlabel("tonic level")
     for ax in figure.axes:
-        ax.legend(frameon=False, fontsize=9)
+        ax.legend()
 
     frequency, forward = _columns(swims[0.7], "frequency", "speed")
     swam = (levels >= 0.12 - 1e-9) & (levels <= 0.7 + 1e-9)
@@ -139,21 +137,33 @@ def section_4_1(sheet: Sheet) -> Figure:
 def section_3_2(sheet: Sheet) -> Figure:
     """Swimming with other drag along the body."""
     factors = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0])
-    speeds = np.zeros((2, len(factors)))
+    names = {
+        "speed": "speed",
+        "frequency": "frequency",
+        "lateral": "amplitude across",
+        "wavelength": "neural wavelength",
+    }
+    found = np.zeros((len(names), 2, len(factors)))
     for k, factor in enumerate(sheet.progress(factors, "drag")):
         drag = tuple(factor * value for value in LampreyParams().drag_parallel)
         lamprey = Lamprey(LampreyParams(drag_parallel=drag))
-        speeds[:, k] = [Swimming(lamprey, run).speed for run in swim(lamprey, [SLOW, FAST])]
-    figure = Figure(figsize=(6.5, 4.5), layout="constrained")
-    ax = figure.subplots()
-    for values, colour, level in zip(speeds, ("0.5", "k"), (0.15, 0.4), strict=True):
-        ax.plot(factors, values, "o-", color=colour, label=f"level {level:g}")
-    mark_printed(ax, [1, 1], [0.4, 0.73])
-    ax.legend(frameon=False)
-    ax.set(xlabel="factor on the drag along the body, $\\lambda_\\parallel$", ylabel="speed (m/s)", ylim=(0, None))
-    sheet.table("A", factor=factors, speed_015_m_per_s=speeds[0], speed_04_m_per_s=speeds[1])
-    ratio = dict(zip(factors, speeds[0] / speeds[0, factors == 1.0], strict=True))
-    sheet.found(without=ratio[0.0], fourfold=ratio[4.0])
+        swims = [Swimming(lamprey, run) for run in swim(lamprey, [SLOW, FAST])]
+        found[:, :, k] = [[np.mean(getattr(run, name)) for run in swims] for name in names]
+    relative = found / found[:, :, factors == 1.0]
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for column, (ax, level) in enumerate(zip(axes, ("0.15", "0.4"), strict=True)):
+        ax.axhspan(0.9, 1.1, color="0.9", zorder=0, label="read as not very much")
+        for what, values, shape in zip(names.values(), relative[:, column], "os^v", strict=True):
+            ax.plot(factors, values, f"{shape}-", ms=4, label=what)
+        ax.set(title=f"level {level}", xlabel="factor on the drag along the body", ylim=(0, 1.6))
+        columns = {f"{name}_over_printed": values for name, values in zip(names, relative[:, column], strict=True)}
+        sheet.table(f"level_{level}", factor=factors, **columns)
+    axes[0].set_ylabel("over that with the printed drag")
+    axes[1].legend(loc="lower left")
+    for factor, when in ((0.0, "without"), (4.0, "fourfold")):
+        values = relative[:, 0, factors == factor].ravel()
+        sheet.found(f"{when}_", **dict(zip(names, values, strict=True)))
     return figure
 
 
@@ -196,9 +206,9 @@ def section_3_6(sheet: Sheet) -> Figure:
     for ax, ticks in ((mechanics, (0.25, 0.5, 1, 2.5, 5, 10)), (nerves, dts)):
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
-        ax.legend(frameon=False, fontsize=8)
-    mechanics.set_title("A: speed over the step of the body")
-    nerves.set_title("B: frequency over the step of the neurons")
+        ax.legend()
+    mechanics.set_title("A  speed over the step of the body")
+    nerves.set_title("B  frequency over the step of the neurons")
     sheet.found(**stable)
     return figure
 
@@ -225,7 +235,7 @@ def table_3(sheet: Sheet) -> Figure:
         ax.plot(link[: len(ours)], ours, "ko", ms=5, label="from section 3.1 and 3.2")
         mark_printed(ax, link, values)
         ax.set(yscale="log", xlabel="link", ylabel=name, xticks=link)
-        ax.legend(frameon=False, fontsize=8)
+        ax.legend()
     sheet.table("A", link=link, mass_g=1e3 * mass, width_cm=100 * widths, inertia_g_mm2=inertia, drag_N_s2_per_m2=drag)
     share = inertia / printed["moment of inertia (g mm$^2$)"]
     sheet.found(mass=ellipse, mass_without_pi=ellipse / np.pi, drag=drag[0])

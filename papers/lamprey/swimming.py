@@ -19,13 +19,13 @@ from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.lamprey.params import table
 
-from ..paper import Sheet
+from ..paper import COLOURS, Sheet
 
 Array = NDArray[np.float64]
 
-LEFT, RIGHT = "#3b6fb6", "#c8413b"
-COLOURS = {"EC": "#7a7a7a", "MN": RIGHT, "LIN": "#8b5fb0", "EIN": "#3d9455", "CCIN": LEFT}
-TRACES = tuple((side, cell) for side, cells in ((1, tuple(COLOURS)), (0, tuple(COLOURS)[::-1])) for cell in cells)
+LEFT, RIGHT = COLOURS[:2]
+CELLS = {"EC": "#7a7a7a", "MN": RIGHT, "LIN": COLOURS[3], "EIN": COLOURS[2], "CCIN": LEFT}
+TRACES = tuple((side, cell) for side, cells in ((1, tuple(CELLS)), (0, tuple(CELLS)[::-1])) for cell in cells)
 """Traces of a frame of Figs. 4 to 6 A from the top: side, cell."""
 
 FULL = {"EC": 25.0, "MN": 1.0, "LIN": 1.0, "EIN": 1.0, "CCIN": 1.0}
@@ -112,15 +112,13 @@ def _frames(part: SubFigure, sheet: Sheet, run: Trajectory, begin: float, way: A
             else:
                 levels[row, trace] = run["neurons"][k, side, ("EIN", "CCIN", "LIN", "MN").index(cell)]
             base = -1.15 * trace - (0.6 if side == 0 else 0)
-            ax.fill_between(
-                np.arange(segments), base, base + levels[row, trace] / FULL[cell], color=COLOURS[cell], lw=0
-            )
+            ax.fill_between(np.arange(segments), base, base + levels[row, trace] / FULL[cell], color=CELLS[cell], lw=0)
             ax.axhline(base, color="0.8", lw=0.5, zorder=0)
             ax.text(-2, base + 0.1, cell, ha="right", fontsize=6)
         ax.text(-20, -2.2, "right", rotation=90, va="center", fontsize=8)
         ax.text(-20, -8.8, "left", rotation=90, va="center", fontsize=8)
         ax.set(yticks=[], xlim=(0, segments - 1))
-        ax.set_title(f"A{row + 1}: {first + 50 * row} ms", fontsize=8, loc="left", pad=2)
+        ax.set_title(f"A{row + 1}  {first + 50 * row} ms", fontsize=8, loc="left", pad=2)
         ax = axes[row, 1]
         for x in np.arange(np.ceil(low[0] / 2) * 2, high[0], 2):
             ax.axvline(x, color="0.88", lw=0.6, zorder=0)
@@ -156,17 +154,20 @@ def _motoneurons(ax: Axes, sheet: Sheet, panel: str, run: Trajectory, begin: flo
     for side, (name, colour) in enumerate((("left", LEFT), ("right", RIGHT))):
         ax.plot(time, mn[:, side], color=colour, lw=1.1, label=name)
     ax.set(xlabel="time (s)", ylabel="motoneurons (1)", xlim=(0, seconds), ylim=(0, 1.3 * mn.max()))
-    ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right")
+    ax.legend(ncols=2, loc="upper right")
     sheet.table(panel, time_s=time, left=mn[:, 0], right=mn[:, 1])
 
 
 def _lag(ax: Axes, sheet: Sheet, panel: str, runs: Sequence[tuple[str, Swimming]]) -> None:
     """Lag of the motoneurons along the cord."""
-    for (name, run), colour in zip(runs, ("k", "0.55"), strict=False):
-        ax.plot(run.phase, color=colour, lw=1.3, label=f"{name}: wavelength {run.wavelength:.2f} cords")
+    for (name, run), colour in zip(runs, ("k", COLOURS[1]), strict=False):
+        ax.plot(run.phase, color=colour, label=f"level {name}")
+        at, slope = np.arange(len(run.phase)), 1.0 / (100.0 * run.wavelength)
+        line = run.phase.mean() + slope * (at - at.mean())
+        ax.plot(line, color=colour, ls=":", label=f"{name}, slope: a wave in {run.wavelength:.2f} cords")
     ax.plot([0, 100], [0, 1], color="0.5", ls="--", lw=1, label="one wave on the cord")
-    ax.set(xlabel="segment", ylabel="lag (cycles)", xlim=(0, 100), ylim=(0, 1.45))
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    ax.set(xlabel="segment", ylabel="lag (cycles)", xlim=(0, 100), ylim=(0, 1.9))
+    ax.legend(loc="upper left", fontsize="x-small")
     sheet.table(panel, segment=np.arange(len(runs[0][1].phase)), lag_cycles=runs[0][1].phase)
 
 
@@ -175,19 +176,19 @@ def figure_4(sheet: Sheet) -> Figure:
     run, raw = steady("slow"), runs()["slow"]
     figure = Figure(figsize=(14, 9), layout="constrained")
     figure.suptitle(f"Level 0.15: {run.frequency:.2f} Hz, {run.speed:.3f} m/s (paper: 2.3 Hz, 0.4 m/s)")
-    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.9, 1]).ravel()
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.5, 1]).ravel()
     _frames(left, sheet, raw, frames_begin(run), raw["centre"][-1] - raw["centre"][1000])
     rhythm, lag, lateral = right.subplots(3, 1)
     _motoneurons(rhythm, sheet, "C", raw, float(run.cycles[2]), 1.5)
-    rhythm.set_title("C: middle joint; grey: periods of 2.3 Hz", fontsize=10)
+    rhythm.set_title("C  middle joint; grey: periods of 2.3 Hz")
     for k in range(1, 4):
         rhythm.axvline(k / 2.3, color="0.5", ls="--", lw=1)
     _lag(lag, sheet, "D", [("0.15", run)])
-    lag.set_title("D: phase lag along the cord", fontsize=10)
+    lag.set_title("D  phase lag along the cord")
     place = 3 * np.arange(10) + 1.5
     lateral.plot(place, 100 * run.lateral, "ko-", ms=4)
     lateral.set(xlabel="place along the body (cm)", ylabel="amplitude across (cm)", ylim=(0, None))
-    lateral.set_title("E: the amplitude grows from head to tail", fontsize=10)
+    lateral.set_title("E  the amplitude grows from head to tail")
     sheet.table("E", place_cm=place, amplitude_cm=100 * run.lateral)
     clamp = Lamprey(cord=Cord(ends="clamp"))
     clamped = Swimming(clamp, simulate(clamp, SLOW, 20.0, every=0.01))
@@ -211,11 +212,11 @@ def figure_5(sheet: Sheet) -> Figure:
     run, slow, raw = steady("fast"), steady("slow"), runs()["fast"]
     figure = Figure(figsize=(14, 9), layout="constrained")
     figure.suptitle(f"Level 0.4: {run.frequency:.2f} Hz, {run.speed:.3f} m/s (paper: 4 Hz, 0.73 m/s)")
-    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.9, 1]).ravel()
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.5, 1]).ravel()
     _frames(left, sheet, raw, frames_begin(run), raw["centre"][-1] - raw["centre"][1000])
     lag, cycle, lead = right.subplots(3, 1)
     _lag(lag, sheet, "C", [("0.4", run), ("0.15", slow)])
-    lag.set_title("C: phase lag along the cord", fontsize=10)
+    lag.set_title("C  phase lag along the cord")
     _cycle(cycle, sheet, run)
     _leads(lead, sheet, run, slow)
     true, cells = converged(FAST), ("EIN", "CCIN", "LIN", "MN")
@@ -233,8 +234,10 @@ def figure_5(sheet: Sheet) -> Figure:
         motoneurons=motoneurons,
         most=motoneurons / max(gain.values()),
         **gain,
+        **_peaks(run, slow),
         amplitude=run.lateral.mean() / slow.lateral.mean(),
         lead=run.mean_edge_cell_lead,
+        lead_farthest=leads[np.argmax(abs(leads - 90.0))],
         least_lead=leads.min(),
         greatest_lead=leads.max(),
         lead_slow=slow.mean_edge_cell_lead,
@@ -244,6 +247,13 @@ def figure_5(sheet: Sheet) -> Figure:
     return figure
 
 
+def _peaks(run: Swimming, slow: Swimming) -> dict[str, float]:
+    """By how much the highest output on the cord has grown, of each type of neuron."""
+    peak = {cell: float(run.cell(cell).max() / slow.cell(cell).max()) for cell in ("EIN", "CCIN", "LIN", "MN")}
+    others = {f"{cell}_peak": peak[cell] for cell in ("EIN", "CCIN", "LIN")}
+    return {"most_peak": peak["MN"] / max(others.values()), "MN_peak": peak["MN"], **others}
+
+
 def _cycle(ax: Axes, sheet: Sheet, run: Swimming) -> None:
     """Panel D: edge cells and motoneurons of one segment over the mean cycle."""
     segment, phase = 50, np.arange(360)
@@ -251,10 +261,10 @@ def _cycle(ax: Axes, sheet: Sheet, run: Swimming) -> None:
     for side, colour in enumerate((LEFT, RIGHT)):
         ax.plot(phase, mn[:, side], color=colour, label=f"MN {('left', 'right')[side]}")
         ax.plot(phase, edge[:, side] / 25, color=colour, ls=":", label=f"EC {('left', 'right')[side]} / (25 /m)")
-    ax.legend(frameon=False, fontsize=7, ncols=2, loc="upper right")
-    ax.set(xlabel=f"phase (deg), segment {segment}", ylabel="output (1)", xlim=(0, 359), ylim=(0, 1.25))
+    ax.legend(ncols=2, loc="upper center", fontsize="x-small")
+    ax.set(xlabel=f"phase (deg), segment {segment}", ylabel="output (1)", xlim=(0, 359), ylim=(0, 1.7))
     ax.set_xticks(np.arange(0, 361, 90))
-    ax.set_title("D: edge cells and motoneurons, mean cycle", fontsize=10)
+    ax.set_title("D  edge cells and motoneurons, mean cycle")
     sheet.table("D", phase_deg=phase, mn_left=mn[:, 0], mn_right=mn[:, 1], ec_left=edge[:, 0], ec_right=edge[:, 1])
 
 
@@ -266,10 +276,10 @@ def _leads(ax: Axes, sheet: Sheet, run: Swimming, slow: Swimming) -> None:
     ax.plot(slow.edge_cell_lead, color="0.55", lw=1, label=f"at 0.15, mean {slow.mean_edge_cell_lead:.0f} deg")
     ax.plot(peaks, color=RIGHT, lw=1.1, label="EC's peak after the change of sides")
     ax.axhline(0, color="0.7", lw=0.8, zorder=0)
-    ax.legend(frameon=False, fontsize=7, ncols=2, loc="upper center")
-    ax.set(xlabel="segment", ylabel="phase (deg)", xlim=(0, 99), ylim=(-40, 260))
+    ax.legend(loc="upper center", fontsize="x-small")
+    ax.set(xlabel="segment", ylabel="phase (deg)", xlim=(0, 99), ylim=(-40, 360))
     ax.set_yticks(np.arange(0, 181, 90))
-    ax.set_title("E: along the cord", fontsize=10)
+    ax.set_title("E  along the cord")
     columns = {"lead_deg": leads, "lead_at_015_deg": slow.edge_cell_lead, "peak_after_change_deg": peaks}
     sheet.table("E", segment=np.arange(len(leads)), **columns)
 
@@ -279,14 +289,14 @@ def figure_6(sheet: Sheet) -> Figure:
     run, before, raw = steady("turn"), steady("fast"), runs()["switched"]
     figure = Figure(figsize=(14, 9), layout="constrained")
     figure.suptitle(f"Level 0.1 on the left, 0.7 on the right: {run.turn_rate:.0f} deg/s (paper: to the right)")
-    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.9, 1]).ravel()
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.5, 1]).ravel()
     at = round(SWITCH / 0.01)
     way = raw["centre"][at] - raw["centre"][at - 200]
     _frames(left, sheet, raw, SWITCH + 0.05, way, 50)
     rhythm, wave, path = right.subplots(3, 1, height_ratios=[0.8, 1, 1.5])
     _motoneurons(rhythm, sheet, "C", raw, SWITCH - 1, 3.0)
     rhythm.axvline(1, color="k", ls="--", lw=1)
-    rhythm.set_title("C: middle joint; the asymmetry begins at 1 s", fontsize=10)
+    rhythm.set_title("C  middle joint; the asymmetry begins at 1 s")
     image = _wave(wave, sheet, raw, at)
     right.colorbar(image, ax=wave, label="rad")
     _path(path, sheet, raw, at, way)
@@ -324,7 +334,7 @@ def _wave(ax: Axes, sheet: Sheet, raw: Trajectory, at: int) -> AxesImage:
     image = ax.imshow(angle.T, aspect="auto", extent=(-0.5, 1.5, 28.5, 1.5), **look)
     ax.axvline(0, color="k", ls="--", lw=1)
     ax.set(xlabel="time from the beginning of the asymmetry (s)", ylabel="joint (cm from the head)")
-    ax.set_title("D: joint angles, red to the right", fontsize=10)
+    ax.set_title("D  joint angles, red to the right")
     place = 3.0 * np.arange(1, 10)
     sheet.table("D", time_s=(raw.time[shown] - SWITCH)[:, None], place_cm=place, joint_angle_rad=angle)
     return image
@@ -337,6 +347,6 @@ def _path(ax: Axes, sheet: Sheet, raw: Trajectory, at: int, way: Array) -> None:
     ax.plot(*track[40], "o", color=RIGHT, label="asymmetry begins")
     ax.plot(*track[-1], "s", color="k", ms=4, label="10 s later")
     ax.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
-    ax.legend(frameon=False, fontsize=8)
-    ax.set_title("E: path of the centre of mass", fontsize=10)
+    ax.legend()
+    ax.set_title("E  path of the centre of mass")
     sheet.table("E", time_s=raw.time[at - 40 :] - SWITCH, x_m=track[:, 0], y_m=track[:, 1])

@@ -37,6 +37,14 @@ def _stands(what: str) -> Trajectory:
     return simulate(animal, reflex_input(1.1), 3.0, every=1e-3, hold=1e-3)
 
 
+def events(run: Trajectory) -> tuple[float, float, float]:
+    """When (s) the left and the right foot slip, and the left one leaves the ground; NaN for never."""
+    mode = run["contact_mode"][1:]
+    happened = mode[:, 0] >= SLIP, mode[:, 1] >= SLIP, mode[:, 0] == OPEN
+    first, second, third = (float(run.time[1:][when][0]) if when.any() else np.nan for when in happened)
+    return first, second, third
+
+
 def _person(ax: Axes, q: Array, label: str) -> None:
     """Draw a figure with joints (5,) on axes in m."""
     hips = q[:2] + 0.5 * HIPS * np.outer([-1.0, 1.0], [np.cos(q[2]), np.sin(q[2])])
@@ -55,10 +63,7 @@ def _person(ax: Axes, q: Array, label: str) -> None:
 def figure_3(sheet: Sheet) -> Figure:
     """Illustration 3: free and pinned figure after a jerk of the ground."""
     free, pinned = _stands("free"), _stands("pinned")
-    moment = free.time[1:]
-    mode = free["contact_mode"][1:]
-    slips = [float(moment[mode[:, side] >= SLIP][0]) for side in (0, 1)]
-    lift = float(moment[mode[:, 0] == OPEN][0])
+    mode, (*slips, lift) = free["contact_mode"][1:], events(free)
     before = slice(1, int(np.flatnonzero(mode.max(1) >= SLIP)[0]))
     torque = [run["neurons"][:, -2:] for run in (free, pinned)]
     ground = [free["contact_force"][:, :, :2], pinned["reaction"].reshape(-1, 2, 2)]
@@ -107,7 +112,7 @@ def _courses(
         ax.set(xlim=(0, 3), ylabel=label, ylim=(low - 0.2 * (high - low), high + 0.2 * (high - low)))
         ax.tick_params(labelbottom=panel == "up")
         sheet.table(panel, time_s=times[0], free=runs[0], pinned=runs[1])
-    axes["torque"].legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.45, 0.0))
+    axes["torque"].legend(ncols=2, loc="lower center", bbox_to_anchor=(0.45, 0.0))
     axes["up"].axhline(0.0, color="k", lw=0.6)
     axes["up"].set_xlabel("time (s); the steps at the end go beyond the axes")
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.beam import cone_volume
+from gymnosoma.envs.core.beam import Hair
 from gymnosoma.envs.whisker_chain import WhiskerParams
 from gymnosoma.envs.whisker_chain.linear import matrices, modes, tip_response
-from gymnosoma.envs.whisker_chain.params import table
+from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS, table
 
-from ..paper import Sheet, mark_printed
+from ..paper import COLOURS, Sheet
 from .analysis import shake, whisk
 
 Array = NDArray[Any]
+Pair = tuple[float, float]
 
 MICRO, NANO = 1e6, 1e9
 """SI to the units of the paper's axes; "mN/mm" there means mN mm, which is uN m."""
@@ -32,42 +34,71 @@ def _last_digit(values: Array) -> Array:
     return 10.0 ** (np.floor(np.log10(values)) - 2)
 
 
-def table_1(sheet: Sheet) -> Figure:
-    """Parameters of the links, as printed and by the formulas behind them."""
-    printed, built = table(), WhiskerParams.of()
-    n, link = built.n_links, np.arange(1, built.n_links + 1)
+ENDS: Mapping[str, Any] = {
+    "hair": Hair(length=48.9997e-3, base_radius=91.351e-6, tip_radius=1.7493e-6),
+    "density": 1140.07,
+    "modulus": (4.4995e9, 3.0820e9),
+    "damping_ratio": (0.98829, 0.03322),
+}
+"""Ends within the rounding of their print (49 mm, 91.4 and 1.75 um, 1.14, 4.50 and 3.08 GPa, 0.988 and 0.033)."""
+
+
+def columns_1(built: WhiskerParams, density: float, modulus: Pair, damping_ratio: Pair) -> dict[str, Array]:
+    """Columns of Table 1 (13,) in SI by the formulas behind them, of a whisker built from the ends of its columns."""
+    n = built.n_links
     radius = np.linspace(built.base_radius, built.tip_radius, n + 1)
-    length = built.length / n
-    mass_digit = np.append(_last_digit(printed["link_mass"])[:-1], 1e-11)  # the last is printed as 0.42
-    columns = (
-        ("base_radius", "base radius", "um", 1e6, radius[:-1], None),
-        ("link_mass", "mass", "ug", 1e9, built.link_mass, mass_digit),
-        ("link_volume", "volume", "mm^3", 1e9, cone_volume(radius[:-1], radius[1:], length), None),
-        ("modulus", "modulus E", "GPa", 1e-9, np.linspace(4.50e9, 3.08e9, n), None),
-        ("joint_stiffness", "stiffness k = E I / L", "uN m/rad", 1e6, built.joint_stiffness, None),
-        ("damping_ratio", "damping ratio zeta", "1", 1.0, np.linspace(0.988, 0.033, n), np.full(n, 1e-3)),
-        ("joint_damping", "damping b = 2 zeta Lp (Mp k)^0.5", "uN m s/rad", 1e6, built.joint_damping, None),
-    )
-    figure = Figure(figsize=(15, 7.5), layout="constrained")
-    figure.suptitle("Table 1: each link by the paper's formulas, from its shape and the ends of E and zeta")
-    axes = figure.subplots(2, 4).ravel()
-    for ax, (name, what, unit, scale, values, digit) in zip(axes, columns, strict=False):
-        ours, theirs = np.asarray(values), printed[name]
-        ax.plot(link, scale * ours, "o-", ms=3, label="formula")
-        mark_printed(ax, link, scale * theirs)
-        ax.set(title=what, xlabel="link", ylabel="" if unit == "1" else unit, xticks=range(1, 14, 2))
-        if name not in ("modulus", "damping_ratio"):
-            ax.set_yscale("log")
-        units = (ours - theirs) / (_last_digit(theirs) if digit is None else digit)
-        worst = np.argmax(np.abs(units))
-        relative = 100 * np.abs(ours / theirs - 1).max()
-        sheet.table(name, link=link, **{f"formula_{name}": scale * ours, f"printed_{name}": scale * theirs})
-        sheet.found(name, **{"": units[worst], "_relative": relative})
-    axes[0].legend(frameon=False)
-    axes[-1].set_axis_off()
-    sheet.found(total_mass=1e6 * sum(built.link_mass), link_length=1e3 * length)
+    return {
+        "base_radius": radius[:-1],
+        "tip_radius": radius[1:],
+        "link_mass": np.array(built.link_mass),
+        "link_volume": np.array(built.link_mass) / density,
+        "modulus": np.linspace(*modulus, n),
+        "joint_stiffness": np.array(built.joint_stiffness),
+        "damping_ratio": np.linspace(*damping_ratio, n),
+        "joint_damping": np.array(built.joint_damping),
+    }
+
+
+def table_1(sheet: Sheet) -> Figure:
+    """Parameters of the links by the formulas behind them, off their print in units of its last digit."""
+    printed, link = table(), np.arange(1, 14)
+    digits = {name: _last_digit(printed[name]) for name, _ in COLUMNS_1}
+    digits["link_mass"][-1] = 1e-11  # printed as 0.42
+    digits["damping_ratio"][:] = 1e-3
+    plain = {"density": printed["density"], "modulus": MODULUS, "damping_ratio": DAMPING_RATIO}
+    rounded, within = WhiskerParams.of(**plain), WhiskerParams.of(**ENDS)
+    both = columns_1(rounded, **plain), columns_1(within, **{name: ENDS[name] for name in plain})
+    figure = Figure(figsize=(12, 5.5), layout="constrained")
+    figure.suptitle("Table 1 by the paper's formulas, off its print")
+    axes = figure.subplots(2, 4, sharex=True, sharey=True)
+    for ax, (name, what) in zip(axes.flat, COLUMNS_1, strict=True):
+        off = [(values[name] - printed[name]) / digits[name] for values in both]
+        ax.axhspan(-0.5, 0.5, color="0.88", label="rounding of the cell")
+        ax.plot(link, off[0], "o-", ms=4, mfc="w", label="ends as printed")
+        ax.plot(link, off[1], "s-", ms=4, label="ends within their rounding")
+        ax.set(title=what, xticks=range(1, 14, 3))
+        worst = [int(np.argmax(np.abs(values))) for values in off]
+        sheet.table(name, link=link, printed=printed[name], ends_as_printed=both[0][name], ends_within=both[1][name])
+        sheet.found(name, **{"": off[1][worst[1]], "_link": link[worst[1]], "_rounded": off[0][worst[0]]})
+    for ax in axes[-1]:
+        ax.set_xlabel("link")
+    figure.supylabel("formula less print (units of the last digit)")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    sheet.found(total_mass=1e6 * sum(within.link_mass), link_length=1e3 * printed["length"] / len(link))
     return figure
 
+
+COLUMNS_1 = (
+    ("base_radius", "base radius"),
+    ("tip_radius", "tip radius"),
+    ("link_mass", "mass"),
+    ("link_volume", "volume"),
+    ("modulus", "modulus E"),
+    ("joint_stiffness", "stiffness k"),
+    ("damping_ratio", "damping ratio $\\zeta$"),
+    ("joint_damping", "damping b"),
+)
+"""Columns of Table 1, and what they are."""
 
 READINGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("link 1 held, masses in the links (the simulations)", "held", {}),
@@ -85,38 +116,55 @@ def _peaks(frequency: NDArray[Any], values: NDArray[Any]) -> Array:
 
 def figure_6(sheet: Sheet) -> Figure:
     """Motion of base and tip, and their ratio, over frequency."""
-    frequency = np.arange(1.0, 150.05, 0.1)
+    frequency = np.round(np.arange(1.0, 150.05, 0.1), 1)
     simulated = np.arange(5.0, 150.1, 5.0)
     ratio = shake(simulated)
     sheet.table("B_simulated", frequency_Hz=simulated, magnification=ratio)
     base = 1e3 / (2 * np.pi * frequency) ** 2
-    figure = Figure(figsize=(14, 5.5), layout="constrained")
+    figure = Figure(figsize=(12, 6), layout="constrained")
     figure.suptitle("Base shaken across the whisker with 1 m/s$^2$ (the experiment's panels are recordings)")
     motion, magnified = figure.subplots(1, 2)
-    motion.loglog(frequency, base, "k--", lw=1, label="base")
-    columns = {}
-    for k, (name, short, reading) in enumerate(READINGS):
-        response = np.abs(tip_response(frequency, **reading))
-        colour = "k" if k == 0 else f"C{k - 1}"
-        motion.loglog(frequency, base * response, color=colour, label=f"tip: {name}")
-        magnified.plot(frequency, response, color=colour, label=name)
-        columns[f"magnification_{short}"] = response
-        first, second = _peaks(frequency, response)[:2]
-        tip = _peaks(frequency, response / frequency**2)[0]
-        sheet.found(f"{short}_", first=first, second=second, tip=tip)
-        if k == 0:
-            sheet.found(rise=response[frequency == second][0] / response[frequency == first][0])
+    motion.loglog(frequency, base, "k--", label="base")
+    curves = {short: (name, np.abs(tip_response(frequency, **reading))) for name, short, reading in READINGS}
+    for k, (short, (name, response)) in enumerate(curves.items()):
+        _peaks_of(sheet, f"{short}_", frequency, response)
+        motion.loglog(frequency, base * response, color=COLOURS[k], label=f"tip: {name}")
+        magnified.plot(frequency, response, color=COLOURS[k])
+    curves["as_printed"] = "Eq. 29, and C of Eq. 32", _as_printed(frequency)
+    name, response = curves["as_printed"]
+    motion.loglog(frequency, base * response, color="0.5", label=f"tip: {name}")
+    magnified.plot(frequency, response, color="0.5")
+    first, between, last = _peaks(frequency, response)
+    sheet.found("as_printed_", first=first, between=between, second=last)
+    columns = {f"magnification_{short}": response for short, (_, response) in curves.items()}
     sheet.table("curves", frequency_Hz=frequency, base_mm=base, **columns)
     magnified.plot(simulated, ratio, "ko", ms=3.5, mfc="w", label="the first, simulated (not linearised)")
     for ax in (motion, magnified):
         for k, peak in enumerate((40.0, 120.0)):
-            ax.axvline(peak, **PAPER_LINE, label="" if k else "paper: peaks near 40 and 120 Hz")
+            ax.axvline(peak, zorder=0, **PAPER_LINE, label="" if k or ax is motion else "paper: near 40 and 120 Hz")
         ax.set_xlabel("frequency (Hz)")
-    motion.set(ylabel="amplitude (mm)", title="A: displacement of base and tip", xlim=(1, 150), ylim=(1e-4, 30))
-    magnified.set(ylabel="tip over base", title="B: magnification", xlim=(0, 150), ylim=(0, 40))
-    motion.legend(frameon=False, fontsize=9)
-    magnified.legend(frameon=False, fontsize=9)
+    motion.set(ylabel="amplitude (mm)", title="A  displacement of base and tip", xlim=(1, 150), ylim=(1e-4, 40))
+    magnified.set(ylabel="tip over base", title="B  magnification", xlim=(0, 150), ylim=(0, 40))
+    handles = [handle for ax in (motion, magnified) for handle in ax.get_legend_handles_labels()[0]]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
+
+
+def _peaks_of(sheet: Sheet, name: str, frequency: Array, response: Array) -> None:
+    """Hand over the first peaks of a reading of Fig. 6."""
+    first, second = _peaks(frequency, response)[:2]
+    sheet.found(name, first=first, second=second, tip=_peaks(frequency, response / frequency**2)[0])
+    if name == "held_":
+        sheet.found(rise=response[frequency == second][0] / response[frequency == first][0])
+
+
+def _as_printed(frequency: Array) -> Array:
+    """Magnification by Eqs. 29 and 32 as printed: C sums the angles between links, each times the length of one."""
+    inertia, damping, stiffness, moment = matrices(elastic_base=True, masses_at_ends=True)
+    omega = 2 * np.pi * frequency[:, None, None]
+    heading = np.linalg.solve(stiffness + 1j * omega * damping - omega**2 * inertia, omega**2 * moment[:, None])
+    # The angles between links add up to the heading of the last.
+    return np.abs(1.0 + table()["length"] / len(moment) * heading[:, -1, 0])
 
 
 def figure_7(sheet: Sheet) -> Figure:
@@ -132,8 +180,8 @@ def figure_7(sheet: Sheet) -> Figure:
     sheet.table("CD", frequency_Hz=frequency, **dict(zip(("M", "Fx", "Fy"), power.T, strict=True)))
     _found_7(sheet, time, angle, wrench, frequency, power)
 
-    figure = Figure(figsize=(14, 8), layout="constrained")
-    figure.suptitle("Whisk of 20 deg at 8 Hz in air, from rest")
+    figure = Figure(figsize=(12, 8), layout="constrained")
+    figure.suptitle("Whisk of 20 deg at 8 Hz in air, from rest; dashed: ranges and frequencies that the paper prints")
     axes = figure.subplots(3, 2, height_ratios=[0.5, 1, 1])
     (theta, spectrum), (moment, both), (force, _) = axes
     for ax in (spectrum, both, axes[2, 1]):
@@ -144,25 +192,23 @@ def figure_7(sheet: Sheet) -> Figure:
     theta.plot(time[shown], np.rad2deg(angle[shown]), "k")
     theta.set(ylabel=r"$\theta$ (deg)")
     moment.plot(time[shown], wrench[shown, 0], "k")
-    moment.set(ylabel="A: moment M (uN m)")
+    moment.set(ylabel="M (μN m)", title="A  moment")
     force.plot(time[shown], wrench[shown, 2], color=FY, label="Fy")
     force.plot(time[shown], wrench[shown, 1], color=FX, label="Fx")
-    force.set(ylabel="B: forces (uN)", xlabel="time (s)")
+    force.set(ylabel="force (μN)", xlabel="time (s)", title="B  forces")
     for ax, names in ((moment, ("M_least", "M_most")), (force, ("Fy_least", "Fy_most", "Fx_least", "Fx_most"))):
-        for k, name in enumerate(names):
-            ax.axhline(sheet.printed(name), **PAPER_LINE, label="" if k else "paper: ranges")
-        ax.set_ylim(top=1.4 * ax.get_ylim()[1])
-        ax.legend(frameon=False, loc="upper right", ncols=3, fontsize=9)
+        for name in names:
+            ax.axhline(sheet.printed(name), zorder=0, **PAPER_LINE)
     of_moment.semilogy(frequency[1:], power[1:, 0], "k")
     of_force.semilogy(frequency[1:], power[1:, 2], color=FY, label="Fy")
     of_force.semilogy(frequency[1:], power[1:, 1], color=FX, label="Fx")
     for ax, lines in ((of_moment, (8, 50)), (of_force, (8, 16, 50))):
-        for k, value in enumerate(lines):
-            ax.axvline(value, **PAPER_LINE, label="" if k else f"paper: {', '.join(map(str, lines))} Hz")
-        ax.legend(frameon=False)
+        for value in lines:
+            ax.axvline(value, zorder=0, **PAPER_LINE)
         ax.set(xlim=(0, 120), xlabel="frequency (Hz)")
-    of_moment.set_ylabel("C: PSD of M (uN$^2$ m$^2$/Hz)")
-    of_force.set_ylabel("D: PSD of forces (uN$^2$/Hz)")
+    force.legend(loc="lower right", bbox_to_anchor=(1.0, 0.97), ncols=2)
+    of_moment.set(ylabel="PSD (μN$^2$ m$^2$/Hz)", title="C  frequencies of the moment")
+    of_force.set(ylabel="PSD (μN$^2$/Hz)", title="D  frequencies of the forces")
     return figure
 
 
@@ -170,14 +216,16 @@ def _found_7(sheet: Sheet, time: Array, angle: Array, wrench: Array, frequency: 
     """Ranges, spectrum and phase of the steady whisk."""
     steady = time >= 0.5
     least, most = wrench[steady].min(0), wrench[steady].max(0)
-    ringing = (frequency > 30) & (frequency < 80)
+    ringing, near = (frequency > 30) & (frequency < 80), {}
     for part, name in enumerate(("M", "Fx", "Fy")):
         sheet.found(f"{name}_", least=least[part], most=most[part], peak=frequency[np.argmax(power[:, part])])
         if name != "Fx":
             tops = ringing & np.isin(frequency, _peaks(frequency, power[:, part]))
             top = int(np.argmax(np.where(tops, power[:, part], 0.0)))
-            orders = np.log10(power[:, part].max() / power[top, part])
-            sheet.found(f"{name}_", resonance=frequency[top], orders=orders)
+            near[name] = frequency[top]
+            sheet.found(f"{name}_", resonance=near[name], orders=np.log10(power[:, part].max() / power[top, part]))
+    printed = sheet.printed("resonance")
+    sheet.found(resonance=max(near.values(), key=lambda value: abs(value - printed)))
     rigid = _rigid_moment(angle, DT)[steady[1:-1]]
     wave = np.exp(-2j * np.pi * 8 * time[steady])
     sheet.found(

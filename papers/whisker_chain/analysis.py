@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -156,13 +156,16 @@ def bounce(
     rate: float = np.deg2rad(705.0),
     dt: float = INSTANT,
     stopped: bool = True,
+    damping: float = 1.0,
 ) -> Bounce:
     """Let the whisker, which turns at ``rate`` (rad/s), meet a peg, its base stopped at that instant, or turning on.
 
     The links keep their momenta when the base stops. A straight whisker that turns evenly remains straight, so that
-    it meets the peg on the x axis at base angle 0. ``restitution`` is the paper's C.O.R.
+    it meets the peg on the x axis at base angle 0. ``restitution`` is the paper's C.O.R., ``damping`` a factor on b.
     """
-    whisker = Whisker(WhiskerParams(restitution=restitution), dt=dt, scheme="events")
+    params = WhiskerParams(restitution=restitution)
+    params = replace(params, joint_damping=tuple(damping * b for b in params.joint_damping))
+    whisker = Whisker(params, dt=dt, scheme="events")
     start: dict[str, ArrayLike] = {
         "base_angle": -1e-9,
         "base_rate": rate,

@@ -39,7 +39,7 @@ def table_1(sheet: Sheet) -> Figure:
         left.plot(MM * arc, shapes[:, k], color=MODES[k], label=f"{frequencies[k]:.1f} Hz")
     left.axhline(0, color="0.7", lw=0.8)
     left.set(title="modes in air", xlabel="distance from the base (mm)", ylabel="deflection, largest 1")
-    left.legend(fontsize=9)
+    left.legend()
     sheet.table("modes", place_mm=MM * arc, **{f"mode_{k + 1}": shapes[:, k] for k in range(6)})
 
     moduli = np.linspace(2e9, 5e9, 31)
@@ -48,7 +48,7 @@ def table_1(sheet: Sheet) -> Figure:
         right.plot(moduli / 1e9, over[:, k], color=MODES[k], label=f"mode {k + 1}")
     mark_printed(right, t["youngs_modulus"] / 1e9, 230.0)
     right.set(title="frequencies in air", xlabel="Young's modulus (GPa)", ylabel="Hz")
-    right.legend(fontsize=9)
+    right.legend()
     sheet.table("moduli", modulus_GPa=moduli / 1e9, **{f"mode_{k + 1}_Hz": over[:, k] for k in range(4)})
 
     frequency, power, time, moment = _ring_down()
@@ -59,7 +59,7 @@ def table_1(sheet: Sheet) -> Figure:
     low_left.set(
         title="ring-down after a force on the tip", xlabel="frequency (Hz)", ylabel="base moment, power", xlim=(0, 1000)
     )
-    low_left.legend(fontsize=9)
+    low_left.legend()
     sheet.table("ring_down_spectrum", frequency_Hz=frequency, power=power)
     low_right.plot(MS * time[:400], NNM * moment[:400], color=BASE, lw=1)
     low_right.set(title="the same over time", xlabel="time (ms)", ylabel="base moment (nN m)")

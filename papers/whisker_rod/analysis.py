@@ -24,6 +24,8 @@ Run = Mapping[str, NDArray[np.float64]]
 FRAME = 0.25e-3
 """Interval between frames of the paper's camera, s."""
 
+ENDS = "tip", "base"
+
 STEADY_FRICTION = 0.1991
 """mu while the whisker slides steadily at 0.2 m/s, Eq. 13 at mu_* = 0.37."""
 
@@ -52,23 +54,25 @@ def slide(
     return runs
 
 
-def correlations(run: Run, window: slice) -> dict[str, float]:
+def correlations(run: Run, window: slice, filmed: bool = False) -> dict[str, float]:
     """Correlation coefficients of Fig. 5 and its text, in the frames of ``window``.
 
     ``acceleration`` of tip and base along x; acceleration of the base with the ``normal`` and the ``axial`` force on it
-    (Fx and Fy); ``moment`` of tip and base.
+    (Fx and Fy); ``moment`` of tip and base. Accelerations that are ``filmed`` are central differences, twice, of the
+    places in the frames, as from the paper's videos; otherwise they are those of the simulation.
     """
     t = table()
 
     def r(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
         return float(np.corrcoef(a[window], b[window])[0, 1])
 
-    tip, base = (station(run, "acceleration", t[f"{end}_station"])[:, 0] for end in ("tip", "base"))
+    places = {end: station(run, "centreline" if filmed else "acceleration", t[f"{end}_station"])[:, 0] for end in ENDS}
+    tip, base = (np.gradient(np.gradient(place)) if filmed else place for place in places.values())
     return {
         "acceleration": r(tip, base),
         "normal": r(base, run["base_wrench"][:, 1]),
         "axial": r(base, run["base_wrench"][:, 2]),
-        "moment": r(*(station(run, "moment", t[f"{end}_station"]) for end in ("tip", "base"))),
+        "moment": r(*(station(run, "moment", t[f"{end}_station"]) for end in ENDS)),
     }
 
 

@@ -70,7 +70,7 @@ def _tracks(figure: Figure, sheet: Sheet, run: dict[str, Array], over: str, name
     for ax in axes.flat[len(values) :]:
         ax.set_axis_off()
     axes.flat[len(values)].legend(
-        *(entries[:3] for entries in axes.flat[0].get_legend_handles_labels()), frameon=False, loc="center left"
+        *(entries[:3] for entries in axes.flat[0].get_legend_handles_labels()), loc="center left"
     )
     figure.supxlabel("x (mm)", fontsize=10)
     figure.supylabel("y (mm)", fontsize=10)
@@ -146,7 +146,7 @@ def _over_sigma(recording: Recording, sheet: Sheet) -> Figure:
         sheet.found(distance_fall=np.diff(way[:10]).min())
         axes["turning"].axvline(0.6, color=PAPER, ls="--", lw=1, label="paper: highest at 0.6")
     for ax in axes.values():
-        ax.legend(frameon=False, fontsize=9)
+        ax.legend(fontsize=9)
     return figure
 
 
@@ -177,7 +177,7 @@ def _over_eta(recording: Recording, sheet: Sheet) -> Figure:
         ax.axvspan(
             1e-2, 1e-6, color="0.92", zorder=0, label="paper: almost identical" if ax is axes["distance"] else None
         )
-        ax.legend(frameon=False, fontsize=9)
+        ax.legend(fontsize=9)
     return figure
 
 

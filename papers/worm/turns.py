@@ -86,7 +86,7 @@ def figure_3(sheet: Sheet) -> Figure:
         ax = axes["kymogram"]
         limit = float(np.quantile(np.abs(command), 0.998))
         image = heat_map(ax, command, len(command) / FRAME_RATE, limit)
-        ax.set_title(f"{recording.title}: kymogram", pad=12)
+        ax.set_title(f"{'AB'[k]}  {recording.title}: kymogram", pad=12)
         ax.set_xlabel("time (s)")
         part.colorbar(image, ax=ax, label="joint angle (rad)", pad=0.01)
         marks(ax, times)
@@ -94,12 +94,13 @@ def figure_3(sheet: Sheet) -> Figure:
         sheet.table("AB"[k], time_s=time[:, None], joint=np.arange(1, 25), angle_rad=command)
         sheet.table("CD"[k], time_s=time, **places(turn.points))
         ax = axes["tracks"]
+        ax.set_title("CD"[k])
         tracks(ax, turn.points)
         for k, frame in enumerate(recording.snapshots):
             body(ax, turn.points[frame], alpha=0.3 + 0.12 * k)
             head(ax, turn.points[frame])
         map_arena(ax)
-        ax.legend(*(entries[:3] for entries in ax.get_legend_handles_labels()), frameon=False, fontsize=9)
+        ax.legend(*(entries[:3] for entries in ax.get_legend_handles_labels()), fontsize=9)
         longest = turn.force.magnitude[list(recording.snapshots)].max()
         for k, frame in enumerate(recording.snapshots):
             ax = axes[f"{k}"]
@@ -150,16 +151,16 @@ def figure_4(sheet: Sheet) -> Figure:
         turn = _turn(recording)
         force, label, count = turn.force, turn.behaviour.label, len(turn.points)
         duration, time = count / FRAME_RATE, np.arange(count) / FRAME_RATE
-        part.suptitle(recording.title, fontsize=13)
+        part.suptitle(f"{name}  {recording.title}", fontsize=13)
         directions, magnitudes, means, strip = part.subplots(4, 1, height_ratios=[1, 1, 1.2, 0.35])
         _friction(part, directions, magnitudes, force, duration)
         means.plot(time, PN * force.mean, "k", lw=1.2)
         means.set(ylabel="friction (pN)")
         means.set_ylim(bottom=0)
-        title = "mean friction of a segment (black) and power (red); diamonds: printed mean power"
+        title = "mean friction of a segment (black) and power (red, dotted); diamonds: printed mean power"
         means.set_title(title, fontsize=11, pad=10)
         red, power = "#b8322c", means.twinx()
-        power.plot(time, FW * force.power, color=red, lw=1.0)
+        power.plot(time, FW * force.power, color=red, lw=1.2, ls=":")
         power.set_ylabel("power (fW)", color=red)
         power.tick_params(axis="y", colors=red)
         power.set_ylim(bottom=0)
@@ -200,8 +201,8 @@ def _behaviour(strip: Axes, label: NDArray[np.str_], means: Array, duration: flo
     """What the worm does, with the mean power (fW) of each phase."""
     for phase, mean in zip(phases(label), means, strict=True):
         a, b = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
-        strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
-        if phase.stop - phase.start > 1:
+        if phase.stop - phase.start > 1:  # the first frame alone has no direction
+            strip.axvspan(a, b, color=COLOURS[phase.label], lw=0)
             wide = b - a > 0.1 * duration
             text = f"{phase.label}\n{mean:,.0f} fW" if wide else f"{mean:,.0f} fW"
             size, turn = (10, 0) if wide else (6.5, 90)
@@ -229,7 +230,7 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
     ):
         turn = _turn(recording)
         fit, behaviour, time = fit_sine(turn.joint_angle), turn.behaviour, np.arange(len(turn.points)) / FRAME_RATE
-        part.suptitle(recording.title, fontsize=13)
+        part.suptitle(f"{name}  {recording.title}", fontsize=13)
         samples, *axes = part.subplots(6, 1, height_ratios=[1.3, 1, 1, 1, 1, 1])
         xi = np.linspace(0, 1, turn.joint_angle.shape[1])
         for k, frame in enumerate(recording.snapshots[::2]):
@@ -240,7 +241,7 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
             text = f"{frame / FRAME_RATE:.1f} s and its sine"
             samples.plot(xi, curve, color=colour, alpha=0.4 + 0.3 * k, lw=1.3, label=text)
         samples.set(xlabel="place on the body (0 head, 1 tail)", ylabel="joint angle (rad)", xlim=(0, 1))
-        samples.legend(frameon=False, ncols=3, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        samples.legend(ncols=3, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         rows: list[tuple[str, Array, Array | None]] = [
             ("amplitude\n(rad)", fit.amplitude, None),
             ("wavelength\n(body lengths)", fit.wavelength, None),
@@ -279,9 +280,11 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
             sheet.row(f"{recording.kymogram}_phases").printed.split(", "),
         )
         met = sum(a == b for a, b in zip(found, paper, strict=False)) if len(found) == len(paper) else 0
-        sheet.found(recording.kymogram, _phases=met)
+        short = [f"{part.label} at {part.start / FRAME_RATE:.1f} s" for part in phases(behaviour.label)]
+        short = [name for name, part in zip(short, phases(behaviour.label), strict=True) if part.stop - part.start == 1]
+        sheet.found(recording.kymogram, _phases=met, _short=", ".join(short) or "none")
     patches = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
-    figure.legend(handles=patches, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles=patches, loc="outside lower center", ncols=3)
     return figure
 
 

@@ -100,7 +100,7 @@ def figure_2(sheet: Sheet) -> Figure:
         if sigma:
             sheet.found(tail_track=MM * _track_shift(run["points"]))
     top.colorbar(image, ax=kymograms, label="joint angle (rad)", pad=0.01)
-    bottom.legend(*arenas[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    bottom.legend(*arenas[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return figure
 
 
@@ -175,9 +175,11 @@ def figure_2_supplement_1(sheet: Sheet) -> Figure:
         sheet.found(f"{name}_", thrust=_variation(thrust), speed=_variation(speed))
         if sigma:
             push = float(np.corrcoef(np.abs(np.sin(angle)).ravel(), force[..., 0].ravel())[0, 1])
-            sheet.found(crawl_push=push, crawl_rest=float(np.abs(net).mean() / thrust.mean()))
+            sheet.found(crawl_push=push)
         else:
-            sheet.found(swim_gain=float(np.corrcoef(bent, net)[0, 1]), swim_lag=1e3 * _lag(bent, net))
+            lag = _lag(bent, net)
+            sheet.found(swim_gain=lag / (0.5 * _period(0.0)), swim_lag=1e3 * lag)
+            sheet.found(swim_correlation=float(np.corrcoef(bent, net)[0, 1]))
     for what in ("thrust", "speed"):
         sheet.found(what, _ratio=sheet.values[f"swim_{what}"] / sheet.values[f"crawl_{what}"])
     sheet.found(pushed_ratio=pushed[0.0] / pushed[1.0])
@@ -223,7 +225,7 @@ def _sums(
     speeds.set(ylabel="speed (mm/s)", xlabel="time (s)", ylim=(0, 1.4 * MM * speed.max()))
     for ax in (sums, speeds):
         ax.set_xlim(time[0], time[-1] + EVERY)
-        ax.legend(frameon=False, ncols=3, fontsize=8, loc="upper center")
+        ax.legend(ncols=3, fontsize=8, loc="upper center")
 
 
 def _lag(cause: Array, effect: Array) -> float:
@@ -286,7 +288,7 @@ def figure_5(sheet: Sheet) -> Figure:
     animals = np.array([row[1:] for row in OPTIMA.values()])
     top.plot(*animals.T, "+", color=PAPER, ms=11, mew=2, label="the animal (printed)", zorder=2)
     top.set(xlabel="wavenumber $\\nu$", ylabel="period T (s)", title="Best wave; labels: medium $\\sigma$")
-    top.legend(frameon=False, loc="upper left")
+    top.legend(loc="upper left")
     top.margins(0.08, 0.12)
 
     shapes = joints(_gaits()["rod_angle"][0], _gaits()["centre"][0])
@@ -376,7 +378,7 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
     last.plot(SIGMAS, waves, "ko-", label="on the body")
     last.plot(SIGMAS, nu, "s:", color="0.5", mfc="none", label="commanded")
     last.set(xlabel="medium index $\\sigma$", ylabel="waves on the body", ylim=(0, 2.3))
-    last.legend(frameon=False, fontsize=9)
+    last.legend(fontsize=9)
     last.set_title("from swimming to crawling", fontsize=10)
     figure.suptitle("The body over a period of the best wave, from dark to light; way to the right")
     sheet.found(waves=waves[-1] - waves[0])
