@@ -1,0 +1,127 @@
+"""The medium of recorded worms, from midlines alone."""
+
+import numpy as np
+import pytest
+from recorded import RATE, joints, seen, worms
+from scipy.interpolate import CubicSpline
+
+from gymnosoma.envs.worm import Midlines, Worm, fit_medium, load_kymogram
+from gymnosoma.envs.worm.analysis import medium, play
+from gymnosoma.envs.worm.fit import _Windows, ratio_of, sigma_of
+from gymnosoma.envs.worm.motion import FINER, Motion
+
+
+def clean(angle, centre, rate=RATE):
+    """Motion of a chain as it is, without a camera."""
+    frames = np.arange(len(angle))
+    moments = np.arange(FINER * (len(angle) - 1) + 1) / FINER
+    splines = [CubicSpline(frames, each)(moments) for each in (angle, centre)]
+    return Motion(
+        moments / rate, *splines, 1e-3, rate, measured=np.ones(len(angle), bool), places=np.linspace(0, 1, 49)
+    )
+
+
+def motions(sigma, count, seconds=10.0, seed=0, **how):
+    """What a camera sees of worms in a medium, smoothed."""
+    runs, first = worms(sigma, count, seconds, seed=seed)
+    rng = np.random.default_rng(seed)
+    return [Midlines.from_array(seen(joints(run, first), rng, **how), RATE).smoothed() for run in runs]
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
+def test_a_clean_chain_gives_its_medium_back(sigma):
+    """Of three worms; of twelve, and at 0.2 and 0.8, it was the same to four digits."""
+    runs, first = worms(sigma, 3, 6.0)
+    for run in runs:
+        found, _ = _Windows(clean(run["rod_angle"][first:], run["centre"][first:]), 1.0).fit()
+        assert found == pytest.approx(sigma, abs=2e-3)
+
+
+def test_a_recorded_turn_gives_the_medium_in_which_it_is_played():
+    """The omega turn on agar / 100, sigma 1, and in a medium between: its windows of 10 s, not corrected."""
+    angles = load_kymogram("omega_turn")[:320]
+    for sigma, limit in ((1.0, 0.01), (0.5, 0.01)):
+        run = play(Worm(), angles, medium(sigma, 0.01))
+        found, _ = _Windows(clean(run["rod_angle"][:, 0], run["centre"][:, 0], 32.0), 1.0).fit()
+        assert found == pytest.approx(sigma, abs=limit)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("sigma", "group", "each"), [(0.0, 0.01, 0.02), (0.5, 0.01, 0.02), (1.0, 0.02, 0.05)])
+def test_a_group_of_worms_gives_its_medium(sigma, group, each):
+    """Five worms of 10 s at 2 um, tips cut by 10 um, a frame of twenty and ten in a row lost."""
+    fit = fit_medium(motions(sigma, 5))
+    assert fit.sigma == pytest.approx(sigma, abs=group)
+    assert fit.interval[0] <= sigma <= fit.interval[1]
+    assert fit.ratio == pytest.approx(1.5 * (40 / 1.5) ** fit.sigma) and sigma_of(fit.ratio) == pytest.approx(fit.sigma)
+    for worm in fit.per_worm:
+        assert worm.sigma == pytest.approx(sigma, abs=each)
+        assert worm.windows >= 6 and worm.residual < 20e-6
+        assert worm.profile.min() == 1.0
+
+
+def test_a_worm_alone_and_what_the_ratio_does_not_depend_on():
+    """Scale, rate with the window, axes, ends, and the order in which nothing is drawn."""
+    (run,), first = worms(0.5, 1, 5.0)
+    lines = seen(joints(run, first), np.random.default_rng(0))
+
+    def fit(lines, rate=RATE, window=1.0, **how):
+        return fit_medium(Midlines.from_array(lines, rate, **how).smoothed(), repeats=2, window=window)
+
+    usual = fit(lines)
+    assert usual.sigma == pytest.approx(0.5, abs=0.03)
+    assert usual.per_worm[0].interval == usual.interval
+    assert fit(lines).sigma == usual.sigma
+    for other in (
+        fit(3.0 * lines),
+        fit(lines, 2 * RATE, 0.5),
+        fit(lines * [1, -1]),
+        fit(lines * [1, -1], y_down=True),
+    ):
+        assert other.per_worm[0].windows == usual.per_worm[0].windows
+        raw, was = other.sigma + other.bias, usual.sigma + usual.bias
+        assert ratio_of(raw) == pytest.approx(ratio_of(was), rel=1e-6)
+    back = Midlines.from_array(lines[:, ::-1], RATE).smoothed()
+    windows = _Windows(back, 1.0)
+    assert ratio_of(windows.fit()[0]) == pytest.approx(ratio_of(usual.sigma + usual.bias), rel=1e-6)
+
+
+def test_beyond_agar_there_is_a_bound():
+    """Where midlines cannot tell a ratio from 200, at least how much is told, and no number."""
+    fit = fit_medium(motions(1.5, 1, 5.0), repeats=4)
+    assert np.isnan(fit.sigma) and np.isnan(fit.ratio) and fit.interval[1] == np.inf
+    assert 1.2 < fit.interval[0] < 1.5
+    assert "is at least" in fit.report
+
+
+def test_what_does_not_tell_a_medium_is_refused():
+    (run,), first = worms(1.0, 1, 4.0)
+    motion = clean(run["rod_angle"][first:], run["centre"][first:])
+    still = clean(np.tile(motion.rod_angle[:1], (121, 1)), np.tile(motion.centre[:1], (121, 1)))
+    straight = clean(0.1 * run["rod_angle"][first:], run["centre"][first:])
+    for wrong, message in (
+        (still, "a worm that rests does not tell its medium"),
+        (straight, "must move by 0.1 lengths and bend its joints by 0.05 rad"),
+        ([motion, still], r"motions\[1\] must move"),
+        (run, "motions must be one Motion or more"),
+        ([], "motions must be one Motion or more"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit_medium(wrong)
+    with pytest.raises(ValueError, match="must have at least 3 windows of 2 s without a long gap, got 1"):
+        fit_medium(motion, window=2.0)
+    for how, message in (
+        ({"repeats": 1}, "repeats must be"),
+        ({"window": 0.0}, "window must be"),
+        ({"seed": -1}, "seed"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit_medium(motion, **how)
+
+
+def test_a_model_that_does_not_hold_is_told():
+    """A worm that is dragged along by 0.1 mm/s."""
+    (run,), first = worms(0.5, 1, 6.0)
+    drift = np.outer(np.arange(181) / RATE, [1e-4, 0.0])
+    fit = fit_medium(clean(run["rod_angle"][first:], run["centre"][first:] + drift), repeats=2)
+    assert "of its displacement in a window are not explained" in fit.report
