@@ -1,11 +1,15 @@
-"""The medium of recorded worms, from midlines alone."""
+"""The medium, the forces and the drive of recorded worms, from their midlines."""
 
+from dataclasses import replace
+
+import gymnasium
 import numpy as np
 import pytest
 from recorded import RATE, joints, seen, worms
 from scipy.interpolate import CubicSpline
 
-from gymnosoma.envs.worm import Midlines, Worm, fit_medium, load_kymogram
+from gymnosoma.envs import simulate
+from gymnosoma.envs.worm import Midlines, SineKymogram, Worm, WormParams, fit_medium, forces, load_kymogram
 from gymnosoma.envs.worm.analysis import medium, play
 from gymnosoma.envs.worm.fit import _Windows, ratio_of, sigma_of
 from gymnosoma.envs.worm.motion import FINER, Motion
@@ -125,3 +129,101 @@ def test_a_model_that_does_not_hold_is_told():
     drift = np.outer(np.arange(181) / RATE, [1e-4, 0.0])
     fit = fit_medium(clean(run["rod_angle"][first:], run["centre"][first:] + drift), repeats=2)
     assert "of its displacement in a window are not explained" in fit.report
+
+
+# Forces and the drive.
+
+
+def test_any_stiffness_gives_the_same_midlines_with_another_drive():
+    """What midlines cannot tell: kappa halved, doubled, c / kappa tripled, played again (measured 5e-5 rad, 0.4 um)."""
+    worm = Worm(WormParams.in_medium(0.5), dt=1e-3)
+    run = simulate(worm, SineKymogram.for_medium(0.5), 5.0, every=5e-3)
+    motion = clean(run["rod_angle"][200:], run["centre"][200:], 200.0)
+    usual = forces(motion, worm.params)
+    for kappa, lag in ((0.5, 1.0), (2.0, 1.0), (1.0, 3.0)):
+        params = replace(
+            worm.params, stiffness=kappa * worm.params.stiffness, damping=lag * kappa * worm.params.damping
+        )
+        out = forces(motion, params)
+        assert np.abs(out["control_angle"] - usual["control_angle"]).max() > 0.01
+        np.testing.assert_allclose(out["friction_force"], usual["friction_force"], atol=1e-18)
+        drive = CubicSpline(out.time, out["control_angle"])
+        start = {name: out[name][0] for name in ("rod_angle", "rod_rate", "centre", "centre_velocity")}
+        again = simulate(Worm(params, dt=1e-3), drive, 3.9, every=5e-3, start=start)
+        assert np.abs(again["joint_angle"] - run["joint_angle"][200:981]).max() < 2e-4
+        assert np.abs(again["centre"] - run["centre"][200:981]).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("sigma", "force", "drive"),
+    [(0.0, 0.10, 0.25), (0.5, 0.20, 0.25), pytest.param(1.0, 0.5, 0.25, marks=pytest.mark.full)],
+)
+def test_forces_and_drive_of_a_worm(sigma, force, drive):
+    """Of a clean chain, and of what a camera sees: relative error of the forces, rad of the drive, 6% of the power."""
+    (run,), first = worms(sigma, 1, 10.0)
+    params = run.animal.params
+    motion = clean(run["rod_angle"][first:], run["centre"][first:])
+    lines = seen(joints(run, first), np.random.default_rng(3))
+    for seen_as, limits in ((motion, (0.03, 0.03)), (Midlines.from_array(lines, RATE).smoothed(), (force, drive))):
+        out, known = forces(seen_as, params), seen_as.reliable[::FINER]
+        known[:5] = known[-5:] = False
+
+        def error(name, part, out=out, known=known):
+            return (out[name][::FINER] - run[name][first:])[known][:, part]
+
+        inside, every = slice(2, -2), slice(None)
+        assert np.sqrt(np.mean(error("friction_force", every) ** 2)) < limits[0] * np.sqrt(
+            np.mean(run["friction_force"][first:][known] ** 2)
+        )
+        assert np.sqrt(np.mean(error("control_angle", inside) ** 2)) < limits[1]
+        assert out["power"][::FINER][known].mean() == pytest.approx(run["power"][first:][known].mean(), rel=0.06)
+        scale = np.abs(out["friction_force"]).max()
+        assert np.abs(out["friction_force"].sum(1)).max() < 1e-12 * scale
+        np.testing.assert_allclose(out["joint_torque"], params.friction_perpendicular * out["torque_per_friction"])
+    noted = any("slips by less than the noise" in note for note in out.notes)
+    assert noted == (sigma == 1.0) and not any("slips" in note for note in forces(motion, params).notes)
+
+
+def test_what_midlines_do_not_tell_is_refused():
+    (run,), first = worms(0.5, 1, 5.0)
+    motion = clean(run["rod_angle"][first:], run["centre"][first:])
+    params = run.animal.params
+    pair = (params.friction_perpendicular, params.friction_parallel)
+    whole, known, ratio = forces(motion, params), forces(motion, pair), forces(motion, pair[0] / pair[1])
+    for name in ("force_per_friction", "power_per_friction", "torque_per_friction", "refit_centre"):
+        np.testing.assert_array_equal(ratio[name], whole[name])
+    np.testing.assert_allclose(known["friction_force"], whole["friction_force"], atol=1e-20)
+    np.testing.assert_allclose(known["power"], whole["power"])
+    why = "midlines alone do not tell it: see the guide to recordings"
+    for name in ("friction_force", "power", "joint_torque"):
+        with pytest.raises(ValueError, match=f"friction_perpendicular must be given for {name}: {why}"):
+            ratio[name]
+    for out in (ratio, known):
+        assert "control_angle" not in out and "muscle_power" not in out
+        with pytest.raises(ValueError, match=f"kappa must be given for control_angle: {why}"):
+            out.kymogram()
+    for wrong, message in (
+        (WormParams(n_rods=13), "params must be of 25 rods, as the motion is, got 13"),
+        (WormParams(control_gain=0.5), "params must be of a uniform body with a control_gain of 1"),
+        (WormParams(stiffness=0.0), "stiffness must be greater than 0, got 0.0"),
+        ((0.1, 0.0), "friction must be finite and greater than 0"),
+        ((0.1, 0.1, 0.1), "params must be WormParams, a MediumFit, a ratio, or two friction coefficients"),
+        (0.0, "params must be finite and at least"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            forces(motion, wrong)
+
+
+def test_the_fitted_worm_goes_on():
+    """Its kymogram plays in `simulate` as it moved, and is what WormFollow follows."""
+    (run,), first = worms(1.0, 1, 6.0)
+    motion = Midlines.from_array(seen(joints(run, first), np.random.default_rng(0), gap=0), RATE).smoothed()
+    kymogram = forces(motion, WormParams.in_medium(1.0)).kymogram()
+    start = {"rod_angle": motion.rod_angle[0], "centre": motion.centre[0]}
+    again = simulate(Worm(WormParams.in_medium(1.0, length=motion.length)), kymogram.playback(), 6.0, 1 / RATE, start)
+    assert np.sqrt(np.mean((again["joint_angle"] - run["joint_angle"][first:]) ** 2)) < 0.08
+    assert np.abs(again["centre"] - run["centre"][first:]).max() < 0.05e-3
+    angles = np.clip(kymogram.resampled(32.0).angles, -1.1, 1.1)
+    env = gymnasium.make("gymnosoma/WormFollow-v0", kymogram=angles)
+    env.reset(seed=0)
+    assert (env.unwrapped.task.reference().angles == angles).all()

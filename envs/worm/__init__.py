@@ -2,6 +2,7 @@
 
 from .animal import Worm
 from .fit import fit_medium
+from .forces import forces
 from .kymogram import KymogramPlayback, SineKymogram, load_kymogram
 from .midlines import Midlines
 from .params import WormParams
@@ -15,5 +16,6 @@ __all__ = [
     "Worm",
     "WormParams",
     "fit_medium",
+    "forces",
     "load_kymogram",
 ]

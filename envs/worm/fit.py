@@ -127,18 +127,23 @@ class _Resistance(NamedTuple):
         return np.asarray(np.linalg.solve(matrix, -force[..., None])[..., 0], float)
 
 
-class _Shape(NamedTuple):
-    """Rates of the rods (T, n) less their mean, and what of their places and velocities does not move the body."""
+class Shape(NamedTuple):
+    """Chain of a motion about its centre, which is at rest, as is the mean of its headings.
+
+    ``tangent``, ``place`` and ``velocity`` (T, n, 2) of the rods and their ``rate`` (T, n); ``heading_rate`` (T,) and
+    ``centre_rate`` (T, 2) that were measured and are left out.
+    """
 
     tangent: Array
     place: Array
     velocity: Array
+    rate: Array
     heading_rate: Array
     centre_rate: Array
 
 
-def _shape(motion: Motion) -> _Shape:
-    """Chain of a motion about its centre, which is at rest, as is the mean of its headings."""
+def shape_of(motion: Motion) -> Shape:
+    """What a motion shows of the body's shapes, and of its place."""
     from scipy.interpolate import CubicSpline  # slow to import
 
     n, seconds = motion.rod_angle.shape[1], motion.time - motion.time[0]
@@ -146,9 +151,10 @@ def _shape(motion: Motion) -> _Shape:
     turning = rate.mean(1)
     tangent = np.stack([np.cos(motion.rod_angle), np.sin(motion.rod_angle)], -1)
     half = motion.length / (2 * n)
-    swing = half * (rate - turning[:, None])[..., None] * np.stack([-tangent[..., 1], tangent[..., 0]], -1)
+    rate -= turning[:, None]
+    swing = half * rate[..., None] * np.stack([-tangent[..., 1], tangent[..., 0]], -1)
     centre_rate = CubicSpline(seconds, motion.centre)(seconds, 1)
-    return _Shape(tangent, _chained(half * tangent), _chained(swing), turning, centre_rate)
+    return Shape(tangent, _chained(half * tangent), _chained(swing), rate, turning, centre_rate)
 
 
 def _chained(half: Array) -> Array:
@@ -157,7 +163,7 @@ def _chained(half: Array) -> Array:
     return middle - middle.mean(1, keepdims=True)
 
 
-def _resistance(shape: _Shape, length: float) -> _Resistance:
+def _resistance(shape: Shape, length: float) -> _Resistance:
     n = shape.tangent.shape[1]
     normal = np.stack([-shape.tangent[..., 1], shape.tangent[..., 0]], -1)
     around = np.stack([-shape.place[..., 1], shape.place[..., 0]], -1)
@@ -175,7 +181,7 @@ class _Windows:
 
     def __init__(self, motion: Motion, window: float) -> None:
         rate = motion.rate * FINER
-        shape = _shape(motion)
+        shape = shape_of(motion)
         self.length = motion.length
         self._resistance = _resistance(shape, motion.length)
         self._step = 1.0 / rate
@@ -317,12 +323,20 @@ def _bounded(low: float, high: float) -> tuple[float, float]:
     return float(low), float("inf") if high > sigma_of(LARGEST_RATIO) else float(high)
 
 
+def moved(motion: Motion, shape: Shape, ratio: float) -> tuple[Array, Array]:
+    """Velocities (T, n, 2) m/s and rates (T, n) rad/s of the rods at which neither a force nor a torque is left."""
+    velocity = _resistance(shape, motion.length).velocity(ratio)
+    around = np.stack([-shape.place[..., 1], shape.place[..., 0]], -1)
+    turning = velocity[:, 2, None]
+    return velocity[:, None, :2] + turning[..., None] * around + shape.velocity, turning + shape.rate
+
+
 def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
     """Centre (T, 2) m and turn (T,) rad, added to the measured headings, with which the shapes move in a medium.
 
     From the measured place and heading on, by the velocities at which neither a force nor a torque is left.
     """
-    shape = _shape(motion)
+    shape = shape_of(motion)
     velocity = _resistance(shape, motion.length).velocity(ratio)
     step = np.diff(motion.time)
 
