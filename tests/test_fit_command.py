@@ -77,3 +77,27 @@ def test_what_cannot_be_asked_is_refused(recording, tmp_path, how, message):
     given.pop("files", None)
     with pytest.raises(ValueError, match=message):
         fit("worm", files, **{"rate": RATE, "repeats": 2} | given)
+
+
+def test_a_vibrissa_in_free_air(tmp_path, capsys):
+    t = np.arange(251) / 500.0
+    rows = np.stack([t, 0.3 * np.sin(2 * np.pi * 8 * t)], 1)
+    np.savetxt(tmp_path / "base.csv", rows, "%.9f", ",", header="time,angle", comments="")
+    (tmp_path / "hair.toml").write_text("length = 40e-3\ndensity = 1200.0\ncurvature = [-10.0, -20.0]\n")
+    paths = {name: tmp_path / f"fit.{name}" for name in ("save", "csv")}
+    fit("whisker", (tmp_path / "base.csv",), params=tmp_path / "hair.toml", **paths)
+    told = json.loads(paths["save"].read_text())
+    assert told["assumed"] == {"contact": "none", "params": "hair.toml"}
+    table = np.genfromtxt(paths["csv"], delimiter=",", names=True)
+    assert told["largest"]["Fy"] == pytest.approx(np.abs(table["base_wrench_2"]).max())
+    assert "in free air, at most: M " in capsys.readouterr().out
+    (tmp_path / "wrong.toml").write_text("lenght = 1")
+    for how, message in (
+        ({"sigma": True}, "sigma must be left out for a vibrissa"),
+        ({"params": tmp_path / "wrong.toml"}, "params '.*wrong.toml' cannot be read: .*lenght"),
+        ({"params": tmp_path / "none.toml"}, "params '.*none.toml' cannot be read"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit("whisker", (tmp_path / "base.csv",), **how)
+    with pytest.raises(ValueError, match="params must be left out for worms"):
+        fit("worm", (tmp_path / "base.csv",), params=tmp_path / "hair.toml")

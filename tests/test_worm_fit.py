@@ -1,6 +1,7 @@
 """The medium, the forces and the drive of recorded worms, from their midlines."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import gymnasium
 import numpy as np
@@ -9,7 +10,16 @@ from recorded import RATE, joints, seen, worms
 from scipy.interpolate import CubicSpline
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.worm import Midlines, SineKymogram, Worm, WormParams, fit_medium, forces, load_kymogram
+from gymnosoma.envs.worm import (
+    Midlines,
+    SineKymogram,
+    Worm,
+    WormParams,
+    fit_medium,
+    fit_relaxation,
+    forces,
+    load_kymogram,
+)
 from gymnosoma.envs.worm.analysis import medium, play
 from gymnosoma.envs.worm.fit import _Windows, ratio_of, sigma_of
 from gymnosoma.envs.worm.motion import FINER, Motion
@@ -227,3 +237,78 @@ def test_the_fitted_worm_goes_on():
     env = gymnasium.make("gymnosoma/WormFollow-v0", kymogram=angles)
     env.reset(seed=0)
     assert (env.unwrapped.task.reference().angles == angles).all()
+
+
+@pytest.mark.full
+def test_the_papers_turn_seen_by_a_camera_gives_medium_and_power_back():
+    """The omega turn on agar / 100; Fig. 4's power of its phases, which the paper has of differences between frames.
+
+    From clean shapes 2140, 15396, 10956, 5422 fW, through a camera 2125, 14880, 10114, 5425.
+    """
+    angles, params = load_kymogram("omega_turn"), WormParams.in_medium(1.0, scale=0.01)
+    run = play(Worm(), angles, medium(1.0, 0.01), signals=("rod_angle", "centre", "head"))
+    run = {name: value[:, 0] for name, value in run.items()}
+    motion = Midlines.from_array(seen(joints(run), np.random.default_rng(0), gap=0), 32.0).smoothed()
+    fit = fit_medium(motion, repeats=4)
+    assert fit.sigma == pytest.approx(1.0, abs=0.02)
+    printed, cuts = (2094, 16437, 11118, 5480), np.array([0, 202, 333, 407, 600]) * FINER
+    for seen_as, limit in ((clean(run["rod_angle"], run["centre"], 32.0), 0.08), (motion, 0.12)):
+        power = 1e15 * forces(seen_as, params)["power"]
+        phases = [power[a:b].mean() for a, b in pairwise(cuts)]
+        np.testing.assert_allclose(phases, printed, rtol=limit)
+
+
+# A worm whose muscles are silent.
+
+
+def relaxing(sigma, seed, frames=151):
+    """Midlines of a bent worm that is let go, and what is true of it: b_perp / kappa and c / kappa."""
+    rng, params = np.random.default_rng(seed), WormParams.in_medium(sigma)
+    bend = 0.6 * np.cos(2 * np.pi * rng.uniform(0.5, 1.5) * np.linspace(0, 1, 24) + rng.uniform(0, 2 * np.pi))
+    start = {"joint_angle": bend}
+    run = simulate(Worm(params), np.zeros(24), (frames - 1) / RATE, 1 / RATE, start)
+    true = params.friction_perpendicular / params.stiffness, params.damping / params.stiffness
+    return Midlines.from_array(seen(joints(run), rng, gap=0), RATE), true, ratio_of(sigma)
+
+
+FULL = pytest.mark.full
+
+
+@pytest.mark.parametrize("sigma", [pytest.param(0.5, marks=FULL), 0.8, pytest.param(1.0, marks=FULL)])
+def test_a_relaxation_tells_the_passive_body(sigma):
+    """b_perp / kappa, c / kappa; limits are three or four standard deviations of those found."""
+    lines, (friction, lag), ratio = relaxing(sigma, 0)
+    fit = fit_relaxation(lines.smoothed(), ratio, repeats=10)
+    assert abs(np.log(fit.friction_over_stiffness / friction)) < {0.5: 0.36, 0.8: 0.06, 1.0: 0.06}[sigma]
+    assert abs(np.log(fit.lag / lag)) < {0.5: 0.12, 0.8: 0.16, 1.0: 0.4}[sigma]
+    low, high = np.log(np.array(fit.friction_interval) / friction)
+    assert (
+        high - low < {0.5: 1.5, 0.8: 0.2, 1.0: 0.2}[sigma] and low < 0.5 * (high - low) and high > -0.5 * (high - low)
+    )
+    assert fit.residual < 0.02 and "95%" in fit.report
+
+
+def test_in_water_a_relaxation_tells_a_bound():
+    lines, (friction, lag), ratio = relaxing(0.0, 0, 61)
+    fit = fit_relaxation(lines.smoothed(), ratio, repeats=5)
+    assert np.isnan(fit.friction_over_stiffness) and fit.friction_interval[0] == 0.0
+    assert friction < fit.friction_interval[1] < 1000 * friction
+    assert fit.lag == pytest.approx(lag, rel=0.2) and "is at most" in fit.report
+
+
+def test_what_tells_no_passive_body_is_refused():
+    lines, _, ratio = relaxing(0.8, 0, 61)
+    motion = lines.smoothed()
+    straight = replace(motion, rod_angle=0.0 * motion.rod_angle)
+    for wrong, message in (
+        (lambda: fit_relaxation(straight, ratio), "motion must be bent at the start by 0.05 rad"),
+        (lambda: fit_relaxation(motion, ratio, start=1.5), "start must leave 1 s of 0 to 2 s, got 1.5"),
+        (
+            lambda: fit_relaxation(motion),
+            "ratio must be given, the motion does not tell it: motions must",
+        ),
+        (lambda: fit_relaxation(motion, 0.0), "ratio must be finite and at least 0.005"),
+        (lambda: fit_relaxation(motion, ratio, repeats=1), "repeats must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong()

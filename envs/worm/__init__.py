@@ -7,6 +7,7 @@ from .kymogram import KymogramPlayback, SineKymogram, load_kymogram
 from .midlines import Midlines
 from .params import WormParams
 from .recording import Kymogram
+from .relaxation import fit_relaxation
 
 __all__ = [
     "Kymogram",
@@ -16,6 +17,7 @@ __all__ = [
     "Worm",
     "WormParams",
     "fit_medium",
+    "fit_relaxation",
     "forces",
     "load_kymogram",
 ]

@@ -351,13 +351,17 @@ def path(motion: Motion, ratio: float) -> tuple[Array, Array]:
 
 def _seen_again(motion: Motion, sigma: float, rng: np.random.Generator) -> Motion:
     """Motion of a worm that moves its shapes in a medium, seen with the noise of the first recording."""
+    centre, turn = path(motion, float(ratio_of(sigma)))
+    return seen_again(motion, (motion.rod_angle + turn[:, None])[::FINER], centre[::FINER], rng)
+
+
+def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.Generator) -> Motion:
+    """What a recording with the noise of ``motion`` makes of other shapes (N, n) rad and places (N, 2) m of frames."""
     from scipy.interpolate import CubicSpline  # slow to import
 
-    centre, turn = path(motion, float(ratio_of(sigma)))
-    angle = (motion.rod_angle + turn[:, None])[::FINER]
-    n = angle.shape[1]
-    half = motion.length / (2 * n) * np.stack([np.cos(angle), np.sin(angle)], -1)
-    middle = centre[::FINER, None] + _chained(half)
+    n = rod_angle.shape[1]
+    half = motion.length / (2 * n) * np.stack([np.cos(rod_angle), np.sin(rod_angle)], -1)
+    middle = centre[:, None] + _chained(half)
     joints = np.concatenate([middle[:, :1] - half[:, :1], middle + half], 1)
     curve = CubicSpline(np.linspace(0.0, 1.0, n + 1), joints, axis=1)(np.linspace(0.0, 1.0, 8 * n + 1))
     assert motion.places is not None and motion.measured is not None
