@@ -9,6 +9,8 @@ from recorded import RATE, joints, seen, worms
 
 from gymnosoma import __version__
 from gymnosoma.agents.commands.fit import fit
+from gymnosoma.envs import simulate
+from gymnosoma.envs.worm import Worm, WormParams
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +79,21 @@ def test_what_cannot_be_asked_is_refused(recording, tmp_path, how, message):
     given.pop("files", None)
     with pytest.raises(ValueError, match=message):
         fit("worm", files, **{"rate": RATE, "repeats": 2} | given)
+
+
+def test_a_worm_that_straightens(tmp_path):
+    params = WormParams.in_medium(0.8)
+    bend = 0.6 * np.cos(2 * np.pi * np.linspace(0, 1, 24))
+    run = simulate(Worm(params), np.zeros(24), 2.0, 1 / RATE, {"joint_angle": bend})
+    np.save(tmp_path / "limp.npy", seen(joints(run), np.random.default_rng(0), gap=0))
+    friction = params.friction_perpendicular, params.friction_parallel
+    how = {"rate": RATE, "relaxation": True, "friction": friction}
+    fit("worm", (tmp_path / "limp.npy",), save=tmp_path / "fit.json", **how)
+    told = json.loads((tmp_path / "fit.json").read_text())
+    assert told["friction_over_stiffness"] == pytest.approx(friction[0] / params.stiffness, rel=0.1)
+    assert told["lag"] == pytest.approx(params.damping / params.stiffness, rel=0.2)
+    with pytest.raises(ValueError, match="relaxation must be asked of one recording, with friction and save alone"):
+        fit("worm", (tmp_path / "limp.npy",), csv=tmp_path / "fit.csv", **how)
 
 
 def test_a_vibrissa_in_free_air(tmp_path, capsys):

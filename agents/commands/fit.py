@@ -16,7 +16,7 @@ import gymnosoma
 from gymnosoma.envs.core.files import check_file
 from gymnosoma.envs.core.trajectory import Trajectory
 from gymnosoma.envs.whisker_chain import Hair, RecordedBase, WhiskerParams, free_forces
-from gymnosoma.envs.worm import Midlines, WormParams, fit_medium, forces
+from gymnosoma.envs.worm import Midlines, WormParams, fit_medium, fit_relaxation, forces
 from gymnosoma.envs.worm.fit import MediumFit
 from gymnosoma.envs.worm.motion import Motion
 from gymnosoma.envs.worm.params import friction as friction_of
@@ -47,6 +47,7 @@ def fit(
     friction: tuple[float, float] | None = None,
     stiffness: float | None = None,
     damping: float | None = None,
+    relaxation: bool = False,
     repeats: int | None = None,
     seed: int = 0,
     params: Path | None = None,
@@ -77,6 +78,8 @@ def fit(
         friction: Coefficients across and along, kg/s.
         stiffness: Of a joint, kappa, N m.
         damping: Of a joint, c, N m s.
+        relaxation: The muscles are silent in the whole recording: find b_perp / kappa and c / kappa of a worm that
+            straightens, with the ratio of --friction or of the recording.
         repeats: Of the bootstrap for each worm.
         seed: Of the bootstrap.
         params: Shape of the vibrissa, .toml: length, base_radius, tip_radius (m) and curvature (1/m), n_links, density,
@@ -117,12 +120,39 @@ def fit(
         motions = [each.smoothed() for each in lines]
         for each in motions:
             print(each.report)
-        found = fit_medium(motions, repeats, seed, window)
-        print(found.report)
-        _write_worm(files, lines[0], motions[0], found, known, results, (width, height))
+        if relaxation:
+            _relax(files, motions, known, results)
+        else:
+            found = fit_medium(motions, repeats, seed, window)
+            print(found.report)
+            _write_worm(files, lines[0], motions[0], found, known, results, (width, height))
     for path in results.values():
         if path is not None:
             print(f"Wrote {path}.")
+
+
+def _relax(files: Sequence[Path], motions: Sequence[Motion], known: _Known, results: Mapping[str, Path | None]) -> None:
+    """Find and write the passive body of a worm."""
+    from ..files import result
+
+    asked = [name for name, path in results.items() if path is not None and name != "save"]
+    if len(motions) != 1 or asked or known.sigma or known.stiffness is not None:
+        raise ValueError(f"relaxation must be asked of one recording, with friction and save alone, got {len(motions)}")
+    ratio = None if known.friction is None else known.friction[0] / known.friction[1]
+    found = fit_relaxation(motions[0], ratio)
+    print(found.report)
+    if results["save"] is not None:
+        told = {
+            "friction_over_stiffness": _number(found.friction_over_stiffness),
+            "friction_interval": list(found.friction_interval),
+            "lag": found.lag,
+            "lag_interval": list(found.lag_interval),
+            "ratio": found.ratio,
+            "residual_rad": found.residual,
+            "assumed": {"muscles": "silent"} | ({} if ratio is None else {"friction": known.friction}),
+        }
+        with result("save", results["save"]) as file:
+            file.write_text(json.dumps(_files(files) | told, indent=2) + "\n")
 
 
 def _check_none(given: Mapping[str, Any]) -> None:
