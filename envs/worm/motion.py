@@ -158,7 +158,8 @@ def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) 
     shapes = np.einsum("pm,tpx->tmx", basis, np.where(known[:, None, None], points, 0.0))
     rest = np.where(known[:, None, None], points - np.einsum("pm,tmx->tpx", basis, shapes), 0.0)
     noise = np.sqrt(np.sum(rest**2) / (2 * known.sum() * (width - order - 1)))
-    raw = arc_length(np.einsum("am,tmx->tax", fine, shapes[known]))[:, -1]
+    # Between few points polynomials swing more than at them.
+    raw = arc_length(np.einsum("pm,tmx->tpx", basis, shapes[known]))[:, -1]
     low, median, high = np.quantile(raw, [0.05, 0.5, 0.95])
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
         raise ValueError(
