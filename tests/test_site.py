@@ -25,7 +25,8 @@ def blocks(page):
 
 @pytest.mark.full
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
-def test_examples_of_a_page_run(page):
+def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where some of them write
     names = {}
     for block in blocks(page):
         exec(compile(block, str(page), "exec"), names)

@@ -21,6 +21,7 @@ from . import checkout
 from .benchmark import benchmark
 from .compile import compile_
 from .evaluate import evaluate
+from .fit import fit
 from .list import list_
 from .physiology import physiology
 from .play import play
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
     "sweep": sweep,
     "play": play,
+    "fit": fit,
     "compile": compile_,
 }
 

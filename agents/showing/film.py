@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -33,6 +33,23 @@ WITHOUT_DISPLAY = "without one save a film by --film, or numbers by --csv"
 
 GIF_RATE = 25.0
 """Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
+
+
+class Shown(Protocol):
+    """What is shown moment by moment: iterate, and ``draw`` the moments that are wanted."""
+
+    fps: float
+    size: tuple[int, int]
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[None]: ...
+
+    def draw(self, fps: float | None = None) -> Canvas:
+        """Draw the present, to be shown at ``fps``."""
+
+    def close(self) -> None:
+        """Free what is open."""
 
 
 class _Actor:
@@ -187,12 +204,12 @@ def save_film(run: Trajectory, path: Path, width: int, height: int, **how: Any) 
     check_film("path", path, width, height)
     replay = Replay(run, width, height, **how)
     with result("path", path) as file:
-        return _play(replay, path.name, file)
+        return play(replay, path.name, file)
 
 
 def show(run: Trajectory, title: str, width: int, height: int, **how: Any) -> None:
     """Show a trajectory in a window, with arguments of `Replay`."""
-    _play(Replay(run, width, height, **how), title, None, WITHOUT_DISPLAY)
+    play(Replay(run, width, height, **how), title, None, WITHOUT_DISPLAY)
 
 
 def check_rates(fps: float, slow: float) -> None:
@@ -253,10 +270,10 @@ def show_episode(
     actor = find_policy(env_id, policy, seed, trust)
     with nullcontext() if save is None else result("save", save) as file:
         film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
-        return _play(film, env_id, file, instead)
+        return play(film, env_id, file, instead)
 
 
-def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "") -> int:
+def play(film: Shown, title: str, save: Path | None, instead: str = "") -> int:
     """Show a film in a window, or save it; the moments played. ``instead`` tells what to do without a display."""
     played = 0
     try:
@@ -279,7 +296,7 @@ def _play(film: Film | Replay, title: str, save: Path | None, instead: str = "")
     return played
 
 
-def _show(film: Film | Replay, moments: Iterator[None], title: str, instead: str) -> None:
+def _show(film: Shown, moments: Iterator[None], title: str, instead: str) -> None:
     window = Window(film.size, title, instead)
     try:
         for _ in moments:
@@ -290,7 +307,7 @@ def _show(film: Film | Replay, moments: Iterator[None], title: str, instead: str
         window.close()
 
 
-def _save_mp4(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
+def _save_mp4(film: Shown, moments: Iterator[None], path: Path) -> None:
     import imageio.v2
 
     writer: Any = imageio.v2.get_writer(path, fps=film.fps, quality=8, macro_block_size=2)
@@ -299,7 +316,7 @@ def _save_mp4(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
             writer.append_data(film.draw().array())
 
 
-def _save_gif(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
+def _save_gif(film: Shown, moments: Iterator[None], path: Path) -> None:
     from PIL import Image
 
     stride = int(np.ceil(film.fps / GIF_RATE))
@@ -312,7 +329,7 @@ def _save_gif(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
     next(images).save(path, save_all=True, append_images=images, duration=durations, loop=0)
 
 
-def _save_png(film: Film | Replay, moments: Iterator[None], path: Path) -> None:
+def _save_png(film: Shown, moments: Iterator[None], path: Path) -> None:
     for _ in moments:
         pass
     pygame.image.save(film.draw().frame(), path)

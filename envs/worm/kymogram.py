@@ -103,6 +103,20 @@ def _read_text(path: Path) -> NDArray[np.float64]:
     return np.array(rows)
 
 
+def measured(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Numbers or NaN as an array of float."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            raise ValueError
+        array = array.astype(float)
+    except (ValueError, TypeError):
+        raise ValueError(f"{name} must hold numbers, or NaN where nothing was measured, got {shown(value)}") from None
+    if np.isinf(array).any():
+        raise ValueError(f"{name} must be finite, or NaN where nothing was measured, got inf")
+    return array
+
+
 class SineKymogram(OpenLoop):
     """Travelling wave A cos(2 pi (nu (i - 1)/(n - 2) - t/T)) + bias; Chung et al. (2024), Fig. 2.
 

@@ -51,7 +51,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
         _tracks(view, animal, other, other is ghost)
         if other is not ghost:
             _forces(canvas, view, animal, other, moments)
-        _body(view, animal.points(other.rows[-1:])[0], other is ghost)
+        body(view, animal.points(other.rows[-1:])[0], other is ghost)
     for other in both:
         colour, at = GHOST if other is ghost else c.INK, other.rows["centre"][-1]
         view.pointer(at, colour, other.name)
@@ -185,7 +185,8 @@ def _shape(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     return middle, *c.outline(middle, radius)
 
 
-def _body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
+def body(view: Panel, points: NDArray[np.float64], ghost: bool) -> None:
+    """Draw the body along its joints (N, 2) m, translucent as a ghost."""
     middle, dorsal, ventral = _shape(points)
     whole = np.concatenate([dorsal, ventral[::-1]])
     if ghost:

@@ -10,7 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, shown, whole
 from ..core.files import check_file
-from .kymogram import FRAME_RATE, HIGHEST_RATE, LARGEST_FILE, KymogramPlayback, read_matrix
+from .kymogram import FRAME_RATE, HIGHEST_RATE, LARGEST_FILE, KymogramPlayback, measured, read_matrix
+from .motion import (
+    FINER,
+    HIGHEST_ORDER,
+    LEAST_FRAMES,
+    LEAST_POINTS,
+    ORDER,
+    arc_length,
+    even,
+    smoothed,
+    turned_round,
+)
 
 Array = NDArray[np.float64]
 
@@ -52,6 +63,7 @@ class Kymogram:
         >>> kymogram = Kymogram.from_midlines(midlines, rate=20.0).filled().resampled(32.0)
         >>> print(kymogram.report)
         61 frames of 27 points at 20 Hz: 24 joints by arc length; nothing measured in 1 frame
+        smoothed by polynomials of degree 16: noise 0.01% of the length
         1 gap of at most 2 frames filled, 1 frame in all
         61 frames at 20 Hz to 97 at 32 Hz
         >>> again = simulate(Worm(params, dt=1 / 320), kymogram.playback(), kymogram.duration, every=1 / 32)
@@ -64,7 +76,7 @@ class Kymogram:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        angles = _measured("angles", self.angles)
+        angles = measured("angles", self.angles)
         if angles.ndim != 2 or angles.shape[1] < 2 or not len(angles):
             raise ValueError(f"angles must be a matrix (frames, joints) of at least 2 joints, got shape {angles.shape}")
         object.__setattr__(self, "angles", angles)
@@ -82,39 +94,60 @@ class Kymogram:
 
     @classmethod
     def from_midlines(
-        cls, midlines: ArrayLike, rate: float = FRAME_RATE, n_joints: int = 24, y_down: bool = False
+        cls,
+        midlines: ArrayLike,
+        rate: float = FRAME_RATE,
+        n_joints: int = 24,
+        y_down: bool = False,
+        order: int | None = ORDER,
     ) -> Kymogram:
         """Lay a chain of equal rods along each midline, such as Tierpsy's skeletons.
 
+        A camera's noise of 2 um would make 0.1 rad of error of a joint, whose signal is 0.16 to 0.35 rad; smoothed
+        as `Midlines.smoothed` does, 0.01 to 0.03 are left, and 0.05 in the last two joints of each end.
+
         Args:
             midlines ((N, P, 2) float): Points x, y from head to tail in any unit, at least 3, not necessarily evenly;
-                frames with NaN in them are gaps. A chain with a joint at every point, evenly, is found exactly.
+                frames with NaN in them are gaps.
             y_down: Whether y grows downwards, as in pixels; this changes the sign of all angles.
+            order (2 to P - 2): Degree of the polynomials along the body that take the noise out; less where there are
+                fewer points. None takes the points as they are: a chain with a joint at every point, evenly, is found
+                exactly. Fewer than 5 points, or 8 frames, are taken so, too.
 
         Raises:
-            ValueError: For midlines that are no such array, or have no length.
+            ValueError: For midlines that are no such array, have no length, or differ in length by more than 15%.
         """
         whole("n_joints", n_joints, 2, 1000)
-        lines = _measured("midlines", midlines)
+        if order is not None:
+            whole("order", order, 2, HIGHEST_ORDER)
+        lines = measured("midlines", midlines)
         if lines.ndim != 3 or lines.shape[1] < 3 or lines.shape[2] != 2 or not len(lines):
             raise ValueError(f"midlines must have shape (frames, points, 2) with 3 points or more, got {lines.shape}")
         angles = np.full((len(lines), n_joints), np.nan)
-        found = ~np.isnan(lines).any((1, 2))
+        found = np.asarray(np.isfinite(lines).all((1, 2)))
         for i in np.flatnonzero(found):
-            steps = np.hypot(*np.diff(lines[i], axis=0).T)
-            along = np.concatenate([[0.0], np.cumsum(steps)])
-            if not along[-1] > 0.0:
+            if not np.ptp(lines[i], axis=0).any():
                 raise ValueError(f"midlines: that of frame {i} has no length, got {shown(lines[i, 0])} at every point")
-            even = np.linspace(0.0, along[-1], n_joints + 2)
-            points = np.stack([np.interp(even, along, lines[i, :, axis]) for axis in range(2)], 1)
-            rods = np.diff(points, axis=0)
-            across = rods[:-1, 0] * rods[1:, 1] - rods[:-1, 1] * rods[1:, 0]
-            angles[i] = np.arctan2(across, np.sum(rods[:-1] * rods[1:], 1))
+        notes: list[str] = []
+        if order is None or found.sum() < LEAST_FRAMES or lines.shape[1] < LEAST_POINTS:
+            angles[found] = _along(lines[found], n_joints)
+        else:
+            first, last = np.flatnonzero(found)[[0, -1]]
+            known = found[first : last + 1]
+            straight, turned = turned_round(lines[first : last + 1], known)
+            degree = min(order, lines.shape[1] - 2)
+            motion = smoothed(straight, known, rate, degree, n_joints + 1)
+            angles[first : last + 1] = np.diff(motion.rod_angle[::FINER])
+            angles[~found] = np.nan
+            notes = [
+                f"smoothed by polynomials of degree {degree}: noise {motion.noise / motion.length:.2%} of the length"
+            ]
+            notes += [f"head and tail change places {len(turned)} times, set right"] if turned else []
         note = (
             f"{_count(len(lines), 'frame')} of {lines.shape[1]} points at {rate:g} Hz: {n_joints} joints by arc length"
         )
         note += f"; nothing measured in {_count(int((~found).sum()), 'frame')}" if not found.all() else ""
-        return cls(-angles if y_down else angles, rate, (note,))
+        return cls(-angles if y_down else angles, rate, (note, *notes))
 
     @classmethod
     def from_tangents(cls, tangents: ArrayLike, rate: float = FRAME_RATE, n_joints: int = 24) -> Kymogram:
@@ -128,7 +161,7 @@ class Kymogram:
             ValueError: For tangents that are no such matrix.
         """
         whole("n_joints", n_joints, 2, 1000)
-        directions = _measured("tangents", tangents)
+        directions = measured("tangents", tangents)
         if directions.ndim != 2 or directions.shape[1] < 3 or not len(directions):
             raise ValueError(f"tangents must have shape (frames, pieces) with 3 pieces or more, got {directions.shape}")
         angles = _joints(np.unwrap(directions, axis=1), n_joints)
@@ -160,7 +193,7 @@ class Kymogram:
                 raise ValueError("it is no .npy, .csv, .tsv or .txt file")
             check_file(path, LARGEST_FILE)
             if path.suffix == ".npy":
-                values, names = _measured("it", read_matrix(path)), None
+                values, names = measured("it", read_matrix(path)), None
             else:
                 values, names = _text(path.read_text(encoding="utf-8-sig"))
         except (OSError, ValueError) as error:
@@ -295,18 +328,12 @@ def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _measured(name: str, value: ArrayLike) -> Array:
-    """Numbers or NaN as an array of float."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
-            raise ValueError
-        array = array.astype(float)
-    except (ValueError, TypeError):
-        raise ValueError(f"{name} must hold numbers, or NaN where nothing was measured, got {shown(value)}") from None
-    if np.isinf(array).any():
-        raise ValueError(f"{name} must be finite, or NaN where nothing was measured, got inf")
-    return array
+def _along(lines: Array, n_joints: int) -> Array:
+    """Joint angles (N, n_joints) of chains of equal rods on midlines (N, P, 2), as they are."""
+    places = np.broadcast_to(np.linspace(0.0, 1.0, n_joints + 2), (len(lines), n_joints + 2))
+    rods = np.diff(even(lines, arc_length(lines), places), axis=1)
+    across = rods[:, :-1, 0] * rods[:, 1:, 1] - rods[:, :-1, 1] * rods[:, 1:, 0]
+    return np.arctan2(across, np.sum(rods[:, :-1] * rods[:, 1:], 2))
 
 
 def _joints(directions: Array, n_joints: int) -> Array:

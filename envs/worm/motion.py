@@ -1,0 +1,216 @@
+"""The motion of a recorded worm that is left when the camera's noise is taken out of its midlines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.arguments import choice, number
+from ..core.smoothing import smooth
+from .kymogram import measured
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+ORDER = 16
+"""Degree of the polynomials along the body: with 10 the agar wave is lost, 22 gain nothing."""
+
+FINER = 4
+"""Moments of a motion for each frame of the recording."""
+
+HIGHEST_ORDER = 40
+"""Largest degree that can be asked for."""
+
+ARC = 201
+"""Points of a midline on which its length is measured."""
+
+GAP = 3
+"""Frames in a row without a midline beyond which a motion is not to be trusted there."""
+
+LEAST_POINTS, LEAST_FRAMES = 5, 8
+"""Points of a midline and frames of a recording that can be smoothed."""
+
+VARIATION = 0.15
+"""Share of the length by which midlines of one worm may differ from their median."""
+
+HEADS = ("first", "last")
+"""Where a file has the head."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A recorded worm without the camera's noise, as the shapes, places and headings of the model's rods.
+
+    Args:
+        time ((T,) array, s): At equal intervals, `FINER` to a frame of the recording.
+        rod_angle ((T, n) array, rad): Heading of each rod, head to tail, continuous.
+        centre ((T, 2) array, m): Of mass.
+        length (m): Median over the record.
+        rate: Frames a second of the recording.
+        noise (m): Standard deviation of each coordinate of a point.
+        jitter (m): Standard deviation by which tips are missed.
+        measured ((N,) bool): Which frames had a midline.
+        gaps (tuple of (int, int)): First frame, and the one after the last, of each gap that is too long to be bridged.
+        places ((P,) array): Of the points of a recorded midline along it, from 0 to 1.
+        order: Degree of the polynomials along the body.
+        notes (tuple of str): What was done to get it, in order; `report` shows them.
+    """
+
+    time: Array
+    rod_angle: Array
+    centre: Array
+    length: float
+    rate: float
+    noise: float = 0.0
+    jitter: float = 0.0
+    measured: Flags | None = None
+    gaps: tuple[tuple[int, int], ...] = ()
+    places: Array | None = None
+    order: int = ORDER
+    notes: tuple[str, ...] = ()
+
+    @property
+    def joint_angle(self) -> Array:
+        """Rod i+1 minus rod i (T, n - 1), rad; the last two at each end have twice the others' error."""
+        return np.diff(self.rod_angle)
+
+    @property
+    def reliable(self) -> Flags:
+        """Moments (T,) that lie neither in a long gap nor within a frame of one."""
+        known = np.ones(len(self.time), bool)
+        finer = self._finer
+        for start, stop in self.gaps:
+            known[max((start - 2) * finer + 1, 0) : (stop + 1) * finer] = False
+        return known
+
+    @property
+    def _finer(self) -> int:
+        return max(round(1.0 / (self.rate * (self.time[1] - self.time[0]))), 1)
+
+    @property
+    def report(self) -> str:
+        """What was done, a line for each step."""
+        return "\n".join(self.notes)
+
+
+def checked(points: ArrayLike) -> Array:
+    """Midlines as an array of their own; NaN in all of a frame where any is."""
+    lines = measured("midlines", points)
+    if lines.ndim != 3 or lines.shape[1] < LEAST_POINTS or lines.shape[2] != 2 or not len(lines):
+        raise ValueError(
+            f"midlines must have shape (frames, points, 2) with {LEAST_POINTS} points or more, got {lines.shape}"
+        )
+    lines[~np.isfinite(lines).all((1, 2))] = np.nan
+    return lines
+
+
+def upright(points: ArrayLike, y_down: bool, head: str, scale: float) -> Array:
+    """Midlines (N, P, 2) in m, y upwards, head first; of arguments as of `Midlines.from_array`."""
+    choice("head", head, HEADS)
+    lines = checked(points) * number("scale", scale, above=0)
+    if y_down:
+        lines[..., 1] *= -1.0
+    return lines[:, ::-1] if head == "last" else lines
+
+
+def turned_round(points: Array, known: Flags) -> tuple[Array, list[tuple[int, int]]]:
+    """Midlines whose head and tail stay where they are from frame to frame, and the stretches (a, b) that did not.
+
+    Each midline is compared with the last one before it as it is and the other way round. Which end is the head is what
+    most frames say.
+
+    Args:
+        points ((N, P, 2) float)
+        known ((N,) bool): Frames that have a midline.
+    """
+    frames = np.flatnonzero(known)
+    lines = points[frames]
+    direct = np.sum((lines[1:] - lines[:-1]) ** 2, (1, 2))
+    swapped = np.sum((lines[1:] - lines[:-1, ::-1]) ** 2, (1, 2))
+    turned = np.concatenate([[False], np.cumsum(swapped < direct) % 2 == 1])
+    if turned.sum() > 0.5 * len(turned):
+        turned = ~turned
+    if not turned.any():
+        return points, []
+    points = points.copy()
+    points[frames[turned]] = points[frames[turned], ::-1]
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], turned.astype(int), [0]])))
+    return points, [(int(frames[a]), int(frames[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _basis(places: Array, order: int) -> tuple[Array, Array]:
+    """Orthonormal polynomials on ``places`` (P, m + 1), shares of the length, and the same on `ARC` even ones."""
+    vander = np.polynomial.legendre.legvander
+    q, r = np.linalg.qr(vander(2.0 * places - 1.0, order))
+    return q, np.linalg.solve(r.T, vander(np.linspace(-1.0, 1.0, ARC), order).T).T
+
+
+def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) -> Motion:
+    """Motion of midlines (N, P, 2), of which the first and the last are known; see `smoothed` of `Midlines`."""
+    from scipy.interpolate import CubicSpline  # slow to import
+
+    count, width = points.shape[:2]
+    along = arc_length(points[known])
+    places = np.mean(along / along[:, -1:], 0)
+    basis, fine = _basis(places, order)
+    shapes = np.einsum("pm,tpx->tmx", basis, np.where(known[:, None, None], points, 0.0))
+    rest = np.where(known[:, None, None], points - np.einsum("pm,tmx->tpx", basis, shapes), 0.0)
+    noise = np.sqrt(np.sum(rest**2) / (2 * known.sum() * (width - order - 1)))
+    # Between few points polynomials swing more than at them.
+    raw = arc_length(np.einsum("pm,tmx->tpx", basis, shapes[known]))[:, -1]
+    low, median, high = np.quantile(raw, [0.05, 0.5, 0.95])
+    if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
+        raise ValueError(
+            f"midlines must have lengths within {VARIATION:.0%} of each other, got {1e3 * low:.3g} to {1e3 * high:.3g} "
+            f"mm about {1e3 * median:.3g}: a wrong scale, or several worms"
+        )
+    series = smooth(shapes.reshape(count, -1), 3, "gcv", known).values
+    moments = np.arange(FINER * (count - 1) + 1) / FINER
+    series = CubicSpline(np.arange(count), series)(moments).reshape(len(moments), order + 1, 2)
+    curve = np.einsum("am,tmx->tax", fine, series)
+    along = arc_length(curve)
+    joints = even(curve, along, np.broadcast_to(np.linspace(0.0, 1.0, n_rods + 1), (len(curve), n_rods + 1)))
+    rods = np.diff(joints, axis=1)
+    angle = np.unwrap(np.arctan2(rods[..., 1], rods[..., 0]), axis=1)
+    mean = angle.mean(1)
+    angle += (np.unwrap(mean) - mean)[:, None]
+    centre = 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1)
+    both = np.flatnonzero(known[1:] & known[:-1])
+    place = np.cumsum(known) - 1
+    ends = np.mean((raw[place[both + 1]] - raw[place[both]]) ** 2) / 2 if len(both) else 0.0
+    # What the noise of the first and the last point makes of it; a sum of two |N(0, 1)| has the deviation 0.853.
+    ends -= noise**2 * np.sum(basis[[0, -1]] ** 2)
+    jitter = np.sqrt(max(ends, 0.0)) / 0.853
+    gaps = _long_gaps(known, np.diff(angle), rate)
+    time = moments / rate
+    length = float(np.median(along[:, -1]))
+    return Motion(time, angle, centre, length, rate, float(noise), float(jitter), known, gaps, places, order)
+
+
+def arc_length(curve: Array) -> Array:
+    """Length (T, A) along curves (T, A, 2) from their first points."""
+    steps = np.hypot(*np.moveaxis(np.diff(curve, axis=1), -1, 0))
+    return np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
+
+
+def even(curve: Array, along: Array, places: Array) -> Array:
+    """Points (T, K, 2) of curves (T, A, 2) with lengths ``along`` (T, A), at ``places`` (T, K), shares of them."""
+    # All curves in one table: each has an interval of its own.
+    offset = 2.0 * np.arange(len(curve))[:, None]
+    known = (along / along[:, -1:] + offset).ravel()
+    asked = (places + offset).ravel()
+    return np.stack([np.interp(asked, known, curve[..., k].ravel()).reshape(places.shape) for k in range(2)], -1)
+
+
+def _long_gaps(known: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:
+    """Gaps of more frames than can be bridged: `GAP`, or an eighth of the period of the wave."""
+    missing = np.concatenate([[0], (~known).astype(int), [0]])
+    edges = np.flatnonzero(np.diff(missing)).tolist()
+    if not edges:
+        return ()
+    bend = joint_angle - joint_angle.mean(0)
+    rms, slope = np.sqrt(np.mean(bend**2)), np.sqrt(np.mean((np.gradient(bend, axis=0) * FINER * rate) ** 2))
+    frames = min(GAP, rate * 2.0 * np.pi * rms / max(slope, 1e-300) / 8.0)
+    return tuple((a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > max(frames, 1.0))

@@ -1,0 +1,236 @@
+"""What a worm whose muscles are silent tells of its body, by the way in which it straightens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.arguments import number, whole
+from ..core.simulate import ensemble
+from .animal import Worm
+from .fit import LARGEST_RATIO, fit_medium, seen_again, sigma_of
+from .motion import FINER, Motion
+from .params import WormParams
+from .params import friction as friction_of
+
+Array = NDArray[np.float64]
+
+STEP = 0.02
+"""Difference of the logarithms by which slopes are found."""
+
+ITERATIONS, AGAIN = 8, 3
+"""Of Gauss, Newton and Levenberg, for the recording and for each repeat."""
+
+MODES = 12
+"""Cosines along the body by which the first shape may differ from what was measured: its noise would matter most."""
+
+LIKELY = np.array([3.0, 3.0, *[0.1] * MODES])
+"""By how much each unknown may move in a step where the recording does not tell."""
+
+STARTS = (0.0, -1.0, 1.0)
+"""Logarithms by which friction differs from that of the paper's medium of this ratio, where the search begins."""
+
+FAR = np.array([[-14.0, -3.0, *[-0.5] * MODES], [4.0, 3.0, *[0.5] * MODES]])
+"""Least and greatest logarithms by which friction and damping may leave the paper's on agar (water is at -10), and rad
+of each mode."""
+
+UNKNOWN = 0.5
+"""Standard error of a logarithm from which on a bound is told."""
+
+VISIBLE = 1.1
+"""Factor on the sum of squares by which a body without friction must fit worse for a number to be told."""
+
+INNER = slice(2, -2)
+"""Joints that count: the others' angles are known half as well."""
+
+LEAST_SECONDS, LEAST_ANGLE = 1.0, 0.05
+"""Time of a relaxation, and root mean square of the joint angles (rad) with which it begins."""
+
+
+@dataclass(frozen=True)
+class RelaxationFit:
+    """The passive body of a worm, as far as it shows without a force that is known.
+
+    Args:
+        friction_over_stiffness (s/m^2): b_perp / kappa; NaN where only a bound is known.
+        friction_interval (tuple of 2 float): Of 95%; from 0, one-sided, where a bound is known.
+        lag (s): c / kappa.
+        lag_interval (tuple of 2 float): Of 95%.
+        ratio: b_perp / b_par that was assumed or found.
+        residual (rad): Root mean square of what is left of the joint angles.
+    """
+
+    friction_over_stiffness: float
+    friction_interval: tuple[float, float]
+    lag: float
+    lag_interval: tuple[float, float]
+    ratio: float
+    residual: float
+
+    @property
+    def report(self) -> str:
+        """What was found, a line for each thing."""
+        low, high = self.friction_interval
+        if np.isnan(self.friction_over_stiffness):
+            found = f"b_perp / kappa is at most {high:.3g} s/m^2: what damps is the body, not the medium"
+        else:
+            found = f"b_perp / kappa = {self.friction_over_stiffness:.3g} s/m^2 (95% from {low:.3g} to {high:.3g})"
+        least, most = self.lag_interval
+        return f"{found}\nc / kappa = {self.lag:.3g} s (95% from {least:.3g} to {most:.3g})"
+
+
+class _Relaxing:
+    """Joint angles of a motion from a time on, and of worms that straighten from its shape."""
+
+    def __init__(self, motion: Motion, ratio: float, first: int) -> None:
+        self._ratio, self._usual = ratio, WormParams.in_medium(1.0, length=motion.length)
+        self._angle, self._centre = motion.rod_angle[first * FINER], motion.centre[first * FINER]
+        joints = len(self._angle) - 1
+        self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * (np.arange(joints) + 0.5) / joints)
+        angle = motion.joint_angle[first * FINER :: FINER]
+        self._known = motion.reliable[first * FINER :: FINER]
+        self._measured = angle[:, INNER][self._known]
+        self._every, self._frames = 1.0 / motion.rate, len(angle) - 1
+        self._worm = Worm(self._usual, dt=self._every / np.ceil(self._every / 5e-3))
+
+    def run(self, unknown: Array) -> list[tuple[Array, Array]]:
+        """Rod angles (N, n) and centres (N, 2) of worms with ``unknown`` (K, 2 + MODES), of which `FAR` tells."""
+        p, count = self._usual, len(unknown)
+        across = p.friction_perpendicular * np.exp(unknown[:, 0])
+        damping = np.outer(np.asarray(p.damping) * np.exp(unknown[:, 1]), np.ones(p.n_rods - 1))
+        bend = np.cumsum(np.sum(unknown[:, 2:, None] * self._modes, 1), 1)
+        bend = np.pad(bend, ((0, 0), (1, 0)))
+        start = {
+            "rod_angle": self._angle + bend - bend.mean(1, keepdims=True),
+            "centre": np.tile(self._centre, (count, 1)),
+        }
+        start |= {"friction_perpendicular": across, "friction_parallel": across / self._ratio, "damping": damping}
+        still, names = np.zeros(p.n_rods - 1), ("rod_angle", "centre")
+        end = self._frames * self._every
+        runs = ensemble(self._worm, still, count, end, self._every, start=start, signals=names)
+        return list(zip(*(np.moveaxis(runs[name], 1, 0) for name in names), strict=True))
+
+    def misfit(self, unknown: Array) -> Array:
+        """Joint angles of worms less those measured (K, M), rad."""
+        return np.array([(np.diff(a)[:, INNER][self._known] - self._measured).ravel() for a, _ in self.run(unknown)])
+
+    def fit(self, unknown: Array, iterations: int, held: int = -1) -> tuple[Array, float, Array]:
+        """Unknowns (2 + MODES,) of least squares, sum of squares, and slopes (M, 2 + MODES).
+
+        The one that is ``held`` stays; its slopes are 0.
+        """
+        best, least, slopes = unknown, np.inf, np.zeros((1, len(unknown)))
+        moves = np.concatenate([np.zeros((1, len(unknown))), STEP * np.eye(len(unknown))])
+        for _ in range(iterations + 1):
+            rest = self.misfit(unknown + moves)
+            cost = float(np.sum(rest[0] ** 2))
+            if not (np.isfinite(rest).all() and cost < least):  # too far, or where a worm breaks down
+                unknown = 0.5 * (unknown + best)
+                continue
+            slope = (rest[1:] - rest[0]).T / STEP
+            if held >= 0:
+                slope[:, held] = 0.0
+            best, least, slopes = unknown, cost, slope
+            # What the noise hides is not moved: Levenberg's damping.
+            damped = slope.T @ slope + np.diag(cost / len(slope) / LIKELY**2)
+            move = np.linalg.solve(damped, -slope.T @ rest[0])
+            unknown = np.clip(unknown + np.clip(move, -1.0, 1.0), *FAR)
+        return best, least, slopes
+
+
+def fit_relaxation(
+    motion: Motion, ratio: float | None = None, start: float = 0.0, repeats: int = 20, seed: int = 0
+) -> RelaxationFit:
+    """Find b_perp / kappa and c / kappa of a worm whose muscles are silent, such as an anaesthetised one let go bent.
+
+    Without a drive the joints straighten as the medium and the body's damping let them. In media like water the medium
+    hardly matters, so that b_perp / kappa has a bound only. Nothing tells kappa itself, in N m, but a force. Of a
+    recording that begins with the release the first shape is known badly: on agar c / kappa is 15% too large then.
+
+    Args:
+        motion: From `Midlines.smoothed`.
+        ratio: b_perp / b_par; by default what `fit_medium` finds of the motion.
+        start (s): From when on the muscles are silent, in the recording's time.
+        repeats (5 to 1000): Of the parametric bootstrap, from which intervals are.
+        seed: Of the bootstrap.
+
+    Raises:
+        ValueError: For a worm that is not bent, or lasts less than a second; if the ratio is neither given nor told by
+            the motion.
+    """
+    whole("repeats", repeats, 5, 1000)
+    whole("seed", seed, 0, 2**63)
+    first = _first(motion, start)
+    ratio = _ratio(motion, ratio)
+    worm = _Relaxing(motion, ratio, first)
+    usual = WormParams.in_medium(1.0)
+    medium = float(np.log(friction_of(sigma_of(ratio))[0] / usual.friction_perpendicular))
+    tried = [worm.fit(np.array([medium + each, *[0.0] * (MODES + 1)]), ITERATIONS) for each in STARTS]
+    found, squares, slopes = min(tried, key=lambda each: each[1])
+    if not np.isfinite(squares):
+        raise ValueError("motion must be one that a worm can make as it straightens; every simulation broke down")
+    ((angle, centre),) = worm.run(found[None])
+    rng = np.random.default_rng(seed)
+    before = motion.rod_angle[: first * FINER : FINER], motion.centre[: first * FINER : FINER]
+    whole_angle, whole_centre = np.concatenate([before[0], angle]), np.concatenate([before[1], centre])
+    draws = np.array(
+        [
+            _Relaxing(seen_again(motion, whole_angle, whole_centre, rng), ratio, first).fit(found, AGAIN)[0][:2]
+            for _ in range(repeats)
+        ]
+    )
+    spread = draws.std(0, ddof=1)
+    corrected = np.exp(2.0 * found[:2] - draws.mean(0))
+    noise = squares / len(slopes)
+    own = noise * np.diag(np.linalg.pinv(slopes.T @ slopes, rcond=1e-12))
+    # Smoothed angles are no independent numbers: by so much their noise counts for more.
+    more = max(1.0, float(spread[1] ** 2 / own[1]))
+    spread[0] = max(spread[0], np.sqrt(more * own[0]))
+    kappa = float(np.max(usual.stiffness))
+    scale, lag = usual.friction_perpendicular / kappa, float(np.max(usual.damping)) / kappa * float(corrected[1])
+    without = worm.fit(np.array([FAR[0, 0], *found[1:]]), AGAIN, held=0)[1]
+    if spread[0] > UNKNOWN or without < VISIBLE * squares:
+        friction, low, high = float("nan"), 0.0, scale * float(np.exp(_bound(worm, found, squares, more * noise)))
+    else:
+        friction, by = scale * float(corrected[0]), float(np.exp(1.96 * spread[0]))
+        low, high = friction / by, friction * by
+    by = float(np.exp(1.96 * spread[1]))
+    return RelaxationFit(friction, (low, high), lag, (lag / by, lag * by), float(ratio), float(np.sqrt(noise)))
+
+
+def _first(motion: Motion, start: float) -> int:
+    """Frame from which on the muscles are silent."""
+    end = float(motion.time[-1])
+    first = round((number("start", start, minimum=0.0, maximum=end) - motion.time[0]) * motion.rate)
+    if first < 0 or end - start < LEAST_SECONDS:
+        raise ValueError(f"start must leave {LEAST_SECONDS:g} s of {motion.time[0]:g} to {end:g} s, got {start!r}")
+    bend = float(np.sqrt(np.mean(motion.joint_angle[first * FINER] ** 2)))
+    if bend < LEAST_ANGLE or not motion.reliable[first * FINER]:
+        least = f"{LEAST_ANGLE:g} rad (root mean square)"
+        raise ValueError(f"motion must be bent at the start by {least}, outside of gaps, got {bend:.2g}")
+    return first
+
+
+def _ratio(motion: Motion, given: float | None) -> float:
+    """Ratio of the friction coefficients, by the motion where it is not given."""
+    if given is None:
+        try:
+            return fit_medium(motion).ratio
+        except ValueError as error:
+            raise ValueError(f"ratio must be given, the motion does not tell it: {error}") from None
+    return number("ratio", given, minimum=1.0 / LARGEST_RATIO, maximum=LARGEST_RATIO)
+
+
+def _bound(worm: _Relaxing, found: Array, squares: float, noise: float) -> float:
+    """Logarithm of friction over stiffness at which the sum of squares is too large by chance, one-sided 95%."""
+    limit = squares + 2.71 * noise
+    low, high = float(found[0]), float(FAR[1, 0])
+    while high - low > 0.05:
+        middle = 0.5 * (low + high)
+        if worm.fit(np.array([middle, *found[1:]]), 2, held=0)[1] > limit:
+            high = middle
+        else:
+            low = middle
+    return high
