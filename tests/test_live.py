@@ -1,0 +1,217 @@
+"""The animals in a browser: the same kernels as here, and the pages; in a headless Chromium."""
+
+import base64
+import json
+import re
+
+import live_browser
+import numpy as np
+import pytest
+
+from gymnosoma.envs.worm import SineKymogram, WormParams
+from gymnosoma.tools.live import build, modules
+from gymnosoma.tools.live.wasm import LARGEST, compile_module
+
+ANIMALS = [name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in build.shown()]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = live_browser.open_browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Folder in which pages of animals are made when they are asked for."""
+    folder = tmp_path_factory.mktemp("live")
+
+    def page(name):
+        if not (folder / f"{name}.html").is_file():
+            build.write(folder, [name])
+        return folder / f"{name}.html"
+
+    return page
+
+
+def show(browser, script, *arguments):
+    """Run a script in which ``show`` is the animal of the page, which stands still; what it returns."""
+    begin = "const show = document.querySelector('[data-gymnosoma]').gymnosoma; show.paused = true;"
+    return browser.execute_script(begin + script, *arguments)
+
+
+STEPS = """
+const [name, drives, steps, fields, numbers, done] = arguments;
+gymnosoma.load(name).then((animal) => {
+  for (const [field, values] of Object.entries(fields)) animal.field(field).set(values);
+  Object.assign(animal.numbers, numbers);
+  for (const drive of drives) {
+    animal.drive(drive);
+    animal.advance(steps);
+  }
+  const place = animal.about.arrays.state;
+  const state = new Uint8Array(animal.field("time").buffer, animal._base + place.at, place.item);
+  done([btoa(String.fromCharCode(...state)), animal.failure]);
+}, (error) => done(["", error.message]));
+"""
+
+SIZES = {"worm": 0.6, "lamprey": [0.4, 0.1, 0.3], "vibrissa": [3e3, 1.0, 1.0], "whisker": [0.3, 0.02, 1.0]}
+"""Largest drives of the comparison, in SI."""
+
+
+def compare(browser, name, numbers=None, **fields):
+    """State after 1,000 steps with 100 drives, in the browser and here, as bytes."""
+    live = modules.ANIMALS[name]()
+    rng = np.random.default_rng(1)
+    if name in SIZES:
+        drives = rng.uniform(-1.0, 1.0, (100, live.animal.drive_size)) * SIZES[name]
+    elif name == "figure":
+        drives = live.start["input"] * rng.uniform(0.9, 1.1, (100, 3))
+    else:
+        drives = rng.uniform(0.0, 0.2, (100, live.animal.drive_size))
+    if name == "lamprey":
+        drives = np.abs(drives)
+    rows = live.rows()
+    given = {}
+    for field, value in fields.items():
+        rows[field] = value
+        given[field] = np.ravel(rows[field]).tolist()
+    numbers = dict(numbers or {})
+    found, failure = browser.execute_async_script(STEPS, name, drives.tolist(), 10, given, numbers)
+    assert failure is None
+    if numbers:
+        live.animal._scheme = (numbers["scheme"], numbers["substeps"])
+    for drive in drives:
+        live.animal.advance(rows, np.array([0]), drive[None], 10)
+    assert rows["status"][0] == 0.0
+    return base64.b64decode(found), rows.tobytes()
+
+
+@pytest.mark.parametrize("name", ANIMALS)
+def test_the_state_is_that_of_python_to_the_bit(name, browser, site):
+    live_browser.visit(browser, site(name))
+    more = {"figure": {"pulse": [0.1, 0.05, 4.0]}, "limb": {"wrench": 2.0}}.get(name, {})
+    found, expected = compare(browser, name, **more)
+    assert found == expected
+    assert np.frombuffer(expected).any()
+
+
+@pytest.mark.full
+def test_the_implicit_scheme_of_the_lamprey_is_that_of_python_to_the_bit(browser, site):
+    live_browser.visit(browser, site("lamprey"))
+    scheme = modules.lamprey().more["schemes"]["implicit"]
+    found, expected = compare(browser, "lamprey", scheme, transection=40.0, current=[0.1, -0.05])
+    assert found == expected
+
+
+def test_a_module_names_what_it_cannot_call():
+    import math
+
+    import numba
+
+    def angle(x, y):
+        x[0] = math.atan2(y, y)
+
+    kernels = {"angle": (angle, numba.void(numba.float64[::1], numba.float64))}
+    with pytest.raises(ValueError, match=r"got atan2$"):
+        compile_module(kernels)
+    assert len(compile_module(kernels, ("atan2",))) < LARGEST
+
+
+def test_the_worms_wave_friction_and_power_are_those_of_python(browser, site):
+    live_browser.visit(browser, site("worm"))
+    live = modules.worm()
+    script = """
+const { sine, forces, friction, body } = show.scene.tools;
+show.set("medium", 0.3);
+show.set("frequency", 1.5);
+show.restart();
+const drive = new Float64Array(24);
+for (let k = 0; k < 150; k++) show.scene.step(show.scene.hold);
+sine(show.values, drive);
+const state = Object.fromEntries(arguments[0].map((name) => [name, [...show.animal.field(name)]]));
+return [state, [...drive], forces(), friction(0.3), body(), show.values];
+"""
+    names = [name for name in live.animal.state.names if name != "status"]
+    state, drive, forces, friction, body, values = show(browser, script, names)
+    rows = live.animal.rows(1)
+    for name in names:
+        rows[name] = np.reshape(state[name], rows[name].shape)
+    assert np.abs(rows["rod_angle"]).max() > 0.1
+    wave = SineKymogram(values["amplitude"], values["wavenumber"], 1.0 / values["frequency"])
+    np.testing.assert_allclose(drive, wave(3.0), atol=1e-12)
+    force = live.animal.friction_force(rows)[0]
+    np.testing.assert_allclose(forces, force, atol=1e-12 * np.abs(force).max())
+    medium = WormParams.in_medium(0.3)
+    np.testing.assert_allclose(friction, [medium.friction_perpendicular, medium.friction_parallel], rtol=1e-12)
+    np.testing.assert_allclose(body, live.animal.points(rows)[0], rtol=0, atol=1e-15)
+
+
+WRONG = {
+    "medium=7": 'sets Medium to "7", which must be a number between 0 and 1',
+    "medium=": 'sets Medium to "", which must be a number',
+    "wave=circle": 'sets Muscles follow to "circle"; allowed are sine, omega_turn, delta_turn',
+    "colour=<b>red</b>": 'sets "colour", which is not known',
+    "%E0%A4%A": "The link cannot be read",
+}
+
+
+@pytest.mark.parametrize("link", WRONG)
+def test_a_wrong_link_gets_a_sentence(link, browser, site):
+    live_browser.visit(browser, site("worm"), f"#worm:{link}" if "%" not in link else f"#{link}")
+    said, values, box = show(browser, "return [show.message.textContent, show.values, show.message.innerHTML];")
+    assert WRONG[link] in said
+    assert values["medium"] == 0 and values["wave"] == "sine"
+    assert "<b>" not in box
+    assert not live_browser.errors(browser)
+
+
+def test_sliders_move_parameters_and_a_link_keeps_them(browser, site):
+    live_browser.visit(browser, site("worm"))
+    script = """
+const slider = document.querySelector("#gs-worm-medium");
+slider.value = "1";
+slider.dispatchEvent(new Event("input"));
+const across = show.animal.field("friction_perpendicular")[0];
+const refused = [show.set("medium", 2), show.message.textContent];
+show.link();
+return [across, refused, location.hash, document.querySelector(".gs-python code").textContent];
+"""
+    across, refused, link, python = show(browser, script)
+    assert across == pytest.approx(WormParams.in_medium(1.0).friction_perpendicular, rel=1e-12)
+    assert refused == [False, "Medium must lie between 0 and 1, got 2."]
+    assert "sigma=1)" in python
+    live_browser.visit(browser, site("worm"), link)
+    assert show(browser, "return show.values.medium;") == 1
+
+
+def test_without_webassembly_there_is_a_sentence_and_the_film(browser, site):
+    page = site("worm")
+    text = page.read_text()
+    film = '<div data-gymnosoma="worm"><p id="film">film</p>'
+    page = page.with_name("without.html")
+    page.write_text(
+        text.replace('<div data-gymnosoma="worm">', film).replace(
+            "<body", "<script>delete window.WebAssembly;</script><body"
+        )
+    )
+    live_browser.visit(browser, page)
+    said = browser.execute_script("return document.body.innerText;")
+    assert "film" in said and "no WebAssembly" in said
+
+
+def test_it_stands_still_where_motion_is_not_wanted(browser, site):
+    live_browser.resize(browser, 1400, 900, still=True)
+    live_browser.visit(browser, site("worm"))
+    paused = browser.execute_script("return document.querySelector('[data-gymnosoma]').gymnosoma.paused;")
+    live_browser.resize(browser, 1400, 900)
+    assert paused
+    live_browser.visit(browser, site("worm"))
+    assert not browser.execute_script("return document.querySelector('[data-gymnosoma]').gymnosoma.paused;")
+
+
+def test_the_table_is_json_and_small():
+    live = modules.worm()
+    assert len(json.dumps(live.table(), allow_nan=False)) < 400_000
+    assert not re.search("NaN|Infinity", json.dumps(live.table()))

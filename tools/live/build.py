@@ -1,0 +1,108 @@
+"""Writes the page: a file of what all animals share, one for each animal, and pages that show them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import gymnosoma
+from gymnosoma.envs.core import canvas
+from gymnosoma.envs.core.files import replacing
+
+from .modules import ANIMALS
+from .wasm import LARGEST
+
+SHARED = ("engine.js", "canvas.js", "show.js")
+"""Files of ``live.js``, in their order."""
+
+COLOURS = ("PAPER", "CARD", "RULE", "MUTED", "INK", "GOAL", "WARM", "COLD", "FORE", "AFT")
+
+TITLES = {
+    "worm": "C. elegans",
+    "lamprey": "The lamprey and its cord",
+    "vibrissa": "The vibrissa and a peg",
+    "whisker": "The whisker on sandpaper",
+    "figure": "The standing figure",
+    "limb": "The cat's hindlimb",
+    "swim": "A trained swimmer",
+}
+"""Headings of the pages."""
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<link rel="stylesheet" href="live.css">
+</head>
+<body class="gs-page">
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def sources() -> Path:
+    """Folder of the scripts, of a checkout."""
+    return Path(gymnosoma.__file__).resolve().parents[1] / "docs" / "live"
+
+
+def shown() -> list[str]:
+    """Animals that have a picture, in the order of the pages."""
+    return [name for name in ANIMALS if (sources() / f"{name}.js").is_file()]
+
+
+def _written(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_text("utf-8") != text:
+        with replacing(path) as file:
+            file.write(text.encode())
+
+
+def animal_script(name: str) -> str:
+    """Module, table and picture of an animal, as one script that needs no server.
+
+    Raises:
+        ValueError: If the module is larger than `LARGEST`.
+    """
+    live = ANIMALS[name]()
+    module = live.module()
+    if len(module) > LARGEST:
+        raise ValueError(f"the module {name} must have at most {LARGEST} bytes, got {len(module)}")
+    about = live.table() | {"wasm": base64.b64encode(module).decode()}
+    scene = (sources() / f"{name}.js").read_text("utf-8")
+    return f'gymnosoma.add("{name}", {json.dumps(about, separators=(",", ":"))});\n{scene}'
+
+
+def embedded(name: str, folder: str = "", inside: str = "", more: str = "") -> str:
+    """HTML that shows an animal; what is ``inside`` stays where it cannot run."""
+    scripts = "".join(f'<script src="{folder}{file}.js"></script>\n' for file in ("live", name))
+    return f'<div data-gymnosoma="{name}"{more}>{inside}</div>\n{scripts}'
+
+
+def write(folder: Path, names: Iterable[str] | None = None) -> dict[str, int]:
+    """Write scripts, style and pages into a folder.
+
+    Args:
+        folder: It is made where there is none.
+        names: Animals; all that have a picture by default.
+
+    Returns:
+        dict: Bytes of each file that was written or is there already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    names = list(shown() if names is None else names)
+    colours = {name.lower(): getattr(canvas, name) for name in COLOURS}
+    parts = [(sources() / name).read_text("utf-8") for name in SHARED]
+    parts.insert(1, f"gymnosoma.colours = {json.dumps(colours)};\n")
+    _written(folder / "live.js", "\n".join(parts))
+    _written(folder / "live.css", (sources() / "live.css").read_text("utf-8"))
+    for name in names:
+        _written(folder / f"{name}.js", animal_script(name))
+        _written(folder / f"{name}.html", PAGE.format(title=TITLES[name], body=embedded(name)))
+    links = "\n".join(f'<li><a href="{name}.html">{TITLES[name]}</a></li>' for name in names)
+    _written(folder / "index.html", PAGE.format(title="The animals, alive", body=f"<ul>\n{links}\n</ul>"))
+    return {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
