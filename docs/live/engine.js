@@ -44,6 +44,13 @@ var gymnosoma = (function () {
       this.failure = null;
     }
 
+    /** Set the state to an image of one, as the table has them. */
+    restore(image) {
+      this._state.fill(0);
+      const raw = new Uint8Array(this._state.buffer, this._state.byteOffset, this._state.byteLength);
+      for (let i = 0; i < image.length; i += 2) raw.set(bytes(image[i + 1]), image[i]);
+    }
+
     /** Numbers of a field of the state (or of another record or array), which may be read and written: Float64Array. */
     field(name, array = "state") {
       const key = array + "." + name;

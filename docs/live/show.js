@@ -31,7 +31,7 @@ gymnosoma.Show = (function () {
     }
     if (!text.startsWith(name + ":")) return [values, wrong];
     for (const part of text.slice(name.length + 1).split(",")) {
-      const [key, given = ""] = part.split("="), control = controls.find((each) => each.name === key && each.value !== undefined);
+      const [key, given = ""] = part.split("="), control = controls.find((each) => each.name === key && each.value !== undefined && !each.unkept);
       if (!control) {
         wrong.push(`The link sets "${key.slice(0, 40)}", which is not known here.`);
       } else if (control.options) {
@@ -167,7 +167,8 @@ gymnosoma.Show = (function () {
     }
 
     link() {
-      const parts = Object.entries(this.values).map(([name, value]) => `${name}=${typeof value === "number" ? Number(value.toPrecision(6)) : value}`);
+      const kept = this.controls.filter((each) => each.value !== undefined && !each.unkept).map((each) => [each.name, this.values[each.name]]);
+      const parts = kept.map(([name, value]) => `${name}=${typeof value === "number" ? Number(value.toPrecision(6)) : value}`);
       const hash = `#${this.name}:${parts.join(",")}`;
       location.hash = hash;
       this._copy(location.href.split("#")[0] + hash, "The address keeps what is set here; it is copied.");

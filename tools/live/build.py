@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,16 +20,40 @@ SHARED = ("engine.js", "canvas.js", "show.js")
 
 COLOURS = ("PAPER", "CARD", "RULE", "MUTED", "INK", "GOAL", "WARM", "COLD", "FORE", "AFT")
 
-TITLES = {
-    "worm": "C. elegans",
-    "lamprey": "The lamprey and its cord",
-    "vibrissa": "The vibrissa and a peg",
-    "whisker": "The whisker on sandpaper",
-    "figure": "The standing figure",
-    "limb": "The cat's hindlimb",
-    "swim": "A trained swimmer",
+PAGES = {
+    "worm": (
+        "The worm, alive",
+        "*C. elegans* of Chung, Chang & Kim (2024): from water to agar, by the paper's wave or one that you set, or by "
+        "the muscles of a real worm that turns. Arrows are the friction on its rods.",
+    ),
+    "lamprey": (
+        "The lamprey, alive",
+        "The body and the spinal cord of Ekeberg (1993), each neuron of it. Click on the body, or move the slider, to "
+        "cut the cord there.",
+    ),
+    "vibrissa": (
+        "The vibrissa, alive",
+        "A rat's whisker of Quist et al. (2014) that sweeps past a peg, which you drag; and what the follicle feels.",
+    ),
+    "whisker": (
+        "The whisker on sandpaper, alive",
+        "Stick and slip of the whisker of Oladazimi, Putelat et al. (2021), slowed down, and its moment as a sound.",
+    ),
+    "figure": (
+        "The standing figure, alive",
+        "A person on a platform with the late reflexes of Bunderson et al. (2012): push the ground, and see whether it "
+        "stays.",
+    ),
+    "limb": (
+        "The cat's hindlimb, alive",
+        "Thirty-one muscles of Bunderson et al. (2012) hold a posture; drag the ankle, or push it.",
+    ),
+    "swim": (
+        "A trained swimmer, alive",
+        "A small neural network that was trained on WormSwim, beside the paper's wave in grey.",
+    ),
 }
-"""Headings of the pages."""
+"""Heading and text of each page."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -40,6 +65,7 @@ PAGE = """<!doctype html>
 </head>
 <body class="gs-page">
 <h1>{title}</h1>
+<p>{text}</p>
 {body}
 </body>
 </html>
@@ -77,10 +103,14 @@ def animal_script(name: str) -> str:
     return f'gymnosoma.add("{name}", {json.dumps(about, separators=(",", ":"))});\n{scene}'
 
 
-def embedded(name: str, folder: str = "", inside: str = "", more: str = "") -> str:
-    """HTML that shows an animal; what is ``inside`` stays where it cannot run."""
+def embedded(name: str, folder: str = "", inside: str = "") -> str:
+    """HTML that shows an animal, of scripts in a folder; what is ``inside`` stays where it cannot run."""
     scripts = "".join(f'<script src="{folder}{file}.js"></script>\n' for file in ("live", name))
-    return f'<div data-gymnosoma="{name}"{more}>{inside}</div>\n{scripts}'
+    return f'<div data-gymnosoma="{name}">{inside}</div>\n{scripts}'
+
+
+def _page(title: str, text: str, body: str) -> str:
+    return PAGE.format(title=title, text=re.sub(r"\*(.+?)\*", r"<em>\1</em>", text).replace("&", "&amp;"), body=body)
 
 
 def write(folder: Path, names: Iterable[str] | None = None) -> dict[str, int]:
@@ -102,7 +132,7 @@ def write(folder: Path, names: Iterable[str] | None = None) -> dict[str, int]:
     _written(folder / "live.css", (sources() / "live.css").read_text("utf-8"))
     for name in names:
         _written(folder / f"{name}.js", animal_script(name))
-        _written(folder / f"{name}.html", PAGE.format(title=TITLES[name], body=embedded(name)))
-    links = "\n".join(f'<li><a href="{name}.html">{TITLES[name]}</a></li>' for name in names)
-    _written(folder / "index.html", PAGE.format(title="The animals, alive", body=f"<ul>\n{links}\n</ul>"))
+        _written(folder / f"{name}.html", _page(*PAGES[name], embedded(name)))
+    links = "\n".join(f'<li><a href="{name}.html">{PAGES[name][0]}</a></li>' for name in names)
+    _written(folder / "index.html", _page("The animals, alive", "The same kernels as in Python.", f"<ul>{links}</ul>"))
     return {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}

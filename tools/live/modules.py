@@ -16,14 +16,29 @@ from gymnosoma.envs.core.jit import variant
 from gymnosoma.envs.core.lanes import aligned, in_lanes
 from gymnosoma.envs.lamprey import Lamprey, nerves
 from gymnosoma.envs.lamprey import body as lamprey_body
+from gymnosoma.envs.lamprey import picture as lamprey_picture
+from gymnosoma.envs.lamprey.params import table as lamprey_table
 from gymnosoma.envs.neuromechanic import Neuromechanic, standing
 from gymnosoma.envs.neuromechanic import body as steps
+from gymnosoma.envs.neuromechanic import picture as model_picture
 from gymnosoma.envs.neuromechanic.contact import SOLVERS, collide
-from gymnosoma.envs.neuromechanic.hindlimb import hindlimb
+from gymnosoma.envs.neuromechanic.hindlimb import (
+    LARGEST_REFLEX,
+    PAW_FORCE,
+    POSTURE,
+    RATE,
+    STRETCH,
+    STRETCH_DELAY,
+    hindlimb,
+)
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, StandTask, kept_pattern
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain import body as chain
+from gymnosoma.envs.whisker_chain import picture as chain_picture
+from gymnosoma.envs.whisker_chain.animal import HALVINGS
 from gymnosoma.envs.whisker_rod import Relief, WhiskerRod
 from gymnosoma.envs.whisker_rod import body as rod
+from gymnosoma.envs.whisker_rod import picture as rod_picture
 from gymnosoma.envs.worm import Worm, picture
 from gymnosoma.envs.worm import body as worm_body
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, RECORDED, load_kymogram
@@ -100,6 +115,7 @@ class Live:
             places[name] = _place(array, len(whole))
             whole.extend(array.tobytes())
         state = places["state"]
+        state["fields"] = _fields(self.animal.state)  # by the names that people use
         for name, (of, shape) in self.views.items():
             places[name] = {"at": state["at"] + state["fields"][of]["at"], "shape": list(shape), "item": 8}
         rows, signals = self.rows(), type(self.animal).SIGNALS
@@ -137,13 +153,15 @@ def _place(array: NDArray[Any], at: int) -> dict[str, Any]:
     """Where an array stands, its shape, the bytes of an item, and of records the fields that hold numbers."""
     place: dict[str, Any] = {"at": at, "shape": list(array.shape), "item": array.itemsize}
     if array.dtype.names:
-        fields: Mapping[str, Any] = array.dtype.fields or {}
-        place["fields"] = {
-            name: {"at": form[1], "shape": _shape(form[0])}
-            for name, form in fields.items()
-            if form[0].base == np.float64 and name not in ("numbers", "all", "written")
-        }
+        place["fields"] = _fields(array.dtype)
     return place
+
+
+def _fields(record: np.dtype[Any]) -> dict[str, Any]:
+    """Where the fields of a record stand that hold numbers, and their shapes."""
+    fields: Mapping[str, Any] = record.fields or {}
+    numbers = {name: form for name, form in fields.items() if form[0].base == np.float64 and name != "numbers"}
+    return {name: {"at": form[1], "shape": _shape(form[0])} for name, form in numbers.items()}
 
 
 def _shape(form: np.dtype[Any]) -> list[int]:
@@ -207,7 +225,10 @@ def lamprey() -> Live:
             "implicit": {"scheme": lamprey_body.IMPLICIT, "substeps": 4},
         },
         "lengths": list(animal.params.length),
-        "masses": list(animal.params.mass),
+        # Widths fit the masses of Table 3, for an ellipse 3 cm high without its pi.
+        "widths": (np.divide(animal.params.mass, animal.params.length) * 4.0 / (1000.0 * 0.03)).tolist(),
+        "head_extra": float(lamprey_table()["head_extra"]),
+        "colours": {name.lower(): getattr(lamprey_picture, name) for name in ("FLESH", "SHADE", "MUSCLE")},
     }
     return Live(animal, {"advance": (nerves.swim, names)}, arrays, numbers, {"kick": 0.1}, more=more)
 
@@ -218,12 +239,21 @@ def move_vibrissa(xs, ks, steps, dt, profile):
     chain.complementarity(xs, ks, steps, dt, profile)
 
 
+PEG = 5e-4
+"""Radius of the vibrissa's peg, m."""
+
+
 def vibrissa() -> Live:
     """The vibrissa with a peg."""
     animal = Whisker()
     kernels = {"advance": (move_vibrissa, ("state", "work", "steps", "dt", "profile"))}
-    start = {"peg": [[0.7 * animal.params.length, 8e-3]]}
-    more = {"radii": [animal.params.base_radius, animal.params.tip_radius]}
+    start = {"peg": [[0.7 * animal.params.length, 8e-3]], "peg_radius": [PEG]}
+    more = {
+        "radii": [animal.params.base_radius, animal.params.tip_radius],
+        "halvings": HALVINGS,
+        "peg_radius": PEG,
+        "colours": {name.lower(): getattr(chain_picture, name) for name in ("WHISKER", "SKIN", "FOLLICLE", "PEG")},
+    }
     return Live(
         animal, kernels, {"work": _work(animal), "profile": animal.profile}, {"dt": animal.dt}, start, more=more
     )
@@ -243,7 +273,14 @@ def whisker() -> Live:
     profile, period, top = animal._surface
     numbers = {"dt": animal.dt, "period": period, "top": top}
     start = {"plate_distance": 0.98 * animal.params.length, "relief": 0.0}
-    return Live(animal, {"advance": (move_rod, names)}, {"work": _work(animal), "profile": profile}, numbers, start)
+    more = {
+        "radii": [animal.params.base_radius, animal.params.tip_radius],
+        "period": period,
+        "top": top,
+        "colours": {name.lower(): getattr(rod_picture, name) for name in ("WHISKER", "GRIT")},
+    }
+    arrays = {"work": _work(animal), "profile": profile}
+    return Live(animal, {"advance": (move_rod, names)}, arrays, numbers, start, more=more)
 
 
 take: Any = None
@@ -273,16 +310,74 @@ def _model(animal: Neuromechanic, **more: Any) -> Live:
     return Live(animal, kernels, arrays, {"dt": animal.dt}, never=("acos", "atan2", "hypot"), **more)
 
 
+STANCES = (0.8, 1.0, 1.1, 1.2, 1.4, 1.7, 2.0)
+"""Stances (hip widths) in which the figure may start."""
+
+
 def figure() -> Live:
-    """The standing figure with free feet and the paper's reflex."""
-    stance = 1.1
-    start = {"input": standing.reflex_input(stance), "q": standing.upright(stance), "pulse": [1e3, 0.05, 0.0]}
-    return _model(Neuromechanic(standing.standing(stance)), start=start)
+    """The standing figure with free feet and the paper's reflex, in several stances."""
+    animal = Neuromechanic(standing.standing(STANCES[2]))
+
+    def start(stance: float) -> dict[str, Any]:
+        given = standing.reflex_input(stance)
+        return {"input": given, "q": standing.upright(stance), "pulse": [UNTIL, PULSE, 0.0]}
+
+    starts = {}
+    for stance in STANCES:
+        rows = animal.rows(1)
+        animal.reset(rows, np.array([0]), start(stance))
+        starts[f"{stance:g}"] = {"state": _image(rows.tobytes()), "splay": float(standing.splay(stance))}
+    more = {
+        "starts": starts,
+        "gains": [standing.STIFFNESS, standing.DAMPING],
+        "figure": {
+            "hips": standing.HIPS,
+            "leg": standing.LEG,
+            "lasts": PULSE,
+            "delay": standing.DELAY,
+            "lowest": StandTask.lowest_hips,
+            "leaning": StandTask.largest_lean,
+        },
+        "colours": {name.lower(): getattr(model_picture, name) for name in ("BONE", "EDGE")},
+    }
+    return _model(animal, start=start(STANCES[2]), more=more)
+
+
+UNTIL, PULSE = 1e6, 0.0507
+"""Time (s) at which a pulse begins that never does, and how long one lasts, s."""
 
 
 def limb() -> Live:
-    """The cat's hindlimb, whose paw is pushed."""
-    return _model(Neuromechanic(hindlimb()))
+    """The cat's hindlimb, held by the central pattern of its task, and a push at its ankle."""
+    model = hindlimb(4.0)
+    model["wrench"] = {"push": {"body": "ankle_extension"}}
+    animal, pattern = Neuromechanic(model), kept_pattern("central")
+    start = {"activation": pattern, "input": pattern}
+    rows = animal.rows(1)
+    k = animal.mechanics(rows)
+    sticks = []
+    for body, ends in model_picture._sticks(animal, k):
+        sticks.append([body, *((end - k["origin"][body]) @ k["turn"][body] for end in ends)])
+    shown = np.concatenate([ends[:, :2] for _, ends in model_picture._sticks(animal, k)])
+    more = {
+        "limb": {
+            "sticks": [[body, first.tolist(), last.tolist()] for body, first, last in sticks],
+            "reach": float(np.ptp(shown, 0).max()) * 1.3,
+            "middle": (0.5 * (shown.min(0) + shown.max(0))).tolist(),
+            "pushed": list(animal.model.bodies).index("ankle_extension"),
+            "posture": POSTURE.tolist(),
+            "pattern": pattern.tolist(),
+            "arm": k["arm"].tolist(),
+            "stretch": STRETCH,
+            "rate": RATE,
+            "largest": LARGEST_REFLEX,
+            "periods": round(100 * STRETCH_DELAY),
+            "paw_force": PAW_FORCE.tolist(),
+            "largest_error": HindlimbHold.largest_error,
+        },
+        "colours": {name.lower(): getattr(model_picture, name) for name in ("BONE", "EDGE")},
+    }
+    return _model(animal, start=start, more=more)
 
 
 ANIMALS: dict[str, Callable[[], Live]] = {
