@@ -4,15 +4,21 @@ import base64
 import json
 import re
 
+import gymnasium
 import live_browser
 import numpy as np
 import pytest
 
+from gymnosoma.agents.evaluation.policies import find_policy, shipped
+from gymnosoma.agents.learning.policy_file import read_card
 from gymnosoma.envs.worm import SineKymogram, WormParams
 from gymnosoma.tools.live import build, modules
+from gymnosoma.tools.live.policy import ID
 from gymnosoma.tools.live.wasm import LARGEST, compile_module
 
-ANIMALS = [name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in build.shown()]
+ANIMALS = [
+    name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in modules.ANIMALS if name != "swim"
+]
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +152,51 @@ return [state, [...drive], forces(), friction(0.3), body(), show.values];
     medium = WormParams.in_medium(0.3)
     np.testing.assert_allclose(friction, [medium.friction_perpendicular, medium.friction_parallel], rtol=1e-12)
     np.testing.assert_allclose(body, live.animal.points(rows)[0], rtol=0, atol=1e-15)
+
+
+@pytest.mark.full
+def test_the_policy_senses_and_answers_as_in_python(browser, site):
+    if problem := build.policy_problem():
+        pytest.skip(f"the page has no trained swimmer: {problem}")
+    live_browser.visit(browser, site("swim"))
+    env = gymnasium.make_vec(ID, 8, **read_card(shipped(ID))["env"])
+    agent = find_policy(ID, "trained").make(env, 0)
+    states, seen, answers = [], [], []
+    observations, _ = env.reset(seed=3)
+    first, rng = np.ones(8, bool), np.random.default_rng(0)
+    for _ in range(125):
+        actions = agent.act(observations, first)
+        simulation = env.unwrapped.simulation
+        for row, memory in zip(simulation.rows, simulation.memory, strict=True):
+            given = {name: row[name] for name in ("rod_angle", "rod_rate", "centre_velocity")}
+            given |= {name: memory[name] for name in ("action", "goal")}
+            states.append({name: value.tolist() for name, value in given.items()})
+        seen.extend(observations)
+        answers.extend(actions)
+        noise = rng.uniform(-0.3, 0.3, actions.shape)  # so that not all observations are those of the swimmer
+        observations, _, first, truncated, _ = env.step(np.clip(actions + noise, -1, 1).astype(np.float32))
+        first |= truncated
+    found = show(browser, "return arguments[0].map(show.scene.tools.answer);", states)
+    assert len(found) == 1000
+    np.testing.assert_allclose([one for one, _ in found], np.array(seen), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose([one for _, one in found], np.array(answers), rtol=0, atol=1e-5)
+
+
+@pytest.mark.full
+def test_the_swimmer_swims_as_far_as_in_python(browser, site):
+    if problem := build.policy_problem():
+        pytest.skip(f"the page has no trained swimmer: {problem}")
+    live_browser.visit(browser, site("swim"))
+    script = "show.restart(); for (let k = 0; k < 400; k++) show.scene.step(show.scene.hold); return show.scene.tell();"
+    trained, own = map(float, re.findall(r"(-?[\d.]+) mm", show(browser, script)))
+    env = gymnasium.make_vec(ID, 4, **read_card(shipped(ID))["env"])
+    agent = find_policy(ID, "trained").make(env, 0)
+    observations, info = env.reset(seed=0)
+    for k in range(400):
+        observations, _, _, _, info = env.step(agent.act(observations, np.full(4, k == 0)))
+    distance = 1e3 * info.get("distance", info.get("final_info", {}).get("distance"))
+    assert np.abs(distance - trained).max() < 0.15 * trained
+    assert own > 0
 
 
 WRONG = {

@@ -5,10 +5,14 @@ gymnosoma.Show = (function () {
   const LONGEST = 0.05; // s of real time that a frame makes up for
   const shows = {};
 
-  /** Register what an animal looks like and what may be changed; see worm.js for what a scene has. */
+  /** Register what an animal looks like and what may be changed; see worm.js for what a scene has.
+
+      `make` takes the animal and another one like it, for scenes with a ghost. */
   function scene(name, make) {
     shows[name] = make;
   }
+
+  const make = (name, animal, ghost) => shows[name](animal, ghost);
 
   function create(tag, about = {}, ...children) {
     const element = document.createElement(tag);
@@ -47,11 +51,12 @@ gymnosoma.Show = (function () {
   }
 
   class Show {
-    constructor(place, name, animal) {
+    constructor(place, name, animal, ghost) {
       this.place = place;
       this.animal = animal;
       this.name = name;
-      this.scene = shows[name](animal);
+      this.scene = make(name, animal, ghost);
+      this.ghost = ghost;
       const wanted = (place.dataset.controls || "").split(" ").filter(Boolean);
       this.controls = this.scene.controls;
       this.shown = wanted.length ? this.controls.filter((each) => wanted.includes(each.name)) : this.controls;
@@ -141,6 +146,7 @@ gymnosoma.Show = (function () {
     /** Begin anew with the values that are set. */
     restart() {
       this.animal.reset();
+      this.ghost.reset();
       this.rest = 0;
       this.say("");
       this.scene.start(this.values);
@@ -259,9 +265,9 @@ gymnosoma.Show = (function () {
   async function begin() {
     for (const place of document.querySelectorAll("[data-gymnosoma]")) {
       try {
-        const name = place.dataset.gymnosoma, animal = await gymnosoma.load(name);
+        const name = place.dataset.gymnosoma, animal = await gymnosoma.load(name), ghost = await gymnosoma.load(name);
         if (!shows[name]) throw new Error(`There is no picture of "${name}" here.`);
-        new Show(place, name, animal);
+        new Show(place, name, animal, ghost);
       } catch (error) {
         place.append(create("p", { class: "gs-message", role: "status" }, error.message));
       }
@@ -272,5 +278,5 @@ gymnosoma.Show = (function () {
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
   else setTimeout(begin);
 
-  return Object.assign(Show, { scene, create, fromLink });
+  return Object.assign(Show, { scene, make, create, fromLink });
 })();

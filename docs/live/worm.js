@@ -95,7 +95,9 @@ gymnosoma.Show.scene("worm", (animal) => {
       let well = true;
       for (let k = 0; well && k < steps; k++) {
         const dt = animal.numbers.dt;
-        if (angles) {
+        if (scene.command) {
+          if (k === 0) scene.command(drive);
+        } else if (angles) {
           const now = Math.min(Math.floor(frame * about.frame_rate + 1e-9), angles.length / JOINTS - 1);
           for (let i = 0; i < JOINTS; i++) drive[i] = angles[now * JOINTS + i];
         } else {
@@ -131,11 +133,12 @@ gymnosoma.Show.scene("worm", (animal) => {
           if (track.length > 3) view.polyline(C.smooth(track, 3), colour, 1.25, canvas.paper);
         }
         scene.arrows(canvas, view, joints, force);
+        if (scene.behind) scene.behind(canvas, view);
         drawBody(canvas, view, joints);
       });
       view.scaleBar();
       const medium = values.medium === 0 ? "in water" : values.medium === 1 ? "on agar" : "between water and agar";
-      canvas.label(`${C.quantity(Math.max(power, 0), "W", 2)} against friction, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
+      canvas.label(scene.headline ? scene.headline() : `${C.quantity(Math.max(power, 0), "W", 2)} against friction, ${medium}`, 12, 18, canvas.ink, 14, [0, 0.5], [0, 0], canvas.plate);
       scene.traces(canvas, narrow ? [60, canvas.height - strip - traces, canvas.width - 68, traces - 6] : [canvas.width - side + 8, 12, side - 20, 110]);
       if (!narrow) legend(canvas, canvas.width - side + 10, 146);
       kymograms(canvas, [narrow ? 60 : 92, canvas.height - strip + 6, canvas.width - (narrow ? 68 : 104), strip - 16]);
@@ -217,7 +220,7 @@ run.save("worm.npz")`;
       const y = area[1] + k * (height + 6);
       canvas.raster([area[0], y, area[2], height], cells);
       canvas.label(title, area[0] - 6, y + 0.5 * height - 7, canvas.ink, 11, [1, 0.5]);
-      canvas.label(k ? `± ${SHOWN} rad` : `last ${HOLD * COLUMNS} s`, area[0] - 6, y + 0.5 * height + 7, canvas.muted, 9, [1, 0.5]);
+      canvas.label(k ? `± ${SHOWN} rad` : `last ${scene.hold * COLUMNS} s`, area[0] - 6, y + 0.5 * height + 7, canvas.muted, 9, [1, 0.5]);
     });
   }
 

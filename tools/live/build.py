@@ -13,6 +13,7 @@ from gymnosoma.envs.core import canvas
 from gymnosoma.envs.core.files import replacing
 
 from .modules import ANIMALS
+from .policy import trained
 from .wasm import LARGEST
 
 SHARED = ("engine.js", "canvas.js", "show.js")
@@ -79,7 +80,16 @@ def sources() -> Path:
 
 def shown() -> list[str]:
     """Animals that have a picture, in the order of the pages."""
-    return [name for name in ANIMALS if (sources() / f"{name}.js").is_file()]
+    return [name for name in ANIMALS if name != "swim" or policy_problem() is None]
+
+
+def policy_problem() -> str | None:
+    """Why the trained swimmer is not among them, or None."""
+    try:
+        trained()
+    except (ValueError, ImportError) as error:
+        return str(error)
+    return None
 
 
 def _written(path: Path, text: str) -> None:
@@ -99,7 +109,8 @@ def animal_script(name: str) -> str:
     if len(module) > LARGEST:
         raise ValueError(f"the module {name} must have at most {LARGEST} bytes, got {len(module)}")
     about = live.table() | {"wasm": base64.b64encode(module).decode()}
-    scene = (sources() / f"{name}.js").read_text("utf-8")
+    drawn = ("worm", "swim") if name == "swim" else (name,)  # the swimmer is drawn as a worm
+    scene = "\n".join((sources() / f"{each}.js").read_text("utf-8") for each in drawn)
     return f'gymnosoma.add("{name}", {json.dumps(about, separators=(",", ":"))});\n{scene}'
 
 

@@ -14,11 +14,13 @@ def live(folder: Path = Path("live"), animal: tuple[str, ...] = ()) -> None:
     """
     from gymnosoma.envs.core.arguments import choice
 
-    from .build import shown, write
+    from .build import policy_problem, shown, write
 
     for name in animal:
         choice("animal", name, shown())
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"folder must be a folder, or a place where there is nothing, got {str(folder)!r}")
+    if (problem := policy_problem()) is not None:
+        print(f"without the trained swimmer: {problem}")
     for name, size in write(folder, animal or None).items():
         print(f"{folder / name}: {size / 1000:.0f} kB")
