@@ -210,7 +210,7 @@ WRONG = {
 
 @pytest.mark.parametrize("link", WRONG)
 def test_a_wrong_link_gets_a_sentence(link, browser, site):
-    live_browser.visit(browser, site("worm"), f"#worm:{link}" if "%" not in link else f"#{link}")
+    live_browser.visit(browser, site("worm"), f"#worm:{link}")
     said, values, box = show(browser, "return [show.message.textContent, show.values, show.message.innerHTML];")
     assert WRONG[link] in said
     assert values["medium"] == 0 and values["wave"] == "sine"
@@ -262,7 +262,177 @@ def test_it_stands_still_where_motion_is_not_wanted(browser, site):
     assert not browser.execute_script("return document.querySelector('[data-gymnosoma]').gymnosoma.paused;")
 
 
+def test_it_rests_out_of_sight(browser, site):
+    live_browser.visit(browser, site("worm"))
+    script = """
+const done = arguments[0], show = document.querySelector("[data-gymnosoma]").gymnosoma;
+const time = () => show.animal.field("time")[0], later = (wait) => new Promise((ready) => setTimeout(ready, wait));
+(async () => {
+  const times = [time()];
+  await later(300);
+  times.push(time());
+  show.place.before(Object.assign(document.createElement("div"), { style: "height: 5000px" }));
+  await later(300);
+  times.push(time());
+  await later(300);
+  done([...times, time()]);
+})();
+"""
+    began, ran, hidden, rested = browser.execute_async_script(script)
+    assert ran > began
+    assert rested == hidden
+
+
 def test_the_table_is_json_and_small():
     live = modules.worm()
     assert len(json.dumps(live.table(), allow_nan=False)) < 400_000
     assert not re.search("NaN|Infinity", json.dumps(live.table()))
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("name", [*ANIMALS, pytest.param("swim", marks=pytest.mark.full)])
+def test_a_page_fits_and_every_slider_moves_something(name, width, browser, site):
+    if name not in build.shown():
+        pytest.skip(f"the page has no trained swimmer: {build.policy_problem()}")
+    live_browser.resize(browser, width, 900, dark=width < 600)
+    live_browser.visit(browser, site(name))
+    script = """
+const canvas = document.querySelector("canvas"), found = [];
+const picture = () => (show.draw(), canvas.toDataURL());
+show.restart();
+for (const control of show.shown) {
+  const element = document.querySelector(`#gs-${show.name}-${control.name}`);
+  if (control.press) {
+    element.click();
+    show.paused = true;
+    continue;
+  }
+  const label = document.querySelector(`label[for="${element.id}"]`);
+  if (!label || !label.textContent) throw new Error(`${control.name} has no label`);
+  const before = JSON.stringify([...show.animal._state, show.values]);
+  const ends = control.options ? control.options.map(([key]) => key) : [control.high, control.low];
+  element.value = ends.reverse().find((end) => end !== control.value);
+  element.dispatchEvent(new Event(control.options ? "change" : "input"));
+  const after = JSON.stringify([...show.animal._state, show.values]);
+  found.push([control.name, before !== after || control.unkept === true]);
+  element.value = String(control.value);
+  element.dispatchEvent(new Event(control.options ? "change" : "input"));
+}
+show.restart();
+const first = picture();
+for (let k = 0; k < 30; k++) show.run(1 / 60);
+const wide = document.documentElement.scrollWidth;
+return [found, first !== picture(), show.animal.failure, wide, canvas.getAttribute("aria-label")];
+"""
+    found, moves, failure, wide, label = show(browser, script)
+    live_browser.resize(browser, 1400, 900)
+    assert found and all(moved for _, moved in found), found
+    assert moves and failure is None
+    assert wide <= width
+    assert len(label) > 40
+    assert not live_browser.errors(browser)
+
+
+@pytest.mark.parametrize("name", ANIMALS)
+def test_the_lines_of_python_run(name, browser, site, tmp_path, monkeypatch):
+    live_browser.visit(browser, site(name))
+    script = """
+for (const control of show.controls) {
+  if (control.options && !control.unkept) show.set(control.name, control.options[1][0]);
+}
+for (const [name, value] of [["cut", 40], ["current", 0.1], ["push", 0.05]]) {
+  if (name in show.values) show.set(name, value);
+}
+return document.querySelector(".gs-python code").textContent;
+"""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(show(browser, script), names)
+    assert names["run"].failure is None and len(names["run"].time) > 4
+    assert list(tmp_path.glob("*.npz"))
+
+
+def test_the_pages_of_the_guide_run(browser, site, tmp_path):
+    guide = (build.sources().parent / "guides" / "page.md").read_text("utf-8")
+    pages = re.findall(r"^```html\n(.*?)^```", guide, re.DOTALL | re.M)
+    assert len(pages) == 2 and all(len(page.splitlines()) < 20 for page in pages)
+    site("worm")
+    (tmp_path / "live").symlink_to(site("worm").parent)
+    (tmp_path / "page.html").write_text(pages[0])
+    live_browser.visit(browser, tmp_path / "page.html", "#worm:medium=1,wavenumber=1.832,frequency=0.625")
+    assert show(browser, "return [show.values.medium, show.message.textContent];") == [1, ""]
+
+
+@pytest.mark.full
+def test_the_lesson_of_the_guide_runs(browser, site, tmp_path):
+    guide = (build.sources().parent / "guides" / "page.md").read_text("utf-8")
+    lesson = re.findall(r"^```html\n(.*?)^```", guide, re.DOTALL | re.M)[1]
+    (tmp_path / "live").symlink_to(site("lamprey").parent)
+    (tmp_path / "lesson.html").write_text(lesson)
+    live_browser.visit(browser, tmp_path / "lesson.html")
+    script = """
+const done = arguments[0], out = document.querySelector("#way");
+(function wait() {
+  if (parseFloat(out.textContent) > 0.02) done(out.textContent);
+  else setTimeout(wait, 50);
+})();
+"""
+    assert float(browser.execute_async_script(script).split()[0]) > 0.02
+    assert not live_browser.errors(browser)
+
+
+@pytest.mark.full
+def test_the_figure_falls_and_stands_as_in_python(browser, site):
+    live_browser.visit(browser, site("figure"))
+    script = """
+const [push] = arguments;
+show.set("push", push);
+show.restart();
+document.querySelector("#gs-figure-go").click();
+show.paused = true;
+let well = true;
+for (let k = 0; well && k < 330; k++) well = show.scene.step(show.scene.hold);
+return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse")[0], show.animal.field("time")[0]];
+"""
+    live = modules.figure()
+    for push, word in ((-0.05, "kept"), (-0.6, "fell")):
+        said, q, onset, time = show(browser, script, push)
+        assert word in said
+        rows = live.rows()
+        rows["pulse"] = [onset, modules.PULSE, push * np.pi / (2.0 * modules.PULSE)]
+        drive = live.start["input"][None]
+        for _ in range(round(time / 0.01)):
+            live.animal.advance(rows, np.array([0]), drive, 10)
+        np.testing.assert_allclose(q, rows["q"][0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.shown())
+def test_ten_minutes_take_no_more_memory_and_frames_little_time(name, browser, site):
+    live_browser.resize(browser, 1400, 900)
+    live_browser.visit(browser, site(name))
+    script = """
+const [frames] = arguments, took = [];
+for (let k = 0; k < frames; k++) {
+  const began = performance.now();
+  show.run(1 / 60);
+  took.push(performance.now() - began);
+  if (show.animal.failure !== null || (show.scene.ended && show.scene.ended())) show.restart();
+}
+took.sort((a, b) => a - b);
+return [took[frames >> 1], took[Math.floor(0.99 * frames)], show.animal.field("time").buffer.byteLength];
+"""
+    browser.set_script_timeout(1200)
+    used, whole, medians = [], set(), []
+    for frames in (3600, *[3600] * 9):
+        median, late, size = show(browser, script, frames)
+        browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+        used.append(browser.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"])
+        whole.add(size)
+        medians.append(median)
+    print(
+        f"{name}: frame {np.median(medians):.2f} ms, 99 of 100 below {late:.2f} ms; heap {used[0]} .. {used[-1]} bytes"
+    )
+    assert np.median(medians) < 8.0
+    assert len(whole) == 1
+    assert used[-1] < used[0] + 500_000

@@ -2,7 +2,7 @@
 /* The canvas of all pictures, after envs/core/canvas.py: panels with their own units, y up, on a page in CSS pixels. */
 
 gymnosoma.Canvas = (function () {
-  const DARK = { paper: [22, 25, 30], card: [33, 37, 44], rule: [56, 61, 69], muted: [150, 154, 161], ink: [226, 229, 233] };
+  const DARK = { paper: [22, 25, 30], card: [33, 37, 44], rule: [56, 61, 69], muted: [150, 154, 161], ink: [226, 229, 233], cold: [92, 148, 226], warm: [228, 104, 92], goal: [72, 176, 130] };
   const PREFIX = "fpnµm kMG";
 
   const css = (colour) => (colour.length > 3 ? `rgba(${colour[0]},${colour[1]},${colour[2]},${colour[3] / 255})` : `rgb(${colour.join(",")})`);
@@ -151,7 +151,6 @@ gymnosoma.Canvas = (function () {
       this.element = element;
       this.context = element.getContext("2d");
       this.colours = colours;
-      this.text = Object.fromEntries(Object.entries(colours).filter(([name]) => !(name in DARK)));
       Object.assign(this, colours);
       this._rasters = {};
     }
@@ -164,6 +163,7 @@ gymnosoma.Canvas = (function () {
         this.element.height = Math.round(height * scale);
       }
       Object.assign(this, this.colours, dark ? DARK : {});
+      this.dark = dark;
       this.plate = [...this.paper, 215];
       this.context.setTransform(scale, 0, 0, scale, 0, 0);
       this.width = width;
@@ -173,6 +173,11 @@ gymnosoma.Canvas = (function () {
       this.high = [width, 0];
       this.x = this.y = this.point = 1;
       this.box(this.area, this.paper);
+    }
+
+    /** A colour of an animal's own that is seen on dark paper, too. */
+    seen(colour) {
+      return this.dark ? mix(colour, this.ink, 0.5) : colour;
     }
 
     box(area, colour) {

@@ -27,14 +27,14 @@ gymnosoma.Show = (function () {
   /** Values that a link sets, as in #worm:medium=0.5,wave=sine, and sentences about those that are wrong. */
   function fromLink(hash, name, controls) {
     const values = {}, wrong = [];
-    let text = "";
+    if (!hash.startsWith(`#${name}:`)) return [values, wrong];
+    let text;
     try {
-      text = decodeURIComponent(hash.replace(/^#/, ""));
+      text = decodeURIComponent(hash.slice(name.length + 2));
     } catch {
-      wrong.push("The link cannot be read; everything is as usual.");
+      return [values, ["The link cannot be read; everything is as usual."]];
     }
-    if (!text.startsWith(name + ":")) return [values, wrong];
-    for (const part of text.slice(name.length + 1).split(",")) {
+    for (const part of text.split(",")) {
       const [key, given = ""] = part.split("="), control = controls.find((each) => each.name === key && each.value !== undefined && !each.unkept);
       if (!control) {
         wrong.push(`The link sets "${key.slice(0, 40)}", which is not known here.`);

@@ -61,7 +61,7 @@ gymnosoma.Show.scene("vibrissa", (animal) => {
         view.polyline(line.slice(0, 2), colours.follicle, 9);
         const radius = middle.map((_, i) => about.radii[0] + ((about.radii[1] - about.radii[0]) * i) / (middle.length - 1));
         const [left, right] = C.outline(middle, radius.map((r) => Math.max(r, 0.5 * view.point)));
-        view.polygon([...left, ...right.reverse()], canvas.paper[0] > 100 ? colours.whisker : C.mix(colours.whisker, canvas.ink, 0.6));
+        view.polygon([...left, ...right.reverse()], canvas.seen(colours.whisker));
         thePeg(canvas);
       });
       view.scaleBar();

@@ -71,7 +71,7 @@ gymnosoma.Show.scene("whisker", (animal) => {
         plate(canvas, view, 1e-3);
         const last = line.length - 1, radius = line.map((_, i) => Math.max(6 * (about.radii[0] + ((about.radii[1] - about.radii[0]) * i) / last), 0.8 * view.point));
         const [left, right] = C.outline(line, radius);
-        view.polygon([...left, ...right.reverse()], canvas.paper[0] > 100 ? colours.whisker : C.mix(colours.whisker, canvas.ink, 0.5));
+        view.polygon([...left, ...right.reverse()], canvas.seen(colours.whisker));
         view.polygon([[-0.03 * L, -0.06 * L], [0.03 * L, -0.06 * L], [0.03 * L, 0], [-0.03 * L, 0]], canvas.ink);
       });
       view.scaleBar();
@@ -130,7 +130,7 @@ run.save("whisker.npz")`;
     canvas.box(area, canvas.paper);
     view.inside(() => {
       plate(canvas, view, 0.1e-3);
-      view.polyline(line, canvas.paper[0] > 100 ? colours.whisker : canvas.ink, 3);
+      view.polyline(line, canvas.seen(colours.whisker), 3);
       view.disc(tip[0], tip[1], 5, slips() ? canvas.goal : canvas.warm);
       const force = animal.field("tip_force");
       view.arrow(tip[0], tip[1], (6e-3 * L * force[0]) / 1e-6, (6e-3 * L * force[1]) / 1e-6, canvas.cold, 2);

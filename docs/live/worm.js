@@ -150,11 +150,11 @@ gymnosoma.Show.scene("worm", (animal) => {
       if (!(usual > 0)) return;
       const scale = (0.13 * length[0]) / usual;
       force.forEach((f, i) => {
-        view.arrow(0.5 * (joints[i][0] + joints[i + 1][0]), 0.5 * (joints[i][1] + joints[i + 1][1]), f[0] * scale, f[1] * scale, colours.force, 1.25);
+        view.arrow(0.5 * (joints[i][0] + joints[i + 1][0]), 0.5 * (joints[i][1] + joints[i + 1][1]), f[0] * scale, f[1] * scale, canvas.seen(colours.force), 1.25);
       });
       const shown = C.rounded(2 * usual), left = view.low[0] + 14 * view.point, low = view.low[1] + 16 * view.point;
-      view.arrow(left, low, shown * scale, 0, colours.force, 1.25);
-      view.label(`friction ${C.quantity(shown, "N")}`, left, low, colours.force, 11, [0, 1], [0, -8], canvas.plate);
+      view.arrow(left, low, shown * scale, 0, canvas.seen(colours.force), 1.25);
+      view.label(`friction ${C.quantity(shown, "N")}`, left, low, canvas.seen(colours.force), 11, [0, 1], [0, -8], canvas.plate);
     },
 
     traces(canvas, area) {
