@@ -12,7 +12,7 @@ import pytest
 from gymnosoma.agents.evaluation.policies import find_policy, shipped
 from gymnosoma.agents.learning.policy_file import read_card
 from gymnosoma.envs.worm import SineKymogram, WormParams
-from gymnosoma.tools.live import build, modules
+from gymnosoma.tools.live import build, modules, policy
 from gymnosoma.tools.live.policy import ID
 from gymnosoma.tools.live.wasm import LARGEST, compile_module
 
@@ -180,6 +180,14 @@ def test_the_policy_senses_and_answers_as_in_python(browser, site):
     assert len(found) == 1000
     np.testing.assert_allclose([one for one, _ in found], np.array(seen), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose([one for _, one in found], np.array(answers), rtol=0, atol=1e-5)
+
+
+def test_a_policy_that_senses_something_else_is_left_out(monkeypatch):
+    monkeypatch.setattr(policy, "SENSED", policy.SENSED[:-1])
+    policy.trained.cache_clear()
+    assert build.policy_problem().endswith(("senses direction, which the page does not know", "comes with the package"))
+    assert "swim" not in build.shown() and "worm" in build.shown()
+    policy.trained.cache_clear()
 
 
 @pytest.mark.full

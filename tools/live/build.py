@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+import gymnasium
+
 import gymnosoma
 from gymnosoma.envs.core import canvas
 from gymnosoma.envs.core.files import replacing
@@ -89,6 +91,8 @@ def policy_problem() -> str | None:
         trained()
     except (ValueError, ImportError) as error:
         return str(error)
+    except (TypeError, KeyError, AttributeError, gymnasium.error.Error) as error:  # of a task or card of another make
+        return f"{type(error).__name__}: {error}"
     return None
 
 
