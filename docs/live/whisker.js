@@ -89,7 +89,7 @@ gymnosoma.Show.scene("whisker", (animal) => {
 
     tell: () => (slips() ? "The tip slips." : "The tip sticks to the plate."),
 
-    ended: () => `${animal.failure[0].toUpperCase()}${animal.failure.slice(1)}. "Start again" begins anew.`,
+    ended: () => (animal.failure ? `${animal.failure[0].toUpperCase()}${animal.failure.slice(1)}. "Start again" begins anew.` : ""),
 
     python(v) {
       const relief = v.relief === "grating";
