@@ -25,6 +25,7 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.animal import ANIMALS
 from gymnosoma.envs.core.describe import figures
 from gymnosoma.envs.neuromechanic.keys import KINDS, described
+from gymnosoma.tools.live import build
 from gymnosoma.tools.publish import CURVES
 
 HERE = Path(__file__).parent
@@ -231,6 +232,27 @@ def modules(package: str) -> str:
     return text
 
 
+def live() -> None:
+    """Write the animals that run in a browser, and a page of the site for each."""
+    for name in build.write(HERE / "static" / "live") and build.shown():
+        heading, text = build.PAGES[name]
+        inside = film(LIVE_FILMS[name], "", "../").strip()
+        shown = f"```{{raw}} html\n{build.embedded(name, '../_static/live/', inside)}```\n"
+        write(HERE / "live" / f"{name}.md", f"# {heading}\n\n{text}\n\n{shown}")
+
+
+LIVE_FILMS = {
+    "worm": "WormCrawl-v0-baseline",
+    "lamprey": "LampreySprint-v0-baseline",
+    "vibrissa": "WhiskerTap-v0-baseline",
+    "whisker": "WhiskerRegulate-v0-baseline",
+    "figure": "StandPulse-v0-baseline",
+    "limb": "HindlimbHold-v0-baseline",
+    "swim": "WormSwim-v0-trained",
+}
+"""What is shown where an animal cannot run."""
+
+
 def reference(folder: Path) -> None:
     """Write the reference of the Python interface, a page for each package."""
     root = Path(gymnosoma.__file__).parent
@@ -272,6 +294,7 @@ def generate(app: Any) -> None:
     for animal in ANIMALS:
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))
         write(HERE / "animals" / "tables" / f"{animal}_constants.md", constants(animal))
+    live()
     reference(HERE / "api")
 
 

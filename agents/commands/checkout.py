@@ -8,7 +8,12 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-COMMANDS = {"figures": "papers.command", "speed": "tools.speed.command", "soak": "tools.soak.command"}
+COMMANDS = {
+    "figures": "papers.command",
+    "speed": "tools.speed.command",
+    "soak": "tools.soak.command",
+    "live": "tools.live.command",
+}
 """Commands of a checkout, with their modules below ``gymnosoma``."""
 
 

@@ -43,6 +43,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "figures": checkout.command("figures"),
     "speed": checkout.command("speed"),
     "soak": checkout.command("soak"),
+    "live": checkout.command("live"),
     "render": render,
     "simulate": simulate,
     "sweep": sweep,

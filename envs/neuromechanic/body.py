@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import fetch_add, inlined, kernel, prange
+from ..core.jit import fetch_add, inlined, kernel, prange, sincos
 from .muscles import PROPORTIONAL, activation_rate, contract
 from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
@@ -54,7 +54,7 @@ def ground_acceleration(pulse, time):
     """
     onset, lasts, peak = pulse[0], pulse[1], pulse[2]
     since = time - onset
-    return peak * math.sin(math.pi * since / lasts) if 0.0 < since < lasts else 0.0
+    return peak * sincos(math.pi * since / lasts)[0] if 0.0 < since < lasts else 0.0
 
 
 @inlined

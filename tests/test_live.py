@@ -1,0 +1,446 @@
+"""The animals in a browser: the same kernels as here, and the pages; in a headless Chromium."""
+
+import base64
+import json
+import re
+
+import gymnasium
+import live_browser
+import numpy as np
+import pytest
+
+from gymnosoma.agents.evaluation.policies import find_policy, shipped
+from gymnosoma.agents.learning.policy_file import read_card
+from gymnosoma.envs.worm import SineKymogram, WormParams
+from gymnosoma.tools.live import build, modules, policy
+from gymnosoma.tools.live.policy import ID
+from gymnosoma.tools.live.wasm import LARGEST, compile_module
+
+ANIMALS = [
+    name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in modules.ANIMALS if name != "swim"
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = live_browser.open_browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Folder in which pages of animals are made when they are asked for."""
+    folder = tmp_path_factory.mktemp("live")
+
+    def page(name):
+        if not (folder / f"{name}.html").is_file():
+            build.write(folder, [name])
+        return folder / f"{name}.html"
+
+    return page
+
+
+def show(browser, script, *arguments):
+    """Run a script in which ``show`` is the animal of the page, which stands still; what it returns."""
+    begin = "const show = document.querySelector('[data-gymnosoma]').gymnosoma; show.paused = true;"
+    return browser.execute_script(begin + script, *arguments)
+
+
+STEPS = """
+const [name, drives, steps, fields, numbers, done] = arguments;
+gymnosoma.load(name).then((animal) => {
+  for (const [field, values] of Object.entries(fields)) animal.field(field).set(values);
+  Object.assign(animal.numbers, numbers);
+  for (const drive of drives) {
+    animal.drive(drive);
+    animal.advance(steps);
+  }
+  const place = animal.about.arrays.state;
+  const state = new Uint8Array(animal.field("time").buffer, animal._base + place.at, place.item);
+  done([btoa(String.fromCharCode(...state)), animal.failure]);
+}, (error) => done(["", error.message]));
+"""
+
+SIZES = {"worm": 0.6, "lamprey": [0.4, 0.1, 0.3], "vibrissa": [3e3, 1.0, 1.0], "whisker": [0.3, 0.02, 1.0]}
+"""Largest drives of the comparison, in SI."""
+
+
+def compare(browser, name, numbers=None, **fields):
+    """State after 1,000 steps with 100 drives, in the browser and here, as bytes."""
+    live = modules.ANIMALS[name]()
+    rng = np.random.default_rng(1)
+    if name in SIZES:
+        drives = rng.uniform(-1.0, 1.0, (100, live.animal.drive_size)) * SIZES[name]
+    elif name == "figure":
+        drives = live.start["input"] * rng.uniform(0.9, 1.1, (100, 3))
+    else:
+        drives = rng.uniform(0.0, 0.2, (100, live.animal.drive_size))
+    if name == "lamprey":
+        drives = np.abs(drives)
+    rows = live.rows()
+    given = {}
+    for field, value in fields.items():
+        rows[field] = value
+        given[field] = np.ravel(rows[field]).tolist()
+    numbers = dict(numbers or {})
+    found, failure = browser.execute_async_script(STEPS, name, drives.tolist(), 10, given, numbers)
+    assert failure is None
+    if numbers:
+        live.animal._scheme = (numbers["scheme"], numbers["substeps"])
+    for drive in drives:
+        live.animal.advance(rows, np.array([0]), drive[None], 10)
+    assert rows["status"][0] == 0.0
+    return base64.b64decode(found), rows.tobytes()
+
+
+@pytest.mark.parametrize("name", ANIMALS)
+def test_the_state_is_that_of_python_to_the_bit(name, browser, site):
+    live_browser.visit(browser, site(name))
+    more = {"figure": {"pulse": [0.1, 0.05, 4.0]}, "limb": {"wrench": 2.0}}.get(name, {})
+    found, expected = compare(browser, name, **more)
+    assert found == expected
+    assert np.frombuffer(expected).any()
+
+
+@pytest.mark.full
+def test_the_implicit_scheme_of_the_lamprey_is_that_of_python_to_the_bit(browser, site):
+    live_browser.visit(browser, site("lamprey"))
+    scheme = modules.lamprey().more["schemes"]["implicit"]
+    found, expected = compare(browser, "lamprey", scheme, transection=40.0, current=[0.1, -0.05])
+    assert found == expected
+
+
+def test_a_module_names_what_it_cannot_call():
+    import math
+
+    import numba
+
+    def angle(x, y):
+        x[0] = math.atan2(y, y)
+
+    kernels = {"angle": (angle, numba.void(numba.float64[::1], numba.float64))}
+    with pytest.raises(ValueError, match=r"got atan2$"):
+        compile_module(kernels)
+    assert len(compile_module(kernels, ("atan2",))) < LARGEST
+
+
+def test_the_worms_wave_friction_and_power_are_those_of_python(browser, site):
+    live_browser.visit(browser, site("worm"))
+    live = modules.worm()
+    script = """
+const { sine, forces, friction, body } = show.scene.tools;
+show.set("medium", 0.3);
+show.set("frequency", 1.5);
+show.restart();
+const drive = new Float64Array(24);
+for (let k = 0; k < 150; k++) show.scene.step(show.scene.hold);
+sine(show.values, drive);
+const state = Object.fromEntries(arguments[0].map((name) => [name, [...show.animal.field(name)]]));
+return [state, [...drive], forces(), friction(0.3), body(), show.values];
+"""
+    names = [name for name in live.animal.state.names if name != "status"]
+    state, drive, forces, friction, body, values = show(browser, script, names)
+    rows = live.animal.rows(1)
+    for name in names:
+        rows[name] = np.reshape(state[name], rows[name].shape)
+    assert np.abs(rows["rod_angle"]).max() > 0.1
+    wave = SineKymogram(values["amplitude"], values["wavenumber"], 1.0 / values["frequency"])
+    np.testing.assert_allclose(drive, wave(3.0), atol=1e-12)
+    force = live.animal.friction_force(rows)[0]
+    np.testing.assert_allclose(forces, force, atol=1e-12 * np.abs(force).max())
+    medium = WormParams.in_medium(0.3)
+    np.testing.assert_allclose(friction, [medium.friction_perpendicular, medium.friction_parallel], rtol=1e-12)
+    np.testing.assert_allclose(body, live.animal.points(rows)[0], rtol=0, atol=1e-15)
+
+
+@pytest.mark.full
+def test_the_policy_senses_and_answers_as_in_python(browser, site):
+    if problem := build.policy_problem():
+        pytest.skip(f"the page has no trained swimmer: {problem}")
+    live_browser.visit(browser, site("swim"))
+    env = gymnasium.make_vec(ID, 8, **read_card(shipped(ID))["env"])
+    agent = find_policy(ID, "trained").make(env, 0)
+    states, seen, answers = [], [], []
+    observations, _ = env.reset(seed=3)
+    first, rng = np.ones(8, bool), np.random.default_rng(0)
+    for _ in range(125):
+        actions = agent.act(observations, first)
+        simulation = env.unwrapped.simulation
+        for row, memory in zip(simulation.rows, simulation.memory, strict=True):
+            given = {name: row[name] for name in ("rod_angle", "rod_rate", "centre_velocity")}
+            given |= {name: memory[name] for name in ("action", "goal")}
+            states.append({name: value.tolist() for name, value in given.items()})
+        seen.extend(observations)
+        answers.extend(actions)
+        noise = rng.uniform(-0.3, 0.3, actions.shape)  # so that not all observations are those of the swimmer
+        observations, _, first, truncated, _ = env.step(np.clip(actions + noise, -1, 1).astype(np.float32))
+        first |= truncated
+    found = show(browser, "return arguments[0].map(show.scene.tools.answer);", states)
+    assert len(found) == 1000
+    np.testing.assert_allclose([one for one, _ in found], np.array(seen), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose([one for _, one in found], np.array(answers), rtol=0, atol=1e-5)
+
+
+def test_a_policy_that_senses_something_else_is_left_out(monkeypatch):
+    monkeypatch.setattr(policy, "SENSED", policy.SENSED[:-1])
+    policy.trained.cache_clear()
+    assert build.policy_problem().endswith(("senses direction, which the page does not know", "comes with the package"))
+    assert "swim" not in build.shown() and "worm" in build.shown()
+    policy.trained.cache_clear()
+
+
+@pytest.mark.full
+def test_the_swimmer_swims_as_far_as_in_python(browser, site):
+    if problem := build.policy_problem():
+        pytest.skip(f"the page has no trained swimmer: {problem}")
+    live_browser.visit(browser, site("swim"))
+    script = "show.restart(); for (let k = 0; k < 400; k++) show.scene.step(show.scene.hold); return show.scene.tell();"
+    trained, own = map(float, re.findall(r"(-?[\d.]+) mm", show(browser, script)))
+    env = gymnasium.make_vec(ID, 4, **read_card(shipped(ID))["env"])
+    agent = find_policy(ID, "trained").make(env, 0)
+    observations, info = env.reset(seed=0)
+    for k in range(400):
+        observations, _, _, _, info = env.step(agent.act(observations, np.full(4, k == 0)))
+    distance = 1e3 * info.get("distance", info.get("final_info", {}).get("distance"))
+    assert np.abs(distance - trained).max() < 0.15 * trained
+    assert own > 0
+
+
+WRONG = {
+    "medium=7": 'sets Medium to "7", which must be a number between 0 and 1',
+    "medium=": 'sets Medium to "", which must be a number',
+    "wave=circle": 'sets Muscles follow to "circle"; allowed are sine, omega_turn, delta_turn',
+    "colour=<b>red</b>": 'sets "colour", which is not known',
+    "%E0%A4%A": "The link cannot be read",
+}
+
+
+@pytest.mark.parametrize("link", WRONG)
+def test_a_wrong_link_gets_a_sentence(link, browser, site):
+    live_browser.visit(browser, site("worm"), f"#worm:{link}")
+    said, values, box = show(browser, "return [show.message.textContent, show.values, show.message.innerHTML];")
+    assert WRONG[link] in said
+    assert values["medium"] == 0 and values["wave"] == "sine"
+    assert "<b>" not in box
+    assert not live_browser.errors(browser)
+
+
+def test_sliders_move_parameters_and_a_link_keeps_them(browser, site):
+    live_browser.visit(browser, site("worm"))
+    script = """
+const slider = document.querySelector("#gs-worm-medium");
+slider.value = "1";
+slider.dispatchEvent(new Event("input"));
+const across = show.animal.field("friction_perpendicular")[0];
+const refused = [show.set("medium", 2), show.message.textContent];
+show.link();
+return [across, refused, location.hash, document.querySelector(".gs-python code").textContent];
+"""
+    across, refused, link, python = show(browser, script)
+    assert across == pytest.approx(WormParams.in_medium(1.0).friction_perpendicular, rel=1e-12)
+    assert refused == [False, "Medium must lie between 0 and 1, got 2."]
+    assert "sigma=1)" in python
+    live_browser.visit(browser, site("worm"), link)
+    assert show(browser, "return show.values.medium;") == 1
+
+
+def test_without_webassembly_there_is_a_sentence_and_the_film(browser, site):
+    page = site("worm")
+    text = page.read_text()
+    film = '<div data-gymnosoma="worm"><p id="film">film</p>'
+    page = page.with_name("without.html")
+    page.write_text(
+        text.replace('<div data-gymnosoma="worm">', film).replace(
+            "<body", "<script>delete window.WebAssembly;</script><body"
+        )
+    )
+    live_browser.visit(browser, page)
+    said = browser.execute_script("return document.body.innerText;")
+    assert "film" in said and "no WebAssembly" in said
+
+
+def test_it_stands_still_where_motion_is_not_wanted(browser, site):
+    live_browser.resize(browser, 1400, 900, still=True)
+    live_browser.visit(browser, site("worm"))
+    paused = browser.execute_script("return document.querySelector('[data-gymnosoma]').gymnosoma.paused;")
+    live_browser.resize(browser, 1400, 900)
+    assert paused
+    live_browser.visit(browser, site("worm"))
+    assert not browser.execute_script("return document.querySelector('[data-gymnosoma]').gymnosoma.paused;")
+
+
+def test_it_rests_out_of_sight(browser, site):
+    live_browser.visit(browser, site("worm"))
+    script = """
+const done = arguments[0], show = document.querySelector("[data-gymnosoma]").gymnosoma;
+const time = () => show.animal.field("time")[0], later = (wait) => new Promise((ready) => setTimeout(ready, wait));
+(async () => {
+  const times = [time()];
+  await later(300);
+  times.push(time());
+  show.place.before(Object.assign(document.createElement("div"), { style: "height: 5000px" }));
+  await later(300);
+  times.push(time());
+  await later(300);
+  done([...times, time()]);
+})();
+"""
+    began, ran, hidden, rested = browser.execute_async_script(script)
+    assert ran > began
+    assert rested == hidden
+
+
+def test_the_table_is_json_and_small():
+    live = modules.worm()
+    assert len(json.dumps(live.table(), allow_nan=False)) < 400_000
+    assert not re.search("NaN|Infinity", json.dumps(live.table()))
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("name", [*ANIMALS, pytest.param("swim", marks=pytest.mark.full)])
+def test_a_page_fits_and_every_slider_moves_something(name, width, browser, site):
+    if name not in build.shown():
+        pytest.skip(f"the page has no trained swimmer: {build.policy_problem()}")
+    live_browser.resize(browser, width, 900, dark=width < 600)
+    live_browser.visit(browser, site(name))
+    script = """
+const canvas = document.querySelector("canvas"), found = [];
+const picture = () => (show.draw(), canvas.toDataURL());
+show.restart();
+for (const control of show.shown) {
+  const element = document.querySelector(`#gs-${show.name}-${control.name}`);
+  if (control.press) {
+    element.click();
+    show.paused = true;
+    continue;
+  }
+  const label = document.querySelector(`label[for="${element.id}"]`);
+  if (!label || !label.textContent) throw new Error(`${control.name} has no label`);
+  const before = JSON.stringify([...show.animal._state, show.values]);
+  const ends = control.options ? control.options.map(([key]) => key) : [control.high, control.low];
+  element.value = ends.reverse().find((end) => end !== control.value);
+  element.dispatchEvent(new Event(control.options ? "change" : "input"));
+  const after = JSON.stringify([...show.animal._state, show.values]);
+  found.push([control.name, before !== after || control.unkept === true]);
+  element.value = String(control.value);
+  element.dispatchEvent(new Event(control.options ? "change" : "input"));
+}
+show.restart();
+const first = picture();
+for (let k = 0; k < 30; k++) show.run(1 / 60);
+const wide = document.documentElement.scrollWidth;
+return [found, first !== picture(), show.animal.failure, wide, canvas.getAttribute("aria-label")];
+"""
+    found, moves, failure, wide, label = show(browser, script)
+    live_browser.resize(browser, 1400, 900)
+    assert found and all(moved for _, moved in found), found
+    assert moves and failure is None
+    assert wide <= width
+    assert len(label) > 40
+    assert not live_browser.errors(browser)
+
+
+@pytest.mark.parametrize("name", ANIMALS)
+def test_the_lines_of_python_run(name, browser, site, tmp_path, monkeypatch):
+    live_browser.visit(browser, site(name))
+    script = """
+for (const control of show.controls) {
+  if (control.options && !control.unkept) show.set(control.name, control.options[1][0]);
+}
+for (const [name, value] of [["cut", 40], ["current", 0.1], ["push", 0.05]]) {
+  if (name in show.values) show.set(name, value);
+}
+return document.querySelector(".gs-python code").textContent;
+"""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(show(browser, script), names)
+    assert names["run"].failure is None and len(names["run"].time) > 4
+    assert list(tmp_path.glob("*.npz"))
+
+
+def test_the_pages_of_the_guide_run(browser, site, tmp_path):
+    guide = (build.sources().parent / "guides" / "page.md").read_text("utf-8")
+    pages = re.findall(r"^```html\n(.*?)^```", guide, re.DOTALL | re.M)
+    assert len(pages) == 2 and all(len(page.splitlines()) < 20 for page in pages)
+    site("worm")
+    (tmp_path / "live").symlink_to(site("worm").parent)
+    (tmp_path / "page.html").write_text(pages[0])
+    live_browser.visit(browser, tmp_path / "page.html", "#worm:medium=1,wavenumber=1.832,frequency=0.625")
+    assert show(browser, "return [show.values.medium, show.message.textContent];") == [1, ""]
+
+
+@pytest.mark.full
+def test_the_lesson_of_the_guide_runs(browser, site, tmp_path):
+    guide = (build.sources().parent / "guides" / "page.md").read_text("utf-8")
+    lesson = re.findall(r"^```html\n(.*?)^```", guide, re.DOTALL | re.M)[1]
+    (tmp_path / "live").symlink_to(site("lamprey").parent)
+    (tmp_path / "lesson.html").write_text(lesson)
+    live_browser.visit(browser, tmp_path / "lesson.html")
+    script = """
+const done = arguments[0], out = document.querySelector("#way");
+(function wait() {
+  if (parseFloat(out.textContent) > 0.02) done(out.textContent);
+  else setTimeout(wait, 50);
+})();
+"""
+    assert float(browser.execute_async_script(script).split()[0]) > 0.02
+    assert not live_browser.errors(browser)
+
+
+@pytest.mark.full
+def test_the_figure_falls_and_stands_as_in_python(browser, site):
+    live_browser.visit(browser, site("figure"))
+    script = """
+const [push] = arguments;
+show.set("push", push);
+show.restart();
+document.querySelector("#gs-figure-go").click();
+show.paused = true;
+let well = true;
+for (let k = 0; well && k < 330; k++) well = show.scene.step(show.scene.hold);
+return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse")[0], show.animal.field("time")[0]];
+"""
+    live = modules.figure()
+    for push, word in ((-0.05, "kept"), (-0.6, "fell")):
+        said, q, onset, time = show(browser, script, push)
+        assert word in said
+        rows = live.rows()
+        rows["pulse"] = [onset, modules.PULSE, push * np.pi / (2.0 * modules.PULSE)]
+        drive = live.start["input"][None]
+        for _ in range(round(time / 0.01)):
+            live.animal.advance(rows, np.array([0]), drive, 10)
+        np.testing.assert_allclose(q, rows["q"][0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", build.shown())
+def test_ten_minutes_take_no_more_memory_and_frames_little_time(name, browser, site):
+    live_browser.resize(browser, 1400, 900)
+    live_browser.visit(browser, site(name))
+    script = """
+const [frames] = arguments, took = [];
+for (let k = 0; k < frames; k++) {
+  const began = performance.now();
+  show.run(1 / 60);
+  took.push(performance.now() - began);
+  if (show.animal.failure !== null || (show.scene.ended && show.scene.ended())) show.restart();
+}
+took.sort((a, b) => a - b);
+return [took[frames >> 1], took[Math.floor(0.99 * frames)], show.animal.field("time").buffer.byteLength];
+"""
+    browser.set_script_timeout(1200)
+    used, whole, medians = [], set(), []
+    for frames in (3600, *[3600] * 9):
+        median, late, size = show(browser, script, frames)
+        browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+        used.append(browser.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"])
+        whole.add(size)
+        medians.append(median)
+    print(
+        f"{name}: frame {np.median(medians):.2f} ms, 99 of 100 below {late:.2f} ms; heap {used[0]} .. {used[-1]} bytes"
+    )
+    assert np.median(medians) < 8.0
+    assert len(whole) == 1
+    assert used[-1] < used[0] + 500_000

@@ -1,0 +1,296 @@
+"""Kernels as WebAssembly: numba's translation, optimised and emitted for that target, and linked without imports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numba
+from llvmlite import binding as llvm
+from numba.core.typing import Signature
+
+from gymnosoma.envs.core import kernel_cache
+from gymnosoma.envs.core.compiling import PartCompiler, accelerated
+
+TRIPLE = "wasm32-unknown-unknown"
+
+FEATURES = "+simd128,+bulk-memory"
+"""What every browser since 2021 has."""
+
+STACK = 1 << 18
+"""Bytes of the stack: of scratch space that LLVM puts there, kernels themselves have none."""
+
+LARGEST = 150_000
+"""Bytes that a module may have."""
+
+FUNCTION, TABLE, MEMORY, GLOBAL = range(4)
+"""Kinds of what is imported and exported."""
+
+IMPORTS, MEMORIES, GLOBALS, EXPORTS, DATA = 2, 5, 6, 7, 11
+"""Sections by their numbers; the count of the data (12) stands before the code (10)."""
+
+ORDER = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11)
+
+SYMBOLS, DATA_SYMBOL, SECTION_SYMBOL, UNDEFINED, EXPLICIT_NAME = 8, 1, 3, 0x10, 0x40
+"""Of the section ``linking`` of an object, as https://github.com/WebAssembly/tool-conventions describes it."""
+
+I32_CONST, END, PAGE = 0x41, b"\x0b", 65536
+
+# What numba and NumPy call by name. A square root is an instruction; kernels reshape contiguous arrays only, of which
+# the new strides (bytes) are products of the new shape.
+HELPERS = f"""
+target triple = "{TRIPLE}"
+declare void @llvm.trap()
+declare double @llvm.sqrt.f64(double)
+define double @sqrt(double %x) {{
+  %y = call double @llvm.sqrt.f64(double %x)
+  ret double %y
+}}
+define i32 @numba_attempt_nocopy_reshape(i64 %nd, i8* %dims, i8* %strides, i64 %n, i64* %shape, i64* %new, i64 %size,
+                                         i32 %fortran) {{
+entry:
+  br label %loop
+loop:
+  %left = phi i64 [ %n, %entry ], [ %i, %body ]
+  %stride = phi i64 [ %size, %entry ], [ %next, %body ]
+  %done = icmp eq i64 %left, 0
+  br i1 %done, label %end, label %body
+body:
+  %i = sub i64 %left, 1
+  %place = getelementptr i64, i64* %new, i64 %i
+  store i64 %stride, i64* %place
+  %at = getelementptr i64, i64* %shape, i64 %i
+  %length = load i64, i64* %at
+  %next = mul i64 %stride, %length
+  br label %loop
+end:
+  ret i32 1
+}}
+"""
+
+
+TRAP = """
+define double @{}(double %x, double %y) {{
+  call void @llvm.trap()
+  unreachable
+}}
+"""
+"""A function that stops who calls it; of one argument the second is nothing."""
+
+
+def _target() -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(opt=3, features=FEATURES)
+
+
+def _parsed(text: str, machine: Any) -> Any:
+    """LLVM's module of a text that was made for this machine, for the target."""
+    text = re.sub(r'target datalayout = ".*"', f'target datalayout = "{machine.target_data}"', text)
+    text = re.sub(r'target triple = ".*"', f'target triple = "{TRIPLE}"', text)
+    text = re.sub(r'"target-(cpu|features)"="[^"]*"', "", text)
+    text = text.replace("= common ", "= internal ").replace("fastcc ", "")
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return module
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that a kernel was made of."""
+    return getattr(function, "py_func", function)
+
+
+def _translated(function: Callable[..., Any], signature: Signature) -> tuple[str, str]:
+    """What numba makes of a kernel with all that it calls, before it is optimised, and its name there."""
+    function = _plain(function)
+    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+    options |= {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
+    part: Any = numba.njit(**options)(function)
+    with accelerated():
+        part.compile(signature)
+    return part.inspect_llvm(signature.args), part.overloads[signature.args].fndesc.llvm_func_name
+
+
+def _optimise(module: Any, machine: Any) -> None:
+    """Optimise twice, as `compiling` does for this machine: loops are rolled until they are made of vectors."""
+    for unroll in (False, True):
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_unrolling, options.loop_vectorization, options.slp_vectorization = unroll, True, unroll
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+
+
+def compile_module(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never: Sequence[str] = ()) -> bytes:
+    """Compile kernels to a module of WebAssembly that imports nothing; it is kept on disk, as other kernels are.
+
+    Args:
+        kernels: By the name under which it is exported, each with its signature.
+        never: Functions of the C library that they name but, with what they are given, never call: who does so
+            is stopped.
+
+    Returns:
+        bytes: Of the module, which exports ``memory`` and ``__heap_base``, too.
+
+    Raises:
+        ValueError: If a kernel calls what no module has, such as a function of the C library.
+    """
+    parts = [(name, kernel_cache.file_of(_plain(each), str(kind)).name) for name, (each, kind) in kernels.items()]
+    path = kernel_cache.file_of(_compiled, parts, never, numba.__version__)
+    try:
+        found = kernel_cache.load(path)
+    except ValueError:  # it is damaged
+        found = None
+    if found is None:
+        found = _compiled(kernels, never)
+        kernel_cache.save(path, found)
+    return found
+
+
+def _compiled(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never: Sequence[str]) -> bytes:
+    """Do what `compile_module` does, anew."""
+    machine = _target()
+    whole = _parsed(HELPERS + "".join(map(TRAP.format, never)), machine)
+    for name, (function, signature) in kernels.items():
+        text, symbol = _translated(function, signature)
+        whole.link_in(_parsed(re.sub(rf'@"?{re.escape(symbol)}"?(?=\W)', f"@{name}", text), machine))
+    for function in whole.functions:
+        if not function.is_declaration:
+            function.linkage = "external" if function.name in kernels else "internal"
+    _optimise(whole, machine)
+    missing = sorted(f.name for f in whole.functions if f.is_declaration and not f.name.startswith("llvm."))
+    if missing:
+        raise ValueError(f"kernels must call what is compiled with them, got {', '.join(missing)}")
+    return link(machine.emit_object(whole), list(kernels))
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Read an unsigned number (LEB128), and tell where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def _written(value: int) -> bytes:
+    """Write an unsigned number (LEB128)."""
+    low, rest = value & 127, value >> 7
+    return bytes([low | 128]) + _written(rest) if rest else bytes([low])
+
+
+def _signed(value: int) -> bytes:
+    """Write a signed number that is not negative."""
+    low, rest = value & 127, value >> 7
+    return bytes([low | 128]) + _signed(rest) if rest or low & 64 else bytes([low])
+
+
+def _named(name: str) -> bytes:
+    return _written(len(name)) + name.encode()
+
+
+def _sections(data: bytes, at: int, end: int) -> list[tuple[int, bytes]]:
+    """Numbers and contents of the sections, or of parts of one, that stand there."""
+    found = []
+    while at < end:
+        number = data[at]
+        size, start = _number(data, at + 1)
+        at = start + size
+        found.append((number, data[start:at]))
+    return found
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    size, start = _number(data, at)
+    return data[start : start + size].decode(), start + size
+
+
+def _imports(data: bytes) -> list[tuple[int, str]]:
+    """Kinds and names of what an object imports."""
+    found = []
+    count, at = _number(data, 0)
+    for _ in range(count):
+        _, at = _text(data, at)
+        name, at = _text(data, at)
+        kind = data[at]
+        found.append((kind, name))
+        at += 3 if kind == GLOBAL else 1
+        if kind in (TABLE, MEMORY):
+            at += kind == TABLE
+            limited, at = data[at] & 1, _number(data, at + 1)[1]
+            at = _number(data, at)[1] if limited else at
+        elif kind == FUNCTION:
+            at = _number(data, at)[1]
+    return found
+
+
+def _functions(linking: bytes) -> dict[str, int]:
+    """Places of the functions that an object defines, by name, from its table of symbols."""
+    found: dict[str, int] = {}
+    for number, data in _sections(linking, 1, len(linking)):  # after the version of the format
+        if number != SYMBOLS:
+            continue
+        count, at = _number(data, 0)
+        for _ in range(count):
+            kind = data[at]
+            flags, at = _number(data, at + 1)
+            if kind == DATA_SYMBOL:
+                _, at = _text(data, at)
+                for _ in range(0 if flags & UNDEFINED else 3):
+                    _, at = _number(data, at)
+                continue
+            place, at = _number(data, at)
+            if kind == SECTION_SYMBOL or (flags & UNDEFINED and not flags & EXPLICIT_NAME):
+                continue
+            name, at = _text(data, at)
+            if kind == FUNCTION and not flags & UNDEFINED:
+                found[name] = place
+    return found
+
+
+def _data_end(data: bytes) -> int:
+    """Where the constants end in memory; they begin at 0."""
+    end = 0
+    count, at = _number(data, 0)
+    for _ in range(count):
+        if data[at] != 0 or data[at + 1] != I32_CONST:
+            raise ValueError("constants must stand at known places in memory")
+        place, at = _number(data, at + 2)
+        size, at = _number(data, at + 1)
+        at += size
+        end = max(end, place + size)
+    return end
+
+
+def link(made: bytes, exports: Sequence[str]) -> bytes:
+    """Make a module of an object that needs no other: LLVM has already written all places into it.
+
+    What an object imports, its memory and the pointer of its stack, becomes the module's own; what it exports is
+    added. So nothing is to be moved, and no linker is needed.
+
+    Raises:
+        ValueError: If the object needs others.
+    """
+    sections = _sections(made, 8, len(made))
+    contents = {number: data for number, data in sections if number}
+    custom = dict((name, data[at:]) for name, at, data in ((*_text(d, 0), d) for n, d in sections if n == 0))
+    wanted = _imports(contents.pop(IMPORTS, b"\0"))
+    if [name for _, name in wanted if name not in ("__linear_memory", "__stack_pointer")]:
+        raise ValueError(f"an object must import nothing but memory and stack, got {wanted}")
+    functions = _functions(custom["linking"])
+    top = -(-_data_end(contents.get(DATA, b"\0")) // 64) * 64 + STACK
+    pages = -(-top // PAGE)
+    contents[MEMORIES] = _written(1) + b"\0" + _written(pages)
+    stack = b"\x7f\x01" + bytes([I32_CONST]) + _signed(top) + END
+    contents[GLOBALS] = _written(2) + stack + b"\x7f\x00" + bytes([I32_CONST]) + _signed(top) + END
+    named = [(name, FUNCTION, functions[name]) for name in exports]
+    named += [("memory", MEMORY, 0), ("__heap_base", GLOBAL, 1)]
+    contents[EXPORTS] = _written(len(named)) + b"".join(
+        _named(name) + bytes([kind]) + _written(place) for name, kind, place in named
+    )
+    parts = (
+        bytes([number]) + _written(len(contents[number])) + contents[number] for number in ORDER if number in contents
+    )
+    return made[:8] + b"".join(parts)
