@@ -18,7 +18,7 @@ from ..core.lanes import aligned
 from ..core.spec import Signal
 from ..core.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.trajectory import Trajectory
-from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
+from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
 from .contact import SOLVERS, collide
 from .model import Model, load
 from .modules import Module, chain
@@ -114,7 +114,7 @@ class Neuromechanic(Animal):
         "joint_torque": Signal(
             "(n,)",
             "N m",
-            "of muscles, motors, damping and springs (N where it slides)",
+            "of muscles, motors, damping, springs and limits (N where it slides)",
             lambda self, rows: self._each(rows, "joint_torque"),
         ),
         "joint_power": Signal(
@@ -130,7 +130,7 @@ class Neuromechanic(Animal):
         ),
         "quaternion": Signal("(b, 4)", "1", "attitudes w, x, y, z of balls and free bodies, in their parents"),
         "centre": Signal("(3,)", "m", "centre of mass", lambda self, rows: self._each(rows, "centre")),
-        "energy": Signal("()", "J", "kinetic, of gravity and of joint springs"),
+        "energy": Signal("()", "J", "kinetic, of gravity and of joint springs, without limits"),
         "contact_force": Signal("(c, 3)", "N", "of the ground on the contacts, in the world"),
         "contact_point": Signal(
             "(c, 3)", "m", "where the points of the contacts are", lambda self, rows: self._each(rows, "contact_point")
@@ -431,6 +431,8 @@ class Neuromechanic(Animal):
         np.add.at(torque, arrays["motor"][:, 0], result["motor"])
         torque -= row["damping"][0] * arrays["damping"] * row["v"][0]
         torque -= arrays["stiffness"] * (row["q"][0] - arrays["rest"])
+        for i, limit in zip(arrays["limit_joint"], arrays["limit"], strict=True):
+            torque[i] += limit_torque(limit, row["q"][0, i], row["v"][0, i])[0]
         wrench, wrench_torque = row["wrench"][0].copy(), np.zeros((counts["wrenches"], n))
         for (w, part, _, _), value in zip(arrays["push"], result.pop("push"), strict=True):
             wrench[w, part] += value
@@ -439,7 +441,7 @@ class Neuromechanic(Animal):
             turn = result["turn"][b] if arrays["wrench_local"][w] else np.eye(3)
             place = result["origin"][b] + result["turn"][b] @ arrays["wrench_at"][w]
             wrench[w] = np.concatenate([np.cross(place, turn @ force) + turn @ moment, turn @ force])
-            wrench_torque[w] = _at_joints(result["S"], arrays["parent"], b, wrench[w])
+            wrench_torque[w] = at_joints(result["S"], arrays["parent"], b, wrench[w])
         known = {"centre": moments[1:4] / moments[0], "contact_point": points, "joint_torque": torque}
         return result | known | {"wrench": wrench, "wrench_torque": wrench_torque}
 
@@ -505,7 +507,7 @@ class Neuromechanic(Animal):
             np.add.at(outside, arrays["wrench_body"], k["wrench"][:, 3:])
             np.add.at(outside, arrays["contact_body"], contact[r])
             for at, body, force in zip(k["contact_point"], arrays["contact_body"], contact[r], strict=True):
-                touch += _at_joints(k["S"], parent, body, np.concatenate([np.cross(at, force), force]))
+                touch += at_joints(k["S"], parent, body, np.concatenate([np.cross(at, force), force]))
             for bodies, axis, force in zip(arrays["pin_body"], arrays["pin_axis"], k["reaction"], strict=True):
                 for body, sign in zip(bodies, (1.0, -1.0), strict=True):
                     if body >= 0:
@@ -558,7 +560,7 @@ class Neuromechanic(Animal):
         return result
 
 
-def _at_joints(
+def at_joints(
     S: NDArray[np.float64], parent: NDArray[np.int64], body: int, force: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Generalised forces (n,) of a spatial force (6,) on a body."""

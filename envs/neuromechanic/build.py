@@ -62,7 +62,7 @@ def build(description: _Tables, modules: Mapping[str, Module]) -> dict[str, Any]
     sized = {"bodies": joints, "muscles": top["muscle"], "neurons": top["neuron"], "inputs": inputs, "wrenches": wrench}
     sized |= {"contacts": top["contact"], "leaky": leaky}
     own = {"pins": "pin_rate", "delays": "delayed", "motors": "motor", "fits": "fit_mean", "reads": "read"}
-    own |= {"pushes": "push", "balls": "ball"}
+    own |= {"pushes": "push", "balls": "ball", "limits": "limit_joint"}
     counts = {name: len(found) for name, found in (sized | {name: arrays[key] for name, key in own.items()}).items()}
     counts |= {name: int(np.sum(arrays[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
     planar = any("tangent" in contact for contact in top["contact"].values())
@@ -145,7 +145,9 @@ def _bodies(tables: _Tables, names: Names) -> tuple[tuple[Joint, ...], _Arrays]:
     names.known["body"] = bodies
     joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in rows)
     array = columns(rows, "parent joint axis at mass centre inertia damping stiffness rest")
-    return tuple(joint_rows), {"ball": np.array(balls, np.int64), **array}
+    limited = [i for i, row in enumerate(rows) if row.get("limit") is not None]
+    limits = arrays_of({"limit_joint": limited, "limit": [_limit(rows[i]["limit"]) for i in limited]})
+    return tuple(joint_rows), {"ball": np.array(balls, np.int64), **array, **limits}
 
 
 _MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
@@ -164,7 +166,17 @@ def _inertia(given: Sequence[float], path: str) -> NDArray[np.float64]:
 
 def _hinge(joint: dict[str, Any], path: str) -> dict[str, Any]:
     expect(joint["range"][0] < joint["range"][1], f"{path}.joint.range", "be [low, high]", joint["range"])
+    if limit := joint["limit"]:
+        here, stiff = f"{path}.joint.limit", limit["stiffness"]
+        expect(limit["low"] < limit["high"], f"{here}.low", f"be below high, {limit['high']:g}", limit["low"])
+        expect(min(stiff) >= 0.0, f"{here}.stiffness", "not be negative", stiff)
     return {**joint, "joint": skeleton.REVOLUTE if joint["type"] == "revolute" else skeleton.PRISMATIC}
+
+
+def _limit(limit: Mapping[str, Any]) -> list[float]:
+    """Numbers of a joint's limit, as `body.limit_torque` takes them."""
+    stiff = limit["stiffness"]
+    return [limit["low"], limit["high"], stiff[0], stiff[-1], limit["damping"], limit["transition"]]
 
 
 def _ball(joint: dict[str, Any], path: str, given: _Tables) -> list[dict[str, Any]]:
@@ -245,7 +257,7 @@ def _muscles(tables: _Tables, names: Names) -> _Arrays:
             names.proportional.add(name)
         activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
         places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
-        rows.append({**_muscle(model), **places, "fit": -1 if fit is None else len(fits)})
+        rows.append({**_muscle(model, path), **places, "fit": -1 if fit is None else len(fits)})
         active, fibres = active + activated, fibres + compliant
         if fit is not None:
             fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
@@ -265,19 +277,22 @@ def _muscles(tables: _Tables, names: Names) -> _Arrays:
 
 
 _MUSCLE = """
-    muscle curves max_force optimal_length slack_length cos_pennation max_velocity force_length short_stiffness
+    muscle curves max_force optimal_length slack_length cos_pennation max_velocity thelen force_length short_stiffness
     short_viscosity reference_length activation activation_kind rise_time fall_time fibre fit
 """
 
 
-def _muscle(model: dict[str, Any]) -> dict[str, Any]:
+def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
     """Constants of a muscle by its model; what the model does not have is without effect."""
+    eccentric = model.get("eccentric", 1.4)
+    expect(eccentric > 1.0, f"{path}.model.eccentric", "be above 1", eccentric)
     activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})
     return {
         **dict.fromkeys(_MUSCLE.split(), 0.0),
         **model,
         "muscle": keys.MUSCLES.index(model["type"]),
         "curves": keys.CURVES.index(model.get("curves", "de_groote")),
+        "thelen": [model.get(name, default) for name, default, _ in keys.THELEN],
         "optimal_length": model.get("optimal_length", 1.0),
         "cos_pennation": np.cos(model.get("pennation", 0.0)),
         "short_stiffness": model.get("stiffness", 0.0),

@@ -183,6 +183,15 @@ LONGEST_DELAY = 10.0
 MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
 CURVES = ("de_groote", "thelen")
 ACTIVATIONS = ("smooth", "switched", "zajac")
+THELEN = (
+    ("tendon_strain", 0.04, "strain of the tendon at the maximal force"),
+    ("passive_strain", 0.6, "strain at which passive fibres bear the maximal force"),
+    ("passive_shape", 5.0, "exponent of passive fibres"),
+    ("active_shape", 0.45, "width of the active curve"),
+    ("eccentric", 1.4, "force of lengthening fibres at most, in isometric forces; above 1"),
+    ("concave", 0.25, "curvature of the force-velocity curve"),
+)
+"""Constants of the curves of Thelen (2003), J Biomech Eng 125:70-77, as printed for young adults, in kernels' order."""
 SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
 """Words of the keys below, in the order of the kernels' constants in `muscles` and `nerves`."""
 
@@ -202,6 +211,13 @@ _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
 _LEAST = number(0.0)
 
+LIMIT = (
+    Key("low", NUMBER, REQUIRED, "rad or m", "position below which it pushes"),
+    Key("high", NUMBER, REQUIRED, "rad or m", "position above which it pushes"),
+    Key("stiffness", vector(1, 2), REQUIRED, "N m/rad or N/m", "beyond both bounds, or the low one and the high one"),
+    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "beyond them"),
+    Key("transition", POSITIVE, REQUIRED, "rad or m", "way beyond a bound over which both rise from 0"),
+)
 JOINT_KEYS = (
     Key("type", choice("revolute", "prismatic", "ball", "free"), REQUIRED, "", "how the body moves in its parent"),
     Key("axis", DIRECTION, REQUIRED, "", "about or along which it moves", _HINGES),
@@ -210,7 +226,15 @@ JOINT_KEYS = (
     Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "of a spring in the joint", _HINGES),
     Key("start", NUMBER, 0.0, "rad or m", "position at the beginning", _HINGES),
     Key("rest", NUMBER, 0.0, "rad or m", "position in which the spring rests", _HINGES),
-    Key("range", vector(2), _RANGES, "rad or m", "beyond which tasks end an episode; nothing stops the joint", _HINGES),
+    Key(
+        "range",
+        vector(2),
+        _RANGES,
+        "rad or m",
+        "beyond which tasks end an episode, and in which they start it; nothing stops the joint, but a `limit`",
+        _HINGES,
+    ),
+    Key("limit", table(LIMIT), OPTIONAL, "", "torque that holds the joint back", _HINGES),
     Key("start", vector(3), NOWHERE, "m", "x, y and z at the beginning", ("free",)),
     Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "quaternion w, x, y, z at the beginning", ("ball", "free")),
 )
@@ -250,6 +274,10 @@ MUSCLE_MODEL = (
     Key("slack_length", POSITIVE, REQUIRED, "m", "of the tendon", _TENDONS),
     Key("max_velocity", POSITIVE, 10.0, "lengths/s", "at which fibres shorten at most, in optimal lengths", _TENDONS),
     Key("curves", choice(*CURVES), "de_groote", "", "of force by length and velocity", _TENDONS),
+    *(
+        Key(name, POSITIVE, default, "1", f"of Thelen's curves: {meaning}", beside="curves=thelen")
+        for name, default, meaning in THELEN
+    ),
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),
     Key("force_length", _LEAST, 1.0, "1", "force at the reference length, in maximal forces", _SHORT),
@@ -353,6 +381,7 @@ KINDS = {
     "": MODEL,
     "body.NAME": BODY,
     "body.NAME.joint": JOINT_KEYS,
+    "body.NAME.joint.limit": LIMIT,
     "body.NAME.inertial": INERTIAL,
     "muscle.NAME": MUSCLE,
     "muscle.NAME.model": MUSCLE_MODEL,

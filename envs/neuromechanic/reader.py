@@ -234,7 +234,8 @@ class Key(NamedTuple):
     Args:
         default (REQUIRED, OPTIONAL, a value, or Per)
         types (tuple of str): Values of the table's key ``type`` with which it has this key; all if there are none.
-        beside: Another key, without which this one is not known; ``"no NAME"`` is one with which it is not known.
+        beside: Another key, without which this one is not known; ``"no NAME"`` is one with which it is not known, and
+            ``"NAME=WORD"`` one that must be that word.
     """
 
     name: str
@@ -248,7 +249,10 @@ class Key(NamedTuple):
     def applies(self, found: Mapping[str, Any]) -> bool:
         """Whether a table has this key, by the keys before it."""
         without, _, other = self.beside.rpartition(" ")
-        if other and (found[other] is None) != (without == "no"):
+        other, _, word = other.partition("=")
+        if word and found.get(other) != word:
+            return False
+        if other and not word and (found[other] is None) != (without == "no"):
             return False
         return not self.types or found["type"] in self.types
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .params import PHYSICAL
 
 _COUNTS = """
-bodies muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits states:
+bodies muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits limits states:
 outputs size leaky reads pushes balls:
 """
 """Numbers of what a model has, the first fields of its record."""
@@ -34,6 +34,8 @@ mass: c  # kg
 centre: c 3  # m
 inertia: c 6  # kg m^2
 damping stiffness rest: c  # N m s/rad, N m/rad, rad; N s/m, N/m, m where a joint slides
+limit_joint: int c
+limit: c 6  # of these joints: rad, rad, N m/rad, N m/rad, N m s/rad, rad, as `body.limit_torque` takes them
 cylinder_body: int c
 cylinder_at: c 3  # m
 cylinder_frame: c 3 3  # rows: the side of the way, across, the axis
@@ -43,6 +45,7 @@ spline_time: c  # s
 spline_cubic: c 4  # coefficients, highest power first
 muscle curves: int c  # as `muscles` numbers them
 max_force optimal_length slack_length cos_pennation max_velocity: c  # N, m, m, 1, optimal lengths/s
+thelen: c 6  # constants of Thelen's curves, as `muscles` numbers them: 1
 force_length short_stiffness short_viscosity reference_length: c  # 1, 1, s, m
 activation activation_kind: int c  # place among the activations, -1 for none; as `muscles` numbers them
 rise_time fall_time: c  # s
