@@ -21,6 +21,7 @@ from . import checkout
 from .benchmark import benchmark
 from .compile import compile_
 from .evaluate import evaluate
+from .import_ import import_
 from .list import list_
 from .physiology import physiology
 from .play import play
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "sweep": sweep,
     "play": play,
     "compile": compile_,
+    "import": import_,
 }
 
 CAUSED = (

@@ -274,7 +274,7 @@ def _contacts(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]
             push[c] = frame[0] + slope * (np.cos(angle) * frame[1] + np.sin(angle) * frame[2])
             pushes.append(push[None])
             force = np.concatenate([np.cross(point, push[c]), push[c]])
-            rows.append(at_joints(k["S"], arrays["parent"], arrays["contact_body"][c], force)[None])
+            rows.append(at_joints(k, arrays, arrays["contact_body"][c], force)[None])
     return np.concatenate(rows), np.concatenate(pushes)
 
 
