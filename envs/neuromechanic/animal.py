@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, cached_property
@@ -82,6 +83,7 @@ class Neuromechanic(Animal):
         "q": Signal("(n,)", "rad", "joints (m where they slide), as the paper names them"),
         "v": Signal("(n,)", "rad/s", "their rates (m/s)"),
         "activation": Signal("(a,)", "1", "of the muscles that are not proportional"),
+        "fibre_length": Signal("(f,)", "m", "of the muscles whose tendons give"),
         "excitation": Signal("(m,)", "1"),
         "input": Signal("(u,)", "", "the drive in force"),
         "wrench": Signal("(w, 6)", "N, N m", "external forces and moments"),
@@ -365,6 +367,12 @@ class Neuromechanic(Animal):
             ago = (delays * step - 1 - np.arange(size)) % size
             rows["ring"][b] = line[now - 1 - ago].reshape(-1, depth, delays)
         return rows
+
+    def twin(self) -> Neuromechanic:
+        """Copy with a table of constants of its own, for analyses that change some; it shares all else."""
+        twin = copy.copy(self)
+        twin.table, twin._seen = self.table.copy(), (b"", {})
+        return twin
 
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.

@@ -5,7 +5,6 @@ SciPy is imported where it is used: tasks import this module, and most of them n
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -410,10 +409,8 @@ EXACT = 1e-11
 
 def _with_lines(animal: Neuromechanic, which: NDArray[np.bool_]) -> Neuromechanic:
     """Copy of an animal, some of whose neurons have no shape; it shares all else."""
-    twin = copy.copy(animal)
-    twin.table = animal.table.copy()
+    twin = animal.twin()
     twin.table["shape"][0][np.flatnonzero(which)] = nerves.LINEAR
-    twin._seen = b"", {}
     return twin
 
 

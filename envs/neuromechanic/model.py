@@ -19,8 +19,9 @@ from ..core.arguments import shown
 from .build import Joint, build
 from .keys import listing
 from .modules import Module
+from .opensim import read_osim
+from .opensim_skeleton import Report
 from .params import PHYSICAL
-from .opensim import Report, read_osim
 from .reader import listed, plain, read_file
 from .table import pack
 
