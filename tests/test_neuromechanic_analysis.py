@@ -9,9 +9,11 @@ from scipy.optimize import minimize
 from scipy.stats import kstest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic import Module, Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import (
     Infeasible,
+    Unreachable,
+    balance,
     characteristic_roots,
     equilibrate,
     linearise,
@@ -251,3 +253,110 @@ print([name for name in ("optimize", "integrate", "interpolate", "stats") if f"s
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+# The drive that gives the excitations, Eq. 18
+
+
+def rate_at_rest(animal, found):
+    row = animal.rows(1)
+    animal.reset(row, ONE, found.start)
+    return animal.rate(row)
+
+
+def test_the_arms_reflex_is_driven_wherever_the_arm_can_be_held():
+    arm, rates, infeasible = Neuromechanic(asset("arm")), [], 0
+    for q in np.stack(np.meshgrid(np.linspace(-1, 1.5, 12), np.linspace(0.1, 2.2, 12)), -1).reshape(-1, 2):
+        try:
+            rates.append(np.abs(rate_at_rest(arm, equilibrate(arm, q))).max())
+        except Unreachable:
+            raise
+        except Infeasible:
+            infeasible += 1
+    assert (len(rates), infeasible) == (45, 99)
+    assert max(rates) < 1e-9  # measured: 2.4e-13
+
+
+def test_a_neurons_floor_is_a_limit_of_its_muscle():
+    forearm = Neuromechanic(asset("spindle"))
+    for q in np.linspace(0.2, 1.9, 20):
+        found = equilibrate(forearm, [q])
+        assert found.activation[0] == pytest.approx(0.01, abs=1e-6) and np.isfinite(found.input).all()
+        assert np.abs(rate_at_rest(forearm, found)[2:]).max() < 1e-9
+
+
+@pytest.mark.parametrize("inner", ["sigmoid", "tanh", "saturate"])
+@pytest.mark.parametrize("outer", ["linear", "sigmoid", "tanh", "saturate"])
+def test_chains_of_curved_neurons_are_inverted(inner, outer):
+    """Inputs far out on the shapes, where no slope leads back."""
+    model = lever()
+    for name in ("flexor", "extensor"):
+        model["muscle"][name]["excitation"] = f"neuron.{name}"
+        model.setdefault("neuron", {})[name] = {
+            "shape": {"type": outer},
+            "synapse": [{"from": f"neuron.{name}_inner", "gain": 20.0, "offset": 0.4, "delay": 0.02}],
+        }
+        inside = [{"from": f"input.{name}"}, {"from": f"muscle.{name}.length", "gain": 900.0, "offset": 0.3}]
+        model["neuron"][f"{name}_inner"] = {"shape": {"type": inner}, "tau": 0.05, "synapse": inside}
+    animal = Neuromechanic(model)
+    found = equilibrate(animal, [0.3], linear=[-1e-4, -1e-4])
+    assert found.activation.max() > 0.01
+    assert np.abs(rate_at_rest(animal, found)).max() < 1e-8
+
+
+def test_states_of_control_modules_rest_as_well():
+    def lag(time, q, v, n, momentum, inputs, heard, dn, out):
+        dn[0] = (inputs[0] - n[0]) / 0.3
+        out[0] = n[0]
+
+    model = lever()
+    model["muscle"]["flexor"]["excitation"] = "module.lag.0"
+    animal = Neuromechanic(model, modules={"lag": Module(1, 1, lag)})
+    found = equilibrate(animal, [0.3], linear=[-1e-4, -1e-4])
+    assert found.start["n"] == pytest.approx(found.activation[:1]) and found.activation[0] > 0.01
+    assert np.abs(rate_at_rest(animal, found)).max() < 1e-8
+
+
+def test_what_cannot_be_driven_is_told():
+    model = lever()
+    for muscle in model["muscle"].values():
+        muscle["excitation"] = "input.flexor"
+    with pytest.raises(Unreachable, match=r"muscle.(flexor|extensor) needs excitation 0\.\d+; input.flexor gives"):
+        equilibrate(Neuromechanic(model), [0.3], bounds=([50.0, 0.0], [400.0, 400.0]))
+    model = lever()
+    model["muscle"]["flexor"]["excitation"] = "neuron.weak"
+    weak = {"shape": {"type": "saturate", "low": 0.01, "high": 0.02}, "synapse": [{"from": "input.flexor"}]}
+    animal = Neuromechanic(model | {"neuron": {"weak": weak}})
+    with pytest.raises(Infeasible, match="no forces within their limits"):
+        equilibrate(animal, [0.3])
+    force = equilibrate(Neuromechanic(lever()), [0.3], bounds=([50.0, 0.0], [400.0, 400.0])).force
+    with pytest.raises(Unreachable, match=r"muscle.flexor needs excitation 0\.\d+; neuron.weak gives 0.01 to 0.02"):
+        balance(animal, [0.3], force)
+
+
+def test_users_bound_forces():
+    animal = Neuromechanic(lever())
+    free = equilibrate(animal, [0.3])
+    bound = equilibrate(animal, [0.3], bounds=([0.0, free.force[1] + 20.0], [400.0, 400.0]))
+    assert bound.force[1] == pytest.approx(free.force[1] + 20.0)
+    assert np.abs(rate_at_rest(animal, bound)).max() < 1e-8
+    with pytest.raises(ValueError, match=r"bounds of muscle 'flexor' must leave some of the .* got 900 to 1000"):
+        equilibrate(animal, [0.3], bounds=(900.0, 1000.0))
+
+
+@pytest.mark.parametrize("tangent", [{"tangent": [1, 0, 0]}, {}])
+def test_the_ground_pushes_where_a_contact_touches(tangent):
+    model = lever()
+    tip = -0.6 * np.cos(0.3)
+    touch = {"point": ["rod", 0.0, -0.6, 0.0], "normal": [0, 1, 0], "height": tip, "friction": 0.8}
+    animal = Neuromechanic(model | {"contact": {"tip": touch | tangent}})
+    found = equilibrate(animal, [0.3])
+    alone = equilibrate(Neuromechanic(lever()), [0.3])
+    assert found.force.sum() < alone.force.sum() and found.contact[0, 1] > 1.0
+    assert abs(found.contact[0, 0]) <= 0.8 * found.contact[0, 1] * (1 + 1e-9)
+    run = simulate(animal, found.input, 0.5, every=0.1, start=found.start)
+    assert np.abs(run["q"] - 0.3).max() < 1e-6
+    lifted = equilibrate(Neuromechanic(model | {"contact": {"tip": touch | tangent | {"height": tip - 0.1}}}), [0.3])
+    assert lifted.force == pytest.approx(alone.force, abs=1e-6) and not lifted.contact.any()
+    with pytest.raises(ValueError, match=r"q must not put contact 'tip' below its surface, got a height of -0.1 m"):
+        equilibrate(Neuromechanic(model | {"contact": {"tip": touch | tangent | {"height": tip + 0.1}}}), [0.3])

@@ -538,9 +538,10 @@ def test_what_contacts_forbid_is_refused():
     del model["neuron"], model["motor"]
     with pytest.raises(ValueError, match=r"'rk45' cannot simulate contacts"):
         Neuromechanic(model).integrate(1.0, 0.1)
-    for analyse in (lambda: linearise(animal, {}), lambda: equilibrate(animal, np.zeros(5))):
-        with pytest.raises(ValueError, match=r"model has contacts, which switch: pin the points left_foot, right_foot"):
-            analyse()
+    with pytest.raises(ValueError, match=r"model has contacts, which switch: pin the points left_foot, right_foot"):
+        linearise(animal, {})
+    with pytest.raises(ValueError, match=r"model has no muscles that could hold the posture"):
+        equilibrate(animal, np.zeros(5))
     with pytest.raises(ValueError, match=r"start: delay must be within \[0.00833333, 1\], got 1.5"):
         animal.reset(animal.rows(1), ONE, {"delay": 1.5})
     for bad in ([-0.1, 0.1, 1.0], [0.1, -0.1, 1.0]):

@@ -530,3 +530,16 @@ def test_the_hopper_hops_by_what_its_feet_feel():
     assert weight == pytest.approx(2.4 * G, rel=0.2)
     load = run["neurons"][:, 0]
     assert load[stands].mean() > 2.0 * load[~stands].mean()
+
+
+def test_a_tumbling_body_gains_what_the_guide_says():
+    joint, inertial = {"type": "free"}, {"mass": 1.0, "inertia": [0.01, 0.02, 0.025]}
+    block = {"schema": 1, "body": {"block": {"joint": joint, "inertial": inertial}}}
+    start, gains = {"v": [0, 0, 0, 3, 3, 2.65]}, {}
+    for dt, scheme in ((1e-3, "semi_implicit"), (5e-4, "semi_implicit"), (1e-3, "rk4")):
+        run = simulate(Neuromechanic(block, dt=dt, scheme=scheme), [], 10.0, every=10.0, start=start)
+        spin = np.linalg.norm(run["v"][:, 3:] * inertial["inertia"], axis=1)
+        gains[dt, scheme] = run["energy"][1] / run["energy"][0] - 1, spin[1] / spin[0] - 1
+    assert gains[1e-3, "semi_implicit"] == pytest.approx([0.013, 0.0066], rel=0.02)
+    assert gains[5e-4, "semi_implicit"] == pytest.approx([0.0065, 0.0033], rel=0.02)
+    assert np.abs(gains[1e-3, "rk4"]).max() < 1e-13  # measured: 2e-14

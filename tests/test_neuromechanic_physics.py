@@ -184,36 +184,105 @@ def test_energy_of_an_undamped_tree_stays():
 # Muscles
 
 
+SHAPES = np.array([0.04, 0.6, 5.0, 0.45, 1.4, 0.25]), np.array([0.033, 0.5, 4.0, 0.5, 1.8, 0.3])
+"""Constants of Thelen (2003), and those of many OpenSim models."""
+
+
 def test_curves_at_tabulated_points():
-    assert hill.force_length(hill.DE_GROOTE, 0.95) == pytest.approx(0.9786, abs=5e-5)  # settled from Neuromechanic
-    assert hill.force_length(hill.DE_GROOTE, 1.0) == pytest.approx(1.0, abs=2e-2)
-    assert hill.force_length(hill.THELEN, 1.0) == 1.0
-    for curves in (hill.DE_GROOTE, hill.THELEN):
-        assert hill.passive_force(curves, 1.6) == pytest.approx(1.0)
-        assert hill.force_velocity(curves, 0.0)[0] == pytest.approx(1.0, abs=2e-3)
-        assert hill.force_velocity(curves, -1.0)[0] == pytest.approx(0.0, abs=1e-2)
-        assert hill.force_velocity(curves, -2.0) == (0.0, 0.0)
+    assert hill.force_length(hill.DE_GROOTE, SHAPES[0], 0.95) == pytest.approx(0.9786, abs=5e-5)  # Neuromechanic's
+    assert hill.force_length(hill.DE_GROOTE, SHAPES[0], 1.0) == pytest.approx(1.0, abs=2e-2)
+    assert hill.force_length(hill.THELEN, SHAPES[0], 1.0) == 1.0
+    for curves, shape in ((hill.DE_GROOTE, SHAPES[0]), (hill.THELEN, SHAPES[0]), (hill.THELEN, SHAPES[1])):
+        assert hill.passive_force(curves, shape, 1.0 + shape[1]) == pytest.approx(1.0)
+        assert hill.force_velocity(curves, shape, 0.0)[0] == pytest.approx(1.0, abs=2e-3)
+        assert hill.force_velocity(curves, shape, -1.0)[0] == pytest.approx(0.0, abs=1e-2)
+        assert hill.force_velocity(curves, shape, -2.0) == (0.0, 0.0)
         for v in np.linspace(-0.9, 0.5, 9):
-            f, slope = hill.force_velocity(curves, v)
-            assert hill.velocity_of(curves, f) == pytest.approx(v, abs=1e-12)
+            f, slope = hill.force_velocity(curves, shape, v)
+            assert hill.velocity_of(curves, shape, f) == pytest.approx(v, abs=1e-12)
             h = 1e-6
-            ahead, behind = (hill.force_velocity(curves, v + s)[0] for s in (h, -h))
+            ahead, behind = (hill.force_velocity(curves, shape, v + s)[0] for s in (h, -h))
             assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
-    assert hill.tendon_force(1.049) == pytest.approx(1.0)
-    for f in (0.0, 0.3, 1.2):
-        assert hill.tendon_force(hill.tendon_length(f)) == pytest.approx(f, abs=1e-14)
+        stretch = 1.049 if curves == hill.DE_GROOTE else 1.0 + shape[0]
+        assert hill.tendon_force(curves, shape, stretch) == pytest.approx(1.0, abs=1e-3)
+        for f in (0.0, 0.3, 0.33, 1.2):
+            again = hill.tendon_force(curves, shape, hill.tendon_length(curves, shape, f))
+            assert again == pytest.approx(f, abs=1e-14)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_thelens_muscle_obeys_his_equations(shape):
+    """Forces of a shortening and a lengthening muscle, put into Thelen (2003), Eqs 6 and 7, give their velocity."""
+    model, a = hanging("rigid_tendon", curves="thelen", pennation=0.0), 0.3
+    names = "tendon_strain", "passive_strain", "passive_shape", "active_shape", "eccentric", "concave"
+    model["muscle"]["m"]["model"] |= dict(zip(names, shape.tolist(), strict=True))
+    animal = Neuromechanic(model)
+    assert animal.model.arrays["thelen"][0].tolist() == shape.tolist()
+    row = animal.rows(1)
+    most, optimal, fastest = (animal.model.arrays[name][0] for name in ("max_force", "optimal_length", "max_velocity"))
+    for speed in (-0.3, -0.01, 0.01, 0.3):
+        animal.reset(row, ONE, {"activation": [a], "v": [speed]})
+        k = animal.mechanics(row)
+        length = k["fibre"][0] / optimal
+        fl = np.exp(-((length - 1.0) ** 2) / shape[3])
+        fp = max(np.expm1(shape[2] * (length - 1.0) / shape[1]) / np.expm1(shape[2]), 0.0)
+        F = k["force"][0] / most - fp
+        b = a * fl + F / shape[5] if a * fl >= F else (2 + 2 / shape[5]) * (a * fl * shape[4] - F) / (shape[4] - 1)
+        assert (0.25 + 0.75 * a) * (F - a * fl) / b == pytest.approx(k["rate"][0] / (optimal * fastest), rel=1e-9)
+    h = 1e-6
+    forces = []
+    for speed in (0.2 + h, 0.2 - h):
+        animal.reset(row, ONE, {"activation": [a], "v": [speed]})
+        k = animal.mechanics(row)
+        forces.append((k["force"][0], k["rate"][0]))
+    slope = (forces[0][0] - forces[1][0]) / (forces[0][1] - forces[1][1])
+    assert k["slope"][0] == pytest.approx(slope, rel=1e-5)
 
 
 def test_passive_curves_are_opensims():
     """De Groote's has the offset that makes it 0 at a fifth of the optimal length; Thelen's is 0 up to that length."""
-    offset = np.exp(4.0 * (0.2 - 1.0) / 0.6)
+    offset, shape = np.exp(4.0 * (0.2 - 1.0) / 0.6), SHAPES[0]
     for length in np.linspace(0.21, 1.8, 9):
         exact = (np.exp(4.0 * (length - 1.0) / 0.6) - offset) / (np.exp(4.0) - offset)
-        assert hill.passive_force(hill.DE_GROOTE, length) == pytest.approx(exact, rel=1e-12)
+        assert hill.passive_force(hill.DE_GROOTE, shape, length) == pytest.approx(exact, rel=1e-12)
         exact = max(np.expm1(5.0 * (length - 1.0) / 0.6) / np.expm1(5.0), 0.0)
-        assert hill.passive_force(hill.THELEN, length) == pytest.approx(exact, rel=1e-12)
-    assert hill.passive_force(hill.DE_GROOTE, 1.0) == pytest.approx(0.018229, abs=1e-6)
-    assert hill.passive_force(hill.DE_GROOTE, 0.1) == hill.passive_force(hill.THELEN, 0.9) == 0.0
+        assert hill.passive_force(hill.THELEN, shape, length) == pytest.approx(exact, rel=1e-12)
+    assert hill.passive_force(hill.DE_GROOTE, shape, 1.0) == pytest.approx(0.018229, abs=1e-6)
+    assert hill.passive_force(hill.DE_GROOTE, shape, 0.1) == hill.passive_force(hill.THELEN, shape, 0.9) == 0.0
+
+
+# What OpenSim 4.6 computes for a CoordinateLimitForce of 20 N m/deg above 30 deg, 5 below -10 deg, damped by 0.7
+# N m s/deg, over 4 deg: position (deg), speed (deg/s), torque (N m).
+OPENSIM_LIMIT = [
+    (31, 0, -2.0703125),
+    (33, 10, -60.064453125),
+    (40, -20, -186.0),
+    (-12, 0, 5.0),
+    (-11, 30, -1.65625),
+    (-20, 5, 46.5),
+    (0, 9, 0.0),
+]
+
+
+def test_limits_hold_as_opensims():
+    deg = np.pi / 180
+    limit = {"low": -10 * deg, "high": 30 * deg, "stiffness": [5 / deg, 20 / deg], "damping": 0.7 / deg}
+    animal = Neuromechanic(pendulum(limit=limit | {"transition": 4 * deg}))
+    row = animal.rows(1)
+    for q, v, torque in OPENSIM_LIMIT:
+        animal.reset(row, ONE, {"q": [q * deg], "v": [v * deg]})
+        assert animal.signal(row, "joint_torque")[0, 0] == pytest.approx(torque, abs=1e-9)
+    run = simulate(animal, [], 10.0, every=0.01, start={"q": [1.5]})
+    assert run["q"].min() > -40 * deg and run["q"][200:].min() > -25 * deg
+    assert abs(run["v"][-1, 0]) < 1e-6 or abs(run["q"][-1, 0]) < 30 * deg
+    for bad, told in (
+        ({"low": 1.0}, r"body.rod.joint.limit.low must be below high, 0.52"),
+        ({"stiffness": -1.0}, r"body.rod.joint.limit.stiffness must be a list of 1 or 2 numbers, got -1"),
+        ({"stiffness": [-1.0]}, r"body.rod.joint.limit.stiffness must not be negative"),
+        ({"transition": 0.0}, r"body.rod.joint.limit.transition must be a number greater than 0"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            Neuromechanic(pendulum(limit=limit | {"transition": 0.1} | bad))
 
 
 def postures(model, type_, curves):

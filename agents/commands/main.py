@@ -22,6 +22,7 @@ from .benchmark import benchmark
 from .compile import compile_
 from .evaluate import evaluate
 from .fit import fit
+from .import_ import import_
 from .list import list_
 from .physiology import physiology
 from .play import play
@@ -50,6 +51,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "play": play,
     "fit": fit,
     "compile": compile_,
+    "import": import_,
 }
 
 CAUSED = (

@@ -16,6 +16,7 @@ from .animal import Neuromechanic
 from .equilibrium import (  # noqa: F401, the guide finds them here
     Balance,
     Infeasible,
+    Unreachable,
     balance,
     equilibrate,
     muscle_limits,
@@ -322,6 +323,7 @@ def _patterns(
     from scipy.linalg import null_space
     from scipy.optimize import linprog
 
+    refuse_contacts(animal)
     row = posture(animal, q, wrench)
     k = animal.mechanics(row)
     low, high = muscle_limits(animal, row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, cached_property
@@ -18,7 +19,7 @@ from ..core.lanes import aligned
 from ..core.spec import Signal
 from ..core.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.trajectory import Trajectory
-from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, take_rows, take_steps
+from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
 from .contact import SOLVERS, collide
 from .model import Model, load
 from .modules import Module, chain
@@ -82,6 +83,7 @@ class Neuromechanic(Animal):
         "q": Signal("(n,)", "rad", "joints (m where they slide), as the paper names them"),
         "v": Signal("(n,)", "rad/s", "their rates (m/s)"),
         "activation": Signal("(a,)", "1", "of the muscles that are not proportional"),
+        "fibre_length": Signal("(f,)", "m", "of the muscles whose tendons give"),
         "excitation": Signal("(m,)", "1"),
         "input": Signal("(u,)", "", "the drive in force"),
         "wrench": Signal("(w, 6)", "N, N m", "external forces and moments"),
@@ -114,7 +116,7 @@ class Neuromechanic(Animal):
         "joint_torque": Signal(
             "(n,)",
             "N m",
-            "of muscles, motors, damping and springs (N where it slides)",
+            "of muscles, motors, damping, springs and limits (N where it slides)",
             lambda self, rows: self._each(rows, "joint_torque"),
         ),
         "joint_power": Signal(
@@ -130,7 +132,7 @@ class Neuromechanic(Animal):
         ),
         "quaternion": Signal("(b, 4)", "1", "attitudes w, x, y, z of balls and free bodies, in their parents"),
         "centre": Signal("(3,)", "m", "centre of mass", lambda self, rows: self._each(rows, "centre")),
-        "energy": Signal("()", "J", "kinetic, of gravity and of joint springs"),
+        "energy": Signal("()", "J", "kinetic, of gravity and of joint springs, without limits"),
         "contact_force": Signal("(c, 3)", "N", "of the ground on the contacts, in the world"),
         "contact_point": Signal(
             "(c, 3)", "m", "where the points of the contacts are", lambda self, rows: self._each(rows, "contact_point")
@@ -366,6 +368,12 @@ class Neuromechanic(Animal):
             rows["ring"][b] = line[now - 1 - ago].reshape(-1, depth, delays)
         return rows
 
+    def twin(self) -> Neuromechanic:
+        """Copy with a table of constants of its own, for analyses that change some; it shares all else."""
+        twin = copy.copy(self)
+        twin.table, twin._seen = self.table.copy(), (b"", {})
+        return twin
+
     def rate(self, row: NDArray[Any], z: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Rate of the state vector ``z`` (that of the row by default), with a row's inputs, wrenches and past; Eq. 3.
 
@@ -402,10 +410,11 @@ class Neuromechanic(Animal):
         Returns:
             dict: ``M`` (n, n), ``bias`` (n,) without muscles, ``tau`` (n,), ``qdd`` (n,), ``arm`` (m, n), ``length``
                 (m,), ``rate`` (m,), ``force`` (m,), ``excitation`` (m,), ``J`` (c, n), ``drift`` (c,), ``reaction``
-                (c,), ``turn`` (n, 3, 3), ``origin`` (n, 3), ``S`` (n, 6), ``centre`` (3,), ``neuron`` (k,), ``motor``
-                (r,), ``joint_torque`` (n,), ``wrench`` (w, 6), ``wrench_torque`` (w, n), ``contact_point`` (c, 3),
-                ``delayed`` (d,), the present of delayed signals; SI. Contacts are left out of ``qdd``. The spatial
-                vectors (angular, linear) ``S`` of the joints and ``wrench`` refer to the world's origin.
+                (c,), ``turn`` (b, 3, 3), ``origin`` (b, 3), ``S`` (b, 6), ``follow`` (b, 4), ``centre`` (3,),
+                ``neuron`` (k,), ``motor`` (r,), ``joint_torque`` (n,), ``wrench`` (w, 6), ``wrench_torque`` (w, n),
+                ``contact_point`` (c, 3), ``delayed`` (d,), the present of delayed signals; SI. The last of b bodies
+                are followers. Contacts are left out of ``qdd``. The spatial vectors (angular, linear) ``S`` of the
+                joints and ``wrench`` refer to the world's origin.
         """
         now = row.tobytes()
         if self._seen[0] == now:
@@ -418,11 +427,13 @@ class Neuromechanic(Animal):
         work, counts = self._work[0], self.model.counts
         n, m, c = (counts[name] for name in ("bodies", "muscles", "pins"))
         shapes: dict[str, tuple[int, ...]] = {"M": (n, n), "arm": (m, n), "J": (c, n), "neuron": (counts["neurons"],)}
-        shapes |= dict.fromkeys(("bias", "tau", "qdd", "turn", "origin", "body_inertia", "S", "f"), (n,))
+        shapes |= dict.fromkeys(("bias", "tau", "qdd"), (n,))
+        shapes |= dict.fromkeys(("turn", "origin", "body_inertia", "S", "f", "follow"), (counts["links"],))
         shapes |= {"motor": (counts["motors"],), "push": (counts["pushes"],)}
         shapes |= dict.fromkeys(("length", "rate", "fibre", "force", "excitation", "slope"), (m,))
         shapes |= dict.fromkeys(("drift", "reaction"), (c,)) | {"delayed": (counts["delays"],)}
         result = {name: work[name][tuple(map(slice, shape))].copy() for name, shape in shapes.items()}
+        result["follow"][:n] = [0.0, 1.0, 0.0, 0.0]
         moments = result["body_inertia"].sum(0)
         arrays = self.model.arrays
         body, at = arrays["contact_body"], arrays["contact_at"]
@@ -431,6 +442,8 @@ class Neuromechanic(Animal):
         np.add.at(torque, arrays["motor"][:, 0], result["motor"])
         torque -= row["damping"][0] * arrays["damping"] * row["v"][0]
         torque -= arrays["stiffness"] * (row["q"][0] - arrays["rest"])
+        for i, limit in zip(arrays["limit_joint"], arrays["limit"], strict=True):
+            torque[i] += limit_torque(limit, row["q"][0, i], row["v"][0, i])[0]
         wrench, wrench_torque = row["wrench"][0].copy(), np.zeros((counts["wrenches"], n))
         for (w, part, _, _), value in zip(arrays["push"], result.pop("push"), strict=True):
             wrench[w, part] += value
@@ -439,7 +452,7 @@ class Neuromechanic(Animal):
             turn = result["turn"][b] if arrays["wrench_local"][w] else np.eye(3)
             place = result["origin"][b] + result["turn"][b] @ arrays["wrench_at"][w]
             wrench[w] = np.concatenate([np.cross(place, turn @ force) + turn @ moment, turn @ force])
-            wrench_torque[w] = _at_joints(result["S"], arrays["parent"], b, wrench[w])
+            wrench_torque[w] = at_joints(result, arrays, b, wrench[w])
         known = {"centre": moments[1:4] / moments[0], "contact_point": points, "joint_torque": torque}
         return result | known | {"wrench": wrench, "wrench_torque": wrench_torque}
 
@@ -498,28 +511,29 @@ class Neuromechanic(Animal):
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Force that each body gets through its joint and what crosses it, in the world, (B, n, 3) N."""
         arrays, contact = self.model.arrays, self.contact_force(rows)
-        parent, result = arrays["parent"], np.zeros((*rows["q"].shape, 3))
+        parent, coordinate, result = arrays["parent"], arrays["coordinate"], np.zeros((*rows["q"].shape, 3))
         for r in range(len(rows)):
             k = self.mechanics(rows[r : r + 1])
-            outside, touch = np.zeros((len(parent), 3)), np.zeros(len(parent))
+            outside, touch = np.zeros((len(parent), 3)), np.zeros(rows["q"].shape[1])
             np.add.at(outside, arrays["wrench_body"], k["wrench"][:, 3:])
             np.add.at(outside, arrays["contact_body"], contact[r])
             for at, body, force in zip(k["contact_point"], arrays["contact_body"], contact[r], strict=True):
-                touch += _at_joints(k["S"], parent, body, np.concatenate([np.cross(at, force), force]))
+                touch += at_joints(k, arrays, body, np.concatenate([np.cross(at, force), force]))
             for bodies, axis, force in zip(arrays["pin_body"], arrays["pin_axis"], k["reaction"], strict=True):
                 for body, sign in zip(bodies, (1.0, -1.0), strict=True):
                     if body >= 0:
                         outside[body] += sign * force * axis
             qdd = k["qdd"] + (np.linalg.solve(k["M"], touch) if len(contact[r]) else 0.0)
-            moved = k["S"] * qdd[:, None]  # accelerations of bodies, of which k["f"] knows nothing
-            for i in np.flatnonzero(parent >= 0):
+            # Accelerations of bodies, of which k["f"] knows nothing.
+            moved = k["S"] * (k["follow"][:, 1] * qdd[coordinate])[:, None]
+            for i in arrays["sequence"][parent[arrays["sequence"]] >= 0]:
                 moved[i] += moved[parent[i]]
             mass, moment = k["body_inertia"][:, :1], k["body_inertia"][:, 1:4]
             force = rows["mass"][r] * (mass * moved[:, 3:] + np.cross(moved[:, :3], moment)) - outside
-            for child in range(len(parent) - 1, -1, -1):
+            for child in arrays["sequence"][::-1]:
                 if parent[child] >= 0:
                     force[parent[child]] += force[child]
-            result[r] = rows["mass"][r] * k["f"][:, 3:] + force
+            result[r] = (rows["mass"][r] * k["f"][:, 3:] + force)[: result.shape[1]]
         return result
 
     def quaternion(self, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -558,12 +572,12 @@ class Neuromechanic(Animal):
         return result
 
 
-def _at_joints(
-    S: NDArray[np.float64], parent: NDArray[np.int64], body: int, force: NDArray[np.float64]
+def at_joints(
+    k: Mapping[str, NDArray[np.float64]], arrays: Mapping[str, NDArray[Any]], body: int, force: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Generalised forces (n,) of a spatial force (6,) on a body."""
-    result = np.zeros(len(parent))
+    """Generalised forces (n,) of a spatial force (6,) on a body, by what `mechanics` tells and the model's arrays."""
+    result = np.zeros(len(k["tau"]))
     while body >= 0:
-        result[body] = S[body] @ force
-        body = int(parent[body])
+        result[arrays["coordinate"][body]] += k["follow"][body, 1] * (k["S"][body] @ force)
+        body = int(arrays["parent"][body])
     return result

@@ -57,6 +57,26 @@ def ground_acceleration(pulse, time):
     return peak * sincos(math.pi * since / lasts)[0] if 0.0 < since < lasts else 0.0
 
 
+@kernel
+def limit_torque(limit, q, v):
+    """Torque (N m) of a joint's limit and its damping (N m s/rad), as of OpenSim's CoordinateLimitForce (Seth 2018).
+
+    Beyond a bound it grows with the distance, by a stiffness that rises smoothly over the transition, as does the
+    damping: - K s(x) (q - high) - C s(x) v, x = (q - high) / transition, s(x) = 10 x^3 - 15 x^4 + 6 x^5.
+
+    Args:
+        limit ((6,) float): Low and high bound (rad), stiffness beyond each (N m/rad), damping (N m s/rad), transition
+            (rad); N and m where the joint slides.
+        q, v (rad, rad/s): Position and velocity.
+    """
+    up = min(max((q - limit[1]) / limit[5], 0.0), 1.0)
+    down = min(max((limit[0] - q) / limit[5], 0.0), 1.0)
+    up *= up * up * (10.0 - 15.0 * up + 6.0 * up * up)
+    down *= down * down * (10.0 - 15.0 * down + 6.0 * down * down)
+    damping = limit[4] * (up + down)
+    return limit[2] * down * (limit[0] - q) - limit[3] * up * (q - limit[1]) - damping * v, damping
+
+
 @inlined
 def contract_muscles(t, k, x, z):
     """Forces ``k.force`` (N) of the muscles that have an activation, and rates of the fibre lengths in ``k.dz``."""
@@ -129,6 +149,9 @@ def forces(t, k, x, z, time, fraction, module):
         for j in range(n):
             k.M[i, j] *= mass
         k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
+    for j in range(t.limits):
+        i = t.limit_joint[j]
+        k.tau[i] += limit_torque(t.limit[j], q[i], v[i])[0]
     for w in range(t.wrenches):
         b = t.wrench_body[w]
         px, py, pz = place(k, b, t.wrench_at[w])
@@ -247,10 +270,13 @@ def state_rate(t, k, x, z, time, fraction, module):
 
 @inlined
 def make_damping_implicit(t, k, x, dt):
-    """Add dt times the damping of joints and muscles, dF/dldot r r', to the mass matrix ``k.M``."""
+    """Add dt times the damping of joints, their limits and muscles, dF/dldot r r', to the mass matrix ``k.M``."""
     n = t.bodies
     for i in range(n):
         k.M[i, i] += dt * x.damping * t.damping[i]
+    for j in range(t.limits):
+        i = t.limit_joint[j]
+        k.M[i, i] += dt * limit_torque(t.limit[j], x.z[i], x.z[n + i])[1]
     for m in range(t.muscles):
         s = dt * k.slope[m]
         if s > 0.0:

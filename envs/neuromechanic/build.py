@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import shown
-from . import keys, muscles, nerves, skeleton
+from . import keys, muscles, nerves, paths, skeleton
+from .curves import curves
 from .modules import Module
-from .reader import SMALLEST, Names, expect, limit, listed, read
+from .reader import LARGEST, SMALLEST, Names, expect, limit, listed, read
 from .table import arrays_of, columns
 
 SCHEMA = 1
@@ -42,10 +43,11 @@ def build(description: _Tables, modules: Mapping[str, Module]) -> dict[str, Any]
     axis, pulse = _platform(top["platform"], names)
     states, outputs = _modules(modules, names)
     # Each needs names, or arrays, of those before; inputs that are not declared come to be in this order.
+    arrays = {"gravity": np.array(top["gravity"]), "platform": axis, **curves(top["curve"], names)}
     joints, bodies = _bodies(top["body"], names)
-    arrays = {"gravity": np.array(top["gravity"]), "platform": axis, **bodies}
+    arrays |= bodies
     arrays |= _cylinders(top["cylinder"], names) | _splines(top["spline"], names)
-    arrays |= _muscles(top["muscle"], names)
+    arrays |= _muscles(top["muscle"], names, arrays)
     leaky, delays, neurons = _neurons(top["neuron"], names, arrays)
     arrays |= neurons | _readings(modules, names, leaky) | _motors(top["motor"], names)
     arrays |= _pins(top["pin"], names, arrays["joint"])
@@ -62,7 +64,7 @@ def build(description: _Tables, modules: Mapping[str, Module]) -> dict[str, Any]
     sized = {"bodies": joints, "muscles": top["muscle"], "neurons": top["neuron"], "inputs": inputs, "wrenches": wrench}
     sized |= {"contacts": top["contact"], "leaky": leaky}
     own = {"pins": "pin_rate", "delays": "delayed", "motors": "motor", "fits": "fit_mean", "reads": "read"}
-    own |= {"pushes": "push", "balls": "ball"}
+    own |= {"links": "parent", "pushes": "push", "balls": "ball", "limits": "limit_joint"}
     counts = {name: len(found) for name, found in (sized | {name: arrays[key] for name, key in own.items()}).items()}
     counts |= {name: int(np.sum(arrays[key] >= 0)) for name, key in (("active", "activation"), ("fibres", "fibre"))}
     planar = any("tangent" in contact for contact in top["contact"].values())
@@ -70,7 +72,8 @@ def build(description: _Tables, modules: Mapping[str, Module]) -> dict[str, Any]
     counts["size"] = 2 * counts["bodies"] + counts["states"] + counts["active"] + counts["fibres"]
     kinds = {"muscles": "muscle", "neurons": "neuron", "wrenches": "wrench", "pins": "pin", "contacts": "contact"}
     return {name: tuple(top[kind]) for name, kind in kinds.items()} | {
-        "bodies": tuple(names.known["body"]),
+        "bodies": tuple(names.known["joint"]),
+        "followers": tuple(names.known["body"][len(joints) :]),
         "inputs": inputs,
         "joints": joints,
         "modules": tuple(module._replace(reads=tuple(module.reads)) for module in modules.values()),
@@ -121,39 +124,81 @@ def _bodies(tables: _Tables, names: Names) -> tuple[tuple[Joint, ...], _Arrays]:
     names.known["body"] = given = tuple(tables)
     found = {name: read(keys.BODY, values, f"body.{name}", names) for name, values in tables.items()}
     needed = {name: [given[body["parent"]]] if body["parent"] >= 0 else [] for name, body in found.items()}
-    bodies: list[str] = []
-    balls: list[int] = []
-    rows: list[dict[str, Any]] = []
+    free: list[dict[str, Any]] = []
+    led: list[dict[str, Any]] = []
+    order: list[str] = []
     for name in _sorted("body", needed, "parent"):
         body, path = found[name], f"body.{name}"
         kind, inertial = body["joint"]["type"], body["inertial"]
-        parent = bodies.index(needed[name][0]) if needed[name] else -1
-        inertial["inertia"] = _inertia(inertial["inertia"], f"{path}.inertial.inertia")
+        inertial["inertia"] = _inertia(inertial, f"{path}.inertial.inertia")
         joints = [_hinge(body["joint"], path)] if kind not in _SUFFIXES else _ball(body["joint"], path, tables[name])
+        parent = (needed[name] or [""])[0]
         for i, joint in enumerate(joints):
             carried = inertial if i == len(joints) - 1 else _MASSLESS
-            rows.append({**joint, **carried, "parent": len(rows) - 1 if i else parent})
-        bodies += [*(f"{name}.{suffix}" for suffix in _SUFFIXES.get(kind, ())), name]
-        balls += [len(bodies) - 3] * (kind in _SUFFIXES)
-        limit("body", len(bodies), f"{path}.joint.type")
-    moved = [row["mass"] for row in rows]
-    for i in range(len(moved) - 1, -1, -1):
-        if moved[i] == 0.0:
-            raise ValueError(f"body.{bodies[i]}.inertial.mass must be greater than 0: nothing moves with it")
+            own = name if i == len(joints) - 1 else f"{name}.{_SUFFIXES[kind][i]}"
+            follows = joint.get("follows") is not None or joint.get("fixed") is not None
+            (led if follows else free).append({**joint, **carried, "name": own, "parent": parent})
+            order.append(own)
+            parent = own
+        limit("body", len(free) + len(led), f"{path}.joint.type")
+    if not free:
+        raise ValueError("model.body must hold at least one body whose joint is free")
+    rows, bodies = free + led, [row["name"] for row in free + led]
+    for i, row in enumerate(rows):
+        row["parent"] = bodies.index(row["parent"]) if row["parent"] else -1
+        row["coordinate"] = i if i < len(free) else _leader(row, tables[row["name"]]["joint"], len(free), bodies)
+    moved, moving = [row["mass"] for row in rows], [0.0] * len(free)
+    for i in map(bodies.index, reversed(order)):
+        moving[rows[i]["coordinate"]] += moved[i] * (i < len(free) or rows[i].get("fixed") is None)
         if rows[i]["parent"] >= 0:
             moved[rows[i]["parent"]] += moved[i]
-    names.known["body"] = bodies
-    joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in rows)
-    array = columns(rows, "parent joint axis at mass centre inertia damping stiffness rest")
-    return tuple(joint_rows), {"ball": np.array(balls, np.int64), **array}
+    for i, mass in enumerate(moving):
+        if mass == 0.0:
+            raise ValueError(f"body.{bodies[i]}.inertial.mass must be greater than 0: nothing moves with it")
+    names.known["body"], names.known["joint"] = bodies, bodies[: len(free)]
+    balls = [i for i, row in enumerate(free) if row["joint"] == skeleton.BALL]
+    joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in free)
+    array = columns(rows, "parent joint axis at mass centre inertia coordinate")
+    array |= columns(free, "damping stiffness rest") | arrays_of({"sequence": list(map(bodies.index, order))})
+    array |= arrays_of({name: [0] * len(free) + [row[name] for row in led] for name in ("curve", "slope", "shift")})
+    limited = [i for i, row in enumerate(free) if row.get("limit") is not None]
+    limits = arrays_of({"limit_joint": limited, "limit": [_limit(rows[i]["limit"]) for i in limited]})
+    return tuple(joint_rows), {"ball": np.array(balls, np.int64), **array, **limits}
 
 
 _MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
 
 
-def _inertia(given: Sequence[float], path: str) -> NDArray[np.float64]:
-    """Inertia (6,) of three or six moments, which must be possible."""
+_FREE_ONLY = "start", "damping", "stiffness", "rest", "range", "limit"
+
+
+def _leader(row: dict[str, Any], given: _Tables, free: int, bodies: Sequence[str]) -> int:
+    """Joint that a follower follows, the first one where it is locked; how it does so is added to the row."""
+    path, other = f"body.{row['name']}.joint", row["follows"]
+    if other is not None and row["fixed"] is not None:
+        raise ValueError(f"{path}.fixed: a joint either follows another one or is locked, got {row['fixed']:g}")
+    what = "a locked joint has none" if other is None else f"a follower has none; give it to {other!r}"
+    for key in _FREE_ONLY:
+        if key in given:
+            raise ValueError(f"{path}.{key}: {what}")
+    row |= {"curve": -1, "slope": 0.0, "shift": row["fixed"]}
+    if other is None:
+        return 0
+    expect(other in bodies, f"{path}.follows", f"be one of {listed(bodies[:free])}", other)
+    leader = bodies.index(other)
+    if leader >= free:
+        raise ValueError(f"{path}.follows: {other!r} itself does not move freely; name what it follows")
+    row |= {"curve": -1 if row["by"] is None else row["by"], "slope": row.get("gain", 1.0)}
+    row["shift"] = row.get("offset", 0.0)
+    return leader
+
+
+def _inertia(inertial: Mapping[str, Any], path: str) -> NDArray[np.float64]:
+    """Inertia (6,) of three or six moments, which must be possible unless it is to be taken as it is."""
+    given = inertial["inertia"]
     inertia = np.concatenate([given, np.zeros(6 - len(given))])
+    if inertial["exact"]:
+        return inertia
     xx, yy, zz, xy, xz, yz = inertia
     moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     possible = moments[0] >= -1e-6 * moments[2] and moments[2] <= (moments[0] + moments[1]) * (1 + 1e-6)
@@ -164,7 +209,17 @@ def _inertia(given: Sequence[float], path: str) -> NDArray[np.float64]:
 
 def _hinge(joint: dict[str, Any], path: str) -> dict[str, Any]:
     expect(joint["range"][0] < joint["range"][1], f"{path}.joint.range", "be [low, high]", joint["range"])
+    if limit := joint["limit"]:
+        here, stiff = f"{path}.joint.limit", limit["stiffness"]
+        expect(limit["low"] < limit["high"], f"{here}.low", f"be below high, {limit['high']:g}", limit["low"])
+        expect(min(stiff) >= 0.0, f"{here}.stiffness", "not be negative", stiff)
     return {**joint, "joint": skeleton.REVOLUTE if joint["type"] == "revolute" else skeleton.PRISMATIC}
+
+
+def _limit(limit: Mapping[str, Any]) -> list[float]:
+    """Numbers of a joint's limit, as `body.limit_torque` takes them."""
+    stiff = limit["stiffness"]
+    return [limit["low"], limit["high"], stiff[0], stiff[-1], limit["damping"], limit["transition"]]
 
 
 def _ball(joint: dict[str, Any], path: str, given: _Tables) -> list[dict[str, Any]]:
@@ -203,10 +258,14 @@ def _cylinders(tables: _Tables, names: Names) -> _Arrays:
     rows = []
     for name, values in tables.items():
         row = read(keys.CYLINDER, values, f"cylinder.{name}", names)
-        side = _across(row["side"], row["axis"], f"cylinder.{name}.side", values["side"])
-        rows.append({**row, "frame": [side, np.cross(row["axis"], side), row["axis"]]})
+        axis, way = row.get("axis", np.eye(3)[2]), row.get("side")
+        side = np.eye(3)[np.argmin(np.abs(axis))] if way is None else way
+        side = _across(side, axis, f"cylinder.{name}.side", values.get("side"))
+        kind = paths.SPHERE if row["type"] == "sphere" else paths.ANY if way is None else paths.SIDE
+        row |= {"way": kind, "half": 0.5 * row.get("length", LARGEST)}
+        rows.append({**row, "frame": [side, np.cross(axis, side), axis]})
     names.known["cylinder"] = tuple(tables)
-    return columns(rows, "body at frame radius", "cylinder_")
+    return columns(rows, "body at frame radius half way", "cylinder_")
 
 
 def _splines(tables: _Tables, names: Names) -> _Arrays:
@@ -226,9 +285,11 @@ def _splines(tables: _Tables, names: Names) -> _Arrays:
     return arrays_of({"spline_start": start, "spline_time": times, "spline_cubic": cubics})
 
 
-def _muscles(tables: _Tables, names: Names) -> _Arrays:
+def _muscles(tables: _Tables, names: Names, known: _Arrays) -> _Arrays:
     rows: list[dict[str, Any]] = []
-    points: list[tuple[int, list[float], int]] = []
+    points: list[tuple[Any, ...]] = []
+    wraps: list[tuple[int, int, int]] = []
+    wrap_start = [0]
     fits: list[dict[str, Any]] = []
     start, sources, active, fibres = [0], [], 0, 0
     for name, given in tables.items():
@@ -237,7 +298,11 @@ def _muscles(tables: _Tables, names: Names) -> _Arrays:
             raise ValueError(f"{path} must have either path or length, got {listed(given)}")
         muscle = read(keys.MUSCLE, given, path, names)
         fit, model = muscle["length"], muscle["model"]
-        points += muscle["path"] or []
+        own, around, winds = _path(muscle, known, path, names)
+        points += own
+        wraps += around
+        wrap_start.append(len(wraps))
+        limit("wraps", len(wraps), f"{path}.wraps")
         limit("points of paths", len(points), f"{path}.path")
         start.append(len(points))
         sources.append((muscle["excitation"], f"{path}.excitation"))
@@ -245,7 +310,7 @@ def _muscles(tables: _Tables, names: Names) -> _Arrays:
             names.proportional.add(name)
         activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
         places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
-        rows.append({**_muscle(model), **places, "fit": -1 if fit is None else len(fits)})
+        rows.append({**_muscle(model, path), **places, "winds": winds, "fit": -1 if fit is None else len(fits)})
         active, fibres = active + activated, fibres + compliant
         if fit is not None:
             fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
@@ -254,30 +319,64 @@ def _muscles(tables: _Tables, names: Names) -> _Arrays:
     for name, (kind, index) in zip(tables, signals, strict=True):
         if name in names.proportional and kind == nerves.FORCE and list(tables)[index] in names.proportional:
             raise ValueError(f"muscle.{name}.excitation must not be the force of a proportional muscle")
-    body, at, cylinder = zip(*points, strict=True) if points else ((), (), ())
-    paths = {"path_start": start, "point_body": body, "point_at": at, "point_cylinder": cylinder}
+    parts = zip(*points, strict=True) if points else [()] * 5
+    names_of = ("body", "at", "cylinder", "joint", "range")
+    strings: dict[str, Any] = {f"point_{key}": part for key, part in zip(names_of, parts, strict=True)}
+    strings |= {"path_start": start, "wrap_start": wrap_start, "wrap": wraps}
     values = [source if isinstance(source, float) else 0.0 for source in excitations]
     return (
         columns(rows, _MUSCLE)
-        | arrays_of(paths | {"excitation": signals, "excitation_value": values})
-        | columns(fits, "mean at a B", "fit_", len(names.known["body"]))
+        | arrays_of(strings | {"excitation": signals, "excitation_value": values})
+        | columns(fits, "mean at a B", "fit_", len(names.known["joint"]))
     )
 
 
+def _path(
+    muscle: Mapping[str, Any], known: _Arrays, path: str, names: Names
+) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, int]], bool]:
+    """Points and wraps of a muscle, and whether the path winds: if it has those, or points that come and go."""
+    points = muscle["path"] or []
+    given = muscle["wraps"]
+    expect(given is None or isinstance(given, list), f"{path}.wraps", "be a list of tables", given)
+    if given and muscle["path"] is None:
+        raise ValueError(f"{path}.wraps: only a path has them")
+    inline = [point[2] for point in points if point[2] >= 0]
+    plain = all(known["cylinder_way"][c] == paths.SIDE and known["cylinder_half"][c] == 0.5 * LARGEST for c in inline)
+    if plain and not given and all(point[3] < 0 for point in points):
+        return points, [], False
+    own: list[tuple[Any, ...]] = []
+    wraps = []
+    for point in points:
+        if point[2] >= 0:
+            wraps.append((point[2], len(own) - 1, len(own)))
+        else:
+            own.append(point)
+    for i, values in enumerate(given or []):
+        wrap, here = read(keys.WRAP, values, f"{path}.wraps[{i}]", names), f"{path}.wraps[{i}]"
+        ends = wrap["from"], len(own) - 1 if wrap["to"] is None else wrap["to"]
+        whole = all(isinstance(end, int) and not isinstance(end, bool) for end in ends)
+        expect(whole and 0 <= ends[0] < ends[1] < len(own), here, f"go from one of {len(own)} points to a later", ends)
+        wraps.append((wrap["cylinder"], *ends))
+    return own, wraps, True
+
+
 _MUSCLE = """
-    muscle curves max_force optimal_length slack_length cos_pennation max_velocity force_length short_stiffness
-    short_viscosity reference_length activation activation_kind rise_time fall_time fibre fit
+    muscle curves max_force optimal_length slack_length cos_pennation max_velocity thelen force_length short_stiffness
+    short_viscosity reference_length activation activation_kind rise_time fall_time fibre winds fit
 """
 
 
-def _muscle(model: dict[str, Any]) -> dict[str, Any]:
+def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
     """Constants of a muscle by its model; what the model does not have is without effect."""
+    eccentric = model.get("eccentric", 1.4)
+    expect(eccentric > 1.0, f"{path}.model.eccentric", "be above 1", eccentric)
     activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})
     return {
         **dict.fromkeys(_MUSCLE.split(), 0.0),
         **model,
         "muscle": keys.MUSCLES.index(model["type"]),
         "curves": keys.CURVES.index(model.get("curves", "de_groote")),
+        "thelen": [model.get(name, default) for name, default, _ in keys.THELEN],
         "optimal_length": model.get("optimal_length", 1.0),
         "cos_pennation": np.cos(model.get("pennation", 0.0)),
         "short_stiffness": model.get("stiffness", 0.0),

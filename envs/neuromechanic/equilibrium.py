@@ -5,13 +5,15 @@ SciPy is imported where it is used: tasks import this module, and most of them n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .animal import Neuromechanic
+from . import nerves
+from .animal import Neuromechanic, at_joints
 from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
 
 Vector = NDArray[np.float64]
@@ -21,6 +23,10 @@ class Infeasible(ValueError):
     """No muscle forces within their limits hold the posture."""
 
 
+class Unreachable(Infeasible):
+    """No inputs give the excitations that hold the posture."""
+
+
 @dataclass(frozen=True)
 class Balance:
     """An equilibrium.
@@ -28,14 +34,16 @@ class Balance:
     Args:
         force ((m,) float, N): Of the muscles.
         activation ((m,) float): And excitation, which are the same at rest (Eq. 19).
-        input ((u,) float): Drive that gives these excitations; NaN where no drive does.
+        input ((u,) float): Drive that gives these excitations.
         start: Initial values for `Neuromechanic.reset`.
+        contact ((c, 3) float, N): Of the ground on each contact, in the world; 0 where it does not touch.
     """
 
     force: Vector
     activation: Vector
     input: Vector
     start: dict[str, Vector]
+    contact: Vector
 
 
 def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, high: Vector) -> Vector:
@@ -131,19 +139,37 @@ def _reach(value: Vector, step: Vector) -> float:
         return min(1.0, float(np.min(-value[step < 0] / step[step < 0], initial=np.inf)))
 
 
-def muscle_limits(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]:
-    """Forces of the muscles at rest (N), passive and fully active, at a row's posture, none negative; Eq. 16."""
+def muscle_limits(
+    animal: Neuromechanic, row: NDArray[Any], least: ArrayLike = 0.0, most: ArrayLike = 1.0
+) -> tuple[Vector, Vector]:
+    """Forces of the muscles at rest (N), none negative, at a row's posture and two activations each; Eq. 16.
+
+    Args:
+        least, most ((m,) float): Passive and fully active by default.
+    """
     arrays, limits = animal.model.arrays, []
-    for a in (0.0, 1.0):
-        still = row.copy()
+    own = arrays["activation"] >= 0
+    for a in (least, most):
+        still, each = row.copy(), np.broadcast_to(np.asarray(a, float), own.shape)
         still["v"] = 0.0
-        still["activation"] = a
+        still["activation"] = each[own]
         start = {name: still[name][0] for name in ("q", "activation", "strength")}
         animal.reset(still, np.zeros(1, np.int64), start)
         force = animal.mechanics(still)["force"]
-        free = arrays["activation"] < 0
-        limits.append(np.where(free, a * arrays["max_force"] * row["strength"][0], force))
+        limits.append(np.where(own, force, each * arrays["max_force"] * row["strength"][0]))
     return limits[0], limits[1]
+
+
+def reach(animal: Neuromechanic) -> tuple[Vector, Vector]:
+    """Least and greatest excitation (m,) of each muscle that what excites it can give, whatever that hears."""
+    arrays, size = animal.model.arrays, len(animal.model.muscles)
+    least, most = np.zeros(size), np.ones(size)
+    for m, (kind, index) in enumerate(arrays["excitation"]):
+        if kind == nerves.CONSTANT:
+            least[m] = most[m] = arrays["excitation_value"][m]
+        elif kind == nerves.NEURON and arrays["shape"][index] in (nerves.HEAVISIDE, nerves.SATURATE):
+            least[m], most[m] = np.clip([arrays["low"][index], arrays["high"][index]], 0.0, 1.0)
+    return least, most
 
 
 def equilibrate(
@@ -153,8 +179,12 @@ def equilibrate(
     cost: ArrayLike | None = None,
     linear: ArrayLike | None = None,
     reaction: ArrayLike | None = None,
+    bounds: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Balance:
     """Find muscle forces, activations and inputs that hold a posture at rest; Eqs 15-20.
+
+    Contacts whose points are at their surfaces push, within the cone of their friction (in three dimensions within an
+    eight-sided pyramid inside it).
 
     Args:
         q ((n,) float): Posture.
@@ -162,13 +192,17 @@ def equilibrate(
         cost ((m,) or (m, m) float): Q of Eq. 17; by default 1 / Fmax^2, the muscles' stress.
         linear ((m,) float): C of Eq. 17.
         reaction ((c,) float, N): Forces of the pins, W_C of Eq. 15; found as well where they are not given.
+        bounds (two of (m,) float, N): Least and greatest forces besides those that the muscles and what excites them
+            can give; Eq. 16.
 
     Returns:
         Balance
 
     Raises:
         Infeasible: If no forces within the muscles' limits hold the posture.
-        ValueError: If the cost has a wrong shape or a negative curvature, or the model has contacts or no muscles.
+        Unreachable: If some do, but no inputs give their excitations.
+        ValueError: If the cost has a wrong shape or a negative curvature, bounds leave a muscle nothing, a contact is
+            below its surface, or the model has no muscles.
     """
     row = posture(animal, q, wrench)
     m = len(animal.model.muscles)
@@ -181,24 +215,70 @@ def equilibrate(
         raise ValueError(f"cost must be ({m},) or ({m}, {m}) and not negative, got {cost!r}")
     c = np.zeros(m) if linear is None else np.broadcast_to(np.asarray(linear, float), m)
     k = animal.mechanics(row)
-    low, high = muscle_limits(animal, row)
-    free = reaction is None
+    low, high = _within(animal, muscle_limits(animal, row, *reach(animal)), bounds)
     load = k["arm"].T @ k["force"] - k["tau"]
-    if free:
-        A = np.hstack([k["arm"].T, k["J"].T])
-        b, size = load, len(k["J"])
-        far = 1e3 * max(1.0, float(np.abs(load).max()) / max(float(np.abs(A).max()), 1e-12))
-        Q = np.block([[Q, np.zeros((m, size))], [np.zeros((size, m + size))]])
-        c, low_, high_ = np.r_[c, np.zeros(size)], np.r_[low, -far * np.ones(size)], np.r_[high, far * np.ones(size)]
-        force = quadratic_program(Q, c, A, b, low_, high_)[:m]
+    rows, least = k["arm"], low
+    if reaction is None:
+        rows, least = np.vstack([rows, k["J"]]), np.r_[low, np.full(len(k["J"]), -np.inf)]
     else:
-        force = quadratic_program(Q, c, k["arm"].T, load - k["J"].T @ np.asarray(reaction, float), low, high)
-    return balance(animal, q, force, wrench)
+        load = load - k["J"].T @ np.asarray(reaction, float)
+    touch, push = _contacts(animal, row)
+    rows, least = np.vstack([rows, touch]), np.r_[least, np.zeros(len(touch))]
+    far = 1e3 * max(1.0, float(np.abs(load).max()) / max(float(np.abs(rows).max()), 1e-12))
+    size = len(rows)
+    Q = np.pad(Q, (0, size - m))
+    most = np.r_[high, np.full(size - m, far)]
+    found = quadratic_program(Q, np.r_[c, np.zeros(size - m)], rows.T, load, np.maximum(least, -far), most)
+    pushed = np.einsum("k,kcx->cx", found[size - len(touch) :], push)
+    return balance(animal, q, found[:m], wrench, pushed)
+
+
+def _within(
+    animal: Neuromechanic, limits: tuple[Vector, Vector], bounds: tuple[ArrayLike, ArrayLike] | None
+) -> tuple[Vector, Vector]:
+    """Limits of the forces (m,) within what the user allows."""
+    if bounds is None:
+        return limits
+    shape = limits[0].shape
+    given = [np.broadcast_to(np.asarray(bound, float), shape) for bound in bounds]
+    low, high = np.maximum(limits[0], given[0]), np.minimum(limits[1], given[1])
+    for name, *own, least, most in zip(animal.model.muscles, *limits, *given, strict=True):
+        if not max(own[0], least) <= min(own[1], most):
+            raise ValueError(
+                f"bounds of muscle {name!r} must leave some of the {own[0]:.4g} to {own[1]:.4g} N that it can pull "
+                f"with, got {least:g} to {most:g}"
+            )
+    return low, high
+
+
+TOUCHES = 1e-4
+"""Height (m) up to which a contact touches its surface."""
+
+
+def _contacts(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]:
+    """Generalised forces (k, n) of pushes at the edges of friction cones, and these pushes (k, c, 3) of contacts."""
+    arrays, k = animal.model.arrays, animal.mechanics(row)
+    rows, pushes = [np.zeros((0, len(k["tau"])))], [np.zeros((0, len(arrays["contact_body"]), 3))]
+    for c, (point, frame) in enumerate(zip(k["contact_point"], arrays["contact_frame"], strict=True)):
+        height = float(frame[0] @ point) - arrays["contact_height"][c]
+        if height < -TOUCHES:
+            name = animal.model.contacts[c]
+            raise ValueError(f"q must not put contact {name!r} below its surface, got a height of {height:.4g} m")
+        if height > TOUCHES:
+            continue
+        angles = np.pi * (np.arange(2) if animal.model.counts["contact_rows"] == 2 else np.arange(8) / 4)
+        slope = arrays["contact_friction"][c] * row["friction"][0]
+        for angle in angles if slope else angles[:1]:
+            push = np.zeros((len(arrays["contact_body"]), 3))
+            push[c] = frame[0] + slope * (np.cos(angle) * frame[1] + np.sin(angle) * frame[2])
+            pushes.append(push[None])
+            force = np.concatenate([np.cross(point, push[c]), push[c]])
+            rows.append(at_joints(k, arrays, arrays["contact_body"][c], force)[None])
+    return np.concatenate(rows), np.concatenate(pushes)
 
 
 def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None) -> NDArray[Any]:
     """Row (1,) at rest in posture ``q``, with ``wrench`` in place of the model's own."""
-    refuse_contacts(animal)
     row = animal.rows(1)
     start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
     animal.reset(row, np.zeros(1, np.int64), start)
@@ -211,19 +291,27 @@ def refuse_contacts(animal: Neuromechanic) -> None:
         raise ValueError(f"model has contacts, which switch: pin the points {', '.join(animal.model.contacts)} instead")
 
 
-def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: ArrayLike | None = None) -> Balance:
-    """Complete muscle forces to an equilibrium: activations, fibre lengths and inputs; Eqs 18-20.
+def balance(
+    animal: Neuromechanic,
+    q: ArrayLike,
+    force: ArrayLike,
+    wrench: ArrayLike | None = None,
+    contact: ArrayLike | None = None,
+) -> Balance:
+    """Complete muscle forces to an equilibrium: activations, fibre lengths, inputs and states n; Eqs 18-20.
 
     Args:
         q ((n,) float)
         force ((m,) float, N): Within the muscles' limits.
         wrench ((w, 6) float)
+        contact ((c, 3) float, N): Of the ground on the contacts, which is kept.
 
     Returns:
-        Balance: Where some excitation cannot be reached through the neurons, the inputs are NaN.
-    """
-    from scipy.optimize import least_squares
+        Balance
 
+    Raises:
+        Unreachable: If no inputs give the excitations; the message names the muscle, and what excites it can give.
+    """
     arrays, force = animal.model.arrays, np.asarray(force, float)
     row = posture(animal, q, wrench)
     low, high = muscle_limits(animal, row)
@@ -231,37 +319,113 @@ def balance(animal: Neuromechanic, q: ArrayLike, force: ArrayLike, wrench: Array
     length = animal.mechanics(row)["length"]
     fibres = np.zeros(animal.model.counts["fibres"])
     for m in np.flatnonzero(arrays["muscle"] == COMPLIANT_TENDON):
-        most, optimal, curves = arrays["max_force"][m], arrays["optimal_length"][m], int(arrays["curves"][m])
+        most, optimal = arrays["max_force"][m], arrays["optimal_length"][m]
+        shape = int(arrays["curves"][m]), arrays["thelen"][m]
         height = optimal * np.sqrt(max(1.0 - arrays["cos_pennation"][m] ** 2, 0.0))
-        along = length[m] - arrays["slack_length"][m] * tendon_length(force[m] / most)
+        along = length[m] - arrays["slack_length"][m] * tendon_length(*shape, force[m] / most)
         fibre = float(np.hypot(along, height))
-        f = force[m] / most * fibre / along - passive_force(curves, fibre / optimal)
-        still = force_length(curves, fibre / optimal) * force_velocity(curves, 0.0)[0]
+        f = force[m] / most * fibre / along - passive_force(*shape, fibre / optimal)
+        still = force_length(*shape, fibre / optimal) * force_velocity(*shape, 0.0)[0]
         activation[m] = np.clip(f / still, LEAST, 1.0)
         fibres[arrays["fibre"][m]] = fibre
     own = arrays["activation"] >= 0
     start = {"q": np.asarray(q, float), "activation": activation[own], "fibre_length": fibres}
     if wrench is not None:
         start["wrench"] = np.asarray(wrench, float)
+    start |= _drive(animal, start, activation)
+    pushed = np.zeros((len(animal.model.contacts), 3)) if contact is None else np.asarray(contact, float)
+    return Balance(force, activation, start["input"], start, pushed)
 
-    # Unknown are the inputs, and the states of leaky neurons, which rest.
-    size, leaky, n = len(animal.model.inputs), animal.model.counts["leaky"], len(start["q"])
-    rest = slice(2 * n + len(animal.model.start) - leaky, 2 * n + len(animal.model.start))
+
+def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> dict[str, Vector]:
+    """Inputs, and states n at rest, that give the excitations ``wanted`` (m,); Eq. 18.
+
+    Where a neuron saturates, no slope leads back. So its shape is taken for an unbounded line, those that are curved
+    are inverted, and what is found is tried with the true shapes; failing that, it is a place to search from, as is
+    one where curved shapes are steepest.
+    """
+    from scipy.optimize import least_squares
+
+    size, arrays = len(animal.model.inputs), animal.model.arrays
+    where = slice(2 * len(animal.model.bodies), 2 * len(animal.model.bodies) + len(animal.model.start))
+    pace = np.ones(len(animal.model.start))
+    pace[len(pace) - len(arrays["tau"]) :] = arrays["tau"]
+    shape, (kinds, index) = arrays["shape"], arrays["excitation"].T
+    by_neuron, curved = kinds == nerves.NEURON, (shape == nerves.SIGMOID) | (shape == nerves.TANH)
+    inverse = wanted.copy()
+    for m in np.flatnonzero(by_neuron):
+        a = min(wanted[m], 1.0 - 1e-15)
+        if shape[index[m]] == nerves.SIGMOID:
+            inverse[m] = np.log(max(a, 1e-300) / (1.0 - a))
+        elif shape[index[m]] == nerves.TANH:
+            inverse[m] = np.arctanh(a)
 
     def started(x: Vector) -> dict[str, Vector]:
-        states = {"n": np.concatenate([animal.model.start[:-leaky], x[size:]])} if leaky else {}
-        return start | {"input": x[:size], **states}
+        return start | {"input": x[:size]} | ({"n": x[size:]} if len(pace) else {})
 
-    def excess(x: Vector) -> Vector:
-        animal.reset(row, np.zeros(1, np.int64), started(x))
-        missed = row["excitation"][0] - activation
-        return np.concatenate([missed, animal.rate(row)[rest] * animal.model.arrays["tau"]]) if leaky else missed
+    def resting(body: Neuromechanic, missed: Callable[[NDArray[Any]], Vector]) -> Callable[[Vector], Vector]:
+        row = body.rows(1)
 
-    first = np.concatenate([np.full(size, 0.1), animal.model.start[len(animal.model.start) - leaky :]])
-    for _ in range(leaky):  # what leaky neurons hear with these inputs, one after the other
-        animal.reset(row, np.zeros(1, np.int64), started(first))
-        first[size:] += animal.rate(row)[rest] * animal.model.arrays["tau"]
-    found = least_squares(excess, first, xtol=1e-15, ftol=1e-15, gtol=1e-15).x if len(first) else first
-    if np.abs(excess(found)).max(initial=0.0) < 1e-6:
-        return Balance(force, activation, found[:size], started(found))
-    return Balance(force, activation, np.full(size, np.nan), start | {"input": np.zeros(size)})
+        def excess(x: Vector) -> Vector:
+            body.reset(row, np.zeros(1, np.int64), started(x))
+            return np.concatenate([missed(row), body.rate(row)[where] * pace])
+
+        return excess
+
+    def unbounded(row: NDArray[Any]) -> Vector:
+        """Excitations before they are limited to 0 to 1."""
+        value = row["excitation"][0].copy()
+        for source, name in ((nerves.NEURON, "neuron"), (nerves.INPUT, "input")):
+            value[kinds == source] = row[name][0, index[kinds == source]]
+        return value
+
+    straight = _with_lines(animal, shape != nerves.LINEAR)
+    lines = _with_lines(animal, (shape != nerves.LINEAR) & ~curved)
+    true = resting(animal, lambda row: row["excitation"][0] - wanted)
+    inverted = resting(straight, lambda row: unbounded(row) - inverse)
+    steepest = resting(straight, lambda row: np.r_[row["neuron"][0, curved], 1e-3 * (unbounded(row) - inverse)])
+    partly = resting(lines, lambda row: unbounded(row) - wanted)
+    first = np.concatenate([np.full(size, 0.1), animal.model.start])
+    best = first
+    if not len(first):
+        return _reached(animal, started(first), true(first), wanted)
+
+    def solved(excess: Callable[[Vector], Vector], x: Vector) -> Vector:
+        return np.asarray(least_squares(excess, x, xtol=1e-15, ftol=1e-15, gtol=1e-15).x)
+
+    for begin in (inverted, steepest):
+        x = solved(begin, first)
+        for excess in (None, partly, true):
+            x = x if excess is None else solved(excess, x)
+            best = min((best, x), key=lambda each: float(np.abs(true(each)).max(initial=0.0)))
+            if np.abs(true(best)).max(initial=0.0) < EXACT:
+                return started(best)
+    return _reached(animal, started(best), true(best), wanted)
+
+
+EXACT = 1e-11
+"""Error of an excitation, or of a resting state, that rounding leaves."""
+
+
+def _with_lines(animal: Neuromechanic, which: NDArray[np.bool_]) -> Neuromechanic:
+    """Copy of an animal, some of whose neurons have no shape; it shares all else."""
+    twin = animal.twin()
+    twin.table["shape"][0][np.flatnonzero(which)] = nerves.LINEAR
+    return twin
+
+
+def _reached(animal: Neuromechanic, start: dict[str, Vector], excess: Vector, wanted: Vector) -> dict[str, Vector]:
+    """Initial values ``start``, if the search for them missed but little."""
+    if np.abs(excess).max(initial=0.0) < 1e-6:
+        return start
+    model, m = animal.model, int(np.abs(excess[: len(wanted)]).argmax()) if len(wanted) else 0
+    least, most = (limit[m] for limit in reach(animal))
+    kind, index = model.arrays["excitation"][m]
+    names = {nerves.NEURON: ("neuron", model.neurons), nerves.INPUT: ("input", model.inputs)}
+    room, known = names.get(int(kind), ("", ()))
+    source = f"{room}.{known[index]}" if room else "what excites it"
+    if not least - 1e-9 <= wanted[m] <= most + 1e-9:
+        gives = f"{source} gives {least:g} to {most:g}"
+    else:
+        gives = f"{source} gives {wanted[m] + excess[m]:.4g} where the others have theirs and all states rest"
+    raise Unreachable(f"muscle.{model.muscles[m]} needs excitation {wanted[m]:.4g}; {gives}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .reader import LIMITS, OPTIONAL, REQUIRED, SMALLEST, Form, Key, Names, Per, expect, is_number, limit, read
+from .reader import LARGEST, LIMITS, OPTIONAL, REQUIRED, SMALLEST, Form, Key, Names, Per, expect, is_number, limit, read
 
 # What keys hold: each function checks a value, given its path and the names that it may refer to.
 
@@ -36,7 +36,7 @@ def vector(*sizes: int) -> Form:
     """A list of so many numbers; without sizes, a number for each joint."""
 
     def check(value: Any, path: str, names: Names) -> list[float]:
-        allowed = sizes or (len(names.known["body"]),)
+        allowed = sizes or (len(names.known["joint"]),)
         count = " or ".join(map(str, allowed))
         expect(_is_list(value, *allowed) and all(map(is_number, value)), path, f"be a list of {count} numbers", value)
         return list(map(float, value))
@@ -122,7 +122,7 @@ def _components(value: Any, path: str, names: Names) -> list[float | tuple[int, 
 
 def _products(value: Any, path: str, names: Names) -> NDArray[np.float64]:
     """Symmetric matrix of the entries [i, j, value]."""
-    n, what = len(names.known["body"]), "be a list of [i, j, value]"
+    n, what = len(names.known["joint"]), "be a list of [i, j, value]"
     expect(isinstance(value, list), path, what, value)
     B = np.zeros((n, n))
     for entry in value:
@@ -144,20 +144,38 @@ def _input_names(value: Any, path: str, names: Names) -> list[str]:
     return list(value)
 
 
-def _points(value: Any, path: str, names: Names) -> list[tuple[int, list[float], int]]:
-    """Read the points of a path: for each its body, its place, and the cylinder that stands for it, or -1."""
+ALWAYS = -1, [0.0, 0.0]
+"""Joint and range of a point that is always there."""
+
+
+def _points(value: Any, path: str, names: Names) -> list[tuple[int, list[float], int, int, list[float]]]:
+    """Read the points of a path: body, place, cylinder that stands for it or -1, joint on which it depends, range."""
     expect(_is_list(value) and len(value) > 1, path, "be a list of at least 2 points", value)
     points = []
     for i, entry in enumerate(value):
         here = f"{path}[{i}]"
-        if isinstance(entry, Mapping):
+        if isinstance(entry, Mapping) and "point" in entry:
+            point = read(_CONDITIONAL, entry, here, names)
+            expect(point["range"][0] < point["range"][1], f"{here}.range", "be [low, high]", point["range"])
+            points.append((*point["point"], -1, point["joint"], point["range"]))
+        elif isinstance(entry, Mapping):
             which = read((Key("cylinder", name("cylinder"), REQUIRED, "", ""),), entry, here, names)["cylinder"]
             around = [{}, *value][i], [*value, {}][i + 1]
             expect(not any(isinstance(other, Mapping) for other in around), here, "stand between two points", entry)
-            points.append((-1, [0.0] * 3, which))
+            points.append((-1, [0.0] * 3, which, *ALWAYS))
         else:
-            points.append((*names.point(entry, here), -1))
+            points.append((*names.point(entry, here), -1, *ALWAYS))
     return points
+
+
+def _text(value: Any, path: str, names: Names) -> str:
+    expect(isinstance(value, str), path, "be a name", value)
+    return str(value)
+
+
+def _truth(value: Any, path: str, names: Names) -> bool:
+    expect(isinstance(value, bool), path, "be true or false", value)
+    return bool(value)
 
 
 NUMBER, POSITIVE, DIRECTION = number(), Form("number above 0", _positive), Form("direction", _direction)
@@ -165,9 +183,19 @@ SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
 JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
 NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
+_CONDITIONAL = (
+    Key("point", POINT, REQUIRED, "m", ""),
+    Key("joint", JOINT, REQUIRED, "", ""),
+    Key("range", vector(2), REQUIRED, "rad or m", ""),
+)
 PATH, PRODUCTS = Form("list of points", _points), Form("list of `[i, j, value]`", _products)
 SHARE, COMPONENTS = Form("number or signal", _share_or_signal), Form("list of 3 numbers or signals", _components)
 INPUTS = Form("list of names", _input_names)
+
+
+def _side(value: Any, path: str, names: Names) -> NDArray[np.float64] | None:
+    """A direction, or None for "any"."""
+    return None if value == "any" else _direction(value, path, names)
 
 
 def later(says: str) -> Form:
@@ -183,6 +211,16 @@ LONGEST_DELAY = 10.0
 MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
 CURVES = ("de_groote", "thelen")
 ACTIVATIONS = ("smooth", "switched", "zajac")
+THELEN = (
+    ("tendon_strain", 0.04, "strain of the tendon at the maximal force"),
+    ("passive_strain", 0.6, "strain at which passive fibres bear the maximal force"),
+    ("passive_shape", 5.0, "exponent of passive fibres"),
+    ("active_shape", 0.45, "width of the active curve"),
+    ("eccentric", 1.4, "force of lengthening fibres at most, in isometric forces; above 1"),
+    ("concave", 0.25, "curvature of the force-velocity curve"),
+)
+"""Constants of the curves of Thelen (2003), J Biomech Eng 125:70-77, as printed for young adults, in kernels' order."""
+CURVE_KINDS = ("simm", "natural", "linear", "polynomial")
 SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
 """Words of the keys below, in the order of the kernels' constants in `muscles` and `nerves`."""
 
@@ -202,21 +240,42 @@ _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
 _LEAST = number(0.0)
 
+LIMIT = (
+    Key("low", NUMBER, REQUIRED, "rad or m", "position below which it pushes"),
+    Key("high", NUMBER, REQUIRED, "rad or m", "position above which it pushes"),
+    Key("stiffness", vector(1, 2), REQUIRED, "N m/rad or N/m", "beyond both bounds, or the low one and the high one"),
+    Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "beyond them"),
+    Key("transition", POSITIVE, REQUIRED, "rad or m", "way beyond a bound over which both rise from 0"),
+)
 JOINT_KEYS = (
     Key("type", choice("revolute", "prismatic", "ball", "free"), REQUIRED, "", "how the body moves in its parent"),
     Key("axis", DIRECTION, REQUIRED, "", "about or along which it moves", _HINGES),
     Key("at", vector(3), NOWHERE, "m", "where the joint is in the parent"),
+    Key("follows", Form("name of a body", _text), OPTIONAL, "", "whose joint's position decides this one's", _HINGES),
+    Key("by", name("curve"), OPTIONAL, "", "function that gives this position", _HINGES, "follows"),
+    Key("gain", NUMBER, 1.0, "", "or factor on that one's", _HINGES, "no by"),
+    Key("offset", NUMBER, 0.0, "rad or m", "and what is added", _HINGES, "no by"),
+    Key("fixed", NUMBER, OPTIONAL, "rad or m", "position in which it is locked", _HINGES),
     Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "of the joint", (*_HINGES, "ball")),
     Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "of a spring in the joint", _HINGES),
     Key("start", NUMBER, 0.0, "rad or m", "position at the beginning", _HINGES),
     Key("rest", NUMBER, 0.0, "rad or m", "position in which the spring rests", _HINGES),
-    Key("range", vector(2), _RANGES, "rad or m", "beyond which tasks end an episode; nothing stops the joint", _HINGES),
+    Key(
+        "range",
+        vector(2),
+        _RANGES,
+        "rad or m",
+        "beyond which tasks end an episode, and in which they start it; nothing stops the joint, but a `limit`",
+        _HINGES,
+    ),
+    Key("limit", table(LIMIT), OPTIONAL, "", "torque that holds the joint back", _HINGES),
     Key("start", vector(3), NOWHERE, "m", "x, y and z at the beginning", ("free",)),
     Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "quaternion w, x, y, z at the beginning", ("ball", "free")),
 )
 INERTIAL = (
     Key("mass", _LEAST, REQUIRED, "kg", "of the body"),
     Key("inertia", vector(3, 6), NOWHERE, "kg m^2", "about the centre: xx, yy, zz, and perhaps xy, xz, yz"),
+    Key("exact", Form("true or false", _truth), False, "", "whether it is taken even where no body can have it"),
     Key("centre", vector(3), NOWHERE, "m", "of mass"),
 )
 BODY = (
@@ -226,10 +285,29 @@ BODY = (
 )
 CYLINDER = (
     Key("body", name("body", ground=True), REQUIRED, "", "what it is fixed to"),
-    Key("at", vector(3), REQUIRED, "m", "a point of its axis"),
-    Key("axis", DIRECTION, REQUIRED, "", "of the cylinder"),
-    Key("side", DIRECTION, REQUIRED, "", "the way round it that paths take"),
-    Key("radius", POSITIVE, REQUIRED, "m", "of the cylinder"),
+    Key("type", choice("cylinder", "sphere"), "cylinder", "", "its form"),
+    Key("at", vector(3), REQUIRED, "m", "a point of its axis, or its centre"),
+    Key("axis", DIRECTION, REQUIRED, "", "of the cylinder", ("cylinder",)),
+    Key("side", Form('direction or "any"', _side), REQUIRED, "", "the way round it that paths take", ("cylinder",)),
+    Key("radius", POSITIVE, REQUIRED, "m", "of it"),
+    Key("length", POSITIVE, LARGEST, "m", "beyond which paths do not touch it, `at` in its middle", ("cylinder",)),
+)
+CURVE = (
+    Key(
+        "kind",
+        choice(*CURVE_KINDS),
+        REQUIRED,
+        "",
+        "cubics through points, `simm`'s or natural; lines; or a polynomial",
+    ),
+    Key("x", NUMBERS, REQUIRED, "rad or m", "ascending", beside="kind!=polynomial"),
+    Key("y", NUMBERS, REQUIRED, "rad or m", "one for each x; straight beyond the ends", beside="kind!=polynomial"),
+    Key("coefficients", NUMBERS, REQUIRED, "", "highest power first", beside="kind=polynomial"),
+)
+WRAP = (
+    Key("cylinder", name("cylinder"), REQUIRED, "", "that it may wrap"),
+    Key("from", later("number of a point"), 0, "", "from which on, counted from 0"),
+    Key("to", later("number of a point"), OPTIONAL, "", "up to which; the last one by default"),
 )
 SPLINE = (
     Key("times", NUMBERS, REQUIRED, "s", "ascending"),
@@ -250,6 +328,10 @@ MUSCLE_MODEL = (
     Key("slack_length", POSITIVE, REQUIRED, "m", "of the tendon", _TENDONS),
     Key("max_velocity", POSITIVE, 10.0, "lengths/s", "at which fibres shorten at most, in optimal lengths", _TENDONS),
     Key("curves", choice(*CURVES), "de_groote", "", "of force by length and velocity", _TENDONS),
+    *(
+        Key(name, POSITIVE, default, "1", f"of Thelen's curves: {meaning}", beside="curves=thelen")
+        for name, default, meaning in THELEN
+    ),
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),
     Key("force_length", _LEAST, 1.0, "1", "force at the reference length, in maximal forces", _SHORT),
@@ -262,7 +344,8 @@ LENGTH = (
     Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d"),
 )
 MUSCLE = (
-    Key("path", PATH, OPTIONAL, "m", "`[body, x, y, z]` or `{ cylinder = NAME }`"),
+    Key("path", PATH, OPTIONAL, "m", "`[body, x, y, z]`, `{ cylinder = NAME }` or `{ point, joint, range }`"),
+    Key("wraps", later("list of tables"), OPTIONAL, "", "cylinders that it may wrap in any of some segments"),
     Key("length", table(LENGTH), OPTIONAL, "", "instead of a path: mean - a d - d B d / 2 in d = q - at"),
     Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "what activates it"),
     Key("model", table(MUSCLE_MODEL), REQUIRED, "", "what its force follows from"),
@@ -339,6 +422,7 @@ MODEL = (
     Key("gravity", vector(3), NOWHERE, "m/s^2", "acceleration of what falls"),
     Key("inputs", INPUTS, [], "", "in the order of the drive; must be given for several"),
     Key("body", tables("body"), {}, "", "at least one"),
+    Key("curve", tables("curve"), {}, "", "functions by which joints follow others"),
     Key("cylinder", tables("cylinder"), {}, "", "surfaces that the paths of muscles wrap"),
     Key("muscle", tables("muscle"), {}, "", "what pulls"),
     Key("neuron", tables("neuron"), {}, "", "sums of signals, and the organs of muscles"),
@@ -353,8 +437,11 @@ KINDS = {
     "": MODEL,
     "body.NAME": BODY,
     "body.NAME.joint": JOINT_KEYS,
+    "body.NAME.joint.limit": LIMIT,
     "body.NAME.inertial": INERTIAL,
+    "curve.NAME": CURVE,
     "muscle.NAME": MUSCLE,
+    "muscle.NAME.wraps": WRAP,
     "muscle.NAME.model": MUSCLE_MODEL,
     "muscle.NAME.model.activation": ACTIVATION,
     "muscle.NAME.length": LENGTH,

@@ -19,6 +19,8 @@ from ..core.arguments import shown
 from .build import Joint, build
 from .keys import listing
 from .modules import Module
+from .opensim import read_osim
+from .opensim_skeleton import Report
 from .params import PHYSICAL
 from .reader import listed, plain, read_file
 from .table import pack
@@ -34,6 +36,7 @@ class Model:
     Args:
         bodies, muscles, neurons, inputs, wrenches, pins, contacts (tuple of str): Names, in the order of the state
             vector and of the signals. A body with a ball or free joint has three or six, its own being the last.
+        followers (tuple of str): Bodies whose joints follow others, numbered after these.
         joints (tuple of Joint): One per body.
         modules (tuple of Module)
         arrays: Constants by name, see `table.ARRAYS`.
@@ -47,6 +50,7 @@ class Model:
     """
 
     bodies: tuple[str, ...]
+    followers: tuple[str, ...]
     muscles: tuple[str, ...]
     neurons: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -110,7 +114,7 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     muscles and so on there may be. A file has at most `reader.LARGEST_FILE` bytes, in UTF-8.
 
     Args:
-        source (path of a TOML file, or mapping): A mapping has the same keys.
+        source (path of a TOML or .osim file, or mapping): A mapping has the same keys.
         modules: A control module by its name; it is code, so no file can name one.
 
     Raises:
@@ -156,11 +160,30 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     """
     if isinstance(source, Mapping):
         return Model(**build(plain(source), modules or {}))
-    description, origin = read_file(source, "model"), f"model {str(source)!r}: "
+    description, origin = describe(source)[0], f"model {str(source)!r}: "
     try:
         return Model(**build(description, modules or {}), origin=origin)
     except ValueError as error:
         raise ValueError(f"{origin}{error}") from None
+
+
+def describe(source: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report | None]:
+    """Description that a file holds, or that is made of a model of OpenSim (``.osim``).
+
+    Args:
+        source: File, in our format where it has another ending.
+        partial: Whether to leave out what the importer refuses.
+
+    Returns:
+        description, report: What became of the parts of another program's model; None for a file of ours.
+
+    Raises:
+        ValueError: If it cannot be read, or has parts that are not supported.
+    """
+    if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".osim":
+        return read_file(source, "model"), None
+    description, report = read_osim(source, partial)
+    return plain(description), report
 
 
 load.__doc__ = cleandoc(load.__doc__ or "").replace("TABLES", listing())
@@ -184,7 +207,7 @@ def changed(
         ValueError: If ``params`` is neither, its file cannot be read, it names what the model does not have, or the
             model is no longer possible.
     """
-    own: dict[str, Any] = plain(model) if isinstance(model, Mapping) else read_file(model, "model")
+    own: dict[str, Any] = plain(model) if isinstance(model, Mapping) else describe(model)[0]
     if params is None:
         return own
     if isinstance(params, Mapping):

@@ -19,20 +19,28 @@ TENDON_RATE = math.log(6.0) / 0.049
 SHORTEST = math.exp(4.0 * (0.2 - 1.0) / 0.6)
 """Value of the exponential in De Groote's passive curve where the curve begins."""
 
+TENDON_STRAIN, PASSIVE_STRAIN, PASSIVE_SHAPE, ACTIVE_SHAPE, ECCENTRIC, CONCAVE = range(6)
+"""Constants of Thelen's curves in ``shape`` (6,): strains of the tendon and of passive fibres at the maximal force,
+shapes of the passive and the active curve, force of lengthening fibres at most, curvature of force by velocity."""
+
+NEAR = 0.975
+"""Part of the way to the greatest force of lengthening fibres up to which Thelen's curve is inverted."""
+
 LEAST = 0.01
 """Least activation of a muscle with a compliant tendon, whose fibre velocity is a force divided by it."""
 
 
 @kernel
-def force_length(curves, length):
-    """Active force-length curve: three Gaussians, De Groote et al. (2016), or one, Thelen (2003), Eq. 3.
+def force_length(curves, shape, length):
+    """Active force-length curve: three Gaussians, De Groote et al. (2016), or one, Thelen (2003), Eq. 4.
 
     Args:
         curves: DE_GROOTE or THELEN, here and below.
+        shape ((6,) float): Thelen's constants, here and below.
         length: Fibre length over optimal length.
     """
     if curves != DE_GROOTE:
-        return exp(-((length - 1.0) ** 2) / 0.45)
+        return exp(-((length - 1.0) ** 2) / shape[ACTIVE_SHAPE])
     return (
         0.81507 * exp(-0.5 * ((length - 1.05503) / (0.16238 + 0.0633 * length)) ** 2)
         + 0.433 * exp(-0.5 * ((length - 0.71678) / (-0.02995 + 0.20036 * length)) ** 2)
@@ -41,66 +49,89 @@ def force_length(curves, length):
 
 
 @kernel
-def passive_force(curves, length):
-    """Passive curve, 1 at a fibre strain of 0.6 and never negative.
+def passive_force(curves, shape, length):
+    """Passive curve, 1 at a fibre strain of 0.6, or of Thelen's constant, and never negative.
 
     De Groote et al. (2016) with the offset that OpenSim gives it, which is 0 up to a fifth of the optimal length, or
-    that of Thelen (2003), with shape 5, which is 0 up to the optimal length.
+    that of Thelen (2003), Eq. 3, which is 0 up to the optimal length.
     """
     if curves != DE_GROOTE:
-        return max((exp(5.0 * (length - 1.0) / 0.6) - 1.0) / (exp(5.0) - 1.0), 0.0)
+        steep = shape[PASSIVE_SHAPE]
+        return max((exp(steep * (length - 1.0) / shape[PASSIVE_STRAIN]) - 1.0) / (exp(steep) - 1.0), 0.0)
     return max((exp(4.0 * (length - 1.0) / 0.6) - SHORTEST) / (exp(4.0) - SHORTEST), 0.0)
 
 
 @kernel
-def force_velocity(curves, v):
-    """Force-velocity curve and its slope.
-
-    De Groote et al. (2016), or the hyperbolas of Thelen (2003), Eq. 6 at full activation, with force 1.4 at most.
-    Fibres that shorten faster than at maximal velocity bear nothing.
-
-    Args:
-        v: Velocity over maximal velocity; shortening is negative.
-    """
-    if curves == DE_GROOTE:
-        x = -8.149 * v - 0.374
-        f = -0.32111 * asinh(x) + 0.88253
-        return (f, 0.32111 * 8.149 / math.sqrt(1.0 + x * x)) if f > 0.0 else (0.0, 0.0)
-    if v <= -1.0:
-        return 0.0, 0.0
-    if v <= 0.0:
-        d = 1.0 - 4.0 * v
-        return (1.0 + v) / d, 5.0 / (d * d)
-    # Same slope as the other hyperbola where they meet.
-    c = 0.4 / 5.0
-    return 1.0 + 0.4 * v / (v + c), 0.4 * c / (v + c) ** 2
+def fastest(curves, a):
+    """Velocity at which fibres shorten at most, over maximal velocity, at activation ``a``; Thelen (2003), Eq. 6."""
+    return 1.0 if curves == DE_GROOTE else 0.25 + 0.75 * a
 
 
 @kernel
-def velocity_of(curves, f):
-    """Velocity over maximal velocity at which `force_velocity` is ``f``."""
+def force_velocity(curves, shape, v):
+    """Force-velocity curve and its slope.
+
+    De Groote et al. (2016), or the hyperbolas of Thelen (2003), Eqs 6 and 7, of which the second one is twice as steep
+    as the first where they meet. Fibres that shorten faster than at their fastest bear nothing.
+
+    Args:
+        v: Velocity over that of `fastest` fibres; shortening is negative.
+    """
     if curves == DE_GROOTE:
-        x = (f - 0.88253) / -0.32111
+        x = -8.149 * v - 0.374
+        f = -0.3211346 * asinh(x) + 0.88253
+        return (f, 0.3211346 * 8.149 / math.sqrt(1.0 + x * x)) if f > 0.0 else (0.0, 0.0)
+    if v <= -1.0:
+        return 0.0, 0.0
+    concave, more = shape[CONCAVE], shape[ECCENTRIC] - 1.0
+    if v <= 0.0:
+        d = 1.0 - v / concave
+        return (1.0 + v) / d, (1.0 + 1.0 / concave) / (d * d)
+    c = more / (2.0 + 2.0 / concave)
+    return 1.0 + more * v / (v + c), more * c / (v + c) ** 2
+
+
+@kernel
+def velocity_of(curves, shape, f):
+    """Velocity over that of `fastest` fibres at which `force_velocity` is ``f``."""
+    if curves == DE_GROOTE:
+        x = (f - 0.88253) / -0.3211346
         e = exp(x)
         return (0.5 * (e - 1.0 / e) + 0.374) / -8.149
     if f <= 0.0:
         return -1.0
+    concave, more = shape[CONCAVE], shape[ECCENTRIC] - 1.0
     if f <= 1.0:
-        return (f - 1.0) / (1.0 + 4.0 * f)
-    g = min(f, 1.39)
-    return 0.4 / 5.0 * (g - 1.0) / (1.4 - g)
+        return (f - 1.0) / (1.0 + f / concave)
+    g = min(f - 1.0, NEAR * more)
+    return more / (2.0 + 2.0 / concave) * g / (more - g)
 
 
 @kernel
-def tendon_force(length):
-    """Tendon force over maximal force at ``length``, in slack lengths; form of De Groote et al. (2016), Eq. 2."""
-    return 0.2 * (exp(TENDON_RATE * (length - 1.0)) - 1.0)
+def tendon_force(curves, shape, length):
+    """Tendon force over maximal force at ``length``, in slack lengths.
+
+    Form of De Groote et al. (2016), Eq. 2, which is negative where the tendon is slack, or of Thelen (2003), Eq. 5.
+    """
+    if curves == DE_GROOTE:
+        return 0.2 * (exp(TENDON_RATE * (length - 1.0)) - 1.0)
+    strain, most = length - 1.0, shape[TENDON_STRAIN]
+    toe = 0.609 * most
+    if strain > toe:
+        return 1.712 / most * (strain - toe) + 0.33
+    return 0.33 / (exp(3.0) - 1.0) * (exp(3.0 * strain / toe) - 1.0) if strain > 0.0 else 0.0
 
 
 @kernel
-def tendon_length(f):
+def tendon_length(curves, shape, f):
     """Length over slack length at which `tendon_force` is ``f``."""
-    return 1.0 + log(max(1.0 + 5.0 * f, 1e-12)) / TENDON_RATE
+    if curves == DE_GROOTE:
+        return 1.0 + log(max(1.0 + 5.0 * f, 1e-12)) / TENDON_RATE
+    most = shape[TENDON_STRAIN]
+    toe = 0.609 * most
+    if f > 0.33:
+        return 1.0 + toe + (f - 0.33) * most / 1.712
+    return 1.0 + toe / 3.0 * log(1.0 + max(f, 0.0) * (exp(3.0) - 1.0) / 0.33)
 
 
 @kernel
@@ -146,25 +177,27 @@ def contract(t, k, m, a, fibre, strength):
     activation, or the excitation of a proportional muscle, Eq. 13; ``fibre`` (m) is the fibre length, where that is a
     state; ``strength`` is a factor on the maximal force.
     """
-    kind, curves, optimal = t.muscle[m], t.curves[m], t.optimal_length[m]
+    kind, curves, optimal, shape = t.muscle[m], t.curves[m], t.optimal_length[m], t.thelen[m]
     most = strength * t.max_force[m]
     if kind == RIGID_TENDON:
         fibre, c = pennate(t, m, k.length[m] - t.slack_length[m])
-        speed = t.max_velocity[m] * optimal
+        speed = t.max_velocity[m] * optimal * fastest(curves, a)
         rate = k.rate[m] * c
-        f, slope = force_velocity(curves, rate / speed)
-        active = a * force_length(curves, fibre / optimal)
+        f, slope = force_velocity(curves, shape, rate / speed)
+        active = a * force_length(curves, shape, fibre / optimal)
         k.fibre[m], k.fibre_rate[m] = fibre, rate
-        k.force[m] = most * (active * f + passive_force(curves, fibre / optimal)) * c
+        k.force[m] = most * (active * f + passive_force(curves, shape, fibre / optimal)) * c
         k.slope[m] = most * active * slope * c * c / speed
     elif kind == COMPLIANT_TENDON:
+        a = max(a, LEAST)
         h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
         c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6)) if fibre > h else 1e-3
-        f = tendon_force((k.length[m] - fibre * c) / t.slack_length[m])
-        g = (f / c - passive_force(curves, fibre / optimal)) / (max(a, LEAST) * force_length(curves, fibre / optimal))
+        f = tendon_force(curves, shape, (k.length[m] - fibre * c) / t.slack_length[m])
+        g = (f / c - passive_force(curves, shape, fibre / optimal)) / (a * force_length(curves, shape, fibre / optimal))
         k.fibre[m] = fibre
         # Beyond these forces the curve's ends would give fibres velocities that nothing resolves.
-        k.fibre_rate[m] = t.max_velocity[m] * optimal * velocity_of(curves, min(max(g, 0.0), 1.8))
+        g = min(max(g, 0.0), 1.8)
+        k.fibre_rate[m] = t.max_velocity[m] * optimal * fastest(curves, a) * velocity_of(curves, shape, g)
         k.force[m] = most * max(f, 0.0)
         k.slope[m] = 0.0
     elif kind == SHORT_RANGE:
@@ -189,13 +222,14 @@ def resting_fibre(t, m, length, a):
     """
     optimal = t.optimal_length[m]
     h = optimal * math.sqrt(max(1.0 - t.cos_pennation[m] ** 2, 0.0))
+    curves, shape = t.curves[m], t.thelen[m]
     low, high = max(0.2 * optimal, 1.01 * h), math.sqrt(length * length + h * h)
     for _ in range(60):
         fibre = 0.5 * (low + high)
         c = math.sqrt(max(1.0 - (h / fibre) ** 2, 1e-6))
-        f = tendon_force((length - fibre * c) / t.slack_length[m])
-        active = max(a, LEAST) * force_length(t.curves[m], fibre / optimal) * force_velocity(t.curves[m], 0.0)[0]
-        g = active + passive_force(t.curves[m], fibre / optimal)
+        f = tendon_force(curves, shape, (length - fibre * c) / t.slack_length[m])
+        still = force_length(curves, shape, fibre / optimal) * force_velocity(curves, shape, 0.0)[0]
+        g = max(a, LEAST) * still + passive_force(curves, shape, fibre / optimal)
         if f > g * c:
             low = fibre
         else:

@@ -52,9 +52,9 @@ def signal(t, k, x, z, time, kind, index):
     """Present value of a signal, in SI, as far as ``k`` is evaluated; ``kind`` and ``index`` say what, and which."""
     n = t.bodies
     if kind == POSITION:
-        return z[index]
+        return z[index] if index < n else k.follow[index, 0]
     if kind == VELOCITY:
-        return z[n + index]
+        return z[n + index] if index < n else k.follow[index, 1] * z[n + t.coordinate[index]]
     if kind == LENGTH:
         return k.length[index]
     if kind == LENGTH_RATE:

@@ -7,6 +7,9 @@ import math
 from ..core.jit import inlined, kernel
 from .skeleton import place, push
 
+SIDE, ANY, SPHERE = range(3)
+"""Ways round a surface: by the side of a cylinder, the shorter one round a cylinder, and that round a sphere."""
+
 MEETS, LEAVES, BEFORE, AFTER = range(4)
 """Rows of ``k.meet``: where a string meets and leaves a cylinder, and its points before and after it."""
 
@@ -27,15 +30,24 @@ def tangents(meet, radius, p, q):
         wraps bool: Whether the string touches.
         arc float, m: Its length on the surface.
     """
+    arc = around(meet, radius, p, q, 1.0 if q[1] >= p[1] else -1.0, math.pi)
+    return arc >= 0.0, max(arc, 0.0)
+
+
+@kernel
+def around(meet, radius, p, q, turn, most):
+    """Length (m) on a cylinder about the z axis of a taut string that turns (1 is anticlockwise); -1 if it cannot.
+
+    That is where it would turn by ``most`` (rad) or more, or an end is inside; other arguments as of `tangents`.
+    """
     dp, dq = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
     if dp <= radius or dq <= radius:
-        return False, 0.0
-    turn = 1.0 if q[1] >= p[1] else -1.0
+        return -1.0
     first = math.atan2(p[1], p[0]) + turn * math.acos(radius / dp)
     last = math.atan2(q[1], q[0]) - turn * math.acos(radius / dq)
     angle = turn * (last - first) % (2.0 * math.pi)
-    if angle >= math.pi:
-        return False, 0.0
+    if angle >= most:
+        return -1.0
     lead, trail = math.sqrt(dp * dp - radius * radius), math.sqrt(dq * dq - radius * radius)
     way = lead + radius * angle + trail
     rise = (q[2] - p[2]) / way
@@ -43,7 +55,180 @@ def tangents(meet, radius, p, q):
     meet[MEETS, 2] = p[2] + rise * lead
     meet[LEAVES, 0], meet[LEAVES, 1] = radius * math.cos(last), radius * math.sin(last)
     meet[LEAVES, 2] = q[2] - rise * trail
-    return True, radius * angle * math.sqrt(1.0 + rise * rise)
+    return radius * angle * math.sqrt(1.0 + rise * rise)
+
+
+@kernel
+def pierces(radius, p, q):
+    """Whether the line from ``p`` to ``q`` comes nearer than the radius to the z axis between them; its x (m) there."""
+    u, v = q[0] - p[0], q[1] - p[1]
+    size = u * u + v * v
+    t = -(p[0] * u + p[1] * v) / size if size > 0.0 else -1.0
+    return 0.0 < t < 1.0 and math.hypot(p[0] + t * u, p[1] + t * v) < radius, p[0] + t * u
+
+
+@kernel
+def wrapped(meet, way, radius, half, p, q):
+    """Length (m) on a surface of a string from ``p`` to ``q``, -1 where it is straight, and whether it must wrap.
+
+    Rules of OpenSim's WrapCylinder. One with a side is wrapped on that side where the straight line pierces it, where
+    both ends are on the other side, or where one is and the line passes the axis there; that may take more than half a
+    turn. One without is wrapped the shorter way, where the line pierces it. Neither is where the string would touch
+    beyond its ends.
+
+    Args:
+        meet, radius, p, q: As of `tangents`.
+        way: SIDE, ANY or SPHERE; for a sphere the axis is perpendicular to the plane of p, q and its centre.
+        half (m): Of the length.
+    """
+    if math.hypot(p[0], p[1]) <= radius or math.hypot(q[0], q[1]) <= radius:
+        return -1.0, False
+    hit, near = pierces(radius, p, q)
+    if way == SIDE:
+        if (p[0] > 0.0 or q[0] > 0.0) and not hit and not (p[0] * q[0] <= 0.0 and near <= 0.0):
+            return -1.0, False
+        arc = around(meet, radius, p, q, 1.0 if q[1] >= p[1] else -1.0, 2.0 * math.pi)
+    else:
+        if not hit:
+            return -1.0, False
+        other = around(meet, radius, p, q, -1.0, math.pi)
+        arc = around(meet, radius, p, q, 1.0, math.pi)
+        if arc < 0.0 or 0.0 <= other < arc:
+            arc = around(meet, radius, p, q, -1.0, math.pi)
+    if abs(meet[MEETS, 2]) > half and abs(meet[LEAVES, 2]) > half:
+        return -1.0, False
+    return arc, hit
+
+
+@kernel
+def segment(t, k, w, i):
+    """Wrap ``w`` between nodes i and i + 1: `wrapped`, with ``k.meet`` in the world's frame."""
+    c, meet = t.wrap[w, 0], k.meet
+    p, q = meet[BEFORE], meet[AFTER]
+    inside(t, k, c, k.node[i, 0], k.node[i, 1], k.node[i, 2], p)
+    inside(t, k, c, k.node[i + 1, 0], k.node[i + 1, 1], k.node[i + 1, 2], q)
+    way = t.cylinder_way[c]
+    if way != SPHERE:
+        arc, hit = wrapped(meet, way, t.cylinder_radius[c], t.cylinder_half[c], p, q)
+    else:
+        # In the plane of both ends and the centre: x to the first end, y across, z out of it.
+        R, dp = k.ball, math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2)
+        along = (p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) / max(dp, 1e-12)
+        for j in range(3):
+            R[0, j] = p[j] / max(dp, 1e-12)
+            R[1, j] = q[j] - along * R[0, j]
+        across = math.sqrt(R[1, 0] ** 2 + R[1, 1] ** 2 + R[1, 2] ** 2)
+        if across < 1e-9:
+            return -1.0, False
+        for j in range(3):
+            R[1, j] /= across
+        p[0], p[1], p[2] = dp, 0.0, 0.0
+        q[0], q[1], q[2] = along, across, 0.0
+        arc, hit = wrapped(meet, ANY, t.cylinder_radius[c], t.cylinder_half[c], p, q)
+        for r in (MEETS, LEAVES):
+            x, y = meet[r, 0], meet[r, 1]
+            for j in range(3):
+                meet[r, j] = x * R[0, j] + y * R[1, j]
+    for r in (MEETS, LEAVES):
+        x, y, z = outside(t, k, c, meet[r])
+        meet[r, 0], meet[r, 1], meet[r, 2] = x, y, z
+    return arc, hit
+
+
+@kernel
+def gap(a, b):
+    """Distance (m) of two points (3,)."""
+    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
+
+
+@kernel
+def wrap_nodes(t, k, m, count, w, first):
+    """Wrap muscle ``m``, whose path has ``count`` nodes, round ``w`` where that is shortest; returns the new count.
+
+    A segment that pierces the surface comes first; ``first`` is the muscle's first wrap.
+    """
+    for i in range(count):  # what it was wrapped like before
+        if k.node_wrap[i] == w:
+            count -= 2
+            for j in range(i, count):
+                move_node(k, j + 2, j)
+            break
+    best, where, must = math.inf, -1, False
+    for i in range(count - 1):
+        low, high = k.node_point[i] - t.path_start[m], k.node_point[i + 1] - t.path_start[m]
+        own = k.node_wrap[i] >= 0 and k.node_wrap[i] == k.node_wrap[i + 1]
+        if own or low < t.wrap[w, 1] or high > t.wrap[w, 2] + (k.node_wrap[i + 1] < 0) - 1 or must:
+            continue
+        arc, hit = segment(t, k, w, i)
+        if arc < 0.0:
+            continue
+        p, q = k.node[i], k.node[i + 1]
+        more = gap(p, k.meet[MEETS]) + arc + gap(k.meet[LEAVES], q) - gap(p, q)
+        if hit or more < best:
+            best, where, must = more, i, hit
+    if where < 0:
+        return count
+    k.wrap_arc[w - first] = segment(t, k, w, where)[0]
+    for j in range(count - 1, where, -1):
+        move_node(k, j, j + 2)
+    for r in (MEETS, LEAVES):
+        j = where + 1 + r
+        k.node[j, 0], k.node[j, 1], k.node[j, 2] = k.meet[r, 0], k.meet[r, 1], k.meet[r, 2]
+        k.node_body[j], k.node_wrap[j], k.node_point[j] = t.cylinder_body[t.wrap[w, 0]], w, k.node_point[where]
+    return count + 2
+
+
+@kernel
+def move_node(k, i, j):
+    """Copy node i of a path to place j."""
+    k.node[j, 0], k.node[j, 1], k.node[j, 2] = k.node[i, 0], k.node[i, 1], k.node[i, 2]
+    k.node_body[j], k.node_wrap[j], k.node_point[j] = k.node_body[i], k.node_wrap[i], k.node_point[i]
+
+
+@kernel
+def present(t, q, j):
+    """Whether point ``j`` of all paths is there; some are only while a joint is within a range."""
+    joint = t.point_joint[j]
+    return joint < 0 or t.point_range[j, 0] <= q[joint] <= t.point_range[j, 1]
+
+
+PASSES = 8
+"""Rounds in which several wraps of a muscle are drawn tight, at most."""
+
+
+@kernel
+def winding(t, k, q, m):
+    """Length (m) of a muscle's path with points that come and go, or with wraps that choose their segment.
+
+    Several wraps are applied one after the other, until the length changes by less than 1e-9 of itself. The share of
+    the moment arms -dL/dq is added.
+    """
+    count = 0
+    for j in range(t.path_start[m], t.path_start[m + 1]):
+        if present(t, q, j):
+            x, y, z = place(k, t.point_body[j], t.point_at[j])
+            k.node[count, 0], k.node[count, 1], k.node[count, 2] = x, y, z
+            k.node_body[count], k.node_wrap[count], k.node_point[count] = t.point_body[j], -1, j
+            count += 1
+    first, last, before = t.wrap_start[m], t.wrap_start[m + 1], math.inf
+    for _ in range(PASSES if last > first else 0):
+        for w in range(first, last):
+            count = wrap_nodes(t, k, m, count, w, first)
+        length = 0.0
+        for i in range(count - 1):
+            own = k.node_wrap[i] >= 0 and k.node_wrap[i] == k.node_wrap[i + 1]
+            length += k.wrap_arc[k.node_wrap[i] - first] if own else gap(k.node[i], k.node[i + 1])
+        if last - first == 1 or abs(length - before) < 1e-9 * length:
+            break
+        before = length
+    length = 0.0
+    for i in range(count - 1):
+        if k.node_wrap[i] >= 0 and k.node_wrap[i] == k.node_wrap[i + 1]:
+            length += k.wrap_arc[k.node_wrap[i] - first]
+            continue
+        a, b = k.node[i], k.node[i + 1]
+        length += span(t, k, m, k.node_body[i], a[0], a[1], a[2], k.node_body[i + 1], b[0], b[1], b[2])
+    return length
 
 
 @kernel
@@ -87,6 +272,9 @@ def paths(t, k, q, v):
             for i in range(n):
                 arm[i] = 0.0
             first = t.path_start[m]
+            if t.winds[m]:
+                length = winding(t, k, q, m)
+                first = t.path_start[m + 1] - 1
             body = t.point_body[first]
             x, y, z = place(k, body, t.point_at[first])
             for j in range(first + 1, t.path_start[m + 1]):

@@ -20,6 +20,7 @@ LARGEST_FILE = 1 << 20
 """Bytes that a model's file may have."""
 
 LIMITS = dict.fromkeys(("muscle", "neuron", "cylinder", "motor", "inputs"), 1024)
+LIMITS |= {"curve": 256, "pieces of curves": 8192, "wraps": 2048}
 LIMITS |= {"body": 128, "spline": 256, "pin": 256, "contact": 64, "wrench": 256}
 LIMITS |= {"synapses": 2048, "points of paths": 8192, "times of splines": 2048}
 """How many tables of a kind a model may have, and how many entries they may have together."""
@@ -140,7 +141,7 @@ class Names:
 
     Args:
         known: Names in order, by the kind of table. Bodies are those of the tables until these have been read, then
-            those of the state vector.
+            those of the state vector and, after them, of followers; joints are those of the state vector.
         declared: Whether all inputs are known; if not, each comes to be where it is first mentioned.
         proportional (set of str): Muscles that have no activation, and whose force follows their excitation at once.
         outputs: Of a control module by its name, the numbers of its first output and of all of them.
@@ -164,7 +165,10 @@ class Names:
     def joint(self, value: Any, path: str) -> int:
         """Index of a joint by the name of its body, or of one of a ball's or a free body's."""
         ball = isinstance(value, str) and value.endswith(".rz") and f"{value[:-3]}.ry" in self.known["body"]
-        return self.index("body", value[:-3] if ball else value, path)
+        index = self.index("body", value[:-3] if ball else value, path)
+        if index >= len(self.known["joint"]):
+            raise ValueError(f"{path}: joint {shown(value)} follows another one; it has no position of its own")
+        return index
 
     def point(self, value: Any, path: str) -> tuple[int, list[float]]:
         """Body and position of a point [body, x, y, z]."""
@@ -187,7 +191,9 @@ class Names:
         quantity = "" if "" in quantities else rest[-1] if rest else ""
         if quantity in quantities and parts == (1 if quantity == "" else 2):
             if kind == "joint":
-                return quantities[quantity], self.joint(".".join(rest[:-1]), path)
+                name = ".".join(rest[:-1])
+                follows = name in list(self.known["body"])[len(self.known["joint"]) :]
+                return quantities[quantity], self.index("body", name, path) if follows else self.joint(name, path)
             index = self.index(kind, rest[0], path)
             if kind == "body":
                 index = 3 * index + _AXES.index(quantity[-1])
@@ -234,7 +240,8 @@ class Key(NamedTuple):
     Args:
         default (REQUIRED, OPTIONAL, a value, or Per)
         types (tuple of str): Values of the table's key ``type`` with which it has this key; all if there are none.
-        beside: Another key, without which this one is not known; ``"no NAME"`` is one with which it is not known.
+        beside: Another key, without which this one is not known; ``"no NAME"`` is one with which it is not known, and
+            ``"NAME=WORD"`` one that must be that word, ``"NAME!=WORD"`` one that must not.
     """
 
     name: str
@@ -248,7 +255,10 @@ class Key(NamedTuple):
     def applies(self, found: Mapping[str, Any]) -> bool:
         """Whether a table has this key, by the keys before it."""
         without, _, other = self.beside.rpartition(" ")
-        if other and (found[other] is None) != (without == "no"):
+        other, _, word = other.partition("=")
+        if word:
+            return bool((found.get(other.rstrip("!")) == word) != other.endswith("!"))
+        if other and (found.get(other) is None) != (without == "no"):
             return False
         return not self.types or found["type"] in self.types
 

@@ -96,22 +96,51 @@ def add_turning(A, V, S, speed):
     A[5] += (V[0] * S[4] - V[1] * S[3] + V[3] * S[1] - V[4] * S[0]) * speed
 
 
+@kernel
+def curve(t, c, x):
+    """Value of curve ``c`` at ``x``, and its first two derivatives: polynomials, piece by piece."""
+    i, last = t.curve_start[c], t.curve_start[c + 1] - 1
+    while i < last and x >= t.curve_x[i + 1]:
+        i += 1
+    d, y, slope, bend = x - t.curve_x[i], 0.0, 0.0, 0.0
+    for j in range(t.curve_piece.shape[1]):
+        bend = bend * d + 2.0 * slope
+        slope = slope * d + y
+        y = y * d + t.curve_piece[i, j]
+    return y, slope, bend
+
+
+@kernel
+def lead(t, k, q):
+    """Positions ``k.follow`` of the followers, and their derivatives by that of the joint which each follows."""
+    for i in range(t.bodies, t.links):
+        x, f = q[t.coordinate[i]], k.follow[i]
+        if t.curve[i] >= 0:
+            f[0], f[1], f[2] = curve(t, t.curve[i], x)
+        else:
+            f[0], f[1], f[2] = t.slope[i] * x + t.shift[i], t.slope[i], 0.0
+
+
 @inlined
 def kinematics(t, k, q):
     """Place the bodies: rotations ``k.turn``, origins ``k.origin`` (m), motion subspaces ``k.S``.
 
     Of the joint positions ``q`` (n,), rad or m: body i turns about, or moves along, its axis through its origin. Those
-    of a ball are its rotation vector, and its three axes are those of the body that turns.
+    of a ball are its rotation vector, and its three axes are those of the body that turns. Followers have the numbers
+    from n on; their positions are functions of that of a joint, and their axes count by the slope of these.
     """
-    for i in range(t.bodies):
+    lead(t, k, q)
+    for e in range(t.links):
+        i = t.sequence[e]
         p = t.parent[i]
+        x = q[i] if i < t.bodies else k.follow[i, 0]
         R = k.turn[i]
         a0, a1, a2 = t.axis[i, 0], t.axis[i, 1], t.axis[i, 2]
         b0, b1, b2 = rotate(k.turn[p], a0, a1, a2) if p >= 0 else (a0, a1, a2)
         o0, o1, o2 = place(k, p, t.at[i])
         S = k.S[i]
         if t.joint[i] == REVOLUTE:
-            s, c = sincos(q[i])
+            s, c = sincos(x)
             d = 1.0 - c
             e00, e01, e02 = c + d * a0 * a0, d * a0 * a1 - s * a2, d * a0 * a2 + s * a1
             e10, e11, e12 = d * a0 * a1 + s * a2, c + d * a1 * a1, d * a1 * a2 - s * a0
@@ -148,9 +177,9 @@ def kinematics(t, k, q):
             S[0], S[1], S[2] = b0, b1, b2
             S[3], S[4], S[5] = o1 * b2 - o2 * b1, o2 * b0 - o0 * b2, o0 * b1 - o1 * b0
         else:
-            o0 += q[i] * b0
-            o1 += q[i] * b1
-            o2 += q[i] * b2
+            o0 += x * b0
+            o1 += x * b1
+            o2 += x * b2
             for r in range(3):
                 for c_ in range(3):
                     R[r, c_] = k.turn[p, r, c_] if p >= 0 else (1.0 if r == c_ else 0.0)
@@ -162,7 +191,7 @@ def kinematics(t, k, q):
 @inlined
 def inertias(t, k):
     """Inertia of each body about the world's origin, ``k.body_inertia`` (n, 10), in the order of MASS to YZ."""
-    for i in range(t.bodies):
+    for i in range(t.links):
         R, B = k.turn[i], k.body_inertia[i]
         m = t.mass[i]
         if m == 0.0:
@@ -207,13 +236,15 @@ def times(B, v):
 @inlined
 def mass_matrix(t, k):
     """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2, after `inertias`; Eq. 4."""
-    n = t.bodies
-    for i in range(n):
+    n, links = t.bodies, t.links
+    for i in range(links):
         for j in range(10):
             k.inertia[i, j] = k.body_inertia[i, j]
+    for i in range(n):
         for j in range(n):
             k.M[i, j] = 0.0
-    for i in range(n - 1, -1, -1):
+    for e in range(links - 1, -1, -1):
+        i = t.sequence[e]
         p = t.parent[i]
         if p >= 0:
             for j in range(10):
@@ -223,7 +254,14 @@ def mass_matrix(t, k):
         while j >= 0:
             S = k.S[j]
             m = S[0] * f0 + S[1] * f1 + S[2] * f2 + S[3] * f3 + S[4] * f4 + S[5] * f5
-            k.M[i, j] = k.M[j, i] = m
+            if links == n:
+                k.M[i, j] = k.M[j, i] = m
+            else:
+                m *= (1.0 if i < n else k.follow[i, 1]) * (1.0 if j < n else k.follow[j, 1])
+                a, b = t.coordinate[i], t.coordinate[j]
+                k.M[a, b] += m
+                if i != j:
+                    k.M[b, a] += m
             j = t.parent[j]
 
 
@@ -236,19 +274,25 @@ def bias_force(t, k, v):
     the ground in ``k.f`` only. ``v`` (n,) is in rad/s or m/s.
     """
     n = t.bodies
-    for i in range(n):
+    for e in range(t.links):
+        i = t.sequence[e]
         p = t.parent[i]
         V, A, S = k.V[i], k.A[i], k.S[i]
+        speed = v[i] if i < n else k.follow[i, 1] * v[t.coordinate[i]]
         for j in range(6):
-            V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * v[i]
+            V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * speed
             A[j] = k.A[p, j] if p >= 0 else 0.0
+        if i >= n:
+            bend = k.follow[i, 2] * v[t.coordinate[i]] ** 2
+            for j in range(6):
+                A[j] += S[j] * bend
         if t.joint[i] < BALL:
-            add_turning(A, V, S, v[i])
+            add_turning(A, V, S, speed)
         else:
             # The axes turn with the whole ball, whose own velocity gives no acceleration.
             before = t.parent[i - (t.joint[i] - BALL)]
             if before >= 0:
-                add_turning(A, k.V[before], S, v[i])
+                add_turning(A, k.V[before], S, speed)
         B, f = k.body_inertia[i], k.f[i]
         if B[MASS] == 0.0:
             f[0] = f[1] = f[2] = f[3] = f[4] = f[5] = 0.0
@@ -262,12 +306,19 @@ def bias_force(t, k, v):
         f[3] += V[1] * p5 - V[2] * p4 - B[MASS] * g[0]
         f[4] += V[2] * p3 - V[0] * p5 - B[MASS] * g[1]
         f[5] += V[0] * p4 - V[1] * p3 - B[MASS] * g[2]
-    for i in range(n - 1, -1, -1):
+    for e in range(t.links - 1, -1, -1):
+        i = t.sequence[e]
         S, f, p = k.S[i], k.f[i], t.parent[i]
-        k.bias[i] = S[0] * f[0] + S[1] * f[1] + S[2] * f[2] + S[3] * f[3] + S[4] * f[4] + S[5] * f[5]
+        bias = S[0] * f[0] + S[1] * f[1] + S[2] * f[2] + S[3] * f[3] + S[4] * f[4] + S[5] * f[5]
+        if i < n:
+            k.bias[i] = bias
+        else:
+            k.follow[i, 3] = bias
         if p >= 0:
             for j in range(6):
                 k.f[p, j] += f[j]
+    for i in range(n, t.links):
+        k.bias[t.coordinate[i]] += k.follow[i, 1] * k.follow[i, 3]
 
 
 @kernel
@@ -277,7 +328,7 @@ def momentum(t, k):
     Angular about the centre of mass (kg m^2/s), linear (kg m/s), centre of mass (m), its velocity (m/s).
     """
     m = x = y = z = l0 = l1 = l2 = p0 = p1 = p2 = 0.0
-    for i in range(t.bodies):
+    for i in range(t.links):
         B = k.body_inertia[i]
         a0, a1, a2, a3, a4, a5 = times(B, k.V[i])
         m, x, y, z = m + B[MASS], x + B[MX], y + B[MY], z + B[MZ]
@@ -323,7 +374,11 @@ def push(t, k, body, x, y, z, f0, f1, f2, row):
     j = body
     while j >= 0:
         S = k.S[j]
-        row[j] += S[0] * m0 + S[1] * m1 + S[2] * m2 + S[3] * f0 + S[4] * f1 + S[5] * f2
+        s = S[0] * m0 + S[1] * m1 + S[2] * m2 + S[3] * f0 + S[4] * f1 + S[5] * f2
+        if j < t.bodies:
+            row[j] += s
+        else:
+            row[t.coordinate[j]] += k.follow[j, 1] * s
         j = t.parent[j]
 
 
@@ -333,7 +388,11 @@ def turn_force(t, k, body, m0, m1, m2, row):
     j = body
     while j >= 0:
         S = k.S[j]
-        row[j] += S[0] * m0 + S[1] * m1 + S[2] * m2
+        s = S[0] * m0 + S[1] * m1 + S[2] * m2
+        if j < t.bodies:
+            row[j] += s
+        else:
+            row[t.coordinate[j]] += k.follow[j, 1] * s
         j = t.parent[j]
 
 

@@ -17,40 +17,56 @@ from numpy.typing import ArrayLike, NDArray
 from .params import PHYSICAL
 
 _COUNTS = """
-bodies muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits states:
-outputs size leaky reads pushes balls:
+bodies links muscles active fibres neurons inputs wrenches pins contacts contact_rows delays depth motors fits limits:
+states outputs size leaky reads pushes balls:
 """
 """Numbers of what a model has, the first fields of its record."""
 
-# In the tables below, a line holds names, then their shape: numbers, or padded counts. Those are b, of bodies; c, of
-# anything else; z, of the state vector; ring, of what is remembered. What is not of "int" is a float.
+# In the tables below, a line holds names, then their shape: numbers, or padded counts. Those are b, of bodies; l, of
+# bodies with followers; d, of coefficients; e, of a path's points and wraps; c, of anything else; z, of the state
+# vector; ring, of what is remembered. What is not of "int" is a float.
 
 ARRAYS = """
 gravity platform: 3  # m/s^2; direction in which the ground moves, 0 where it stays
 ball: int c  # first joint of each ball
+sequence coordinate: int c  # bodies after their parents, followers having the last numbers; the joint that moves each
+curve: int c  # of followers, -1 where they are linear; others have none
+slope shift: c  # of linear followers: position by that of their joint
+curve_start: int c+1  # where each begins among the pieces
+curve_x: c  # where pieces begin, and count from; the first piece of two at one place ends there
+curve_piece: c d  # coefficients, highest power first
 parent joint: int c  # -1 for the ground; REVOLUTE, PRISMATIC or BALL and the next two
 axis at: c 3  # direction, and place (m) of the joint, both in the parent
 mass: c  # kg
 centre: c 3  # m
 inertia: c 6  # kg m^2
 damping stiffness rest: c  # N m s/rad, N m/rad, rad; N s/m, N/m, m where a joint slides
+limit_joint: int c
+limit: c 6  # of these joints: rad, rad, N m/rad, N m/rad, N m s/rad, rad, as `body.limit_torque` takes them
 cylinder_body: int c
 cylinder_at: c 3  # m
 cylinder_frame: c 3 3  # rows: the side of the way, across, the axis
-cylinder_radius: c  # m
+cylinder_radius cylinder_half: c  # m; half the length
+cylinder_way: int c  # as `paths` numbers them
 spline_start: int c+1  # where each begins among the pieces
 spline_time: c  # s
 spline_cubic: c 4  # coefficients, highest power first
 muscle curves: int c  # as `muscles` numbers them
 max_force optimal_length slack_length cos_pennation max_velocity: c  # N, m, m, 1, optimal lengths/s
+thelen: c 6  # constants of Thelen's curves, as `muscles` numbers them: 1
 force_length short_stiffness short_viscosity reference_length: c  # 1, 1, s, m
 activation activation_kind: int c  # place among the activations, -1 for none; as `muscles` numbers them
 rise_time fall_time: c  # s
+winds: int c  # whether the path has wraps that choose their segment, or points that come and go
 fibre fit: int c  # place among the fibre lengths, and among the fits; -1 for none
 path_start: int c+1  # where each path begins among the points
 point_body: int 4c
 point_at: 4c 3  # m
 point_cylinder: int 4c  # -1 where it is a point
+point_joint: int 4c  # on which it depends whether it is there, -1 for none
+point_range: 4c 2  # positions of that joint between which it is there
+wrap_start: int c+1  # where those of each muscle begin
+wrap: int c 3  # cylinder, points between which it may be wrapped, counted from the muscle's first
 fit_mean: c  # m
 fit_at fit_a: c b  # rad or m, m or 1
 fit_B: c b b
@@ -118,10 +134,15 @@ pulse: 3
 """
 
 _WORK = """
-turn: b 3 3  # rotations of the bodies
-origin: b 3  # m
-S V A f: b 6  # spatial: joint axes, velocities, accelerations, forces
-body_inertia inertia: b 10  # of each body, and with all that it carries
+turn: l 3 3  # rotations of the bodies
+origin: l 3  # m
+S V A f: l 6  # spatial: joint axes, velocities, accelerations, forces
+body_inertia inertia: l 10  # of each body, and with all that it carries
+follow: l 4  # of followers: position, its first and second derivative by the joint's, bias force
+node: e 3  # points of a path: m
+node_body node_wrap: int e  # and the wrap that made them, -1 for a point of its own
+node_point: int e
+wrap_arc: e  # m
 M L: b b  # mass matrix, its Cholesky factor
 bias tau qdd: b  # generalised forces and accelerations
 momentum: 12
@@ -159,14 +180,17 @@ def _fields(text: str, sizes: Mapping[str, int]) -> list[tuple[str, str, tuple[i
 
 
 @cache
-def _forms(bodies: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+def _forms(bodies: int, wide: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Forms and shapes of the constants, as many as there are."""
-    return {name: (form, shape) for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "c+1": -1, "4c": -1})}
+    return {
+        name: (form, shape)
+        for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "c+1": -1, "4c": -1, "d": wide})
+    }
 
 
-def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0) -> dict[str, NDArray[Any]]:
+def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0, wide: int = 4) -> dict[str, NDArray[Any]]:
     """Constants of the model by name, as arrays that have the forms and shapes of `ARRAYS`, unpadded."""
-    forms = _forms(bodies)
+    forms = _forms(bodies, wide)
     return {name: np.array(value, forms[name][0]).reshape(forms[name][1]) for name, value in values.items()}
 
 
@@ -200,12 +224,15 @@ def pack(
         neurons, ``activation``, ``fibre_length`` (m) of compliant tendons. What `contact` tells of the last step:
         ``impulse`` (m, rows), ``mode``, ``contact_error`` and ``alternations``.
     """
+    paths = np.diff(arrays["path_start"]).max(initial=0) + 2 * np.diff(arrays["wrap_start"]).max(initial=0)
     most = max(len(a) - name.endswith("_start") for name, a in arrays.items() if not name.startswith("point_"))
     solved, points = counts["contacts"] * counts["contact_rows"], -(-len(arrays["point_body"]) // 4)
     b, c = _power(8, counts["bodies"]), _power(8, most, points, solved, counts["states"], counts["outputs"])
     counted = [name for name, _, _ in _fields(_COUNTS, {})]
     past = counts["depth"] * counts["delays"]
-    sizes = {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c, "z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
+    wide = _power(4, arrays["curve_piece"].shape[1]), _power(8, counts["links"]), _power(8, int(paths))
+    sizes = dict(zip("dle", wide, strict=True)) | {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c}
+    sizes |= {"z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
     table = np.zeros(1, [(name, "i8") for name in counted] + _fields(ARRAYS, sizes))
     for name in counted:
         table[name] = counts[name]

@@ -1,0 +1,454 @@
+"""Skeletons of OpenSim models: XML, functions of coordinates, frames, joints, masses; `opensim` makes the rest.
+
+Joints become chains of revolute and prismatic joints: a coordinate is the one that moves with it as it is, what else
+depends on it follows that. Frames are those of our bodies, whose axes are parallel where all joints are at 0; so points
+and axes are turned, once, and no joint needs an orientation of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.arguments import shown
+from ..core.files import check_file
+from .reader import LARGEST
+
+LARGEST_FILE = 16 << 20
+"""Bytes that a file may have."""
+
+Vector = NDArray[np.float64]
+Element = ElementTree.Element
+
+IDENTITY = {"gain": 1.0, "offset": 0.0}
+DEGREE = math.pi / 180.0
+
+
+@dataclass
+class Report:
+    """What became of the parts of a model, in words, each by its name.
+
+    Args:
+        taken, renamed, ignored, refused (list of str)
+    """
+
+    taken: list[str] = field(default_factory=list)
+    renamed: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """All of it, a line for each entry."""
+        parts = {name: getattr(self, name) for name in ("taken", "renamed", "ignored", "refused")}
+        return "\n".join(f"{name}: {entry}" for name, entries in parts.items() for entry in entries)
+
+
+# XML
+
+
+def parse(source: str | Path) -> Element:
+    """Model element of a file; entities are refused, what is not well-formed in known files is mended."""
+    path = Path(source)
+    check_file(path, LARGEST_FILE)
+    text = path.read_bytes().decode("utf-8", "replace")
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError(f"model {str(source)!r} must have no document type and no entities")
+    text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text)
+    try:
+        root = ElementTree.fromstring(re.sub(r"(?<=[<\w])::(?=\w)", "_", text))
+    except ElementTree.ParseError as error:
+        raise ValueError(f"model {str(source)!r} cannot be read: {error}") from None
+    version, model = root.get("Version", "0"), root.find("Model")
+    if model is None or not version.isdecimal() or int(version) < 40000:
+        raise ValueError(
+            f"model {str(source)!r} must be of OpenSim's format 4 (Version 40000 or more), got {shown(version)}: "
+            "OpenSim 4 opens older ones and saves them anew"
+        )
+    return model
+
+
+def text_of(element: Element, key: str, default: str = "") -> str:
+    """Text of a child, stripped."""
+    return (element.findtext(key) or default).strip()
+
+
+def number_of(element: Element, key: str, default: float) -> float:
+    """Number of a child."""
+    return float(text_of(element, key) or default)
+
+
+def numbers_of(element: Element, key: str, default: str = "0 0 0") -> Vector:
+    """Numbers of a child."""
+    return np.array((text_of(element, key) or default).split(), float)
+
+
+def truth_of(element: Element, key: str) -> bool:
+    """Whether a child says true."""
+    return text_of(element, key) == "true"
+
+
+def last_of(path: str) -> str:
+    """Name at the end of a path of components."""
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def objects(model: Element, room: str) -> list[Element]:
+    """Elements of a set."""
+    return list(model.findall(f"{room}/objects/*"))
+
+
+def turned(angles: Vector) -> Vector:
+    """Rotation (3, 3) of angles about the axes x, y, z of the body, in turn."""
+    (a, b, c), (x, y, z) = np.cos(angles), np.sin(angles)
+    return np.array(
+        [
+            [b * c, -b * z, y],
+            [a * z + x * y * c, a * c - x * y * z, -x * b],
+            [x * z - a * y * c, x * c + a * y * z, a * b],
+        ]
+    )
+
+
+# Functions of coordinates
+
+
+def function_of(element: Element | None) -> dict[str, Any]:
+    """Function: ``gain`` and ``offset``, or a ``curve`` with keys of `keys.CURVE`."""
+    if element is None:
+        return {"gain": 0.0, "offset": 0.0}
+    kind = element.tag
+    if kind == "Constant":
+        return {"gain": 0.0, "offset": number_of(element, "value", 0.0)}
+    if kind == "LinearFunction":
+        gain, offset = numbers_of(element, "coefficients", "1 0")
+        return {"gain": float(gain), "offset": float(offset)}
+    if kind == "MultiplierFunction":
+        inner = element.find("function")
+        return scaled(function_of(None if inner is None else next(iter(inner), None)), number_of(element, "scale", 1.0))
+    if kind == "PolynomialFunction":
+        return {"curve": {"kind": "polynomial", "coefficients": _long(numbers_of(element, "coefficients", "0"))}}
+    kinds = {"SimmSpline": "simm", "NaturalCubicSpline": "simm", "PiecewiseLinearFunction": "linear"}
+    if kind in kinds:
+        x, y = numbers_of(element, "x"), numbers_of(element, "y")
+        return {"curve": {"kind": kinds[kind], "x": x.tolist(), "y": y.tolist()}}
+    raise ValueError(f"function {kind} is not supported; supported are {', '.join([*_FUNCTIONS, *kinds])}")
+
+
+_FUNCTIONS = "Constant", "LinearFunction", "MultiplierFunction", "PolynomialFunction"
+
+
+def _long(coefficients: Vector) -> list[float]:
+    return [0.0] * (2 - len(coefficients)) + coefficients.tolist()
+
+
+def scaled(f: dict[str, Any], scale: float) -> dict[str, Any]:
+    """Function times a number."""
+    if "curve" not in f:
+        return {"gain": scale * f["gain"], "offset": scale * f["offset"]}
+    key = "coefficients" if f["curve"]["kind"] == "polynomial" else "y"
+    return {"curve": f["curve"] | {key: [scale * value for value in f["curve"][key]]}}
+
+
+def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
+    """Function ``outer`` of ``inner``, one of which is linear."""
+    if "curve" not in outer:
+        result = scaled(inner, outer["gain"])
+        if "curve" not in result:
+            return {"gain": result["gain"], "offset": result["offset"] + outer["offset"]}
+        curve = result["curve"]
+        if curve["kind"] == "polynomial":
+            return {
+                "curve": curve
+                | {"coefficients": [*curve["coefficients"][:-1], curve["coefficients"][-1] + outer["offset"]]}
+            }
+        return {"curve": curve | {"y": [y + outer["offset"] for y in curve["y"]]}}
+    curve = outer["curve"]
+    if "curve" in inner:
+        raise ValueError("a curve of a curve is not supported")
+    gain, offset = inner["gain"], inner["offset"]
+    if gain == 0.0:
+        return {"gain": 0.0, "offset": value_of(outer, offset)}
+    if inner == IDENTITY:
+        return outer
+    if curve["kind"] == "polynomial":
+        line, power = np.poly1d([gain, offset]), np.poly1d([0.0])
+        for coefficient in curve["coefficients"]:
+            power = power * line + coefficient
+        return {"curve": curve | {"coefficients": _long(power.coeffs)}}
+    pairs = sorted(((x - offset) / gain, y) for x, y in zip(curve["x"], curve["y"], strict=True))
+    return {"curve": curve | {"x": [x for x, _ in pairs], "y": [y for _, y in pairs]}}
+
+
+def value_of(f: dict[str, Any], x: float) -> float:
+    """Value of a function."""
+    if "curve" not in f:
+        return float(f["gain"] * x + f["offset"])
+    from .curves import cubics
+
+    curve = f["curve"]
+    if curve["kind"] == "polynomial":
+        return float(np.polyval(curve["coefficients"], x))
+    places = np.array([curve["x"][0], *curve["x"]])
+    i = int(np.searchsorted(places[1:], x, "right"))
+    return float(np.polyval(cubics(curve["kind"], np.array(curve["x"]), np.array(curve["y"]))[i], x - places[i]))
+
+
+# Skeleton
+
+
+@dataclass
+class Place:
+    """Where a frame of OpenSim is: in a body of ours, turned by R, at p (m)."""
+
+    body: str
+    R: Vector
+    p: Vector
+
+    def point(self, x: Vector) -> list[Any]:
+        """Point of the frame, as our keys say it."""
+        return [self.body, *(self.R @ x + self.p).tolist()]
+
+
+class Importer:
+    """Builds the description of one model; `opensim.read_osim` uses it."""
+
+    def __init__(self, model: Element) -> None:
+        self.model, self.report = model, Report()
+        gravity = numbers_of(model, "gravity", "0 -9.80665 0")
+        self.description: dict[str, Any] = {"schema": 1, "gravity": gravity.tolist()}
+        self.body: dict[str, Any] = {}
+        self.curve: dict[str, Any] = {}
+        self.places = {"ground": Place("ground", np.eye(3), np.zeros(3))}
+        self.frames: dict[str, Element] = {}
+        self.coordinates: dict[str, Element] = {}
+        self.depends: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.owner: dict[str, str] = {}
+        self.masses: dict[str, list[tuple[float, Vector, Vector]]] = {}
+        self.names: dict[str, str] = {}
+        self.wrap_objects: dict[str, tuple[str, Element]] = {}
+
+    def name(self, given: str) -> str:
+        """Name that keys allow, not yet used by another."""
+        if given in self.names:
+            return self.names[given]
+        name = re.sub(r"[^\w-]", "_", given)
+        while name in self.names.values() or name == "ground":
+            name += "_"
+        if name != given:
+            self.report.renamed.append(f"{given} is {name}")
+        self.names[given] = name
+        return name
+
+    def skeleton(self) -> None:
+        """Make bodies, as far as nothing is refused."""
+        for frame in self.model.iter("PhysicalOffsetFrame"):
+            self.frames.setdefault(frame.get("name", ""), frame)
+        for coordinate in self.model.findall("JointSet/objects/*//Coordinate"):
+            self.coordinates[coordinate.get("name", "")] = coordinate
+        self.couple()
+        self.joints()
+        self.inertias()
+        self.report.taken.append(f"coordinates: {', '.join(self.owner)}")
+
+    def attempt(self, what: str, make: Callable[[], None]) -> None:
+        """Make a part, or note why it is refused."""
+        try:
+            make()
+        except ValueError as error:
+            self.report.refused.append(f"{what}: {error}")
+
+    # Coordinates
+
+    def couple(self) -> None:
+        """Learn which coordinates are locked, or depend on others."""
+        for name, coordinate in self.coordinates.items():
+            if truth_of(coordinate, "locked"):
+                value = number_of(coordinate, "default_value", 0.0)
+                self.depends[name] = "", {"gain": 0.0, "offset": value}
+                self.report.taken.append(f"coordinate {name}, locked at {value:g}")
+        for constraint in objects(self.model, "ConstraintSet"):
+            name, kind = constraint.get("name", ""), constraint.tag
+            if text_of(constraint, "isEnforced", "true") == "false":
+                self.report.ignored.append(f"{kind} {name}, which is not enforced")
+            elif kind != "CoordinateCouplerConstraint":
+                self.report.refused.append(f"{kind} {name}: only CoordinateCouplerConstraint is supported")
+            else:
+                others = text_of(constraint, "independent_coordinate_names").split()
+                dependent = text_of(constraint, "dependent_coordinate_name")
+
+                def make(c: Element = constraint, others: list[str] = others, dependent: str = dependent) -> None:
+                    if len(others) != 1:
+                        raise ValueError(f"it must couple to one coordinate, got {' '.join(others)}")
+                    inner = c.find("coupled_coordinates_function")
+                    f = function_of(None if inner is None else next(iter(inner), None))
+                    self.depends[dependent] = others[0], scaled(f, number_of(c, "scale_factor", 1.0))
+
+                self.attempt(f"{kind} {name}", make)
+
+    def resolve(self, coordinate: str, f: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The free coordinate that a function of any coordinate depends on, "" for none, and how."""
+        for _ in range(len(self.depends) + 1):
+            if coordinate not in self.depends or not coordinate:
+                break
+            coordinate, inner = self.depends[coordinate]
+            f = composed(f, inner)
+        return ("", f) if "curve" not in f and f["gain"] == 0.0 else (coordinate, f)
+
+    # Joints
+
+    def frame(self, path: str, local: Mapping[str, Element]) -> tuple[str, Vector, Vector]:
+        """Body of a frame, and the frame's orientation and place in it."""
+        name = last_of(path)
+        frame = local.get(name) if "/" not in path.strip("/") or name not in self.body_names else None
+        if frame is None and name not in self.body_names:
+            frame = self.frames.get(name)
+        if frame is None:
+            if name not in self.body_names:
+                raise ValueError(f"frame {path!r} is not known")
+            return name, np.eye(3), np.zeros(3)
+        body, R, p = self.frame(text_of(frame, "socket_parent"), {})
+        return body, R @ turned(numbers_of(frame, "orientation")), R @ numbers_of(frame, "translation") + p
+
+    @property
+    def body_names(self) -> set[str]:
+        """Bodies of the file, and the ground."""
+        return {"ground", *(body.get("name", "") for body in objects(self.model, "BodySet"))}
+
+    def joints(self) -> None:
+        """Make all joints, each after that of its parent."""
+        waiting = []
+        for joint in objects(self.model, "JointSet"):
+            frames = {frame.get("name", ""): frame for frame in joint.findall("frames/*")}
+            parent = self.frame(text_of(joint, "socket_parent_frame"), frames)
+            waiting.append((joint, parent, self.frame(text_of(joint, "socket_child_frame"), frames)))
+        while waiting:
+            ready = [entry for entry in waiting if entry[1][0] in self.places]
+            if not ready:
+                names = ", ".join(joint.get("name", "") for joint, *_ in waiting)
+                self.report.refused.append(f"joints {names}: they do not hang on the ground")
+                return
+            for joint, parent, child in ready:
+                what = f"joint {joint.get('name')!r}"
+                if child[0] in self.places:
+                    self.report.refused.append(f"{what}: it closes a loop at {child[0]!r}")
+                else:
+                    self.attempt(what, lambda j=joint, p=parent, c=child: self.joint(j, p, c))  # type: ignore[misc]
+                waiting = [entry for entry in waiting if entry[0] is not joint]
+
+    def joint(self, joint: Element, parent: tuple[str, Vector, Vector], child: tuple[str, Vector, Vector]) -> None:
+        """Make the chain of a joint, and place its child."""
+        place = self.places[parent[0]]
+        R0, at, body = place.R @ parent[1], place.R @ parent[2] + place.p, place.body
+        for kind, axis, coordinate, f, name in self.axes(joint):
+            direction = R0 @ axis
+            coordinate, f = self.resolve(coordinate, f)
+            if not coordinate:
+                if kind == "prismatic":
+                    at = at + direction * f["offset"]
+                    continue
+                if f["offset"] == 0.0:
+                    continue
+                entry: dict[str, Any] = {"fixed": f["offset"]}
+            elif coordinate not in self.owner and abs(f.get("gain", 0.0)) == 1.0 and f["offset"] == 0.0:
+                name, direction = coordinate, direction * f["gain"]
+                self.owner[coordinate] = self.name(coordinate)
+                entry = self.free(coordinate)
+            else:
+                entry = self.follower(coordinate, f, f"{joint.get('name')}_{name}")
+            own = self.name(name if name in self.owner else f"{joint.get('name')}_{name}")
+            where = {"type": kind, "axis": direction.tolist(), "at": at.tolist()}
+            self.body[own] = {"parent": body, "joint": where | entry}
+            body, at = own, np.zeros(3)
+        turn = R0 @ child[1].T
+        self.places[child[0]] = Place(body, turn, at - turn @ child[2])
+        self.report.taken.append(f"{joint.tag} {joint.get('name')}: body {child[0]} moves with {body}")
+
+    def free(self, coordinate: str) -> dict[str, Any]:
+        """Keys of the joint of a coordinate."""
+        element = self.coordinates[coordinate]
+        keys: dict[str, Any] = {"start": number_of(element, "default_value", 0.0)}
+        low, high = np.clip(numbers_of(element, "range", "-99999 99999"), -LARGEST, LARGEST)
+        if low < high:
+            keys["range"] = [float(low), float(high)]
+        return keys
+
+    def follower(self, coordinate: str, f: dict[str, Any], name: str) -> dict[str, Any]:
+        """Keys of a joint that follows a coordinate."""
+        entry: dict[str, Any] = {"follows": self.name(coordinate)}
+        if "curve" not in f:
+            return entry | f
+        own = self.name(f"{name}_curve")
+        self.curve[own] = f["curve"]
+        return entry | {"by": own}
+
+    def axes(self, joint: Element) -> list[tuple[str, Vector, str, dict[str, Any], str]]:
+        """Axes of a joint in its parent's frame: kind, direction, coordinate, function of it, and a name."""
+        kind, eye = joint.tag, np.eye(3)
+        names = [c.get("name", "") for c in joint.findall("coordinates/Coordinate")]
+        if kind == "CustomJoint":
+            found = []
+            for axis in joint.findall("SpatialTransform/TransformAxis"):
+                function = next((part for part in axis if part.tag not in ("coordinates", "axis")), None)
+                if function is not None and function.tag == "function":
+                    function = next(iter(function), None)
+                name, used = axis.get("name", ""), text_of(axis, "coordinates").split()
+                if len(used) > 1:
+                    raise ValueError(f"{name} depends on several coordinates, {' '.join(used)}")
+                move = "prismatic" if name.startswith("translation") else "revolute"
+                direction = numbers_of(axis, "axis")
+                f = function_of(function)
+                found.append((move, direction / np.linalg.norm(direction), (used or [""])[0], f, name))
+            order = {"translation1": 0, "translation2": 1, "translation3": 2}
+            return sorted(found, key=lambda entry: order.get(entry[4], 3 + int(entry[4][-1])))
+        forms = {
+            "WeldJoint": [],
+            "PinJoint": [("revolute", 2, 0)],
+            "SliderJoint": [("prismatic", 0, 0)],
+            "UniversalJoint": [("revolute", 0, 0), ("revolute", 1, 1)],
+            "GimbalJoint": [("revolute", i, i) for i in range(3)],
+            "PlanarJoint": [("prismatic", 0, 1), ("prismatic", 1, 2), ("revolute", 2, 0)],
+            "FreeJoint": [("prismatic", i, 3 + i) for i in range(3)] + [("revolute", i, i) for i in range(3)],
+        }
+        if kind not in forms:
+            raise ValueError(f"a {kind} is not supported; supported are CustomJoint, {', '.join(forms)}")
+        return [(move, eye[i], names[c], dict(IDENTITY), f"{move}{i}") for move, i, c in forms[kind]]
+
+    # Masses
+
+    def inertias(self) -> None:
+        """Give our bodies the masses of those that move with them."""
+        for body in objects(self.model, "BodySet"):
+            name, mass = body.get("name", ""), number_of(body, "mass", 0.0)
+            if name not in self.places:
+                self.report.refused.append(f"body {name}: no joint that was taken carries it")
+                continue
+            place = self.places[name]
+            xx, yy, zz, xy, xz, yz = numbers_of(body, "inertia", "0 0 0 0 0 0")
+            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            if (mass or inertia.any()) and place.body != "ground":
+                centre = place.R @ numbers_of(body, "mass_center") + place.p
+                self.masses.setdefault(place.body, []).append((mass, centre, place.R @ inertia @ place.R.T))
+            elif mass:
+                self.report.ignored.append(f"mass of body {name}, which is fixed to the ground")
+        for name, parts in self.masses.items():
+            mass = sum(part[0] for part in parts)
+            centre = sum((m * c for m, c, _ in parts), np.zeros(3)) / (mass or 1.0)
+            total = np.zeros((3, 3))
+            for m, c, inertia in parts:
+                r = c - centre
+                total += inertia + m * (r @ r * np.eye(3) - np.outer(r, r))
+            moments = np.linalg.eigvalsh(total)
+            entry: dict[str, Any] = {"mass": mass, "centre": centre.tolist()}
+            entry["inertia"] = [*np.diag(total).tolist(), total[0, 1], total[0, 2], total[1, 2]]
+            if moments[0] < -1e-6 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
+                entry["exact"] = True
+                self.report.taken.append(f"inertia of {name}, which no body can have, as it is")
+            self.body[name]["inertial"] = entry

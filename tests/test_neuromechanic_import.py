@@ -1,0 +1,154 @@
+"""Models of OpenSim against what OpenSim 4.6 computes for them, and models whose joints follow others."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.neuromechanic import Neuromechanic, load
+from gymnosoma.envs.neuromechanic.model import describe
+from gymnosoma.envs.neuromechanic.written import written
+
+pytestmark = pytest.mark.full
+
+ONE = np.zeros(1, np.int64)
+OPENSIM = Path(__file__).parent / "opensim"
+"""Models of the OpenSim development team and what OpenSim computes for them; CC BY 3.0, see the README there."""
+
+
+def reference(name):
+    return json.loads((OPENSIM / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["leg6dof9musc", "gait10dof18musc"])
+def test_lengths_arms_and_torques_are_opensims(name):
+    animal, case = Neuromechanic(OPENSIM / f"{name}.osim"), reference(name)
+    model, row = animal.model, animal.rows(1)
+    place = [case["coordinates"].index(joint) for joint in model.bodies]
+    assert list(model.muscles) == case["muscles"]
+    for q, length, arm in zip(case["postures"], case["lengths"], case["moment_arms"], strict=True):
+        row["q"][0] = np.array(q)[place]
+        k = animal.mechanics(row)
+        assert np.abs(k["length"] - length).max() < 1e-6  # measured: 1e-15
+        assert np.abs(k["arm"] - np.array(arm)[:, place]).max() < 1e-6  # measured: 1e-15
+    error, largest = [], []
+    for each in case["id"]:
+        row["q"][0], row["v"][0] = np.array(each["q"])[place], np.array(each["u"])[place]
+        k, tau = animal.mechanics(row), np.array(each["tau"])
+        for dependent, other in case["coupled"].items():  # the torque of what follows acts on what leads
+            tau[case["coordinates"].index(other)] += tau[case["coordinates"].index(dependent)]
+        error.append(np.abs(k["M"] @ np.array(each["udot"])[place] + k["bias"] - tau[place]).max())
+        largest.append(np.abs(tau).max())
+    assert max(error) < 1e-9 * max(largest)  # measured: 1e-15
+
+
+def test_a_written_model_is_the_same(tmp_path):
+    description, report = describe(OPENSIM / "gait10dof18musc.osim")
+    path = tmp_path / "model.toml"
+    path.write_text(written(description))
+    one, other = load(path), load(OPENSIM / "gait10dof18musc.osim")
+    assert one.bodies == other.bodies and one.followers == other.followers and one.inputs == other.inputs
+    assert all(np.array_equal(one.arrays[name], other.arrays[name]) for name in other.arrays)
+    assert not report.refused and any("knee_r: body tibia_r" in entry for entry in report.taken)
+
+
+def crank(**follower):
+    """A rod, and a slider along it that follows its angle."""
+    slide = {"type": "prismatic", "axis": [0, 1, 0], "at": [0, -0.3, 0]} | follower
+    return {
+        "schema": 1,
+        "gravity": [0, -9.81, 0],
+        "body": {
+            "rod": {
+                "joint": {"type": "revolute", "axis": [0, 0, 1], "start": 0.5},
+                "inertial": {"mass": 1.0, "centre": [0.1, -0.2, 0], "inertia": [0.02, 0.001, 0.02]},
+            },
+            "bob": {
+                "parent": "rod",
+                "joint": slide,
+                "inertial": {"mass": 0.5, "centre": [0.05, 0, 0], "inertia": [1e-3, 1e-3, 1e-3]},
+            },
+        },
+        "curve": {
+            "cubic": {"kind": "polynomial", "coefficients": [0.05, -0.1, 0.02, 0.01]},
+            "points": {"kind": "simm", "x": [-2.0, -1.0, 0.1, 0.7, 2.0], "y": [0.1, 0.02, -0.05, 0.03, 0.1]},
+        },
+    }
+
+
+@pytest.mark.parametrize("follower", [{"by": "cubic"}, {"by": "points"}, {"gain": -0.2, "offset": 0.05}])
+def test_followers_keep_energy_and_do_the_work_of_constraints(follower):
+    """No force holds a follower, so energy is kept; with a spring it is the same as a spring on what it follows."""
+    animal = Neuromechanic(crank(follows="rod", **follower), scheme="rk4", dt=5e-4)
+    run = simulate(animal, [], 2.0, every=0.1)
+    assert np.ptp(run["energy"]) < 1e-6 * np.abs(run["energy"]).max() and np.ptp(run["q"]) > 0.5
+    assert animal.model.bodies == ("rod",) and animal.model.followers == ("bob",)
+
+
+def test_a_locked_joint_is_as_if_it_were_not_there():
+    fixed = Neuromechanic(crank(fixed=0.1))
+    other = crank(fixed=0.0)
+    other["body"]["bob"]["joint"]["at"] = [0, -0.2, 0]
+    runs = [simulate(animal, [], 1.0, every=0.1)["q"] for animal in (fixed, Neuromechanic(other))]
+    assert runs[0] == pytest.approx(runs[1], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("follower", "told"),
+    [
+        ({"follows": "rod", "damping": 1.0}, r"body.bob.joint.damping: a follower has none; give it to 'rod'"),
+        ({"fixed": 0.1, "start": 0.0}, r"body.bob.joint.start: a locked joint has none"),
+        ({"follows": "rod", "fixed": 0.1}, r"body.bob.joint.fixed: a joint either follows another one or is locked"),
+        ({"follows": "bob"}, r"body.bob.joint.follows: 'bob' itself does not move freely; name what it follows"),
+        ({"follows": "leg"}, r"body.bob.joint.follows must be one of rod, got 'leg'"),
+        ({"follows": "rod", "by": "wave"}, r"body.bob.joint.by: curve 'wave' is not known; known are cubic, points"),
+    ],
+)
+def test_wrong_followers_are_told(follower, told):
+    with pytest.raises(ValueError, match=told):
+        load(crank(**follower))
+
+
+def test_points_come_and_go_with_a_joint():
+    model = crank(follows="rod", by="cubic")
+    model["muscle"] = {
+        "m": {
+            "model": {"type": "rigid_tendon", "max_force": 100.0, "optimal_length": 0.1, "slack_length": 0.2},
+            "path": [
+                ["ground", 0.1, 0.1, 0],
+                {"point": ["rod", 0.1, -0.1, 0], "joint": "rod", "range": [-0.2, 0.4]},
+                ["bob", 0.02, 0, 0],
+            ],
+            "excitation": "input.m",
+        }
+    }
+    animal, lengths = Neuromechanic(model), []
+    for q in (-0.3, -0.2, 0.4, 0.5):
+        row = animal.rows(1)
+        row["q"] = q
+        k = animal.mechanics(row)
+        points = [np.array([0.1, 0.1, 0.0]), k["origin"][0] + k["turn"][0] @ [0.1, -0.1, 0.0]]
+        points = [*points[: 1 + (-0.2 <= q <= 0.4)], k["origin"][1] + k["turn"][1] @ [0.02, 0.0, 0.0]]
+        lengths.append(k["length"][0] - sum(np.linalg.norm(b - a) for a, b in pairwise(points)))
+    assert np.abs(lengths).max() < 1e-14
+
+
+def test_what_is_not_supported_is_refused_by_name(tmp_path):
+    text = (OPENSIM / "leg6dof9musc.osim").read_text()
+    path = tmp_path / "other.osim"
+    path.write_text(text.replace('<CustomJoint name="ankle_r">', '<BallJoint name="ankle_r">', 1))
+    with pytest.raises(ValueError, match=r"cannot be read: mismatched tag"):
+        load(path)
+    path.write_text(text.replace('Version="40000"', 'Version="30000"'))
+    with pytest.raises(ValueError, match=r"must be of OpenSim's format 4 \(Version 40000 or more\), got '30000'"):
+        load(path)
+    path.write_text("<!DOCTYPE a>" + text)
+    with pytest.raises(ValueError, match=r"must have no document type and no entities"):
+        load(path)
+    path.write_text(text.replace("Thelen2003Muscle", "Schutte1993Muscle"))
+    with pytest.raises(ValueError, match=r"parts that are not supported: Schutte1993Muscle bifemlh_r: supported are"):
+        load(path)
+    assert len(describe(path, partial=True)[1].refused) == 9
