@@ -7,6 +7,7 @@ import pytest
 
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core.circuit import Circuit, Population, Projection
+from gymnosoma.envs.core.trajectory import Trajectory
 from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey
 from gymnosoma.envs.lamprey.analysis import Swimming
 
@@ -174,3 +175,21 @@ def test_phase_oscillators_swim():
     assert swimming.frequency == pytest.approx(4.0, abs=1e-6)
     assert swimming.speed == pytest.approx(0.685, abs=0.01)
     np.testing.assert_allclose(swimming.phase, 0.1 * np.arange(9), atol=1e-6)
+
+
+def test_lag_bursts_and_coherence_of_made_waves():
+    time = 0.01 * np.arange(1001)
+    phase = 2.0 * np.pi * (2.0 * time[:, None] - 0.01 * np.arange(S))
+    neurons = np.zeros((len(time), 2, 4, S))
+    neurons[:, 0, 3], neurons[:, 1, 3] = np.maximum(np.cos(phase), 0.0), np.maximum(-np.cos(phase), 0.0)
+    noise = np.random.default_rng(0).standard_normal(len(time))
+    neurons[:, 0, 0, :50], neurons[:, 0, 0, 50:] = np.maximum(np.cos(phase[:, :50]), 0.0), noise[:, None] ** 2
+    run = Trajectory(time, {"joint_angle": np.zeros((len(time), 9)), "neurons": neurons})
+    made = Swimming(IsolatedCord(), run)
+    assert made.frequency == pytest.approx(2.0, abs=1e-3)
+    assert made.lag == pytest.approx(0.01, abs=1e-4)
+    share = np.arccos(0.1) / np.pi  # of a cycle in which a cosine exceeds a tenth
+    np.testing.assert_allclose(made.burst_proportion("MN"), share, atol=0.02)
+    assert (made.burst_proportion("LIN") == 0.0).all()
+    assert made.coherence("MN").min() > 0.99
+    assert made.coherence("EIN")[:50].max() < 0.5 < made.coherence("EIN")[50:].min()

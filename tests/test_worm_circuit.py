@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -75,3 +76,24 @@ def test_what_a_worm_cannot_have_is_refused():
         Worm(circuit="ahead", scheme="published")
     with pytest.raises(ValueError, match="segments must be 24, one a joint, or a multiple of twice the 25 links"):
         Worm(circuit=Circuit(9, [Population("b", "bistable", 1, delay=0.01, gain=2.0)], [], "b"))
+
+
+@pytest.mark.full
+def test_a_task_takes_a_circuit_to_which_actions_add_or_whose_weights_they_are():
+    env = gymnasium.make("gymnosoma/WormMedium-v0", circuit="ahead")
+    env.reset(seed=1)
+    _, _, _, _, info = env.step(np.zeros(24, np.float32))
+    assert np.isfinite(info["speed"])
+    envs = gymnasium.make_vec("gymnosoma/WormMedium-v0", num_envs=2, circuit="ahead", actions="weights")
+    envs.reset(seed=1)
+    task = envs.unwrapped.task
+    weights = np.stack([np.ones(4), np.full(4, 0.5)])
+    for _ in range(10):
+        envs.step(task.action_from_values(weights))
+    rows = envs.unwrapped.simulation.rows
+    np.testing.assert_allclose(rows["synapse"], weights, atol=1e-6)
+    np.testing.assert_array_equal(rows["residual"], 0.0)
+    bends = np.abs(rows["control_angle"]).max(1)
+    assert bends[1] < bends[0]
+    with pytest.raises(ValueError, match="actions must be one of angles, modes, residual, got 'weights'"):
+        gymnasium.make("gymnosoma/WormMedium-v0", actions="weights")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit import Circuit
+from gymnosoma.envs.core.trajectory import Trajectory
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import Gait, medium
 from gymnosoma.envs.worm.circuits import ahead
@@ -47,7 +48,7 @@ JITTER, DURATION, LAST = 0.1, 14.0, 8.0
 """Standard deviation of the logarithm of each constant; how long a candidate moves, and is looked at last, s."""
 
 Constants = dict[str, float]
-_SIGNALS = ("joint_angle", "centre")
+_SIGNALS = ("joint_angle", "centre", "rod_angle")
 
 
 def circuit_of(constants: Mapping[str, float]) -> Circuit:
@@ -56,7 +57,17 @@ def circuit_of(constants: Mapping[str, float]) -> Circuit:
     return ahead(**{**constants, **whole})
 
 
-def gaits(worm: Worm, constants: Constants, rng: np.random.Generator, duration: float = DURATION) -> list[Gait | None]:
+class Seen(Gait):
+    """A gait, and the share of all moments in which the body crosses itself."""
+
+    def __init__(self, worm: Worm, run: Trajectory, begin: float) -> None:
+        super().__init__(run, begin)
+        rows = worm.rows(len(run.time))
+        rows["rod_angle"] = run["rod_angle"]
+        self.crossing = float(worm.crosses(rows).mean())
+
+
+def gaits(worm: Worm, constants: Constants, rng: np.random.Generator, duration: float = DURATION) -> list[Seen | None]:
     """Gaits in all media of `TARGETS`, from one random state of the neurons; None where it failed."""
     worm._circuit_record = (circuit_of(constants).record(worm.drive_size, worm.dt),)
     start = medium(np.array([sigma for sigma, *_ in TARGETS]))
@@ -71,11 +82,11 @@ def gaits(worm: Worm, constants: Constants, rng: np.random.Generator, duration: 
         count=len(TARGETS),
         signals=_SIGNALS,
     )
-    return [None if run.failure else Gait(run, duration - LAST) for run in runs]
+    return [None if run.failure else Seen(worm, run, duration - LAST) for run in runs]
 
 
 def cost(worm: Worm, constants: Constants, rng: np.random.Generator) -> float:
-    """Distance from both targets; at most 4 for each."""
+    """Distance from both targets, at most 4 for each, and a penalty for a body that crosses itself."""
     total = 0.0
     for gait, (_, frequency, waves) in zip(gaits(worm, constants, rng), TARGETS, strict=True):
         if gait is None:
@@ -83,7 +94,7 @@ def cost(worm: Worm, constants: Constants, rng: np.random.Generator) -> float:
             continue
         off = np.log(max(gait.frequency, 1e-3) / frequency) ** 2 + (gait.wavenumber - waves) ** 2
         off += 4.0 * max(0.25 - gait.amplitude, 0.0) ** 2 / 0.25**2 + 2.0 * (1.0 - gait.share)
-        total += min(float(off), 4.0)
+        total += min(float(off), 4.0) + 4.0 * gait.crossing**0.5
     return total
 
 
@@ -110,7 +121,7 @@ def judge(constants: Constants, count: int = 48, seed: int = 7) -> dict[str, flo
         for m, gait in enumerate(gaits(worm, constants, rng)):
             same[k, m] = gait is not None and abs(gait.wavenumber - own[m].wavenumber) < 0.1
     found: dict[str, float] = {}
-    words = ("frequency", "wavenumber", "amplitude", "speed")
+    words = ("frequency", "wavenumber", "amplitude", "speed", "crossing")
     for m, name in enumerate(("water", "agar")):
         found |= {f"{name}: {word}": float(getattr(own[m], word)) for word in words}
         found |= {f"{name}: kept": float(kept[:, m].mean()), f"{name}: same start": float(same[:, m].mean())}

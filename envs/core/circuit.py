@@ -273,7 +273,7 @@ class Circuit:
         for projection in self.projections:
             self._check_projection(projection)
         self._check_senses()
-        choice("muscles", self.muscles, self.names[: self.neurons])
+        choice("muscles", self.muscles, self.cells)
         if self.joint is not None:
             places = tuple(int(j) for j in numbers("joint", list(self.joint), minimum=0))
             if len(places) != self.segments or not (np.diff(places) >= 0).all():
@@ -331,6 +331,11 @@ class Circuit:
     def names(self) -> tuple[str, ...]:
         """Names of populations."""
         return tuple(population.name for population in self.populations)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Names of those with a state, in the order of the signal ``neurons``."""
+        return self.names[: self.neurons]
 
     @property
     def weights(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import signal
 
 from ..core.arguments import number, numbers, shown, whole
 from ..core.circuit import Circuit
@@ -17,7 +18,6 @@ from ..core.simulate import simulate
 from ..core.trajectory import Trajectory
 from .animal import Lamprey
 from .isolated import IsolatedCord
-from .nerves import CELLS
 
 Array = NDArray[np.float64]
 
@@ -191,7 +191,7 @@ class Swimming:
         self.joints = self.signal["joint_angle"].shape[1]
         self.joint = nerves.joints(self.joints) if isinstance(nerves, Circuit) else nerves.joint(self.joints)
         """Nearest joint of each segment, whose edge cells it has, (S,)."""
-        self.cells = nerves.names if isinstance(nerves, Circuit) else CELLS
+        self.cells = lamprey.cells
         """Names of the neurons."""
         self._muscles = nerves.muscles if isinstance(nerves, Circuit) else "MN"
         middle = np.flatnonzero(self.joint == self.joints // 2)
@@ -238,6 +238,32 @@ class Swimming:
         mn = self.cell(self._muscles)
         angle = np.unwrap(np.angle(self.fundamental(mn[:, 0] - mn[:, 1])))
         return (angle[0] - angle) / (2.0 * np.pi)
+
+    @property
+    def lag(self) -> float:
+        """Lag of the motoneurons from segment to segment in cycles, but for the first and last tenth of the cord."""
+        tenth = len(self.joint) // 10
+        return _slope(self.phase[tenth : len(self.joint) - tenth])
+
+    def burst_proportion(self, name: str, threshold: float = 0.1) -> Array:
+        """Share (2, S) of the cycle in which the left and right cells of a type are active.
+
+        Active is above ``threshold`` of each cell's greatest output; silent cells have 0.
+        """
+        cells = self.cell(name)[self._whole]
+        top = cells.max(0)
+        return np.mean((cells > threshold * top) & (top > 0.0), 0)
+
+    def coherence(self, name: str) -> Array:
+        """Magnitude-squared coherence (S,) of left less right cells of a type with the middle segment's, at the rhythm.
+
+        By Welch's method with half-overlapping Hann windows of about four cycles; not a number for silent segments.
+        """
+        wave = self.cell(name)[:, 0] - self.cell(name)[:, 1]
+        step = self.time[1] - self.time[0]
+        window = min(round(4.0 / (self.frequency * step)), len(wave) // 2)
+        f, found = signal.coherence(wave, wave[:, [wave.shape[1] // 2]], 1.0 / step, nperseg=window, axis=0)
+        return found[np.argmin(np.abs(f - self.frequency))]
 
     @property
     def wavelength(self) -> float:

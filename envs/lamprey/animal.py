@@ -33,6 +33,7 @@ from .body import (
 )
 from .circuit_nerves import SWIMMING, residual_fields
 from .nerves import (
+    CELLS,
     CORD,
     DRIVEN,
     REFERENCE,
@@ -241,6 +242,8 @@ class Lamprey(InLanes):
         self._bodies: Any = None
         if not corded:
             del self.signals["neurons"]
+        else:
+            self.cells = CELLS if self.circuit is None else self.circuit.cells
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along x, head at -x, centred and at rest; the cord is intact."""

@@ -17,7 +17,7 @@ from ..core.stepper import Stepper
 from .animal import NEURAL, edges_of, excite, make_intact, outputs_of, read_circuit
 from .body import BROKEN
 from .circuit_nerves import FICTIVE, residual_fields
-from .nerves import ISOLATED, isolated_fields
+from .nerves import CELLS, ISOLATED, isolated_fields
 from .params import PHYSICAL, Cord, LampreyParams, nervous, table
 
 _DRIVEN = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
@@ -110,6 +110,7 @@ class IsolatedCord(InLanes):
             own, work = residual_fields(n) + self.circuit.fields(), self.circuit.work(n - 1, self.dt)
             self._record = self.circuit.record(n - 1, self.dt)
         self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **options}
+        self.cells = CELLS if self.circuit is None else self.circuit.cells
         self.state = np.dtype(isolated_fields(n) + own)
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=_DRIVEN)
 

@@ -129,6 +129,7 @@ class Worm(InLanes):
             self.state = np.dtype(self.state.descr + own + self.circuit.fields())
             scratch = np.dtype(scratch.descr + self.circuit.work(size, self.dt))
             kernels, driven = CRAWLING, "residual"
+            self.cells = self.circuit.cells
             self.parameters = self.parameters | {"feedback": replace(FELT, shape=joints)} | self.circuit.options()
             self._circuit_record = (self.circuit.record(size, self.dt),)
         self._stepper = Stepper(self.state, scratch, kernels, threads, constant=self.parameters, driven=(driven,))
