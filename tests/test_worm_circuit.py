@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from gymnosoma.envs.core.circuit import Circuit, Population
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import Gait, medium
 from gymnosoma.envs.worm.circuits import ahead, behind
+from gymnosoma.tools.worm_circuit import circuit_of
 
 AHEAD = ahead(0.97795, 0.43930, 0.020329, 0.0081354, 3.47986, 1.34048, 13.78578, 2.57668, 4.10686, 3.64609, 8)
 BEHIND = behind(0.63736, 0.47991, 0.026622, 0.010002, 2.93511, 7.42599, 0.82571, 10.37741, -2.92613)
@@ -49,6 +53,17 @@ def test_the_bending_behind_makes_both_gaits(sigma, frequency, waves):
     (gait,) = gaits(worm, sigma, neuron)
     assert gait.frequency == pytest.approx(frequency, rel=0.03)
     assert gait.wavenumber == pytest.approx(waves, abs=0.05)
+
+
+@pytest.mark.full
+def test_the_circuit_that_comes_with_the_package_crawls_and_swims():
+    constants = json.loads((Path(__file__).parent.parent / "tools" / "worm_circuit.json").read_text())
+    assert circuit_of(constants) == Circuit.given("ahead", "worm")
+    worm = Worm(circuit="ahead")
+    for sigma, frequency, waves in ((0.0, 1.80, 0.95), (1.0, 0.80, 1.49)):
+        for gait in gaits(worm, sigma, random_starts(worm, 4)):
+            assert gait.frequency == pytest.approx(frequency, rel=0.02)
+            assert gait.wavenumber == pytest.approx(waves, abs=0.03)
 
 
 def test_a_worm_that_is_deaf_in_front_is_silent_and_one_without_muscles_is_still():

@@ -1,6 +1,7 @@
 """Fits the worm's circuit of bistable motor neurons to its two gaits, with jitter on all constants and random starts.
 
     python tools/worm_circuit.py --generations 60 --write assets/worm/circuits/ahead.toml
+    python tools/worm_circuit.py --draw docs/worm_circuit.png
     python tools/worm_circuit.py --judge assets/worm/circuits/ahead.json
 
 The search is CMA-ES (Hansen & Ostermeier, 2001; the package cma). Every candidate swims and crawls with some sets of
@@ -25,6 +26,7 @@ from gymnosoma.envs.core.trajectory import Trajectory
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import Gait, medium
 from gymnosoma.envs.worm.circuits import ahead
+from gymnosoma.envs.worm.params import table
 
 BOUNDS = {
     "drive": (0.4, 1.6),
@@ -156,6 +158,28 @@ def fit(generations: int, size: int, copies: int, seed: int, begin: Constants | 
     return named(strategy.result.xfavorite)
 
 
+def draw(path: Path) -> None:
+    """Frequency and waves of the circuit that comes with the package, in media from water to agar."""
+    from matplotlib import pyplot
+
+    worm, sigma = Worm(circuit="ahead"), np.linspace(0.0, 1.0, 21)
+    runs = simulate(worm, np.zeros(24), 24.0, 0.025, medium(sigma), count=len(sigma), signals=_SIGNALS)
+    found = [Gait(run, 12.0) for run in runs]
+    t = table()
+    figure, axes = pyplot.subplots(1, 2, figsize=(8.0, 3.2), layout="constrained")
+    rows = (
+        ("frequency", "frequency [Hz]", [1.0 / t["water_period"], 1.0 / t["agar_period"]], [1.0 / 0.4, 1.0 / 0.8]),
+        ("wavenumber", "waves on the body", [t["water_wavenumber"], t["agar_wavenumber"]], [0.65, 1.9]),
+    )
+    for ax, (name, label, sine, best) in zip(axes, rows, strict=True):
+        ax.plot(sigma, [getattr(gait, name) for gait in found], "o-", label="circuit")
+        ax.plot([0.0, 1.0], sine, "s", label="animal (sines of Chung et al., 2024)")
+        ax.plot([0.0, 1.0], best, "^", label="fastest sine (their Fig. 5)")
+        ax.set(xlabel="medium, from water (0) to agar (1)", ylabel=label, ylim=(0.0, None))
+    axes[1].legend()
+    figure.savefig(path, dpi=100)
+
+
 def main() -> None:
     """Fit, or judge constants that were fitted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -166,7 +190,11 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="JSON file of constants to begin with")
     parser.add_argument("--judge", type=Path, help="JSON file of constants to be judged, not fitted")
     parser.add_argument("--write", type=Path, help="TOML file of the circuit that is found; constants stand beside it")
+    parser.add_argument("--draw", type=Path, help="picture of the shipped circuit's gaits from water to agar")
     given = parser.parse_args()
+    if given.draw:
+        draw(given.draw)
+        return
     if given.judge:
         print(json.dumps(judge(json.loads(given.judge.read_text("utf-8"))), indent=1))
         return
