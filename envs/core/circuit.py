@@ -64,9 +64,9 @@ class Population:
         name
         dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense"}): What a cell does with all that
             excites it, E, and inhibits it, I. ``ekeberg`` is Eqs. 1 and 2 of Ekeberg (1993): delayed inputs, output
-            max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase`` (Cohen, Holmes & Rand, 1982):
+            max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``, after Cohen, Holmes & Rand (1982):
             theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain max(0, cos theta).
-            ``matsuoka`` (1985): delay x' = -x - adaptation v + E - I, adaptation_delay v' = -v + y, output y =
+            ``matsuoka``, after Matsuoka (1985), both from memory: delay x' = -x - adaptation v + E - I, adaptation_delay v' = -v + y, output y =
             max(0, x). ``leaky``: delay x' = -x + E - I, output of gain (x - threshold) by ``output``. ``bistable``:
             delay V' = -V + tanh(gain V + E - I), output V from -1 to 1, such as of two cells that inhibit each other;
             two states where gain > 1. ``sense`` has no state, and says what a `Sense` feels.
