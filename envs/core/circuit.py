@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from .arguments import choice, number, numbers, shown, suggestion, whole, within
 from .circuit_kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work
-from .circuit_wiring import OUTPUTS, PORTS, Wiring
+from .circuit_wiring import OUTPUTS, PORTS, Wiring, cell_outputs
+from .files import toml_value
 from .spec import Option
 
 DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense")
@@ -64,12 +64,13 @@ class Population:
         name
         dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense"}): What a cell does with all that
             excites it, E, and inhibits it, I. ``ekeberg`` is Eqs. 1 and 2 of Ekeberg (1993): delayed inputs, output
-            max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``, after Cohen, Holmes & Rand (1982):
-            theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain max(0, cos theta).
-            ``matsuoka``, after Matsuoka (1985), both from memory: delay x' = -x - adaptation v + E - I, adaptation_delay v' = -v + y, output y =
-            max(0, x). ``leaky``: delay x' = -x + E - I, output of gain (x - threshold) by ``output``. ``bistable``:
-            delay V' = -V + tanh(gain V + E - I), output V from -1 to 1, such as of two cells that inhibit each other;
-            two states where gain > 1. ``sense`` has no state, and says what a `Sense` feels.
+            max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``, after Cohen, Holmes & Rand
+            (1982, from memory): theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain
+            max(0, cos theta). ``matsuoka``, after Matsuoka (1985, from memory): delay x' = -x - adaptation v + E - I,
+            adaptation_delay v' = -v + y, output y = max(0, x). ``leaky``: delay x' = -x + E - I, output of gain (x -
+            threshold) by ``output``. ``bistable``: delay V' = -V + tanh(gain V + E - I), output V from -1 to 1, such as
+            of two cells that inhibit each other; two states where gain > 1. ``sense`` has no state, and says what a
+            `Sense` feels.
         sides: 2, or 1 for a cell on the midline.
         cells ((first, end)): Segments that have it, from the first to before the end; all by default.
         tonic (number or (2, segments)): What a unit of the brainstem's drive adds to E; of phases in Hz to the
@@ -403,7 +404,7 @@ class Circuit:
             for field in fields(member):
                 value = getattr(member, field.name)
                 if field.name not in skip and value is not None and value != field.default:
-                    found.append(f"{words.get(field.name, field.name)} = {_toml(value)}")
+                    found.append(f"{words.get(field.name, field.name)} = {toml_value(value)}")
             return found
 
         text = lines(self, ("populations", "projections", "senses", "muscles"))
@@ -413,7 +414,7 @@ class Circuit:
             for member in members:
                 usual = isinstance(member, Projection) and member.name == f"{member.source}_{member.target}"
                 text += ["", f"[[{name}]]", *lines(member, ("name",) if usual else ())]
-        text += ["", "[output]", f"muscles = {_toml(self.muscles)}", ""]
+        text += ["", "[output]", f"muscles = {toml_value(self.muscles)}", ""]
         Path(path).write_text("\n".join(text), "utf-8")
 
     @classmethod
@@ -545,40 +546,7 @@ class Circuit:
 
     def outputs(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, sides, neurons, S) of the cells of rows that have a state."""
-        x = np.moveaxis(rows["neuron"], 2, 1)  # (B, sides, states, neurons, S)
-        result = np.zeros((len(rows), self.sides, self.neurons, self.segments))
-        q = np.arange(self.segments)
-        limits = rows["cell_segments"]
-        inside = (q >= limits[:, :1]) & (q < limits[:, 1:])
-        for i, each in enumerate(self.populations[: self.neurons]):
-            a, gain = x[:, :, 0, i], each.gain
-            if each.dynamics == "ekeberg":
-                u = 1.0 - np.exp((each.threshold - a) * gain) - x[:, :, 1, i] - each.adaptation * x[:, :, 2, i]
-                u = np.maximum(u, 0.0)
-            elif each.dynamics == "phase":
-                u = np.maximum(gain * np.cos(a), 0.0)
-            elif each.dynamics == "matsuoka":
-                u = np.maximum(a, 0.0)
-            elif each.dynamics == "leaky":
-                u = gain * (a - each.threshold)
-                u = u if each.output == "linear" else np.tanh(u)
-                u = np.maximum(u, 0.0) if each.output == "positive" else u
-            else:
-                u = a
-            own = np.where(inside[:, None], rows["cell_gain"][:, :, i, None], 1.0)
-            first, end = each.cells or (0, self.segments)
-            there = (q >= first) & (q < end) & (np.arange(self.sides)[:, None] < each.sides)
-            result[:, :, i] = there * rows["gain"][:, :, i] * rows["segment_gain"] * own * u
-        return result
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+        return cell_outputs(self, rows)
 
 
 def _weights(label: str, value: Any) -> Weights:

@@ -196,8 +196,7 @@ class Lamprey(InLanes):
                 "circuit needs drive 'brainstem' or 'residual' and scheme 'published' or 'implicit', got "
                 f"drive={drive!r} and scheme={scheme!r}"
             )
-        together = scheme == "reference" and corded
-        if together and self.substeps > 1:
+        if (together := scheme == "reference" and corded) and self.substeps > 1:
             raise ValueError(f"substeps must be 1, got {substeps!r}")
         whole("threads", threads, maximum=MAX_THREADS)
         self.scheme, self.drive = scheme, drive

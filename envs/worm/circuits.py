@@ -1,8 +1,8 @@
 """Circuits of the worm that make its gaits by proprioception alone: bistable motor neurons that feel bending.
 
-Wen et al. (2012), doi:10.1016/j.neuron.2012.08.039, found that motor neurons pass on the bending of the body in front of
-them; Boyle, Berri & Cohen (2012), doi:10.3389/fncom.2012.00010, that feedback by stretch alone makes swimming, crawling
-and what lies between. Their abstracts were opened for this; the equations here are simpler, and the constants fitted.
+Wen et al. (2012), doi:10.1016/j.neuron.2012.08.039, found that motor neurons pass on the bending of the body in front
+of them; Boyle, Berri & Cohen (2012), doi:10.3389/fncom.2012.00010, that feedback by stretch alone makes swimming,
+crawling and what lies between. Their abstracts were opened for this; the equations are simpler, the constants fitted.
 """
 
 from __future__ import annotations
