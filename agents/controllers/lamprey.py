@@ -271,7 +271,7 @@ class TravellingWave(OpenLoop):
 
 def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controller:
     """Drive the task's animal by ``brainstem``, through a cord of the controller's own where the animal has none."""
-    if task.animal.cord is not None:
+    if task.animal.cord is not None or task.animal.circuit is not None:
         return brainstem
     return SteeredCPG(brainstem, control_rate, task.actions)
 
@@ -318,13 +318,13 @@ REFERENCES: References = {
 
 
 def _joints(animal: Any) -> int:
-    if animal.cord is not None:
+    if animal.cord is not None or animal.circuit is not None:
         raise ValueError("drive must be 'brainstem' or numbers for a lamprey with a cord: others have drive=motoneuron")
     return animal.links - 1
 
 
 def _own_cord(animal: Any, **given: Any) -> Controller:
-    if animal.cord is not None and animal.drive_size == 3:
+    if animal.drive_size == 3:
         return _Brainstem(**given)
     _joints(animal)
     return LampreyCPG(drive=animal.drive, **given)

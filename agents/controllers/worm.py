@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import WormParams, table
@@ -61,6 +62,22 @@ class SteeredSine(RowMemory):
         # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
         bias = np.clip(-self.gain * bearing, -self.limit, self.limit)
         return self.wave.drive(t, signals, first) + bias[:, None]
+
+
+class CircuitWeights:
+    """The worm's own circuit, with factors on its projections; 1 on those that are not given."""
+
+    reads: tuple[str, ...] = ()
+
+    def __init__(self, task: Any, **weights: float) -> None:
+        names = task.animal.circuit.weights
+        for name in weights:
+            choice("weights", name, names)
+        self._weights = np.array([weights.get(name, 1.0) for name in names])
+
+    def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
+        """Factors (B, K) on the projections."""
+        return np.tile(self._weights, (len(t), 1))
 
 
 class Steering(ByHand):
@@ -135,6 +152,13 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> Controller:
     return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
 
 
+_CIRCUIT = Reference(
+    CircuitWeights,
+    {"circuit": "ahead", "actions": "weights"},
+    dict.fromkeys(("head_bending_head", "bending_body", "head_muscle", "body_muscle"), (0.3, 3.0)),
+)
+"""The nervous system of `ahead`, whose weights can be searched."""
+
 REFERENCES: References = {
     Crawl: {
         "baseline": Reference(_wave, bounds=_WAVE),
@@ -147,10 +171,12 @@ REFERENCES: References = {
     Medium: {
         "baseline": Reference(lambda task: MediumSine(task.animal.drive_size), {"observe_medium": True}),
         "agar_sine": Reference(_wave, bounds=_WAVE),
+        "circuit": _CIRCUIT,
     },
     Transition: {
         "baseline": Reference(_wave, bounds=_WAVE),
         "oracle": Reference(lambda task: MediumSine(task.animal.drive_size), {"observe_medium": True}),
+        "circuit": _CIRCUIT,
     },
     Reach: {"baseline": Reference(_steered, bounds={"gain": (0.02, 0.3), **_WAVE})},
     Escape: {"baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.5, 3.0)})},

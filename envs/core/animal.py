@@ -51,6 +51,8 @@ class Animal(ABC):
     """What can be read of rows; ``{signals}`` in the docstring of the class becomes a table of it."""
     solvers: Mapping[str, tuple[str, ...]]
     """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
+    cells: tuple[str, ...] = ()
+    """Names of the populations of the signal ``neurons`` (sides, populations, segments), if it has any."""
     shared: tuple[str, ...] = ("params",)
     """Attributes that hold what all rows share: snapshots of animals that differ in them are told apart."""
 

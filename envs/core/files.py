@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 def is_own(file: int | Path) -> bool:
@@ -72,3 +73,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value) if isinstance(value, str) else repr(value)

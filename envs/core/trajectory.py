@@ -275,7 +275,8 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         """Draw signals over time with matplotlib, a panel for each.
 
         A signal of more than `FEW` numbers is an image, head or base on top: a kymogram. One with several axes has an
-        image of its longest for each entry of the others.
+        image of its longest for each entry of the others: of ``"neurons"`` a raster of each side and population, cells
+        by segment over time.
 
         Args:
             *names: Of signals.
@@ -332,8 +333,11 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
             return
         longest = int(np.argmax(shape))
         images = np.moveaxis(values, 1 + longest, -1)
+        cells = self.animal.cells if name == "neurons" and self.animal is not None else ()
+        sides = ("left ", "right ") if shape[0] == 2 else ("",)
         for place in np.ndindex(images.shape[1:-1]):
-            yield "_".join([name, *map(str, place)]), unit, None, images[(slice(None), *place)]
+            label = sides[place[0]] + cells[place[1]] if cells else "_".join([name, *map(str, place)])
+            yield label, unit, None, images[(slice(None), *place)]
 
 
 # An animal as data: the arguments that it was made of.

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import signal
 
 from ..core.arguments import number, numbers, shown, whole
+from ..core.circuit import Circuit
 from ..core.control import Schedule
 from ..core.simulate import simulate
 from ..core.trajectory import Trajectory
 from .animal import Lamprey
 from .isolated import IsolatedCord
-from .nerves import CELLS, MN
 
 Array = NDArray[np.float64]
 
@@ -184,13 +185,17 @@ class Swimming:
         self.time = run.time[late]
         self.signal = {name: run[name][late] for name in run}
         self._length, self._mass = np.asarray(lamprey.params.length), np.asarray(lamprey.params.mass)
-        if lamprey.cord is None:
-            raise ValueError(f"lamprey must have a cord, got drive {lamprey.drive!r}")
+        nerves = lamprey.cord or lamprey.circuit
+        if nerves is None:
+            raise ValueError("lamprey must have a cord or a circuit, got one whose muscles are driven")
         self.joints = self.signal["joint_angle"].shape[1]
-        self.joint = lamprey.cord.joint(self.joints)
+        self.joint = nerves.joints(self.joints) if isinstance(nerves, Circuit) else nerves.joint(self.joints)
         """Nearest joint of each segment, whose edge cells it has, (S,)."""
+        self.cells = lamprey.cells
+        """Names of the neurons."""
+        self._muscles = nerves.muscles if isinstance(nerves, Circuit) else "MN"
         middle = np.flatnonzero(self.joint == self.joints // 2)
-        drive = self.neurons[:, :, MN, middle].mean(2)
+        drive = self.cell(self._muscles)[:, :, middle].mean(2)
         self.cycles = _crossings(self.time, drive[:, 0] - drive[:, 1])
         if len(self.cycles) < 3:
             raise ValueError(f"run must have a rhythm, got {len(self.cycles)} cycles in {np.ptp(self.time):g} s")
@@ -204,7 +209,7 @@ class Swimming:
 
     @property
     def neurons(self) -> Array:
-        """Outputs (T, 2, 4, S) of left and right EIN, CCIN, LIN and MN."""
+        """Outputs (T, 2, P, S) of left and right EIN, CCIN, LIN and MN, or of a circuit's neurons."""
         return self.signal["neurons"]
 
     def fundamental(self, values: Array) -> NDArray[np.complex128]:
@@ -214,7 +219,7 @@ class Swimming:
 
     def cell(self, name: str) -> Array:
         """Output (T, 2, S) of the left and right cells of a type."""
-        return self.neurons[:, :, CELLS.index(name)]
+        return self.neurons[:, :, self.cells.index(name)]
 
     @cached_property
     def edge_cells(self) -> Array:
@@ -230,9 +235,35 @@ class Swimming:
     @property
     def phase(self) -> Array:
         """Lag (S,) in cycles of the motoneurons of each segment behind the first's."""
-        mn = self.cell("MN")
+        mn = self.cell(self._muscles)
         angle = np.unwrap(np.angle(self.fundamental(mn[:, 0] - mn[:, 1])))
         return (angle[0] - angle) / (2.0 * np.pi)
+
+    @property
+    def lag(self) -> float:
+        """Lag of the motoneurons from segment to segment in cycles, but for the first and last tenth of the cord."""
+        tenth = len(self.joint) // 10
+        return _slope(self.phase[tenth : len(self.joint) - tenth])
+
+    def burst_proportion(self, name: str, threshold: float = 0.1) -> Array:
+        """Share (2, S) of the cycle in which the left and right cells of a type are active.
+
+        Active is above ``threshold`` of each cell's greatest output; silent cells have 0.
+        """
+        cells = self.cell(name)[self._whole]
+        top = cells.max(0)
+        return np.mean((cells > threshold * top) & (top > 0.0), 0)
+
+    def coherence(self, name: str) -> Array:
+        """Magnitude-squared coherence (S,) of left less right cells of a type with the middle segment's, at the rhythm.
+
+        By Welch's method with half-overlapping Hann windows of about four cycles; not a number for silent segments.
+        """
+        wave = self.cell(name)[:, 0] - self.cell(name)[:, 1]
+        step = self.time[1] - self.time[0]
+        window = min(round(4.0 / (self.frequency * step)), len(wave) // 2)
+        f, found = signal.coherence(wave, wave[:, [wave.shape[1] // 2]], 1.0 / step, nperseg=window, axis=0)
+        return found[np.argmin(np.abs(f - self.frequency))]
 
     @property
     def wavelength(self) -> float:
@@ -257,7 +288,7 @@ class Swimming:
     @property
     def edge_cell_lead(self) -> Array:
         """Phase (S,) of edge cells before the motoneurons of their side and segment, right minus left, deg."""
-        mn, edge = self.cell("MN"), self.edge_cells
+        mn, edge = self.cell(self._muscles), self.edge_cells
         ratio = self.fundamental(edge[:, 1] - edge[:, 0]) / self.fundamental(mn[:, 1] - mn[:, 0])
         return np.degrees(np.angle(ratio))
 
@@ -272,7 +303,7 @@ class Swimming:
 
         In the mean cycle; sides change where those of the right become more active than those of the left.
         """
-        mn, edge = (self.mean_cycle(values) for values in (self.cell("MN"), self.edge_cells))
+        mn, edge = (self.mean_cycle(values) for values in (self.cell(self._muscles), self.edge_cells))
         excess = mn[:, 1] - mn[:, 0]
         late = np.argmax(edge[:, 1], 0) - [_upward(column) for column in excess.T]
         return (late + 180.0) % 360.0 - 180.0
@@ -288,7 +319,7 @@ class Swimming:
     def burst(self, side: int) -> float:
         """How long in a cycle the motoneurons of the middle joint on the left (0) or right (1) are active, s."""
         middle = np.flatnonzero(self.joint == self.joints // 2)
-        return float(np.mean(self.cell("MN")[self._whole][:, side, middle] > 0.0) / self.frequency)
+        return float(np.mean(self.cell(self._muscles)[self._whole][:, side, middle] > 0.0) / self.frequency)
 
     @property
     def turn_rate(self) -> float:

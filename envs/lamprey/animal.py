@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.animal import MAX_THREADS, InLanes, time_step
-from ..core.arguments import choice, whole
+from ..core.arguments import choice, shown, whole
 from ..core.chain import start_angles
+from ..core.circuit import Circuit
 from ..core.lanes import aligned, in_lanes, matrix
 from ..core.spec import Option, Signal
 from ..core.stepper import Stepper
@@ -29,7 +31,9 @@ from .body import (
     body_work,
     inner_forces,
 )
+from .circuit_nerves import SWIMMING, residual_fields
 from .nerves import (
+    CELLS,
     CORD,
     DRIVEN,
     REFERENCE,
@@ -45,7 +49,7 @@ _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "
 DRIVES = ("brainstem", "residual", "motoneuron", "muscle")
 """What drives the animal: its cord, its cord and muscles, motoneurons alone, muscles alone."""
 
-NEURAL = ("excitation", "inhibition", "adaptation")
+NEURAL = ("excitation", "inhibition", "adaptation", "neuron")
 """Fields that are the state of neurons."""
 
 
@@ -86,6 +90,10 @@ class Lamprey(InLanes):
             which takes neurons and body together and needs 1 where there is a cord.
         cord: Structure of the spinal cord.
         threads: Threads that advance many rows. Results do not depend on it.
+        circuit (Circuit, file, or name): Another nervous system in the cord's place (`core.circuit.Circuit`; a TOML
+            file; ``"cord"``, the paper's as data), with ``drive`` ``"brainstem"`` or ``"residual"``. Its rows have more
+            parameters, such as ``synapse`` and ``cut``, and the state ``neuron``; ``kick`` is that of its first
+            population.
 
     Raises:
         ValueError: For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of
@@ -155,7 +163,7 @@ class Lamprey(InLanes):
         "neurons": Signal("(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN (with a cord)"),
     }
     parameters: Mapping[str, Option] = PHYSICAL
-    shared = ("params", "cord")
+    shared = ("params", "cord", "circuit")
     varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {
@@ -172,6 +180,7 @@ class Lamprey(InLanes):
         substeps: int | None = None,
         cord: Cord | None = None,
         threads: int = 1,
+        circuit: Circuit | str | Path | None = None,
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
         choice("drive", drive, DRIVES)
@@ -181,19 +190,28 @@ class Lamprey(InLanes):
         self.substeps = substeps_of_scheme if substeps is None else substeps
         whole("substeps", self.substeps, maximum=10_000)
         corded = drive in ("brainstem", "residual")
-        together = scheme == "reference" and corded
-        if together and self.substeps > 1:
+        self.circuit = read_circuit(circuit, cord)
+        if self.circuit is not None and (scheme == "reference" or not corded):
+            raise ValueError(
+                "circuit needs drive 'brainstem' or 'residual' and scheme 'published' or 'implicit', got "
+                f"drive={drive!r} and scheme={scheme!r}"
+            )
+        if (together := scheme == "reference" and corded) and self.substeps > 1:
             raise ValueError(f"substeps must be 1, got {substeps!r}")
         whole("threads", threads, maximum=MAX_THREADS)
         self.scheme, self.drive = scheme, drive
         n = self.links = len(self.params.length)
         activities = 2 * (n - 1)
-        self.cord = (Cord() if cord is None else cord) if corded else None
+        self.cord = (Cord() if cord is None else cord) if corded and self.circuit is None else None
         self.drive_size = 3 * corded + activities * (drive != "brainstem")
         self._share = np.asarray(self.params.mass) / np.sum(self.params.mass)
-        if self.cord is None:
+        self._constants: tuple[Any, ...] = (self.params.links(),)
+        if self.circuit is not None:
+            self.state, kernels = np.dtype(body_fields(n) + residual_fields(n) + self.circuit.fields()), SWIMMING
+            work = body_work(n) + self.circuit.work(n - 1, self.dt)
+            self._constants += (self.circuit.record(n - 1, self.dt),)
+        elif self.cord is None:
             work = body_work(n)
-            self._constants: tuple[Any, ...] = (self.params.links(),)
             if drive == "motoneuron":
                 self.state, kernels = np.dtype(body_fields(n) + motoneuron_fields(n)), DRIVEN
                 self._constants += (motoneuron(),)
@@ -209,27 +227,30 @@ class Lamprey(InLanes):
                 work += reference_work(size, self.cord.adapting)
             kernels = REFERENCE if together else CORD
             self._cord_record = self.cord.record(n - 1)
-            self._constants = (self.params.links(), self._cord_record)
-        self.parameters = physical(n - 1) | ({} if self.cord is None else nervous(self.cord.segments))
+            self._constants += (self._cord_record,)
+        self.parameters = physical(n - 1) | (
+            self.circuit.options() if self.circuit else nervous(self.cord.segments) if self.cord else {}
+        )
         # The kernel that takes cord and body together has one scheme, and no substeps.
         self._scheme: tuple[int, ...] = () if together else (code, self.substeps)
-        if self.cord is None:
+        if not corded:
             driven: tuple[str, ...] = ("motoneuron" if drive == "muscle" else "command",)
         else:
             driven = ("tonic", "asymmetry", "head_extra", "residual")[: 3 + (drive == "residual")]
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=driven)
         self._bodies: Any = None
-        if self.cord is None:
+        if not corded:
             del self.signals["neurons"]
+        else:
+            self.cells = CELLS if self.circuit is None else self.circuit.cells
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along x, head at -x, centred and at rest; the cord is intact."""
         rows = np.zeros(count, self.state)
         for name in PARAMETERS:
             rows[name] = getattr(self.params, name)
-        if self.cord is not None:
-            rows["segment_gain"] = rows["cell_gain"] = 1.0
-            rows["cell_segments"][:, 1] = self.cord.segments
+        if "head_extra" in (self.state.names or ()):
+            make_intact(rows, self.cord, self.circuit)
             rows["head_extra"] = table()["head_extra"]
         self._place(rows)
         return rows
@@ -237,12 +258,14 @@ class Lamprey(InLanes):
     def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         n = self.links
         at = {"link_angle": (n,), "joint_angle": (n - 1,), "heading": (), "centre": (2,)}
-        at |= {"link_rate": (n,), "centre_velocity": (2,)} | ({} if self.cord is None else {"kick": ()})
+        at |= {"link_rate": (n,), "centre_velocity": (2,)} | (
+            {"kick": ()} if "head_extra" in (self.state.names or ()) else {}
+        )
         return at | {name: self.state[name].shape for name in NEURAL if name in (self.state.names or ())}
 
     def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh["link_angle"] = start_angles(given, "link_angle", fresh["link_angle"])
-        if self.cord is not None:
+        if "head_extra" in (self.state.names or ()):
             excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
         for name in given.keys() - {"link_angle", "joint_angle", "heading", "kick"}:
             fresh[name] = given[name]
@@ -284,8 +307,8 @@ class Lamprey(InLanes):
         return edges_of(np.diff(rows["link_angle"]), self.params.length)
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Outputs (B, 2, 4, S) of left and right EIN, CCIN, LIN and MN."""
-        return outputs_of(rows, self._cord_record)
+        """Outputs (B, 2, P, S) of left and right EIN, CCIN, LIN and MN, or of the circuit's neurons."""
+        return outputs_of(rows, self._cord_record) if self.circuit is None else self.circuit.outputs(rows)
 
     def muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Torques (B, 2, n - 1) N m that the active left and right muscles add to each joint's; Eq. 7."""
@@ -319,9 +342,33 @@ class Lamprey(InLanes):
 
 
 def excite(rows: NDArray[Any], kick: NDArray[np.float64]) -> None:
-    """Excite the EIN of rows on the left by ``kick`` (B,), or where it is negative on the right."""
-    rows["excitation"][:, LEFT, 0] = np.maximum(kick, 0.0)[:, None]
-    rows["excitation"][:, RIGHT, 0] = np.maximum(-kick, 0.0)[:, None]
+    """Excite the EIN, or first neurons, of rows on the left by ``kick`` (B,), or where it is negative on the right."""
+    first = rows["neuron"][:, 0, :, 0] if "neuron" in (rows.dtype.names or ()) else rows["excitation"][:, :, 0]
+    first[:, LEFT] = np.maximum(kick, 0.0)[:, None]
+    first[:, RIGHT] = np.maximum(-kick, 0.0)[:, None]
+
+
+def read_circuit(circuit: Any, cord: Cord | None) -> Circuit | None:
+    """Check a circuit for a lamprey, which may have a cord instead."""
+    if circuit is None:
+        return None
+    if cord is not None:
+        raise ValueError(f"circuit and cord are one or the other, got circuit={shown(circuit)} and a cord")
+    given = Circuit.given(circuit, "lamprey")
+    for sense in given.senses:
+        choice(f"sense {sense.population}: signal", sense.signal, ("edge_cell",))
+    if given[given.muscles].sides != 2:
+        raise ValueError(f"muscles must be driven by cells of two sides, got {given.muscles} on the midline")
+    return given
+
+
+def make_intact(rows: NDArray[Any], cord: Cord | None, circuit: Circuit | None) -> None:
+    """Set fresh rows to a cord, or a circuit, without lesions."""
+    if circuit is not None:
+        circuit.intact(rows)
+    elif cord is not None:
+        rows["segment_gain"] = rows["cell_gain"] = 1.0
+        rows["cell_segments"][:, 1] = cord.segments
 
 
 def outputs_of(rows: NDArray[Any], cord: NDArray[Any]) -> NDArray[np.float64]:

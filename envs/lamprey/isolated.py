@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 
 from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import whole
+from ..core.circuit import Circuit
 from ..core.spec import Option, Signal
 from ..core.stepper import Stepper
-from .animal import NEURAL, edges_of, excite, outputs_of
+from .animal import NEURAL, edges_of, excite, make_intact, outputs_of, read_circuit
 from .body import BROKEN
-from .nerves import ISOLATED, isolated_fields
+from .circuit_nerves import FICTIVE, residual_fields
+from .nerves import CELLS, ISOLATED, isolated_fields
 from .params import PHYSICAL, Cord, LampreyParams, nervous, table
 
 _DRIVEN = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
@@ -36,9 +39,10 @@ class IsolatedCord(InLanes):
         params: The body that it was taken from: lengths of links, and ``feedback``.
         dt (s): Step of the neurons, 10 ms by default.
         threads: Threads that advance many rows. Results do not depend on it.
+        circuit (Circuit, file, or name): Another nervous system in the cord's place, see `Lamprey`.
 
     Raises:
-        ValueError: For segments that are no multiple of twice the links.
+        ValueError: For segments that are no multiple of twice the links, or a cord beside a circuit.
 
     Examples:
         The head moved by hand, faster than the cord's own rhythm of 3.81 Hz, which follows (moved at the tail alone, it
@@ -71,13 +75,11 @@ class IsolatedCord(InLanes):
         "joint_angle": Signal("(n - 1,)", "rad", "imposed in the last ``advance``"),
         "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature where it stretches the side", "edge"),
         "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
-        "neurons": Signal(
-            "(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN", lambda self, rows: outputs_of(rows, self._record)
-        ),
+        "neurons": Signal("(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN, or the circuit's neurons"),
     }
 
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
-    shared = ("params", "cord")
+    shared = ("params", "cord", "circuit")
     solvers: Mapping[str, tuple[str, ...]] = {}
 
     def __init__(
@@ -86,38 +88,51 @@ class IsolatedCord(InLanes):
         params: LampreyParams | None = None,
         dt: float | None = None,
         threads: int = 1,
+        circuit: Circuit | str | Path | None = None,
     ) -> None:
         whole("threads", threads, maximum=MAX_THREADS)
-        self.cord = Cord() if cord is None else cord
+        self.circuit = read_circuit(circuit, cord)
+        self.cord = (Cord() if cord is None else cord) if self.circuit is None else None
         self.params = LampreyParams() if params is None else params
         self.dt = time_step(dt, 10e-3)
         n = self.links = len(self.params.length)
-        size = self.cord.segments
-        if size % (2 * n):
-            raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
         self.drive_size = 3 + n - 1
-        self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **nervous(size)}
-        self.state = np.dtype(isolated_fields(n) + self.cord.fields(n))
-        self._record = self.cord.record(n - 1)
-        records = self.state, np.dtype(self.cord.work(n))
-        self._stepper = Stepper(*records, ISOLATED, threads, constant=self.parameters, driven=_DRIVEN)
+        if self.circuit is None:
+            assert self.cord is not None
+            size = self.cord.segments
+            if size % (2 * n):
+                raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
+            options, kernels = nervous(size), ISOLATED
+            own, work = self.cord.fields(n), self.cord.work(n)
+            self._record = self.cord.record(n - 1)
+        else:
+            options, kernels = self.circuit.options(), FICTIVE
+            own, work = residual_fields(n) + self.circuit.fields(), self.circuit.work(n - 1, self.dt)
+            self._record = self.circuit.record(n - 1, self.dt)
+        self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **options}
+        self.cells = CELLS if self.circuit is None else self.circuit.cells
+        self.state = np.dtype(isolated_fields(n) + own)
+        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=_DRIVEN)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight, silent and intact."""
         rows = np.zeros(count, self.state)
         rows["feedback"] = self.params.feedback
-        rows["segment_gain"] = rows["cell_gain"] = 1.0
-        rows["cell_segments"][:, 1] = self.cord.segments
+        make_intact(rows, self.cord, self.circuit)
         rows["head_extra"] = table()["head_extra"]
         return rows
 
     def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
-        return {"kick": (), **{name: self.state[name].shape for name in NEURAL}}
+        return {"kick": (), **{name: self.state[name].shape for name in NEURAL if name in (self.state.names or ())}}
 
     def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
         for name in given.keys() - {"kick"}:
             fresh[name] = given[name]
+
+    def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Outputs (B, 2, P, S) of all neurons, left and right, by population and segment."""
+        return outputs_of(rows, self._record) if self.circuit is None else self.circuit.outputs(rows)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self.dt, self._record

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole
+from ..core.circuit import Circuit, Population, Projection, Sense
 from ..core.spec import Option, documented
 from ..core.table import read_table
 from .body import MUSCLES, links_dtype
@@ -397,6 +398,42 @@ class Cord:
     def adapting(self) -> int:
         """The first so many types of neurons may adapt: two by Table 1, as many as need it beyond."""
         return max([ADAPTING, *(i + 1 for i, cell in enumerate(self.neurons) if cell.adaptation > 0.0)])
+
+    def circuit(self) -> Circuit:
+        """The same as data, of which everything can be changed; edge cells have strengths in units of ``feedback``."""
+        populations = [
+            Population(
+                name,
+                "ekeberg",
+                tonic=cell.brainstem,
+                **{key: getattr(cell, key) for key in NEURON if key != "brainstem"},
+            )
+            for name, cell in zip(CELLS, self.neurons, strict=True)
+        ]
+        projections = [
+            Projection(
+                s.source,
+                s.target,
+                s.strength,
+                "excite" if s.source == "EIN" else "inhibit",
+                "other" if s.source == "CCIN" else "same",
+                s.rostral,
+                s.caudal,
+            )
+            for s in self.synapses
+        ]
+        for e in self.edge_synapses:
+            port, side = ("excite", "same") if e.excites else ("inhibit", "other")
+            projections.append(Projection("EC", e.target, e.strength, port, side, e.rostral, e.caudal))
+        return Circuit(
+            self.segments,
+            (*populations, Population("EC", "sense")),
+            tuple(projections),
+            "MN",
+            (Sense("EC", "edge_cell"),),
+            self.ends,
+            self.head_segments,
+        )
 
     def fields(self, n: int) -> list[tuple]:
         """Fields that it adds to the record of a body of ``n`` links."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.arguments import read_params
 from ..core.chain import to_body_frame
+from ..core.circuit import Circuit
 from ..core.control import Floats
 from ..core.spec import ActionField, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, Task, measures, tolerance
@@ -80,6 +82,7 @@ class LampreyTask(Task):
         "ends": "ends of the cord: ``exist`` or ``clamp``, see ``Cord``; by default what ``cord`` says",
         "params": "``LampreyParams``, or a mapping of its fields, which changes those of the paper",
         "cord": "``Cord``, or a mapping of its fields, which changes those of the paper",
+        "circuit": "a nervous system in the cord's place: a ``Circuit``, a file, or ``cord``",
     }
 
     def __init__(
@@ -89,13 +92,16 @@ class LampreyTask(Task):
         ends: str | None = None,
         params: LampreyParams | Mapping[str, Any] | None = None,
         cord: Cord | Mapping[str, Any] | None = None,
+        circuit: Circuit | str | Path | None = None,
         **common: Any,
     ) -> None:
         super().__init__(**common)
         body = read_params("params", params, LampreyParams())
         own = read_params("cord", cord, Cord(), ends=ends)
-        self.animal = Lamprey(body, drive=self.actions, dt=dt, scheme=scheme, cord=own)
-        if cord is not None and self.animal.cord is None:
+        replaced = circuit is not None and cord is None and ends is None
+        self.animal = Lamprey(body, self.actions, dt, scheme, cord=None if replaced else own, circuit=circuit)
+        corded = self.actions in ("brainstem", "residual")
+        if cord is not None and not corded:
             raise ValueError(f"cord needs {WITH_CORD}, got actions={self.actions!r}")
         self.joints = self.animal.links - 1
         """Joints of the body."""
@@ -103,7 +109,7 @@ class LampreyTask(Task):
         """Length of the body, m."""
         place = np.arange(self.joints) / (self.joints - 1)
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
-        if self.animal.cord is None:
+        if not corded:
             self.unavailable = dict.fromkeys((*nervous(1), "lesion"), WITH_CORD)
 
     def fields(self) -> dict[str, Field]:
@@ -138,7 +144,7 @@ class LampreyTask(Task):
             "joint_angle": 0.02 * np.sum(draws[:, :MODES, None] * self._modes, 1),
             "heading": np.pi * draws[:, MODES],
         }
-        if self.animal.cord is not None:
+        if self.actions in ("brainstem", "residual"):
             side = draws[:, MODES + 1]
             values["kick"] = np.where(side < 0.0, -0.1, 0.1) + 0.05 * side
         return values

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers
 from ..core.simulate import ensemble
+from ..core.trajectory import Trajectory
 from .animal import Worm
 from .kymogram import FRAME_RATE, HIGHEST_RATE
 from .params import friction
@@ -265,3 +266,46 @@ def play(
         start={"joint_angle": angles[0]} | dict(start or {}),
         signals=signals,
     )
+
+
+class Gait:
+    """The wave that runs along a worm, and how fast it moves: rhythm, waves on the body, amplitude, speed.
+
+    All are of the strongest rhythm of the joint angles.
+
+    Args:
+        run (Trajectory): With ``joint_angle`` and ``centre``, recorded at equal intervals.
+        begin (s): What is before is not looked at.
+
+    Raises:
+        ValueError: Where the animal failed, or fewer than eight moments are looked at.
+    """
+
+    def __init__(self, run: Trajectory, begin: float = 0.0) -> None:
+        late = run.time >= begin - 1e-9
+        if run.failure is not None or late.sum() < 8:
+            raise ValueError(f"run must not fail, and last beyond {begin:g} s, got {run.failure or run.time[-1]!r}")
+        time, angle, centre = run.time[late], run["joint_angle"][late], run["centre"][late]
+        angle = angle - angle.mean(0)
+        window = np.hanning(len(time) + 2)[1:-1, None]
+        long, every = 8 * len(time), float(time[1] - time[0])
+        power = np.sum(np.abs(np.fft.rfft(angle * window, long, axis=0)) ** 2, 1)
+        top = int(np.clip(np.argmax(power[1:]) + 1, 2, len(power) - 2))
+        before, at, behind = np.log(power[top - 1 : top + 2] + 1e-300)
+        bend = before - 2.0 * at + behind
+        self.frequency = float(top + (0.5 * (before - behind) / bend if bend < 0.0 else 0.0)) / (long * every)
+        """Hz."""
+        turns = np.exp(-2j * np.pi * self.frequency * time)[:, None]
+        self.joints = 2.0 * np.sum(turns * angle * window, 0) / window.sum()
+        """Complex amplitudes (n - 1,) rad of the joints."""
+        pair = self.joints[1:] * np.conj(self.joints[:-1])
+        weight = max(float(np.sum(np.abs(pair))), 1e-300)
+        self.wavenumber = -float(np.sum(np.angle(pair) * np.abs(pair)) / weight) * len(pair) / (2.0 * np.pi)
+        """Waves on the body, from the lags between joints by the product of their amplitudes; negative: backwards."""
+        self.amplitude = float(np.abs(self.joints).mean())
+        """Mean of the joints, rad."""
+        total = max(float(np.sum((angle * window) ** 2)), 1e-300)
+        self.share = float(np.sum(np.abs(self.joints) ** 2) / 2.0 * np.sum(window**2) / total)
+        """Of the variance of the angles that this one rhythm has."""
+        self.speed = float(np.linalg.norm(centre[-1] - centre[0]) / (time[-1] - time[0]))
+        """Of the centre from first to last, m/s."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
 from ..core.chain import chain_points, self_crossing, start_angles
+from ..core.circuit import Circuit
 from ..core.spec import Signal
 from ..core.stepper import Stepper
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
-from .params import JOINTS, PHYSICAL, WormParams
+from .circuit_nerves import CRAWLING, nervous_fields
+from .params import FELT, JOINTS, PHYSICAL, WormParams
 
 _SCHEMES = {"midpoint": (MIDPOINT, midpoint_work, 5e-3), "published": (PUBLISHED, published_work, 1e-5)}
 
@@ -46,6 +49,10 @@ class Worm(InLanes):
         scheme ({"midpoint", "published"}): Linearly implicit midpoint with BDF2 rates, or the paper's semi-implicit
             Euler method.
         threads: Threads that advance many rows. Results do not depend on it.
+        circuit (Circuit, file, or name): A nervous system (`core.circuit.Circuit`; a TOML file; ``"ahead"``), with
+            ``midpoint``. Its output are control angles, to which the drive is added; rows then have its parameters,
+            and ``feedback`` (n - 1,), 0 for joints that are not felt. It starts with ``kick`` (), 0.1 by default, in
+            all cells of the first population, or ``neuron``, the state of all.
 
     Raises:
         ValueError: For an unknown scheme, or a ``dt`` or ``threads`` out of range.
@@ -84,14 +91,21 @@ class Worm(InLanes):
             "(n - 1,)", "W", "of that torque", lambda self, rows: self.joint_torque(rows) * np.diff(rows["rod_rate"])
         ),
         "joint_force": Signal("(n - 1, 2)", "N", "of the rod behind the joint on the rod before it"),
+        "neurons": Signal("(sides, P, S)", "1", "outputs of all neurons (with a circuit)"),
     }
 
+    shared = ("params", "circuit")
     varied = ("length", "mass", "stiffness", "control_gain")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}
 
     def __init__(
-        self, params: WormParams | None = None, dt: float | None = None, scheme: str = "midpoint", threads: int = 1
+        self,
+        params: WormParams | None = None,
+        dt: float | None = None,
+        scheme: str = "midpoint",
+        threads: int = 1,
+        circuit: Circuit | str | Path | None = None,
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
         kernels, work, default = _SCHEMES[scheme]
@@ -105,12 +119,40 @@ class Worm(InLanes):
         self.parameters = PHYSICAL | {name: replace(option, shape=joints) for name, option in JOINTS.items()}
         self._profile = self.params.profile
         shaped = self._profile.ndim == 2
-        records = self.state, work(self.params.n_rods, shaped)
-        self._stepper = Stepper(*records, kernels, threads, constant=self.parameters, driven=("control_angle",))
+        scratch, driven = work(self.params.n_rods, shaped), "control_angle"
+        self.circuit = self._read(circuit)
+        self._circuit_record: tuple[Any, ...] = ()
+        if self.circuit is None:
+            del self.signals["neurons"]
+        else:
+            own, size = nervous_fields(self.params.n_rods), self.drive_size
+            self.state = np.dtype(self.state.descr + own + self.circuit.fields())
+            scratch = np.dtype(scratch.descr + self.circuit.work(size, self.dt))
+            kernels, driven = CRAWLING, "residual"
+            self.cells = self.circuit.cells
+            self.parameters = self.parameters | {"feedback": replace(FELT, shape=joints)} | self.circuit.options()
+            self._circuit_record = (self.circuit.record(size, self.dt),)
+        self._stepper = Stepper(self.state, scratch, kernels, threads, constant=self.parameters, driven=(driven,))
         # Shares of the rods; of a uniform body numbers, by which to multiply changes nothing.
         shares: Any = self._profile if shaped else (1.0, 1.0, 1.0)
         self._mass, self._length, self._friction = shares
         self._rod_lengths, self._ends = np.full(self.params.n_rods, self._length), np.empty((self.params.n_rods + 1, 2))
+
+    def _read(self, circuit: Circuit | str | Path | None) -> Circuit | None:
+        """Check a circuit for this worm."""
+        if circuit is None:
+            return None
+        if self.scheme != "midpoint":
+            raise ValueError(f"scheme must be 'midpoint' with a circuit, got {self.scheme!r}")
+        given = Circuit.given(circuit, "worm")
+        for sense in given.senses:
+            choice(f"sense {sense.population}: signal", sense.signal, ("joint_angle",))
+        return given
+
+    def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Outputs (B, sides, P, S) of the circuit's neurons."""
+        assert self.circuit is not None
+        return self.circuit.outputs(rows)
 
     def _angle(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Angles of the rods (B, n) rad at the time of their velocities."""
@@ -163,18 +205,24 @@ class Worm(InLanes):
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along x, head at -x, centred and at rest."""
         rows = np.zeros(count, self.state)
-        for name in self.parameters:
+        for name in (*PHYSICAL, *JOINTS):
             rows[name] = getattr(self.params, name)
+        if self.circuit is not None:
+            rows["feedback"] = 1.0
+            self.circuit.intact(rows)
         return rows
 
     def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         n = self.params.n_rods
         at = {"rod_angle": (n,), "joint_angle": (n - 1,), "heading": (), "centre": (2,)}
-        return {**at, "rod_rate": (n,), "centre_velocity": (2,)}
+        own = {} if self.circuit is None else {"kick": (), "neuron": self.state["neuron"].shape}
+        return {**at, "rod_rate": (n,), "centre_velocity": (2,), **own}
 
     def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh["rod_angle"] = start_angles(given, "rod_angle", fresh["rod_angle"])
-        for name in given.keys() - {"rod_angle", "joint_angle", "heading"}:
+        if self.circuit is not None:
+            fresh["neuron"][:, 0, 0, 0] = given.get("kick", np.full(len(fresh), 0.1))[:, None]
+        for name in given.keys() - {"rod_angle", "joint_angle", "heading", "kick"}:
             fresh[name] = given[name]
         fresh["rod_rate_before"] = fresh["rod_rate"]
         self._set_velocities(fresh)
@@ -191,7 +239,7 @@ class Worm(InLanes):
             rows["rod_velocity"][:, axis] = rows["rod_velocity_before"][:, axis] = velocity
 
     def _arguments(self) -> tuple[Any, ...]:
-        return self.dt, self._profile
+        return self.dt, self._profile, *self._circuit_record
 
     def points(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Head tip, joints and tail tip, (B, n + 1, 2) m."""

@@ -146,20 +146,32 @@ def midpoint(xs, ks, steps, dt, profile):
     Chung et al. (2024), equations of "Newton's equation of motion"; the scheme is ours. The scratch space is of
     ``midpoint_work``. ``status`` becomes FOLDED where a joint reaches pi.
     """
-    x = xs[0]
-    k = ks[0]
+    begin_midpoint(xs, ks)
+    for _ in range(steps):
+        midpoint_step(xs, ks, dt, profile)
+
+
+@kernel
+def begin_midpoint(xs, ks):
+    """Clear the works of a new ``advance``, and what lies beyond the ends of the body."""
+    x, k = xs[0], ks[0]
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
         x.work[e] = x.muscle_work[e] = 0.0
         k.elastic[0, e] = k.elastic[n, e] = 0.0
         k.viscous[0, e] = k.viscous[n, e] = 0.0
-    for _ in range(steps):
-        _weights(x, k, profile, dt)
-        _joints(x, k, dt)
-        _eliminate(x, k)
-        _substitute(x, k)
-        _move(x, k, profile, dt)
-        _shorten(x, dt)
+
+
+@kernel
+def midpoint_step(xs, ks, dt, profile):
+    """Take one step of :func:`midpoint`."""
+    x, k = xs[0], ks[0]
+    _weights(x, k, profile, dt)
+    _joints(x, k, dt)
+    _eliminate(x, k)
+    _substitute(x, k)
+    _move(x, k, profile, dt)
+    _shorten(x, dt)
 
 
 @kernel

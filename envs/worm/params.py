@@ -47,6 +47,9 @@ JOINTS = {
 }
 """Parameters that a row may change for each joint, or for all."""
 
+FELT = Option(0.0, 100.0, "1", "factor on what a circuit feels of each joint; 0: the joint is deaf")
+"""The same of a worm with a circuit."""
+
 PROFILE = ("rod_mass", "rod_length", "rod_friction")
 """Shares of the rods in the whole."""
 

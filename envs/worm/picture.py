@@ -255,14 +255,18 @@ def _legend(canvas: Canvas) -> None:
 
 def _strip(canvas: Canvas, task: WormTask, trail: Trail) -> None:
     top, left, right = canvas.height - STRIP_HEIGHT, 112.0, 56.0
-    height = 0.5 * (STRIP_HEIGHT - 26.0)
     shown = round(STRIP_SECONDS * task.control_rate)
     rows = trail.rows[-shown:]
     canvas.box((0, top, canvas.width, STRIP_HEIGHT), c.mix(c.PAPER, c.CARD, 0.5))
-    strips = (
+    strips = [
         ("commanded", f"joints, last {STRIP_SECONDS:g} s", rows["control_angle"]),
         ("actual", f"± {STRIP_ANGLE:g} rad", np.diff(rows["rod_angle"])),
-    )
+    ]
+    if task.animal.circuit is not None:
+        own = [i for i, name in enumerate(task.animal.cells) if name != task.animal.circuit.muscles]
+        raster = task.animal.neurons(rows)[:, 0, own].sum(1) * STRIP_ANGLE  # full colour where they are 1
+        strips.append(("neurons", "± 1", raster))
+    height = (STRIP_HEIGHT - 20.0 - 6.0 * (len(strips) - 1)) / len(strips)
     for k, (name, caption, angles) in enumerate(strips):
         y = top + 10 + k * (height + 6)
         area = (left, y, canvas.width - left - right, height)

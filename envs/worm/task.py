@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, read_params, within
 from ..core.chain import to_body_frame
+from ..core.circuit import Circuit
 from ..core.control import Controller, Floats
 from ..core.simulation_kernels import limit_change
 from ..core.spec import ActionField, Ending, Field
@@ -22,6 +23,9 @@ from .params import WormParams
 
 CROSSED = 10.0
 """Ending: the body crossed itself."""
+
+MAX_WEIGHT = 3.0
+"""Largest factor on a projection of a circuit that an action sets."""
 
 MODES = 6
 """Spatial cosine modes of the action mode ``modes``."""
@@ -75,6 +79,10 @@ class WormTask(Task):
             'the reference, instead of what the task knows, to which ``actions="residual"`` adds: a recording\'s name, '
             "a file, or angles (frames, joints) in rad, 32 a second"
         ),
+        "circuit": (
+            "a nervous system, to whose control angles the actions add: a ``Circuit``, a file, or ``ahead``; with it "
+            '``actions="weights"`` sets factors on its projections instead'
+        ),
     }
     shared = ("kymogram",)
 
@@ -85,14 +93,18 @@ class WormTask(Task):
         n_rods: int | None = None,
         params: WormParams | Mapping[str, Any] | None = None,
         kymogram: str | Path | ArrayLike | None = None,
+        circuit: Circuit | str | Path | None = None,
         **common: Any,
     ) -> None:
+        if circuit is not None:
+            self.action_modes = ("angles", "modes", "weights")
         super().__init__(**common)
         choice("scheme", scheme, Worm.solvers["scheme"])
         if dt is None and scheme == "midpoint":
             dt = self.time_step
         usual = WormParams.in_medium(self.sigma, self.friction_scale)
-        self.animal = Worm(read_params("params", params, usual, n_rods=n_rods), dt, scheme)
+        self.animal = Worm(read_params("params", params, usual, n_rods=n_rods), dt, scheme, circuit=circuit)
+        self.drives = self.actions != "weights"
         joints = self.animal.drive_size
         place = np.arange(joints) / (joints - 1)
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
@@ -113,6 +125,10 @@ class WormTask(Task):
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
         mode, largest, joints = mode or self.actions, self.largest_angle, self.animal.drive_size
         pace = f"changes by at most {self.fastest:g} rad/s"
+        if mode == "weights":
+            assert self.animal.circuit is not None
+            names = self.animal.circuit.weights
+            return {"weight": ActionField(len(names), 0.0, MAX_WEIGHT, "1", f"factors on {', '.join(names)}")}
         if mode == "modes":
             meaning = f"amplitudes of cosines along the body, of 0, 1/2, 1, ... waves; their sum is clipped, and {pace}"
             return {"mode_amplitude": ActionField(MODES, -largest, largest, "rad", meaning)}
@@ -137,7 +153,11 @@ class WormTask(Task):
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         memory["action"] = actions
-        largest, step, before = self.largest_angle, self.fastest / self.control_rate, rows["control_angle"]
+        if self.actions == "weights":
+            rows["synapse"][...] = self.values(actions)
+            return np.zeros((len(actions), self.animal.drive_size))
+        largest, step = self.largest_angle, self.fastest / self.control_rate
+        before = rows["control_angle" if self.animal.circuit is None else "residual"]
         if self.actions == "angles":
             angles = largest * actions
         elif self.actions == "modes":
@@ -170,6 +190,8 @@ class WormTask(Task):
         return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
 
     def action_from_values(self, values):
+        if self.actions == "weights":
+            return super().action_from_values(values)
         return clipped(np.asarray(values) / self.largest_angle)
 
     def action_from_drive(self, drive):

@@ -1,0 +1,180 @@
+"""Circuits as data: what is refused, and every kind of cell against an independent solution of its equations."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core.circuit import Circuit, Population, Projection, Sense
+from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey
+
+S = 9
+EKEBERG = {"threshold": -0.2, "gain": 1.8, "delay": 0.03, "adaptation": 0.3, "adaptation_delay": 0.4}
+HALVES = Population("h", "matsuoka", delay=0.02, adaptation=2.5, adaptation_delay=0.1)
+
+
+def all_kinds():
+    """A circuit with cells of every kind; those whose outputs have kinks do not act on the others."""
+    random = np.random.default_rng(3)
+    populations = (
+        Population("n", "ekeberg", **EKEBERG),
+        Population("p", "phase", frequency=3.0, gain=0.7),
+        HALVES,
+        Population("l", "leaky", delay=0.05, gain=2.0, threshold=0.1),
+        Population("b", "bistable", 1, (0, 5), delay=0.02, gain=1.5),
+    )
+    projections = (
+        Projection("n", "n", 0.4, rostral=2, caudal=1),
+        Projection("n", "n", 1.5, "inhibit", "other", 1, 3, name="crossed"),
+        Projection("p", "p", 20.0, "phase", rostral=-1, caudal=1, lag=0.6, name="down"),
+        Projection("p", "p", random.uniform(2, 9, (2, S)), "phase", "other", 2, 1, False, lag=3.0, name="over"),
+        Projection("l", "p", 3.0),
+        Projection("h", "h", 2.5, "inhibit", "other"),
+        Projection("h", "h", 0.4, caudal=2, rostral=-1, name="wave"),
+        Projection("l", "l", 1.2, "inhibit", "other", 2, 2),
+        Projection("l", "b", 3.0, "inhibit", "other", 1, 1, False),
+        Projection("b", "l", random.uniform(-2, 2, (2, S)), "excite", "same", 8, 8),
+    )
+    return Circuit(S, populations, projections, "h", joint=range(S))
+
+
+class Dense:
+    """The same network, source by source, from the equations of `Population`, for adaptive steps."""
+
+    def __init__(self, circuit, drive):
+        self.c, self.drive = circuit, drive
+
+    def outputs(self, x):
+        u = np.zeros((2, len(self.c.populations), S))
+        for i, c in enumerate(self.c.populations):
+            a = x[0, :, i]
+            if c.dynamics == "ekeberg":
+                u[:, i] = np.maximum(0, 1 - np.exp((c.threshold - a) * c.gain) - x[1, :, i] - c.adaptation * x[2, :, i])
+            elif c.dynamics == "phase":
+                u[:, i] = np.maximum(0, c.gain * np.cos(a))
+            elif c.dynamics == "matsuoka":
+                u[:, i] = np.maximum(0, a)
+            elif c.dynamics == "leaky":
+                u[:, i] = np.tanh(c.gain * (a - c.threshold))
+            else:
+                u[0, i, c.cells[0] : c.cells[1]] = a[0, c.cells[0] : c.cells[1]]
+        return u
+
+    def __call__(self, t, flat):
+        x = flat.reshape(3, 2, 5, S)
+        change, u, names = np.zeros_like(x), self.outputs(x), self.c.names
+        excite, inhibit = np.zeros((2, 2, 5, S))
+        excite += self.drive
+        for p in self.c.projections:
+            i, j = names.index(p.source), names.index(p.target)
+            cells = self.c.populations[i].cells or (0, S)
+            for side in range(self.c.populations[j].sides):
+                other = 0 if self.c.populations[i].sides == 1 else 1 - side if p.side == "other" else side
+                for q in range(S):
+                    sources = [k for k in range(q - p.caudal, q + p.rostral + 1) if cells[0] <= k < cells[1]]
+                    weight = np.broadcast_to(p.strength, (2, S))[side, q]
+                    weight = weight / len(sources) if p.normalise and sources else weight
+                    for k in sources:
+                        if p.port == "phase":
+                            change[0, side, j, q] += weight * np.sin(x[0, other, i, k] - x[0, side, j, q] - p.lag)
+                        else:
+                            (excite if p.port == "excite" else inhibit)[side, j, q] += weight * u[other, i, k]
+        for i, c in enumerate(self.c.populations):
+            a, e, h = x[0, :, i], excite[:, i], inhibit[:, i]
+            if c.dynamics == "ekeberg":
+                change[0, :, i], change[1, :, i] = (e - a) / c.delay, (h - x[1, :, i]) / c.delay
+                change[2, :, i] = (u[:, i] - x[2, :, i]) / c.adaptation_delay
+            elif c.dynamics == "phase":
+                change[0, :, i] += 2 * np.pi * c.frequency + e - h
+            elif c.dynamics == "matsuoka":
+                change[0, :, i] = (e - h - a - c.adaptation * x[1, :, i]) / c.delay
+                change[1, :, i] = (np.maximum(a, 0) - x[1, :, i]) / c.adaptation_delay
+            elif c.dynamics == "leaky":
+                change[0, :, i] = (e - h - a) / c.delay
+            else:
+                change[0, 0, i] = (np.tanh(c.gain * a[0] + e[0] - h[0]) - a[0]) / c.delay
+        return change.ravel()
+
+
+def test_every_kind_of_cell_moves_as_its_equations_say():
+    drive = np.array([1.0, 0.0, 1.0, 0.3, 0.2])[:, None]
+    tonic = dict(zip("nphlb", drive[:, 0], strict=True))
+    circuit = all_kinds().replace(**{name: {"tonic": value} for name, value in tonic.items() if value}, step=1e-3)
+    cord = IsolatedCord(circuit=circuit)
+    start = np.random.default_rng(0).uniform(-1, 1, cord.state["neuron"].shape)
+    start[:, 1, 4], start[1:, :, [1, 3, 4]], start[2, :, 2] = 0.0, 0.0, 0.0
+    run = simulate(cord, [1.0, 0, 0, *np.zeros(9)], 0.5, start={"neuron": start, "bath": 0.0})
+    exact = solve_ivp(Dense(circuit, drive), (0, 0.5), start.ravel(), rtol=1e-10, atol=1e-12, max_step=5e-3)
+    u = Dense(circuit, drive).outputs(exact.y[:, -1].reshape(3, 2, 5, S))
+    error = np.abs(run["neurons"][-1] - u).max((0, 2))
+    # Measured: 1.6e-7, 2.6e-9, 2.4e-5, 1.5e-8, 6e-9; the first and the third have outputs with kinks.
+    assert (error < [1e-3, 1e-5, 1e-3, 1e-5, 1e-5]).all(), error
+    assert np.abs(u).max((0, 2)).min() > 0.1  # all of them do something
+
+
+def cord_with(**changes):
+    return Cord().circuit().replace(**changes)
+
+
+HALF = Projection("h", "h", 2.5, "inhibit", "other")
+WRONG = [
+    (lambda: Population("x", "izhikevich"), "dynamics must be one of ekeberg, phase"),
+    (lambda: Population("x", "leaky", delay=0.1, frequency=2.0), "frequency is no constant of leaky, got 2.0"),
+    (lambda: Population("x", "leaky"), "delay must be given with dynamics leaky"),
+    (lambda: Population("x", "leaky", delay=-0.1), r"delay must be within \[0.0001, 100\] s, got -0.1"),
+    (lambda: Population("x", "phase", frequency=2.0, output="tanh"), "output is of leaky cells alone"),
+    (lambda: Population("a b", "sense"), "name must be a word"),
+    (lambda: Population("x", "sense", 3), "sides must be an integer from 1 to 2, got 3"),
+    (lambda: Projection("h", "h", side="left"), "side must be one of same, other, got 'left'"),
+    (lambda: Projection("h", "h", port="excites"), "port must be one of excite, inhibit, phase"),
+    (lambda: Projection("h", "h", float("nan")), "strength must be within"),
+    (lambda: Projection("h", "h", lag=1.0), "lag is of port phase alone"),
+    (lambda: Sense("x", "edge_cell", (1.0, 1.0)), "stretch must be two places that rise"),
+    (lambda: Circuit(9, [HALVES], [HALF], "g"), "muscles must be one of h, got 'g'"),
+    (lambda: Circuit(9, [HALVES, HALVES], [HALF], "h"), "populations must have each name once, got h"),
+    (lambda: Circuit(9, [HALVES], [HALF, HALF], "h"), "projections must have each name once, got h_h"),
+    (lambda: Circuit(9, [HALVES], [Projection("h", "g")], "h"), "target must be one of h, got 'g'"),
+    (
+        lambda: Circuit(9, [HALVES], [Projection("h", "h", caudal=9)], "h"),
+        "caudal must be an integer from -8 to 8, got 9",
+    ),
+    (lambda: Circuit(9, [HALVES], [Projection("h", "h", [1.0, 2.0])], "h"), r"shape \(2, 9\), got shape \(1, 2\)"),
+    (lambda: Circuit(9, [HALVES], [Projection("h", "h", port="phase")], "h"), "port phase is from phase to phase"),
+    (lambda: Circuit(9, [HALVES], [], "h", joint=[0] * 8), "joint must be 9 numbers that do not fall"),
+    (lambda: Circuit(9, [HALVES, Population("e", "sense")], [Projection("h", "e")], "h"), "target must have a state"),
+    (lambda: Circuit(9, [HALVES, Population("e", "sense")], [], "h"), "senses must hold one for each"),
+    (lambda: cord_with(EINN={}), "did you mean EIN?"),
+    (lambda: cord_with(EIN={"treshold": 1.0}), "did you mean threshold?"),
+    (lambda: Lamprey(circuit=Circuit(50, [HALVES], [HALF], "h")), "multiple of twice the 10 links"),
+    (lambda: Lamprey(circuit=cord_with(senses=[Sense("EC", "joint_angle")])), "signal must be one of edge_cell"),
+    (lambda: Lamprey(circuit="chord"), "circuit must be one of cord, got 'chord'; did you mean cord?"),
+    (lambda: Lamprey(circuit="cord", cord=Cord()), "circuit and cord are one or the other"),
+    (lambda: Lamprey(circuit="cord", drive="muscle"), "circuit needs drive"),
+    (lambda: Lamprey(circuit=7), "circuit must be a Circuit, a file or a name, got 7"),
+]
+
+
+@pytest.mark.parametrize("make, words", WRONG)
+def test_what_is_no_circuit_is_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_a_circuit_survives_its_file(tmp_path):
+    for circuit in (all_kinds(), cord_with(each_synapse=True)):
+        circuit.write(tmp_path / "c.toml")
+        assert Circuit.read(tmp_path / "c.toml") == circuit
+    (tmp_path / "c.toml").write_text("segments = 9\n[output]\nmuscles = 'h'\n[[projection]]\nfrom = 'h'\n")
+    with pytest.raises(ValueError, match="projection must have target, got source"):
+        Circuit.read(tmp_path / "c.toml")
+    with pytest.raises(ValueError, match=re.escape(repr(str(tmp_path)))):
+        Circuit.read(tmp_path)
+
+
+def test_long_euler_steps_are_warned_of():
+    with pytest.warns(UserWarning, match="longer than half the delay of 0.01 s"):
+        cord_with(MN={"delay": 0.01}).record(9, 0.01)

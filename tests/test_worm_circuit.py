@@ -1,0 +1,124 @@
+"""The worm with a nervous system: gaits by proprioception, deaf joints, starts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core.circuit import Circuit, Population
+from gymnosoma.envs.worm import Worm
+from gymnosoma.envs.worm.analysis import Gait, medium
+from gymnosoma.envs.worm.circuits import ahead, behind
+from gymnosoma.tools.worm_circuit import circuit_of
+
+AHEAD = ahead(0.97795, 0.43930, 0.020329, 0.0081354, 3.47986, 1.34048, 13.78578, 2.57668, 4.10686, 3.64609, 8)
+BEHIND = behind(0.63736, 0.47991, 0.026622, 0.010002, 2.93511, 7.42599, 0.82571, 10.37741, -2.92613)
+STILL = np.zeros(24)
+SIGNALS = ("joint_angle", "centre")
+
+
+def gaits(worm, sigma, neuron, duration=16.0, **start):
+    start = {**medium(sigma), "neuron": neuron, **start}
+    runs = simulate(worm, STILL, duration, 0.025, start, count=len(neuron), signals=SIGNALS)
+    return [Gait(run, duration - 10.0) for run in runs]
+
+
+def random_starts(worm, count):
+    """States V of head and body anywhere in -1 .. 1, muscles at rest."""
+    neuron = np.zeros((count, *worm.state["neuron"].shape))
+    neuron[:, 0, 0, :2] = np.random.default_rng(0).uniform(-1.0, 1.0, (count, 2, 24))
+    return neuron
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("sigma, frequency, waves", [(0.0, 1.74, 0.73), (0.6, 1.56, 0.81), (1.0, 0.68, 1.54)])
+def test_the_bending_in_front_makes_both_gaits(sigma, frequency, waves):
+    worm = Worm(circuit=AHEAD)
+    for gait in gaits(worm, sigma, random_starts(worm, 8)):
+        assert gait.frequency == pytest.approx(frequency, rel=0.03)
+        assert gait.wavenumber == pytest.approx(waves, abs=0.05)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("sigma, frequency, waves", [(0.0, 2.04, 0.57), (0.6, 1.21, 1.11), (1.0, 0.61, 1.61)])
+def test_the_bending_behind_makes_both_gaits(sigma, frequency, waves):
+    worm = Worm(circuit=BEHIND)
+    neuron = np.zeros((1, *worm.state["neuron"].shape))
+    neuron[0, 0, 0, 0] = 0.3 * np.cos(2.0 * np.pi * np.arange(24) / 24)
+    (gait,) = gaits(worm, sigma, neuron)
+    assert gait.frequency == pytest.approx(frequency, rel=0.03)
+    assert gait.wavenumber == pytest.approx(waves, abs=0.05)
+
+
+@pytest.mark.full
+def test_the_circuit_that_comes_with_the_package_crawls_and_swims():
+    constants = json.loads((Path(__file__).parent.parent / "tools" / "worm_circuit.json").read_text())
+    assert circuit_of(constants) == Circuit.given("ahead", "worm")
+    worm = Worm(circuit="ahead")
+    for sigma, frequency, waves in ((0.0, 1.80, 0.95), (1.0, 0.80, 1.49)):
+        for gait in gaits(worm, sigma, random_starts(worm, 4)):
+            assert gait.frequency == pytest.approx(frequency, rel=0.02)
+            assert gait.wavenumber == pytest.approx(waves, abs=0.03)
+    deaf = np.where((np.arange(24) >= 8) & (np.arange(24) < 16), 0.0, 1.0)
+    (lame,), (whole,) = (gaits(worm, 0.0, random_starts(worm, 1), feedback=each) for each in (deaf, np.ones(24)))
+    assert abs(lame.joints[16]) < 0.02 < 0.2 < abs(whole.joints[16])
+    run = simulate(worm, STILL, 8.0, start=medium(0.0))
+    assert 35.0 < np.abs(np.diff(run["control_angle"][400:], axis=0)).max() / worm.dt < 38.0
+    slow = Worm(circuit=worm.circuit.replace(muscle={"delay": 0.1}))
+    assert gaits(slow, 0.0, random_starts(slow, 1))[0].frequency == pytest.approx(1.29, abs=0.02)
+    assert gaits(slow, 1.0, random_starts(slow, 1))[0].frequency == pytest.approx(0.68, abs=0.02)
+
+
+def test_a_worm_that_is_deaf_in_front_is_silent_and_one_without_muscles_is_still():
+    worm = Worm(circuit="ahead")
+    feedback = np.ones((3, 24))
+    feedback[1, :12] = 0.0
+    gain = np.ones((3, 1, len(worm.circuit.names), 24))
+    gain[2, :, worm.circuit.names.index("muscle")] = 0.0
+    start = {**medium(0.0), "feedback": feedback, "gain": gain}
+    runs = simulate(worm, STILL, 8.0, 0.025, start, count=3)
+    swing = [np.ptp(run["joint_angle"][-80:], axis=0).max() for run in runs]
+    assert swing[0] > 0.3
+    assert swing[1] < 0.1 * swing[0]
+    turns = np.diff(np.sign(np.diff(runs[1]["joint_angle"][-80:], axis=0)), axis=0)
+    assert not turns.any()  # it relaxes slowly, and does not beat
+    assert np.abs(runs[2]["control_angle"]).max() == 0.0
+
+
+def test_the_drive_is_added_to_what_the_circuit_commands():
+    worm = Worm(circuit="ahead")
+    plain, more = simulate(worm, STILL, 0.005), simulate(worm, STILL + 0.1, 0.005)
+    np.testing.assert_allclose(more["control_angle"][-1] - plain["control_angle"][-1], 0.1, atol=1e-15)
+
+
+def test_what_a_worm_cannot_have_is_refused():
+    with pytest.raises(ValueError, match="scheme must be 'midpoint' with a circuit, got 'published'"):
+        Worm(circuit="ahead", scheme="published")
+    with pytest.raises(ValueError, match="segments must be 24, one a joint, or a multiple of twice the 25 links"):
+        Worm(circuit=Circuit(9, [Population("b", "bistable", 1, delay=0.01, gain=2.0)], [], "b"))
+
+
+@pytest.mark.full
+def test_a_task_takes_a_circuit_to_which_actions_add_or_whose_weights_they_are():
+    env = gymnasium.make("gymnosoma/WormMedium-v0", circuit="ahead")
+    env.reset(seed=1)
+    _, _, _, _, info = env.step(np.zeros(24, np.float32))
+    assert np.isfinite(info["speed"])
+    envs = gymnasium.make_vec("gymnosoma/WormMedium-v0", num_envs=2, circuit="ahead", actions="weights")
+    envs.reset(seed=1)
+    task = envs.unwrapped.task
+    weights = np.stack([np.ones(4), np.full(4, 0.5)])
+    for _ in range(10):
+        envs.step(task.action_from_values(weights))
+    rows = envs.unwrapped.simulation.rows
+    np.testing.assert_allclose(rows["synapse"], weights, atol=1e-6)
+    np.testing.assert_array_equal(rows["residual"], 0.0)
+    bends = np.abs(rows["control_angle"]).max(1)
+    assert bends[1] < bends[0]
+    with pytest.raises(ValueError, match="actions must be one of angles, modes, residual, got 'weights'"):
+        gymnasium.make("gymnosoma/WormMedium-v0", actions="weights")
