@@ -95,10 +95,10 @@ def test_kymogram_files(tmp_path):
             np.testing.assert_allclose(played(t), angles[row], rtol=1e-15)
 
 
-def test_of_references_one_is_to_be_searched():
+def test_of_references_some_are_to_be_searched():
     for own in filter(None, (references_of(full_id(entry.name)) for entry in CATALOGUE)):
         assert next(iter(own)) == "baseline"
-        assert sum(bool(reference.bounds) for reference in own.values()) == 1
+        assert any(reference.bounds for reference in own.values())
 
 
 class Failing(gymnasium.vector.VectorWrapper):

@@ -36,6 +36,8 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import figures
 
 SWIM = "gymnosoma/WormSwim-v0"
+UNTRAINED = {"HindlimbHold-v0"}
+"""Ids that have changed since policies were trained."""
 SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
 
 
@@ -82,7 +84,7 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
 
 def test_what_is_shipped_has_been_measured():
     assert [env_id for env_id, result in figures().items() if "shipped" in result] == SHIPPED
-    assert len(SHIPPED) >= 23
+    assert {entry.name for entry in CATALOGUE} - {env_id.split("/")[1] for env_id in SHIPPED} == UNTRAINED
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
@@ -439,7 +441,7 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     """The folder goes while the animal swims."""
     folder = tmp_path / "gone"
     folder.mkdir()
-    module, function = (policies, "evaluate") if arguments[0] == "evaluate" else (film, "_play")
+    module, function = (policies, "evaluate") if arguments[0] == "evaluate" else (film, "play")
     real = getattr(module, function)
 
     def vanish(*args, **kwargs):
