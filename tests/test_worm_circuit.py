@@ -9,12 +9,18 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gymnosoma.agents.agent import reference_policy
+from gymnosoma.agents.controllers.worm import REFERENCES
+from gymnosoma.agents.evaluation.policies import evaluate
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit import Circuit, Population
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import Gait, medium
 from gymnosoma.envs.worm.circuits import ahead, behind
+from gymnosoma.envs.worm.tasks import Medium
 from gymnosoma.tools.worm_circuit import circuit_of
+
+CIRCUIT = REFERENCES[Medium]["circuit"]
 
 AHEAD = ahead(0.97795, 0.43930, 0.020329, 0.0081354, 3.47986, 1.34048, 13.78578, 2.57668, 4.10686, 3.64609, 8)
 BEHIND = behind(0.63736, 0.47991, 0.026622, 0.010002, 2.93511, 7.42599, 0.82571, 10.37741, -2.92613)
@@ -61,7 +67,7 @@ def test_the_circuit_that_comes_with_the_package_crawls_and_swims():
     assert circuit_of(constants) == Circuit.given("ahead", "worm")
     worm = Worm(circuit="ahead")
     for sigma, frequency, waves in ((0.0, 1.80, 0.95), (1.0, 0.80, 1.49)):
-        for gait in gaits(worm, sigma, random_starts(worm, 4)):
+        for gait in gaits(worm, sigma, random_starts(worm, 3)):
             assert gait.frequency == pytest.approx(frequency, rel=0.02)
             assert gait.wavenumber == pytest.approx(waves, abs=0.03)
     deaf = np.where((np.arange(24) >= 8) & (np.arange(24) < 16), 0.0, 1.0)
@@ -101,6 +107,17 @@ def test_what_a_worm_cannot_have_is_refused():
         Worm(circuit="ahead", scheme="published")
     with pytest.raises(ValueError, match="segments must be 24, one a joint, or a multiple of twice the 25 links"):
         Worm(circuit=Circuit(9, [Population("b", "bistable", 1, delay=0.01, gain=2.0)], [], "b"))
+
+
+@pytest.mark.full
+def test_the_reference_wakes_up_straight_and_earns_more_than_it_pays():
+    woken, at_once = (
+        evaluate("gymnosoma/WormMedium-v0", reference_policy("circuit", CIRCUIT, **given), 16)
+        for given in ({}, dict.fromkeys(Worm(circuit="ahead").circuit.weights, 1.0) | {"rise": 0.0})
+    )
+    assert woken.info["priced_speed"].min() > -0.05e-3  # in water it just pays
+    assert woken.info["priced_speed"].mean() > 0.1e-3 > 0.0 > at_once.info["priced_speed"].mean()
+    assert not any(woken.failures) and any(at_once.failures)  # those coil up
 
 
 @pytest.mark.full

@@ -61,11 +61,15 @@ def circuit_work(
     windows: int,
     tracts: int,
     pad: int,
+    tile: int,
 ) -> list[tuple]:
-    """Scratch fields of a circuit; ``states`` is 0 where no Runge-Kutta steps are taken."""
+    """Scratch fields of a circuit; ``states`` is 0 where no Runge-Kutta steps are taken.
+
+    Weights that are the same in all segments are held for ``tile`` of them, which stay in the fastest memory.
+    """
     reference = (max(states, 1), sides, neurons if states else 1, segments if states else 1)
     return fields(
-        ("weight", (links, sides, segments), "1", "of every projection, by side and segment of its target"),
+        ("weight", (links, sides, tile), "1", "of every projection, by side and segment of its target"),
         ("share", (windows, sides, segments), "1", "one over the number of sources"),
         ("intact", (sides, cells, segments), "1", "gain left by all lesions"),
         ("open", (sides, segments), "1", "1 where axons of the brainstem arrive"),
@@ -187,7 +191,7 @@ def prepare_circuit(xs, ks, circuit):
     for i in range(len(p.projection)):
         n = p.projection[i]
         for side in range(sides):
-            for q in range(segments):
+            for q in range(k.weight.shape[2]):
                 for e in range(lanes):
                     factor = x.synapse[n, e] * x.synapse_at[min(n, many - 1), min(side, wide - 1), min(q, long - 1), e]
                     k.weight[i, side, q, e] = factor * p.strength[i, side, q]
@@ -239,9 +243,15 @@ def feel(ks, circuit, side, cell):
     segments, lanes = k.output.shape[2:]
     n, u = p.sense[cell], k.output[side, cell]
     for q in range(segments):
+        first, last = p.felt_first[n, q], p.felt_last[n, q]
+        if last == first + 1:  # as most often
+            weight = p.felt[n, q, first]
+            for e in range(lanes):
+                u[q, e] = k.intact[side, cell, q, e] * (weight * k.sensed[side, first, e])
+            continue
         for e in range(lanes):
             u[q, e] = 0.0
-        for j in range(p.felt_first[n, q], p.felt_last[n, q]):
+        for j in range(first, last):
             for e in range(lanes):
                 u[q, e] += p.felt[n, q, j] * k.sensed[side, j, e]
         for e in range(lanes):
@@ -369,6 +379,27 @@ def _sum_near_cuts(ks, circuit, side, i):
 
 
 @kernel
+def _add_weighted(received, weight, share, upto, before):
+    """Add ``weight`` times ``share`` of a difference, the weights being repeated along the cord."""
+    n = len(weight)
+    for k in range((len(received) + n - 1) // n):
+        target, factor = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n]
+        high, low = upto[k * n : (k + 1) * n], before[k * n : (k + 1) * n]
+        for f in range(len(target)):
+            target[f] += weight[f] * (factor[f] * (high[f] - low[f]))
+
+
+@kernel
+def _add_plain(received, weight, share, part):
+    """Add ``weight`` times ``share`` of what stands alone, as `_add_weighted`."""
+    n = len(weight)
+    for k in range((len(received) + n - 1) // n):
+        target, factor, given = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n], part[k * n : (k + 1) * n]
+        for f in range(len(target)):
+            target[f] += weight[f] * (factor[f] * given[f])
+
+
+@kernel
 def receive_circuit(ks, circuit, side, cell, cut):
     """Sum what reaches the cells of a population on one side into ``received``; after `fire_circuit`.
 
@@ -391,12 +422,10 @@ def receive_circuit(ks, circuit, side, cell, cut):
                 received[f] = 0.0
     for i in range(len(p.target)):
         if p.target[i] == cell:
-            w, weight = p.window[i], k.weight[i, side].reshape(span)
+            w, weight = p.window[i], k.weight[i, side].reshape(k.weight.shape[2] * lanes)
             received, share = k.received[p.port[i]].reshape(span), k.share[w, side if cut else 0].reshape(span)
             if p.tract[i] < 0:
-                u = k.output[p.source_side[i, side], p.source[i]].reshape(span)
-                for f in range(span):
-                    received[f] += weight[f] * (share[f] * u[f])
+                _add_plain(received, weight, share, k.output[p.source_side[i, side], p.source[i]].reshape(span))
                 continue
             low, high = (pad - p.caudal[w]) * lanes, (pad + p.rostral[w] + 1) * lanes
             total = k.total[side, p.tract[i]].reshape(long)
@@ -406,11 +435,9 @@ def receive_circuit(ks, circuit, side, cell, cut):
                 for f in range(span):
                     part[f] = upto[f] - before[f]
                 _sum_near_cuts(ks, circuit, side, i)
-                for f in range(span):
-                    received[f] += weight[f] * (share[f] * part[f])
+                _add_plain(received, weight, share, part)
             else:
-                for f in range(span):
-                    received[f] += weight[f] * (share[f] * (upto[f] - before[f]))
+                _add_weighted(received, weight, share, upto, before)
 
 
 @kernel

@@ -110,9 +110,9 @@ def entrain(
 ) -> Entrainment:
     """Bend a part of a cord by a sine of each frequency, and find those that its rhythm follows one to one.
 
-    All are simulated side by side, twice, to begin with bent to the one side and to the other; the rhythm is that of the
-    motoneurons, left less right, of each joint over the last half. With the paper's synapses the head leads: bent there the whole cord follows, while the tail bent alone is
-    overruled from in front, or at most follows alone.
+    All are simulated side by side, twice, bent to either side first; the rhythm is that of the motoneurons, left less
+    right, of each joint over the last half. With the paper's synapses the head leads: bent there the whole cord
+    follows, while the tail bent alone is overruled from in front, or at most follows alone.
 
     Args:
         frequencies ((F,) float, Hz): In ascending order.
