@@ -1,6 +1,6 @@
 """Speed as documentation: tables of the guide and the ratios of the README, from measurements.
 
-``python train.py speed --part simulations environments threads sizes first --json-file docs/speed/NAME.json`` measures
+``python train.py speed --part simulations environments circuits threads sizes first --json-file docs/speed/NAME.json`` measures
 a machine; ``python docs/speed.py --write`` makes both texts of all files there, ratios as ranges over the machines.
 """
 
