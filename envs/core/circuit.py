@@ -52,9 +52,6 @@ CONSTANTS: dict[str, dict[str, tuple[Option, Any]]] = {
 COUPLING_STEP = 2.5e-3
 """Longest step (s) of phase oscillators, which have no delay."""
 
-TILE = 25
-"""Segments for which weights are held that are the same in all."""
-
 Weights = Any
 """A number, or rows of numbers by side."""
 
@@ -508,9 +505,7 @@ class Circuit:
         """Scratch fields that it adds to those of an animal with so many joints and such a time step."""
         w, states = self._wiring, self._wiring.states * (self.steps(dt) > 0)
         sizes = (self.sides, self.neurons, len(self.names), self.segments, states, joints)
-        even = not self.each_synapse and all(np.ndim(each.strength) == 0 for each in self.projections)
-        tile = min(TILE, self.segments) if even else self.segments
-        return circuit_work(*sizes, w.channels, len(w.links), len(w.windows), len(w.tracts), w.pad, tile)
+        return circuit_work(*sizes, w.channels, len(w.links), len(w.windows), len(w.tracts), w.pad)
 
     def record(self, joints: int, dt: float) -> NDArray[Any]:
         """Constants for the kernels, (1,) record; a warning where Euler steps are longer than half a delay."""

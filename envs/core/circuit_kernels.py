@@ -61,15 +61,11 @@ def circuit_work(
     windows: int,
     tracts: int,
     pad: int,
-    tile: int,
 ) -> list[tuple]:
-    """Scratch fields of a circuit; ``states`` is 0 where no Runge-Kutta steps are taken.
-
-    Weights that are the same in all segments are held for ``tile`` of them, which stay in the fastest memory.
-    """
+    """Scratch fields of a circuit; ``states`` is 0 where no Runge-Kutta steps are taken."""
     reference = (max(states, 1), sides, neurons if states else 1, segments if states else 1)
     return fields(
-        ("weight", (links, sides, tile), "1", "of every projection, by side and segment of its target"),
+        ("weight", (links, sides, segments), "1", "of every projection, by side and segment of its target"),
         ("share", (windows, sides, segments), "1", "one over the number of sources"),
         ("intact", (sides, cells, segments), "1", "gain left by all lesions"),
         ("open", (sides, segments), "1", "1 where axons of the brainstem arrive"),
@@ -118,6 +114,7 @@ def circuit_dtype(
         ("felt_first felt_last", (senses, segments), "1", "it is 0 but from the first to before the last", "i8"),
         ("muscle_first muscle_last", joints, "1", "segments that drive the muscles of a joint", "i8"),
         ("muscles head steps", (), "1", "population that drives muscles; segments of the head; substeps", "i8"),
+        ("tile", (), "1", "segments after which all weights of a projection begin again", "i8"),
         ("clamp", (), "1", "1 where the end segments stand in for missing ones"),
     )
 
@@ -191,7 +188,7 @@ def prepare_circuit(xs, ks, circuit):
     for i in range(len(p.projection)):
         n = p.projection[i]
         for side in range(sides):
-            for q in range(k.weight.shape[2]):
+            for q in range(segments):
                 for e in range(lanes):
                     factor = x.synapse[n, e] * x.synapse_at[min(n, many - 1), min(side, wide - 1), min(q, long - 1), e]
                     k.weight[i, side, q, e] = factor * p.strength[i, side, q]
@@ -380,7 +377,10 @@ def _sum_near_cuts(ks, circuit, side, i):
 
 @kernel
 def _add_weighted(received, weight, share, upto, before):
-    """Add ``weight`` times ``share`` of a difference, the weights being repeated along the cord."""
+    """Add ``weight`` times ``share`` of a difference, the weights being repeated along the cord.
+
+    Weights that are the same in all segments are read for some of them, which stay in the fastest memory.
+    """
     n = len(weight)
     for k in range((len(received) + n - 1) // n):
         target, factor = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n]
@@ -410,6 +410,7 @@ def receive_circuit(ks, circuit, side, cell, cut):
     segments, lanes = k.part.shape
     span, long = segments * lanes, k.total.shape[2] * lanes
     pad = (k.total.shape[2] - 1 - segments) // 2
+    again = span if lanes == 1 else min(p.tile * lanes, span)
     given = RATE if p.kind[cell] == PHASE else EXCITATORY
     drive = k.level[side, cell].reshape(span)
     for port in range(3 if given == RATE else 2):
@@ -422,7 +423,7 @@ def receive_circuit(ks, circuit, side, cell, cut):
                 received[f] = 0.0
     for i in range(len(p.target)):
         if p.target[i] == cell:
-            w, weight = p.window[i], k.weight[i, side].reshape(k.weight.shape[2] * lanes)
+            w, weight = p.window[i], k.weight[i, side].reshape(span)[:again]
             received, share = k.received[p.port[i]].reshape(span), k.share[w, side if cut else 0].reshape(span)
             if p.tract[i] < 0:
                 _add_plain(received, weight, share, k.output[p.source_side[i, side], p.source[i]].reshape(span))
