@@ -185,10 +185,11 @@ def prepare_circuit(xs, ks, circuit):
     _find_cuts(xs, ks)
     _share_out(xs, ks, circuit)
     many, wide, long = x.synapse_at.shape[:3]
+    read = segments if lanes == 1 else min(p.tile, segments)
     for i in range(len(p.projection)):
         n = p.projection[i]
         for side in range(sides):
-            for q in range(segments):
+            for q in range(read):
                 for e in range(lanes):
                     factor = x.synapse[n, e] * x.synapse_at[min(n, many - 1), min(side, wide - 1), min(q, long - 1), e]
                     k.weight[i, side, q, e] = factor * p.strength[i, side, q]
