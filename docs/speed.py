@@ -1,7 +1,8 @@
 """Speed as documentation: tables of the guide and the ratios of the README, from measurements.
 
-``python train.py speed --part simulations environments threads sizes first --json-file docs/speed/NAME.json`` measures
-a machine; ``python docs/speed.py --write`` makes both texts of all files there, ratios as ranges over the machines.
+``python train.py speed --part simulations environments circuits threads sizes first --json-file docs/speed/NAME.json``
+measures a machine; ``python docs/speed.py --write`` makes both texts of all files there, ratios as ranges over the
+machines.
 """
 
 from __future__ import annotations

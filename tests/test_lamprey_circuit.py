@@ -80,7 +80,7 @@ def test_nothing_comes_through_a_cut_of_both_sides_and_a_hemisected_side_hears_t
 
 
 class Cut:
-    """Sums of one projection source by source, each tract ending at the cuts of the side of its target."""
+    """Sums of projections source by source, each tract ending as the cord does at the cuts of its target's side."""
 
     def __init__(self, circuit, cut):
         self.circuit, self.cut = circuit, cut
@@ -93,13 +93,18 @@ class Cut:
                 whole = np.concatenate([[0], np.cumsum(self.cut[side])])
                 u = outputs[1 - side if p.side == "other" else side, i] if i < 4 else np.zeros(S)
                 for q in range(S):
-                    near = [k for k in range(max(q - p.caudal, 0), min(q + p.rostral + 1, S)) if whole[k] == whole[q]]
+                    own = np.flatnonzero(whole == whole[q])
+                    near = np.arange(q - p.caudal, q + p.rostral + 1)
+                    near = np.clip(near, own[0], own[-1]) if self.circuit.ends == "clamp" else np.intersect1d(near, own)
                     total[int(p.port == "inhibit"), side, j, q] += p.strength * np.mean(u[near])
         return total
 
 
-def test_cuts_by_side_stop_the_axons_that_run_on_that_side(cord):
-    circuit, cut = Cord().circuit(), cut_at([20, 22, 70], [45])
+@pytest.mark.parametrize("left, right", [([20, 22, 70], [45]), ([1, 99], [1]), (range(1, S), []), (range(1, S),) * 2])
+@pytest.mark.parametrize("ends", ["exist", "clamp"])
+def test_cuts_by_side_stop_the_axons_that_run_on_that_side(ends, left, right):
+    circuit, cut = Cord(ends=ends).circuit(), cut_at(left, right)
+    cord = IsolatedCord(circuit=circuit)
     rows = cord.rows(1)
     rng = np.random.default_rng(2)
     neuron = rng.uniform(0.0, 1.0, cord.state["neuron"].shape)

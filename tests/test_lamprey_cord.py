@@ -218,12 +218,14 @@ def test_entrainment():
     assert abs(found.drift[1:4]).max() < 0.01
     assert (abs(found.drift[[0, 4]]) > 0.3).all()
     assert found.range(joint=8) == (3.8, 4.2)
-    low, high = Entrainment(frequencies, found.rhythm, np.ones((5, 9)), found.free).range(joint=8)
+    low, high = Entrainment(frequencies, found.rhythm, np.ones((5, 9)), found.apart, found.free).range(joint=8)
     assert np.isnan([low, high]).all()
     deaf = entrain(IsolatedCord(), frequencies, duration=16.0, start={"feedback": 0.0})
     assert deaf.rhythm == pytest.approx(np.tile(found.free, (5, 1)), abs=1e-6)
+    assert deaf.wander[1].max() < 0.25 and not deaf.entrained.any()  # near the free rhythm, and its own
     tail = entrain(IsolatedCord(), frequencies, bent=(6, 7, 8), duration=16.0)
     assert tail.rhythm == pytest.approx(3.81, abs=0.02)
+    assert not tail.entrained.any()
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,18 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gymnosoma.agents.agent import reference_policy
+from gymnosoma.agents.controllers.worm import REFERENCES
+from gymnosoma.agents.evaluation.policies import evaluate
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit import Circuit, Population
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import Gait, medium
 from gymnosoma.envs.worm.circuits import ahead, behind
+from gymnosoma.envs.worm.tasks import Medium
 from gymnosoma.tools.worm_circuit import circuit_of
+
+CIRCUIT = REFERENCES[Medium]["circuit"]
 
 AHEAD = ahead(0.97795, 0.43930, 0.020329, 0.0081354, 3.47986, 1.34048, 13.78578, 2.57668, 4.10686, 3.64609, 8)
 BEHIND = behind(0.63736, 0.47991, 0.026622, 0.010002, 2.93511, 7.42599, 0.82571, 10.37741, -2.92613)
@@ -61,17 +67,18 @@ def test_the_circuit_that_comes_with_the_package_crawls_and_swims():
     assert circuit_of(constants) == Circuit.given("ahead", "worm")
     worm = Worm(circuit="ahead")
     for sigma, frequency, waves in ((0.0, 1.80, 0.95), (1.0, 0.80, 1.49)):
-        for gait in gaits(worm, sigma, random_starts(worm, 4)):
+        for gait in gaits(worm, sigma, random_starts(worm, 3)):
             assert gait.frequency == pytest.approx(frequency, rel=0.02)
             assert gait.wavenumber == pytest.approx(waves, abs=0.03)
-    deaf = np.where((np.arange(24) >= 8) & (np.arange(24) < 16), 0.0, 1.0)
-    (lame,), (whole,) = (gaits(worm, 0.0, random_starts(worm, 1), feedback=each) for each in (deaf, np.ones(24)))
+    feedback = np.ones((2, 24))
+    feedback[0, 8:16] = 0.0
+    lame, whole = gaits(worm, 0.0, random_starts(worm, 2), feedback=feedback)
     assert abs(lame.joints[16]) < 0.02 < 0.2 < abs(whole.joints[16])
     run = simulate(worm, STILL, 8.0, start=medium(0.0))
     assert 35.0 < np.abs(np.diff(run["control_angle"][400:], axis=0)).max() / worm.dt < 38.0
     slow = Worm(circuit=worm.circuit.replace(muscle={"delay": 0.1}))
-    assert gaits(slow, 0.0, random_starts(slow, 1))[0].frequency == pytest.approx(1.29, abs=0.02)
-    assert gaits(slow, 1.0, random_starts(slow, 1))[0].frequency == pytest.approx(0.68, abs=0.02)
+    found = [gait.frequency for gait in gaits(slow, np.array([0.0, 1.0]), random_starts(slow, 2))]
+    assert found == pytest.approx([1.29, 0.68], abs=0.02)
 
 
 def test_a_worm_that_is_deaf_in_front_is_silent_and_one_without_muscles_is_still():
@@ -101,6 +108,17 @@ def test_what_a_worm_cannot_have_is_refused():
         Worm(circuit="ahead", scheme="published")
     with pytest.raises(ValueError, match="segments must be 24, one a joint, or a multiple of twice the 25 links"):
         Worm(circuit=Circuit(9, [Population("b", "bistable", 1, delay=0.01, gain=2.0)], [], "b"))
+
+
+@pytest.mark.full
+def test_the_reference_wakes_up_straight_and_earns_more_than_it_pays():
+    woken, at_once = (
+        evaluate("gymnosoma/WormMedium-v0", reference_policy("circuit", CIRCUIT, **given), 16)
+        for given in ({}, dict.fromkeys(Worm(circuit="ahead").circuit.weights, 1.0) | {"rise": 0.0})
+    )
+    assert woken.info["priced_speed"].min() > -0.05e-3  # in water it just pays
+    assert woken.info["priced_speed"].mean() > 0.1e-3 > 0.0 > at_once.info["priced_speed"].mean()
+    assert not any(woken.failures) and any(at_once.failures)  # those coil up
 
 
 @pytest.mark.full

@@ -50,7 +50,7 @@ JITTER, DURATION, LAST = 0.1, 14.0, 8.0
 """Standard deviation of the logarithm of each constant; how long a candidate moves, and is looked at last, s."""
 
 Constants = dict[str, float]
-_SIGNALS = ("joint_angle", "centre", "rod_angle")
+_SIGNALS = ("joint_angle", "centre", "rod_angle", "muscle_power")
 
 
 def circuit_of(constants: Mapping[str, float]) -> Circuit:
@@ -60,13 +60,14 @@ def circuit_of(constants: Mapping[str, float]) -> Circuit:
 
 
 class Seen(Gait):
-    """A gait, and the share of all moments in which the body crosses itself."""
+    """A gait, the share of all moments in which the body crosses itself, and the muscles' mean power in W."""
 
     def __init__(self, worm: Worm, run: Trajectory, begin: float) -> None:
         super().__init__(run, begin)
         rows = worm.rows(len(run.time))
         rows["rod_angle"] = run["rod_angle"]
         self.crossing = float(worm.crosses(rows).mean())
+        self.power = float(run["muscle_power"][run.time >= begin].mean())
 
 
 def gaits(worm: Worm, constants: Constants, rng: np.random.Generator, duration: float = DURATION) -> list[Seen | None]:
@@ -105,7 +106,7 @@ def jittered(constants: Constants, rng: np.random.Generator) -> Constants:
     return {name: value * float(np.exp(JITTER * rng.standard_normal())) for name, value in constants.items()}
 
 
-def judge(constants: Constants, count: int = 48, seed: int = 7) -> dict[str, float]:
+def judge(constants: Constants, count: int = 200, seed: int = 77) -> dict[str, float]:
     """Shares of jittered sets whose gait is kept in water, on agar, and in both, and of backward waves on agar.
 
     Kept: forward, frequency and waves within a factor of 1.5 of those without jitter, half the amplitude.
@@ -123,7 +124,7 @@ def judge(constants: Constants, count: int = 48, seed: int = 7) -> dict[str, flo
         for m, gait in enumerate(gaits(worm, constants, rng)):
             same[k, m] = gait is not None and abs(gait.wavenumber - own[m].wavenumber) < 0.1
     found: dict[str, float] = {}
-    words = ("frequency", "wavenumber", "amplitude", "speed", "crossing")
+    words = ("frequency", "wavenumber", "amplitude", "speed", "crossing", "power")
     for m, name in enumerate(("water", "agar")):
         found |= {f"{name}: {word}": float(getattr(own[m], word)) for word in words}
         found |= {f"{name}: kept": float(kept[:, m].mean()), f"{name}: same start": float(same[:, m].mean())}
@@ -159,24 +160,33 @@ def fit(generations: int, size: int, copies: int, seed: int, begin: Constants | 
 
 
 def draw(path: Path) -> None:
-    """Frequency and waves of the circuit that comes with the package, in media from water to agar."""
+    """Draw the circuit's gaits from water to agar, beside the animal and the best sines, and with deaf joints."""
     from matplotlib import pyplot
+
+    from gymnosoma.papers.worm.waves import SIGMAS, best_waves
 
     worm, sigma = Worm(circuit="ahead"), np.linspace(0.0, 1.0, 21)
     runs = simulate(worm, np.zeros(24), 24.0, 0.025, medium(sigma), count=len(sigma), signals=_SIGNALS)
     found = [Gait(run, 12.0) for run in runs]
-    t = table()
-    figure, axes = pyplot.subplots(1, 2, figsize=(8.0, 3.2), layout="constrained")
+    t, (best, period) = table(), best_waves()
+    figure, (*axes, lesion) = pyplot.subplots(1, 3, figsize=(12.0, 3.2), layout="constrained")
     rows = (
-        ("frequency", "frequency [Hz]", [1.0 / t["water_period"], 1.0 / t["agar_period"]], [1.0 / 0.4, 1.0 / 0.8]),
-        ("wavenumber", "waves on the body", [t["water_wavenumber"], t["agar_wavenumber"]], [0.65, 1.9]),
+        ("frequency", "frequency [Hz]", [1.0 / t["water_period"], 1.0 / t["agar_period"]], 1.0 / period),
+        ("wavenumber", "waves on the body", [t["water_wavenumber"], t["agar_wavenumber"]], best),
     )
-    for ax, (name, label, sine, best) in zip(axes, rows, strict=True):
+    for ax, (name, label, sine, fastest) in zip(axes, rows, strict=True):
         ax.plot(sigma, [getattr(gait, name) for gait in found], "o-", label="circuit")
-        ax.plot([0.0, 1.0], sine, "s", label="animal (sines of Chung et al., 2024)")
-        ax.plot([0.0, 1.0], best, "^", label="fastest sine (their Fig. 5)")
+        ax.plot([0.0, 1.0], sine, "s:", label="animal (sines of Chung et al., 2024)")
+        ax.plot(SIGMAS, fastest, "^--", label="fastest sine (their Fig. 5)")
         ax.set(xlabel="medium, from water (0) to agar (1)", ylabel=label, ylim=(0.0, None))
-    axes[1].legend()
+    axes[0].legend(loc="lower left", fontsize="small")
+    feedback = np.ones((3, 24))
+    feedback[1, 8:16] = feedback[2, 16:] = 0.0
+    deaf = simulate(worm, np.zeros(24), 24.0, 0.025, {**medium(0.0), "feedback": feedback}, count=3, signals=_SIGNALS)
+    for run, label in zip(deaf, ("all joints feel", "8 to 15 deaf", "16 to 23 deaf"), strict=True):
+        lesion.plot(np.abs(Gait(run, 12.0).joints), "o-", label=label)
+    lesion.set(xlabel="joint, head to tail", ylabel="amplitude in water [rad]", ylim=(0.0, None))
+    lesion.legend()
     figure.savefig(path, dpi=100)
 
 

@@ -65,19 +65,26 @@ class SteeredSine(RowMemory):
 
 
 class CircuitWeights:
-    """The worm's own circuit, with factors on its projections; 1 on those that are not given."""
+    """The worm's own circuit, with factors on its projections; 1 on those that are not given.
+
+    The weight ``waking`` rises to its factor in the first ``rise`` s, as the paper's sine does over a period: where all
+    muscles start at once in a straight body, they bend it to the side of the head, and in thin media it coils up.
+    """
 
     reads: tuple[str, ...] = ()
+    waking = "body_muscle"
 
-    def __init__(self, task: Any, **weights: float) -> None:
+    def __init__(self, task: Any, rise: float = 1.0, **weights: float) -> None:
         names = task.animal.circuit.weights
         for name in weights:
             choice("weights", name, names)
         self._weights = np.array([weights.get(name, 1.0) for name in names])
+        self._wakes, self._rise = np.array([name == self.waking for name in names]), max(rise, 1e-9)
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Factors (B, K) on the projections."""
-        return np.tile(self._weights, (len(t), 1))
+        awake = np.minimum(t / self._rise, 1.0)[:, None]
+        return self._weights * np.where(self._wakes, awake, 1.0)
 
 
 class Steering(ByHand):
@@ -152,10 +159,14 @@ def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> Controller:
     return KymogramPlayback(gain * recorded.angles, pace * recorded.rate)
 
 
+_BEND = 0.6
+_SMALLER = {"head_muscle": _BEND, "body_muscle": _BEND, "head_bending_head": 1.0 / _BEND, "bending_body": 1.0 / _BEND}
+"""Factors with which `ahead` has its gaits at 0.6 of the amplitude and a third of the power, which its tasks price."""
+
 _CIRCUIT = Reference(
-    CircuitWeights,
+    lambda task, **given: CircuitWeights(task, **_SMALLER | given),
     {"circuit": "ahead", "actions": "weights"},
-    dict.fromkeys(("head_bending_head", "bending_body", "head_muscle", "body_muscle"), (0.3, 3.0)),
+    dict.fromkeys(_SMALLER, (0.3, 3.0)) | {"rise": (0.2, 3.0)},
 )
 """The nervous system of `ahead`, whose weights can be searched."""
 

@@ -114,6 +114,7 @@ def circuit_dtype(
         ("felt_first felt_last", (senses, segments), "1", "it is 0 but from the first to before the last", "i8"),
         ("muscle_first muscle_last", joints, "1", "segments that drive the muscles of a joint", "i8"),
         ("muscles head steps", (), "1", "population that drives muscles; segments of the head; substeps", "i8"),
+        ("tile", (), "1", "segments after which all weights of a projection begin again", "i8"),
         ("clamp", (), "1", "1 where the end segments stand in for missing ones"),
     )
 
@@ -184,10 +185,11 @@ def prepare_circuit(xs, ks, circuit):
     _find_cuts(xs, ks)
     _share_out(xs, ks, circuit)
     many, wide, long = x.synapse_at.shape[:3]
+    read = segments if lanes == 1 else min(p.tile, segments)
     for i in range(len(p.projection)):
         n = p.projection[i]
         for side in range(sides):
-            for q in range(segments):
+            for q in range(read):
                 for e in range(lanes):
                     factor = x.synapse[n, e] * x.synapse_at[min(n, many - 1), min(side, wide - 1), min(q, long - 1), e]
                     k.weight[i, side, q, e] = factor * p.strength[i, side, q]
@@ -239,9 +241,15 @@ def feel(ks, circuit, side, cell):
     segments, lanes = k.output.shape[2:]
     n, u = p.sense[cell], k.output[side, cell]
     for q in range(segments):
+        first, last = p.felt_first[n, q], p.felt_last[n, q]
+        if last == first + 1:  # as most often
+            weight = p.felt[n, q, first]
+            for e in range(lanes):
+                u[q, e] = k.intact[side, cell, q, e] * (weight * k.sensed[side, first, e])
+            continue
         for e in range(lanes):
             u[q, e] = 0.0
-        for j in range(p.felt_first[n, q], p.felt_last[n, q]):
+        for j in range(first, last):
             for e in range(lanes):
                 u[q, e] += p.felt[n, q, j] * k.sensed[side, j, e]
         for e in range(lanes):
@@ -369,6 +377,30 @@ def _sum_near_cuts(ks, circuit, side, i):
 
 
 @kernel
+def _add_weighted(received, weight, share, upto, before):
+    """Add ``weight`` times ``share`` of a difference, the weights being repeated along the cord.
+
+    Weights that are the same in all segments are read for some of them, which stay in the fastest memory.
+    """
+    n = len(weight)
+    for k in range((len(received) + n - 1) // n):
+        target, factor = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n]
+        high, low = upto[k * n : (k + 1) * n], before[k * n : (k + 1) * n]
+        for f in range(len(target)):
+            target[f] += weight[f] * (factor[f] * (high[f] - low[f]))
+
+
+@kernel
+def _add_plain(received, weight, share, part):
+    """Add ``weight`` times ``share`` of what stands alone, as `_add_weighted`."""
+    n = len(weight)
+    for k in range((len(received) + n - 1) // n):
+        target, factor, given = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n], part[k * n : (k + 1) * n]
+        for f in range(len(target)):
+            target[f] += weight[f] * (factor[f] * given[f])
+
+
+@kernel
 def receive_circuit(ks, circuit, side, cell, cut):
     """Sum what reaches the cells of a population on one side into ``received``; after `fire_circuit`.
 
@@ -379,6 +411,7 @@ def receive_circuit(ks, circuit, side, cell, cut):
     segments, lanes = k.part.shape
     span, long = segments * lanes, k.total.shape[2] * lanes
     pad = (k.total.shape[2] - 1 - segments) // 2
+    again = span if lanes == 1 else min(p.tile * lanes, span)
     given = RATE if p.kind[cell] == PHASE else EXCITATORY
     drive = k.level[side, cell].reshape(span)
     for port in range(3 if given == RATE else 2):
@@ -391,12 +424,10 @@ def receive_circuit(ks, circuit, side, cell, cut):
                 received[f] = 0.0
     for i in range(len(p.target)):
         if p.target[i] == cell:
-            w, weight = p.window[i], k.weight[i, side].reshape(span)
+            w, weight = p.window[i], k.weight[i, side].reshape(span)[:again]
             received, share = k.received[p.port[i]].reshape(span), k.share[w, side if cut else 0].reshape(span)
             if p.tract[i] < 0:
-                u = k.output[p.source_side[i, side], p.source[i]].reshape(span)
-                for f in range(span):
-                    received[f] += weight[f] * (share[f] * u[f])
+                _add_plain(received, weight, share, k.output[p.source_side[i, side], p.source[i]].reshape(span))
                 continue
             low, high = (pad - p.caudal[w]) * lanes, (pad + p.rostral[w] + 1) * lanes
             total = k.total[side, p.tract[i]].reshape(long)
@@ -406,11 +437,9 @@ def receive_circuit(ks, circuit, side, cell, cut):
                 for f in range(span):
                     part[f] = upto[f] - before[f]
                 _sum_near_cuts(ks, circuit, side, i)
-                for f in range(span):
-                    received[f] += weight[f] * (share[f] * part[f])
+                _add_plain(received, weight, share, part)
             else:
-                for f in range(span):
-                    received[f] += weight[f] * (share[f] * (upto[f] - before[f]))
+                _add_weighted(received, weight, share, upto, before)
 
 
 @kernel

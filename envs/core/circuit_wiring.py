@@ -23,6 +23,9 @@ from .circuit_kernels import (
 OUTPUTS = {"tanh": TANH, "positive": POSITIVE, "linear": LINEAR}
 PORTS = {"excite": EXCITATORY, "inhibit": INHIBITORY, "phase": RATE}
 
+TILE = 25
+"""Segments for which weights that are the same in all are read, in animals side by side."""
+
 
 class Wiring:
     """What the kernels run along: channels, tracts, windows and links, found once for a circuit."""
@@ -99,6 +102,8 @@ class Wiring:
             one["tract_source"][i], one["tract_side"][i] = channel, self.sides_of(crossed, sided)
         self._body(one, joints)
         one["muscles"], one["head"] = circuit.names.index(circuit.muscles), circuit.head_segments
+        even = not circuit.each_synapse and all(np.ndim(each.strength) == 0 for each in circuit.projections)
+        one["tile"] = TILE if even else circuit.segments
         one["steps"], one["clamp"] = circuit.steps(dt), float(circuit.ends == "clamp")
         return record
 

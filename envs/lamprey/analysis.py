@@ -62,12 +62,15 @@ class Entrainment:
         frequency ((F,) array, Hz): Imposed.
         rhythm ((F, n - 1) array, Hz): Of the motoneurons of each joint, not a number where there is none.
         wander ((F, n - 1) array): Range over which the phase of the rhythm in the imposed cycle moves, in cycles.
+        apart ((F, n - 1) array): Difference between the phases, 0 to half a cycle, in which the rhythm is at the end if
+            the same cord is bent from the other side on: 0 where it follows, a half where it goes its own way.
         free ((n - 1,) array, Hz): Rhythm of the same cord without bending.
     """
 
     frequency: Array
     rhythm: Array
     wander: Array
+    apart: Array
     free: Array
 
     @property
@@ -77,12 +80,11 @@ class Entrainment:
 
     @property
     def entrained(self) -> NDArray[np.bool_]:
-        """Where the phase stays within a quarter of a cycle over the last half, (F, n - 1).
+        """Where the phase stays within a quarter of a cycle over the last half, and depends on the bending, (F, n - 1).
 
-        A rhythm of its own that is nearer to the imposed one than 0.5 / ``duration`` does so, too, as it drifts too
-        slowly to be told: simulate for longer, or compare with a cord whose ``feedback`` is 0.
+        The phase of a rhythm of its own that is near the imposed one stays, too, but wherever it began.
         """
-        return self.wander < 0.25
+        return (self.wander < 0.25) & (self.apart < 0.25)
 
     def range(self, joint: int) -> tuple[float, float]:
         """Lowest and highest of the imposed frequencies next to each other, about the free one, that entrain, Hz.
@@ -108,9 +110,9 @@ def entrain(
 ) -> Entrainment:
     """Bend a part of a cord by a sine of each frequency, and find those that its rhythm follows one to one.
 
-    All are simulated side by side; the rhythm is that of the motoneurons, left less right, of each joint over the last
-    half. With the paper's synapses the head leads: bent there the whole cord follows, while the tail bent alone is
-    overruled from in front, or at most follows alone.
+    All are simulated side by side, twice, bent to either side first; the rhythm is that of the motoneurons, left less
+    right, of each joint over the last half. With the paper's synapses the head leads: bent there the whole cord
+    follows, while the tail bent alone is overruled from in front, or at most follows alone.
 
     Args:
         frequencies ((F,) float, Hz): In ascending order.
@@ -139,15 +141,16 @@ def entrain(
     number("amplitude", amplitude, minimum=0, maximum=2)
     if not (np.diff(sought) > 0).all():
         raise ValueError(f"frequencies must be in ascending order, got {shown(frequencies)}")
-    all_of = np.append(sought, 0.0)  # the last is not bent
+    count, all_of = len(sought), np.concatenate([sought, sought, [0.0]])  # the last is not bent
+    side = np.where(np.arange(len(all_of)) < count, 1.0, -1.0)
     drives = np.zeros((len(all_of), cord.drive_size))
     drives[:, :3] = drive
 
     def bending(t: float) -> Array:
-        drives[:, [3 + j for j in bent]] = (amplitude * np.sin(2.0 * np.pi * all_of * t))[:, None]
+        drives[:, [3 + j for j in bent]] = (amplitude * side * np.sin(2.0 * np.pi * all_of * t))[:, None]
         return drives
 
-    rhythm, wander = np.full((2, len(all_of), joints), np.nan)
+    rhythm, wander, phase = np.full((3, len(all_of), joints), np.nan)
     wander[:] = np.inf
     for k, run in enumerate(swim(cord, bending, duration, start, signals=("motoneuron",))):
         late = run.time >= 0.5 * duration
@@ -156,7 +159,9 @@ def entrain(
             if len(begins) > 3:
                 rhythm[k, j] = 1.0 / _slope(begins)
                 wander[k, j] = np.ptp(np.arange(len(begins)) - all_of[k] * begins)
-    return Entrainment(sought, rhythm[:-1], wander[:-1], rhythm[-1])
+                phase[k, j] = all_of[k] * begins[-1]
+    apart = np.abs((phase[:count] - phase[count:-1]) % 1.0 - 0.5)  # the sines themselves are half a cycle apart
+    return Entrainment(sought, rhythm[:count], wander[:count], apart, rhythm[-1])
 
 
 class Swimming:

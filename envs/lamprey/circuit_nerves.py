@@ -20,28 +20,13 @@ from ..core.circuit_kernels import (
 from ..core.jit import kernel
 from ..core.lanes import batch_kernel
 from ..core.records import fields
-from .body import BROKEN, LEFT, RIGHT, add_work, clear_work, end_step, move_body
+from .body import BROKEN, add_work, clear_work, end_step, move_body
+from .nerves import stretch_sides
 
 
 def residual_fields(n: int) -> list[tuple]:
     """Fields of an animal of ``n`` links with a circuit that are its own."""
     return fields(("residual", (2, n - 1), "1", "left; right, added to what drives the muscles of every joint"))
-
-
-@kernel
-def sense_bending(xs, ks, links):
-    """Write what is ``sensed``: curvature where a joint stretches the side, times ``feedback``; Ekeberg (1993), Eq. 8.
-
-    In order of side and joint.
-    """
-    x, k, p = xs[0], ks[0], links[0]
-    n, lanes = x.link_angle.shape
-    for j in range(n - 1):
-        span = 1.0 / (p.half[j] + p.half[j + 1])
-        for e in range(lanes):
-            curvature = span * (x.link_angle[j, e] - x.link_angle[j + 1, e])
-            k.sensed[LEFT, j, e] = x.feedback[e] * (-curvature if curvature < 0.0 else 0.0)
-            k.sensed[RIGHT, j, e] = x.feedback[e] * (curvature if curvature > 0.0 else 0.0)
 
 
 @kernel
@@ -73,7 +58,7 @@ def swim(xs, ks, steps, dt, links, circuit, scheme, substeps):
     prepare_drive(xs, ks, circuit)
     cut = is_cut(ks)
     for _ in range(steps):
-        sense_bending(xs, ks, links)
+        stretch_sides(xs, links, (xs[0].feedback, xs[0].feedback), ks[0].sensed)
         fire_circuit(xs, ks, circuit, cut)
         drive_muscles(xs, ks, circuit)
         add_work(xs, dt)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.circuit_kernels import activity
 from ..core.jit import exp, kernel
 from ..core.lanes import batch_kernel
 from ..core.records import fields, record
@@ -152,16 +153,27 @@ def cord_dtype(segments: int, joints: int, synapses: int, windows: int, edges: i
 
 
 @kernel
-def sense_curvature(xs, ks, links):
-    """Write the ``edge``, the curvature of each joint where it stretches the side; Ekeberg (1993), Eq. 8."""
-    x, k, p = xs[0], ks[0], links[0]
+def stretch_sides(xs, links, gain, sensed):
+    """Write what is ``sensed`` by side and joint, curvature where it stretches the side times the side's ``gain``.
+
+    Ekeberg (1993), Eq. 8, in 1/m; ``gain`` is a pair of arrays by lane.
+    """
+    x, p = xs[0], links[0]
     n, lanes = x.link_angle.shape
+    left, right = gain
     for j in range(n - 1):
         span = 1.0 / (p.half[j] + p.half[j + 1])
         for e in range(lanes):
             curvature = span * (x.link_angle[j, e] - x.link_angle[j + 1, e])
-            k.edge[LEFT, j, e] = x.cell_gain[LEFT, EDGE, e] * (-curvature if curvature < 0.0 else 0.0)
-            k.edge[RIGHT, j, e] = x.cell_gain[RIGHT, EDGE, e] * (curvature if curvature > 0.0 else 0.0)
+            sensed[LEFT, j, e] = left[e] * (-curvature if curvature < 0.0 else 0.0)
+            sensed[RIGHT, j, e] = right[e] * (curvature if curvature > 0.0 else 0.0)
+
+
+@kernel
+def sense_curvature(xs, ks, links):
+    """Write the ``edge``, the curvature of each joint where it stretches the side."""
+    gain = xs[0].cell_gain
+    stretch_sides(xs, links, (gain[LEFT, EDGE], gain[RIGHT, EDGE]), ks[0].edge)
 
 
 @kernel
@@ -199,13 +211,6 @@ def prepare(xs, ks, cord):
         for q in range(segments):
             for e in range(lanes):
                 k.share[w, q, e] = p.share[w, q]
-
-
-@kernel
-def activity(excitation, inhibition, fatigue, threshold, gain):
-    """Output of a neuron, Ekeberg (1993), Eq. 2; ``fatigue`` is mu theta."""
-    u = 1.0 - exp((threshold - excitation) * gain) - inhibition - fatigue
-    return u if u > 0.0 else 0.0
 
 
 @kernel

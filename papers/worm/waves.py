@@ -240,7 +240,7 @@ def _grids() -> list[Array]:
     return [MM * speed_grid(Worm(), sigma, WAVENUMBERS, PERIODS) for sigma in SIGMAS]
 
 
-def _best() -> tuple[Array, Array]:
+def best_waves() -> tuple[Array, Array]:
     """Wavenumber and period (s) of the fastest wave for each medium."""
     best = np.array([np.unravel_index(np.nanargmax(grid), grid.shape) for grid in _grids()])
     return WAVENUMBERS[best[:, 0]], PERIODS[best[:, 1]]
@@ -249,7 +249,7 @@ def _best() -> tuple[Array, Array]:
 @cache
 def _gaits() -> dict[str, Array]:
     """Worms with the best wave of each medium over two periods after 5 s, 40 records of each period."""
-    nu, period = _best()
+    nu, period = best_waves()
     place = np.linspace(0, 1, 24)
     worm, slots = Worm(dt=1e-3), np.arange(len(SIGMAS))
 
@@ -272,7 +272,7 @@ def figure_5(sheet: Sheet) -> Figure:
     """Speed over wavenumber and period from water to agar, the best waves and their shapes."""
     for _ in sheet.progress(range(1), "speeds over waves and media"):
         grids = _grids()
-    nu, period = _best()
+    nu, period = best_waves()
     figure = Figure(figsize=(17, 9), layout="constrained")
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.7, 1], wspace=0.02).ravel()
     marked = {
@@ -354,7 +354,7 @@ def figure_5_supplement_1(sheet: Sheet) -> Figure:
     """Bodies over a period of the best wave of each medium, and the waves that they carry."""
     for _ in sheet.progress(range(1), "best waves"):
         gaits = _gaits()
-    nu, period = _best()
+    nu, period = best_waves()
     figure = Figure(figsize=(13, 7), layout="constrained")
     axes = figure.subplots(3, 4)
     points = joints(gaits["rod_angle"], gaits["centre"])

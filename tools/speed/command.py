@@ -15,7 +15,7 @@ from gymnosoma.envs.core.animal import ANIMALS
 if TYPE_CHECKING:
     from .measure import Row
 
-PARTS = ("simulations", "environments", "threads", "sizes", "first")
+PARTS = ("simulations", "environments", "circuits", "threads", "sizes", "first")
 
 
 def speed(
@@ -29,9 +29,9 @@ def speed(
 
     Args:
         animal: Which.
-        part: simulations and environments against their peers, and `simulate` against the bare kernel; two threads
-            against one; bodies of other sizes, for each piece of the body; the first use, in what it takes to import
-            numba and gymnasium.
+        part: simulations and environments against their peers, and `simulate` against the bare kernel; circuits as
+            data against what is built in; two threads against one; bodies of other sizes, for each piece of the body;
+            the first use, in what it takes to import numba and gymnasium.
         seconds: Simulated time after which the worm's errors are compared.
         repeats: Times that everything is measured, in turn; medians are shown.
         json_file: Also write the figures there, with what was measured on.
@@ -43,6 +43,7 @@ def speed(
     from gymnosoma.envs.core.files import replacing
 
     from . import environments
+    from .circuits import circuits
     from .first import first
     from .measure import machine, report
     from .simulate import overheads
@@ -66,6 +67,8 @@ def speed(
         parts["Environments: steps a second"] = partial(environments.environments, animal, repeats)
         if "worm" in animal:
             parts["Environments: time of a call"] = partial(environments.overhead, repeats)
+    if "circuits" in part:
+        parts["Circuits as data: CPU time of a step and row"] = partial(circuits, repeats)
     if "threads" in part:
         parts["Two threads against one"] = partial(threads, animal, repeats)
     if "sizes" in part:
