@@ -20,7 +20,8 @@ from ids import ALL
 from pieces import marked
 
 import gymnosoma
-from gymnosoma.agents.evaluation import benchmark
+from gymnosoma.agents.controllers import Oracle, worm
+from gymnosoma.agents.evaluation import benchmark, oracle
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
 from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, Job, do, jobs_of
 from gymnosoma.agents.evaluation.policies import (
@@ -32,6 +33,7 @@ from gymnosoma.agents.evaluation.policies import (
     reference_policy,
     references_of,
     shipped,
+    task_class,
     task_of,
 )
 from gymnosoma.agents.evaluation.rollout import Episodes
@@ -51,7 +53,7 @@ from gymnosoma.agents.evaluation.work import RETRIES, workers
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.envs import CATALOGUE, tolerance
 from gymnosoma.envs.core.describe import normaliser, normalisers
-from gymnosoma.tools import publish
+from gymnosoma.tools import gates, publish
 
 CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 
@@ -316,8 +318,8 @@ def test_seconds_until_a_score_is_passed():
 def test_scores_are_normalised_by_what_is_frozen():
     assert normalisers().keys() <= {entry.name for entry in CATALOGUE}
     for name, scale in normalisers().items():
-        assert scale["chance"] < scale["best"] and scale["why"]
-        assert normalised(f"gymnosoma/{name}", np.array([scale["chance"], scale["best"]])).tolist() == [0.0, 1.0]
+        assert list(scale) == [*publish.SCALE] and scale["floor"] < scale["best"] and scale["why"]
+        assert normalised(f"gymnosoma/{name}", np.array([scale["floor"], scale["best"]])).tolist() == [0.0, 1.0]
     assert normaliser("gymnosoma/WormTurn-v0") is None and normalised("gymnosoma/WormTurn-v0", np.ones(2)) is None
 
 
@@ -347,7 +349,7 @@ def test_learning_curves_agree_with_the_figures():
     for env_id, result in trained.items():
         assert len(curves[env_id]) == result["policies"]["trained"]["trainings"]
         for what, seconds in result["seconds"].items():
-            level = result["chance"] + 0.95 * (result["best"] - result["chance"])
+            level = result["floor"] + 0.95 * (result["best"] - result["floor"])
             if what in result["policies"]:
                 level = result["policies"][what]["mean"]
             again = seconds_to(curves[env_id], level + 1e-3 * abs(level))
@@ -420,7 +422,8 @@ def test_the_best_training_is_shipped_if_it_may_be(tmp_path, monkeypatch):
         card["versions"]["training"] = str(job.training)
         (job.run(tmp_path) / "card.json").write_text(json.dumps(card))
         job.file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
-        played = {"scores": [0.0] * 256, "return": 0.0, "failed": 0.0, "seconds": 0.0, "validation": validation}
+        scores = {"scores": [0.0] * 256, "return": 0.0, "failed": 0.0}
+        played = scores | {"splits": {"robust": scores}, "seconds": 0.0, "validation": validation}
         of = {"job": asdict(job), "depends": job.depends, "score": "", "unit": "", "env": {}, "versions": {}}
         job.file(tmp_path).write_text(json.dumps(played | of))
 
@@ -473,18 +476,76 @@ def test_a_trained_row_is_bold_where_it_is_surely_ahead():
         found = {"score": "return", "unit": "1", "policies": policies, "seconds": {"baseline": 3.21, "best": None}}
         return publish.readme_table({"results": {SWIM: found}, "aggregate": {}, "missing": []})
 
-    assert "| **1.2** [1.1, 1.3] | 3; - |" in row([0.1, 0.2], [0.01, 0.2])
+    assert "| **1.2** [1.1, 1.3] |" in row([0.1, 0.2], [0.01, 0.2])
     assert "in 1 of 1 ids, all." in row([0.1, 0.2], [0.01, 0.2])
     assert "| 1.2 [1.1, 1.3] |" in row([0.1, 0.2], [-0.01, 0.2])
     assert "in 0 of 1 ids, all but WormSwim-v0." in row([0.1, 0.2], [-0.01, 0.2])
 
 
-def test_chance_is_frozen_anew(tmp_path, monkeypatch):
+def test_the_scale_is_frozen_anew(tmp_path, monkeypatch):
     (tmp_path / "assets").mkdir()
-    publish.freeze_chance({SWIM: {"random": [{"scores": [0.1, 0.2]}]}, "gymnosoma/Own-v0": {}}, tmp_path)
+    monkeypatch.setattr(publish, "checkout", lambda: tmp_path)
+    found = {name: [{"scores": [score, score + 0.1]}] for name, score in (("baseline", 0.1), ("zero", 0.2))}
+    floors = publish.floors({SWIM: found, CRAWL: {"baseline": found["baseline"]}, "gymnosoma/WormTurn-v0": {}})
+    assert floors == {SWIM: {"floor": 0.25}, CRAWL: {"floor": 0.15}}
+    publish.freeze(floors | {"gymnosoma/WormTurn-v0": {"best": 1.0}})
     found = tomllib.loads((tmp_path / "assets" / "normalisers.toml").read_text())
-    assert found.pop("WormSwim-v0") == {**normalisers()["WormSwim-v0"], "chance": 0.15}
-    assert found == {name: entry for name, entry in normalisers().items() if name != "WormSwim-v0"}
+    assert found.pop("WormSwim-v0") == {**normalisers()["WormSwim-v0"], "floor": 0.25}
+    assert found.pop("WormCrawl-v0")["floor"] == 0.15 and found.pop("WormTurn-v0") == {"best": 1.0}
+    assert found == {
+        name: entry for name, entry in normalisers().items() if name not in ("WormSwim-v0", "WormCrawl-v0")
+    }
+
+
+def test_an_oracle_is_searched_in_pieces_and_knows_what_its_episode_hides(tmp_path, monkeypatch, command, capsys):
+    """One number, the amplitude of the worm's wave: it finds in each episode at least what it began with."""
+
+    class Wave:
+        reads = ()
+
+        def __init__(self, task, numbers):
+            self.amplitude, self.place = numbers[:, :1], np.linspace(0.0, 1.0, task.animal.drive_size)
+
+        def drive(self, t, signals, first):
+            assert len(t) == len(self.amplitude)
+            return self.amplitude * np.cos(2 * np.pi * (1.8 * self.place - t[:, None] / 1.6))
+
+    monkeypatch.setattr(worm, "ORACLES", {task_class(CRAWL): Oracle(Wave, [0.3], [0.2])}, raising=False)
+    monkeypatch.setattr(oracle, "TOGETHER", 2)
+    arguments = ("oracle", "WormCrawl-v0", "--episodes", 3, "--generations", 2, "--population", 4, "--folder", tmp_path)
+    command(*arguments)
+    said = capsys.readouterr().out
+    files = sorted(path for path in tmp_path.glob("*.json"))
+    assert len(files) == 4 and "of 3 episodes" in said and "of the scale; at most 1%" in said
+    kept = json.loads(files[0].read_text())
+    assert np.all(np.array(kept["best"][0]) >= kept["start"]) and np.all(np.diff(kept["best"], axis=0) >= 0.0)
+    before = files[0].stat().st_mtime_ns
+    files[-1].unlink()
+    command(*arguments)
+    assert capsys.readouterr().out == said and files[0].stat().st_mtime_ns == before
+    with pytest.raises(ValueError, match="id must be one that has an oracle, got 'gymnosoma/WormReach-v0'"):
+        oracle.oracle_of("gymnosoma/WormReach-v0")
+
+
+def test_gates_are_those_of_how_the_ids_behave():
+    """Every ranked id passes, by a row that was measured on what the id is now."""
+    kept, known = gates.kept(), {entry.name: entry for entry in CATALOGUE}
+    assert kept.keys() <= known.keys()
+    for name, row in kept.items():
+        assert " ".join(gates.failing(row)) == row["fails"]
+        scale = normalisers()[name]
+        assert (float(row["floor"]), float(row["best"])) == (scale["floor"], scale["best"])
+
+
+def test_gates_fail_where_they_should():
+    row = {"id": "WormSwim-v0", "feedback": 0.2, "script_share": 0.9, "beyond": "", "half_width": 0.03, "failed": 0.0}
+    assert gates.failing(row) == []
+    worse = {"feedback": 0.19, "script_share": 0.91, "beyond": "power (sine)", "half_width": 0.031, "failed": 0.05}
+    for gate, (name, value) in zip("abcde", worse.items(), strict=True):
+        assert gates.failing(row | {name: value}) == [gate]
+    assert gates.failing(row | {"id": "StandPulse-v0", "failed": 0.9}) == []
+    with pytest.raises(ValueError, match="ids must be one where a policy is given, got 2"):
+        gates.gates(("WormSwim-v0", "WormReach-v0"), policy="trained")
 
 
 def test_tolerance():

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import shutil
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gymnosoma
-from gymnosoma.agents.evaluation.benchmark import KEPT, Curves, Found, rounded
+from gymnosoma.agents.evaluation.benchmark import KEPT, Curves, Found, rounded, scores_of
 from gymnosoma.agents.evaluation.jobs import VALIDATION_EPISODES, Job
 from gymnosoma.agents.evaluation.physiology import physiology
 from gymnosoma.agents.evaluation.policies import (
@@ -47,10 +46,14 @@ CURVES = "curves.json"
 POINTS = 50
 """Points of a learning curve that are written; as a rule it has more."""
 
+SCALE = ("floor", "best", "bound", "why")
+"""Keys of a normaliser."""
+
 HEAD = """\
-# What normalised scores call 0 (chance: the mean of random actions) and 1 (best), in the unit of the score; frozen for
-# each id and version. `bound`: best is a bound that no policy can pass, else the best that was known when the task got
-# its form. `python train.py benchmark --chance` measures chance anew.
+# What normalised scores call 0 and 1, in the unit of the score, frozen for each id and version. `floor` is the better
+# of the animal's own controller and zero actions in the benchmark's episodes: `python train.py benchmark --floor`
+# measures it anew. `best` is a `bound` that no policy can pass, or what an oracle found, which a policy may pass:
+# `python train.py oracle ID --write`.
 """
 
 
@@ -61,8 +64,8 @@ def checkout() -> Path:
 
 def readme_table(results: Mapping[str, Any]) -> str:
     """README's table of ids, from the figures of a benchmark."""
-    head = ["id", "task", "score", "chance", "animal's own controller", "best other reference"]
-    head += ["best constant parameters", "trained", "CPU s", "counts as 1"]
+    head = ["id", "task", "score", "zero", "animal's own controller", "best other reference"]
+    head += ["best constant parameters", "replay", "trained", "counts as 1"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for env_id, result in results["results"].items():
         policies = result["policies"]
@@ -79,12 +82,12 @@ def readme_table(results: Mapping[str, Any]) -> str:
             f"`{env_id.split('/')[1]}`",
             summary(task_class(env_id)).rstrip("."),
             score if result["unit"] in ("", "1") else f"{score}, {result['unit']}",
-            _cell(policies.get("random")),
+            _cell(policies.get("zero")),
             _cell(policies.get("baseline")),
             "" if best is None else f"{_cell(others[best])} `{best}`",
             _cell(policies.get(CONSTANT)),
+            _cell(next((entry for name, entry in policies.items() if name.startswith(REPLAY)), None)),
             _cell(policies.get("trained"), bold=_ahead(policies)),
-            "; ".join("-" if second is None else f"{second:.0f}" for second in result.get("seconds", {}).values()),
             f"{result['best']:g}" if "best" in result else "",
         ]
         lines.append("| " + " | ".join(cells) + " |")
@@ -131,11 +134,10 @@ def _sentences(results: Mapping[str, Any]) -> str:
             "It is bold where it is above everything beside it, by an interval that excludes no difference: in "
             f"{len(trained) - len(behind)} of {len(trained)} ids, {rest}."
         )
-    if any(result.get("seconds") for result in results["results"].values()):
-        text.append(
-            "CPU s: after which the learning curve passes the animal's own controller, the best constant parameters, "
-            "and 95% of the way from chance to 1; the median of the trainings."
-        )
+    text.append(
+        '"Replay" does in every episode what the trained policy, or a reference, did in one. The scale runs from the '
+        "better of the animal's own controller and zero actions to what counts as 1: a bound, or what an oracle found."
+    )
     if CONSTANT in results["aggregate"]:
         means = [
             f"{name} {results['aggregate'][name]['mean']:.2f} ({results['aggregate'][name]['ids']} ids)"
@@ -211,22 +213,30 @@ def written_curves(curves: Curves) -> str:
     return "{" + ",".join(ids) + "\n}\n"
 
 
-def freeze_chance(found: Found, root: Path) -> None:
-    """Set what normalised scores call 0 to the mean of random actions, of the ids that were measured."""
+def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set what normalised scores call 0 or 1: the keys that are given, of ids; the others stay as they are."""
     known = {name: dict(entry) for name, entry in normalisers().items()}
-    for env_id, policies in found.items():
-        name = env_id.removeprefix("gymnosoma/")
-        if name in known and policies.get("random"):
-            scores = policies["random"][0]["scores"]
-            known[name]["chance"] = float(f"{sum(scores) / len(scores):.4g}")
+    for env_id, entry in entries.items():
+        known.setdefault(env_id.removeprefix("gymnosoma/"), {}).update(entry)
+    ids = [env_id.removeprefix("gymnosoma/") for env_id in all_ids()]
     tables = [
-        f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
-        for name, entry in known.items()
+        f"[{name}]\n" + "".join(f"{key} = {json.dumps(known[name][key])}\n" for key in SCALE if key in known[name])
+        for name in ids
+        if name in known
     ]
-    text = "\n".join([HEAD, *tables])
-    assert tomllib.loads(text) == known
-    with replacing(root / "assets" / NORMALISERS) as file:
-        file.write(text.encode())
+    with replacing(checkout() / "assets" / NORMALISERS) as file:
+        file.write("\n".join([HEAD, *tables]).encode())
+    normalisers.cache_clear()
+
+
+def floors(found: Found) -> dict[str, dict[str, float]]:
+    """What normalised scores call 0: the better of the animal's own controller and of zero actions, of each id."""
+    floor = {}
+    for env_id, policies in found.items():
+        scores = [scores_of(policies[name]).mean() for name in ("baseline", "zero") if policies.get(name)]
+        if scores:
+            floor[env_id] = {"floor": float(f"{max(scores):.4g}")}
+    return floor
 
 
 def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[str]:

@@ -24,6 +24,7 @@ from .evaluate import evaluate
 from .fit import fit
 from .import_ import import_
 from .list import list_
+from .oracle import oracle
 from .physiology import physiology
 from .play import play
 from .record import record
@@ -39,6 +40,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "tune": tune,
     "evaluate": evaluate,
     "benchmark": benchmark,
+    "oracle": oracle,
+    "gates": checkout.command("gates"),
     "physiology": physiology,
     "record": record,
     "figures": checkout.command("figures"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from gymnosoma.envs.core.describe import normaliser
 
-from .jobs import Job, do
+from .jobs import SPLITS, Job, do
 from .statistics import (
     Scores,
     aggregate,
@@ -85,9 +85,9 @@ def scores_of(results: Sequence[Mapping[str, Any]]) -> Scores:
 
 
 def normalised(env_id: str, scores: Scores) -> Scores | None:
-    """Scores of which chance is 0 and the best known 1; None for an id without normalisers."""
+    """Scores of which the floor is 0 and the best 1; None for an id without normalisers."""
     scale = normaliser(env_id)
-    return None if scale is None else (scores - scale["chance"]) / (scale["best"] - scale["chance"])
+    return None if scale is None else (scores - scale["floor"]) / (scale["best"] - scale["floor"])
 
 
 def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
         failed: Name of a job to what went wrong.
 
     Returns:
-        dict: ``results`` by id: its ``score`` and ``unit``; ``chance`` and ``best``, by which scores are normalised;
+        dict: ``results`` by id: its ``score`` and ``unit``; ``floor`` and ``best``, by which scores are normalised;
             and of each of its ``policies``
 
             - ``mean`` over trainings and episodes with its 95% ``interval``, ``normalised``;
@@ -109,13 +109,14 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
               controller, ``improvement_interval``;
             - ``ahead``, of what was trained: the interval of how much its mean is above that of each policy which was
               not;
-            - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the split ``"within"``;
+            - ``splits``: by name, ``mean`` and ``interval`` where what the id hides is drawn from the outer tenths
+              (``"test"``), and where bodies vary (``"robust"``);
             - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
               comes with the package, or is not trained), the ``parameters`` that a search found, and of which
               ``reference``, and, without trainings, the ``first`` scores;
 
             and ``seconds``: CPU seconds of training after which the learning curve passes the animal's own controller,
-            the best constant, and 95% of the way from chance to the best known. Then the ``aggregate`` of each policy
+            the best constant, and 95% of the scale. Then the ``aggregate`` of each policy
             over ids, ``missing`` and ``failed``.
     """
     ids = {env_id: _summary_of(env_id, policies) for env_id, policies in found.items()}
@@ -167,9 +168,10 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
         if name == "trained":
             others = {other: scores_of(known) for other, known in done.items() if other not in ("random", "trained")}
             entry["ahead"] = {other: difference_interval(scores, known) for other, known in others.items()}
-        if all("held_out" in result for result in results):
-            mean, within = estimate(np.array([result["held_out"]["scores"] for result in results]))
-            entry["held_out"] = {"mean": mean, "interval": within}
+        entry["splits"] = {}
+        for split in results[0]["splits"]:
+            mean, within = estimate(np.array([result["splits"][split]["scores"] for result in results]))
+            entry["splits"][split] = {"mean": mean, "interval": within}
         table[name] = rounded(entry)
         if "parameters" in results[0]:
             table[name] |= {key: results[0][key] for key in ("reference", "parameters") if key in results[0]}
@@ -179,7 +181,7 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
     scale = normaliser(env_id)
     found: dict[str, Any] = {"score": first["score"], "unit": first["unit"]}
     if scale is not None:
-        found |= {"chance": scale["chance"], "best": scale["best"]}
+        found |= {"floor": scale["floor"], "best": scale["best"]}
     found["policies"] = table
     curves = [result["curve"] for result in done.get("trained", []) if "curve" in result]
     if curves:
@@ -193,7 +195,7 @@ def _levels(result: Mapping[str, Any]) -> dict[str, float]:
         name: result["policies"][name]["mean"] for name in ("baseline", "best constant") if name in result["policies"]
     }
     if "best" in result:
-        levels["95% of the best known"] = result["chance"] + 0.95 * (result["best"] - result["chance"])
+        levels["95% of the scale"] = result["floor"] + 0.95 * (result["best"] - result["floor"])
     return levels
 
 
@@ -214,7 +216,7 @@ def show(results: Mapping[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(title="Means, with 95% bootstrap intervals")
-    columns = ("id", "policy", "score", "normalised", "beats the animal", "held out", "failed")
+    columns = ("id", "policy", "score", "normalised", "beats the animal", "test", "robust", "failed")
     for column in columns:
         table.add_column(column, justify="left" if column in ("id", "policy") else "right")
     for env_id, result in results["results"].items():
@@ -228,7 +230,7 @@ def show(results: Mapping[str, Any]) -> None:
                 _with_interval(entry["mean"], entry["interval"]),
                 _two(entry.get("normalised")),
                 _two(entry.get("improvement")),
-                f"{entry['held_out']['mean']:.3g}" if "held_out" in entry else "",
+                *(f"{entry['splits'][name]['mean']:.3g}" if name in entry["splits"] else "" for name in SPLITS),
                 f"{entry['failed']:.0%}" if entry["failed"] else "",
                 end_section=k == len(result["policies"]) - 1,
             )
