@@ -223,8 +223,8 @@ def jobs_of(
         trainings: Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
     """
     own = references_of(env_id)
-    strong = "trained" if shipped(env_id).is_dir() else next(iter([*own][1:2] or own), "zero")
-    every = ["random", "zero", *own, CONSTANT, "trained", f"{REPLAY}{strong}"]
+    strong = ["trained"] if shipped(env_id).is_dir() else [*own][1:2] or [*own]
+    every = ["random", "zero", *own, CONSTANT, "trained", *(f"{REPLAY}{name}" for name in strong)]
     wanted = every if policies is None else ["random", "baseline", *policies]
     jobs = []
     for name in dict.fromkeys(wanted):
