@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gymnosoma
-from gymnosoma.agents.evaluation.benchmark import KEPT, Curves, Found, rounded, scores_of
+from gymnosoma.agents.evaluation.benchmark import KEPT, Curves, Found, levels, rounded, scores_of
 from gymnosoma.agents.evaluation.jobs import VALIDATION_EPISODES, Job
 from gymnosoma.agents.evaluation.physiology import physiology
 from gymnosoma.agents.evaluation.policies import (
@@ -31,7 +31,7 @@ from gymnosoma.agents.evaluation.policies import (
 )
 from gymnosoma.agents.evaluation.rollout import Episodes
 from gymnosoma.agents.evaluation.search import CONSTANT
-from gymnosoma.agents.evaluation.statistics import estimate
+from gymnosoma.agents.evaluation.statistics import estimate, seconds_to
 from gymnosoma.agents.evaluation.work import Workers, watched
 from gymnosoma.agents.files import replacing
 from gymnosoma.agents.learning.policy_file import CARD, WEIGHTS, add_scores
@@ -105,7 +105,7 @@ def _cell(entry: Mapping[str, Any] | None, bold: bool = False) -> str:
 def _ahead(policies: Mapping[str, Any]) -> bool:
     """Whether what was trained is surely above all that was not."""
     ahead = policies.get("trained", {}).get("ahead", {})
-    return bool(ahead) and all(low > 0.0 for low, _ in ahead.values())
+    return bool(ahead) and all(entry["mean"] > 0.0 and entry["p"] < 0.05 for entry in ahead.values())
 
 
 def _sentences(results: Mapping[str, Any]) -> str:
@@ -118,7 +118,7 @@ def _sentences(results: Mapping[str, Any]) -> str:
         if "trained" in result["policies"]
     ]
     each = f"{counts[0]} episodes" + (f" ({counts[-1]} where an answer is right or wrong)" if len(counts) > 1 else "")
-    text = [f"Means of {each}, with 95% bootstrap intervals (`python train.py benchmark`)."]
+    text = [f"Means of {each}, with 95% intervals (`python train.py benchmark`)."]
     if trained:
         anew = sorted({count for count in trained if count})
         which = []
@@ -131,7 +131,7 @@ def _sentences(results: Mapping[str, Any]) -> str:
         behind = [name for name, policies in every.items() if "trained" in policies and not _ahead(policies)]
         rest = f"all but {', '.join(behind)}" if behind else "all"
         text.append(
-            "It is bold where it is above everything beside it, by an interval that excludes no difference: in "
+            "It is bold where it is above everything beside it, each with p < .05 (adjusted by Holm for all ids): in "
             f"{len(trained) - len(behind)} of {len(trained)} ids, {rest}."
         )
     text.append(
@@ -144,7 +144,7 @@ def _sentences(results: Mapping[str, Any]) -> str:
             for name in ("baseline", CONSTANT, "trained")
             if name in results["aggregate"]
         ]
-        text.append(f"Interquartile means of normalised scores, each over the ids that have one: {', '.join(means)}.")
+        text.append(f"Means of normalised scores, each over the ids that have one: {', '.join(means)}.")
     if results["missing"]:
         ids = dict.fromkeys(name.partition("/")[0] for name in results["missing"])
         text.append(f"**Partial**: {len(results['missing'])} results are missing, of {', '.join(ids)}.")
@@ -167,7 +167,7 @@ def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str
 
     The figures hold means and intervals, and of each policy the first few scores, by which a test measures some of
     them again; the scores of all episodes stay in the folder of the benchmark. Where some ids alone were measured the
-    others' figures stay, and nothing is said of all together.
+    others' figures stay, and nothing is said of all together; so do learning curves of what was not trained anew.
 
     Returns:
         mapping: All figures that stand there now.
@@ -188,16 +188,17 @@ def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str
 
 
 def _beside_others(results: Mapping[str, Any], curves: Curves, root: Path) -> tuple[Mapping[str, Any], Curves]:
-    """Figures and curves of all ids, of those that were not measured as they were."""
+    """Figures and curves of all ids, of those that were not measured, or not trained, as they were."""
     kept, lines = (json.loads((root / place).read_text()) for place in (f"assets/{FIGURES}", f"docs/{CURVES}"))
-    ids = [env_id for env_id in all_ids() if env_id in {**kept["results"], **results["results"]}]
-    if ids == [*results["results"]]:
-        return results, curves
-    every = {env_id: results["results"].get(env_id) or kept["results"][env_id] for env_id in ids}
-    known = lines | dict(curves)
-    return {**results, "aggregate": {}, "results": every}, {
-        env_id: known[env_id] for env_id, result in every.items() if "seconds" in result
-    }
+    measured, known = results["results"], lines | dict(curves)
+    ids = [env_id for env_id in all_ids() if env_id in kept["results"] | measured]
+    every = {env_id: dict(measured.get(env_id) or kept["results"][env_id]) for env_id in ids}
+    drawn = {env_id: known[env_id] for env_id in ids if env_id in known}
+    for env_id, trainings in drawn.items():
+        thin = json.loads(written_curves({env_id: trainings}))[env_id]
+        every[env_id]["seconds"] = rounded({k: seconds_to(thin, level) for k, level in levels(every[env_id]).items()})
+    total = results["aggregate"] if ids == [*measured] else {}
+    return {**results, "aggregate": total, "results": every}, drawn
 
 
 def written_curves(curves: Curves) -> str:

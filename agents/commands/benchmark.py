@@ -40,8 +40,8 @@ def benchmark(
     after a kill, Ctrl-C or a full disk the same command does what is left, and repeats nothing but the job that was
     under way (a training goes on from its checkpoint). What is kept counts only as long as the environments behave as
     they did, and the policies' files are what they were. Scores are normalised so that the better of the animal's own
-    controller and of zero actions is 0, and what an oracle found, or a bound that none can pass, 1; over all ids the
-    interquartile mean of these is shown. The folder gets the figures as JSON, and pictures.
+    controller and of zero actions is 0, and what an oracle found, or a bound that none can pass, 1; the mean over all
+    ids, of which no training counts as less than -1, is shown. The folder gets the figures as JSON, and pictures.
 
     Args:
         ids: Environments; all by default.
@@ -103,7 +103,7 @@ def benchmark(
     if write:
         written = publish.write(results, curves, root)
         pictures.draw_scores(written, root / "docs" / "benchmark.png")
-        if written is results:  # of all ids
+        if written["aggregate"]:  # of all ids
             for name in drawn[1:]:
                 (root / "docs" / name).write_bytes((folder / name).read_bytes())
         print(f"Written: assets/benchmark.json, README's table, and pictures and {publish.CURVES} in docs.")
