@@ -391,8 +391,8 @@ th { border-bottom: 2px solid #888 } tr + tr td { border-top: 1px solid #ddd } t
 </style>
 <h1>Leaderboard</h1>
 <p>Scores on the scale of each id: 0 is the better of the animal's own controller and zero actions, 1 a bound or what
-an oracle found. Means over trainings with their 95% intervals. The mean of all ids stands where each ranked one has five
-trainings, and is preliminary below ten. Tracks and marks are not compared with each other.</p>
+an oracle found. Means over trainings with their 95% intervals. The mean of all ids stands where each ranked one has
+five trainings, and is preliminary below ten. Tracks and marks are not compared with each other.</p>
 <div><table>
 ROWS
 </table></div>
