@@ -83,6 +83,14 @@ def test_what_was_reported_last_before_a_mark_plays_there(tmp_path):
     assert sorted(int(path.name) for path in tmp_path.iterdir()) == [20, 50, 80]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few():
+    """Few frozen episodes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contest, "EPISODES", 16)
+        yield
+
+
 @pytest.fixture(scope="module")
 def entered(tmp_path_factory):
     """Results of three trainings by somebody else's learner, and of the animal's own controller."""
