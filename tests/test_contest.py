@@ -129,9 +129,11 @@ def test_results_are_played_again(entered, copy):
 
 def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
     scores = json.loads((copy / "lines").joinpath("WormSwim-v0-baseline-0.jsonl").read_text())["episodes"]
-    changed(copy, episodes=scores | {"scores": [scores["scores"][0] + 1.0, *scores["scores"][1:]]})
+    changed(copy, episodes=scores | {"scores": [scores["scores"][0] + 1e-3, *scores["scores"][1:]]})
     (line,) = verdict(copy, trust=True).differs
-    assert "its mean score must be" in line
+    assert line.endswith("1 of its 16 scores are others when its policy plays")
+    changed(copy, episodes=scores | {"scores": [score + 1e-5 for score in scores["scores"]]}, cpu="another")
+    assert "scores are others" in verdict(copy).differs[0]
     changed(copy, episodes=scores, fingerprint="other")
     assert "its fingerprint is not that of how" in verdict(copy).differs[0]
     lines = results.read(copy / "lines" / "WormSwim-v0-fixtures.learner.hold-1.jsonl")

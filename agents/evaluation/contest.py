@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -375,11 +376,18 @@ def line(
         "episodes": dict(episodes),
         "cpu_s": {name: round(value, 3) for name, value in seconds.items()},
         "wall_s": round(wall, 3),
-        "cpu": platform.processor() or platform.machine(),
+        "cpu": cpu(),
         "threads": int(os.environ.get("OMP_NUM_THREADS", "1")),
         "versions": {"python": platform.python_version(), **versions(), "commit": _commit()},
         "weights": weights,
     }
+
+
+def cpu() -> str:
+    """Name of this machine's processor, by which results may differ in their last digits."""
+    known = Path("/proc/cpuinfo")
+    named = re.search(r"^model name\s*: (.*)$", known.read_text(), re.MULTILINE) if known.is_file() else None
+    return named[1].strip() if named else platform.processor() or platform.machine()
 
 
 def _commit() -> str:
