@@ -8,6 +8,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+import scipy.stats
 
 import gymnosoma
 from gymnosoma.agents.evaluation import contest, results
@@ -18,6 +19,7 @@ from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 
 SWIM, MEDIUM = "gymnosoma/WormSwim-v0", "gymnosoma/WormMedium-v0"
 HOLD = "fixtures.learner:hold"
+IDS = ("WormSwim-v0", "WormReach-v0", "WhiskerHold-v0")
 
 
 def test_one_budget_counts_the_steps_of_all_environments():
@@ -193,6 +195,23 @@ def test_a_leaderboard_is_made_of_checked_results(copy, command, error_of, capsy
     assert page.count("<tr>") == 4 and '"hold","fixed","100"' in table and '"partial","checked"' in table
     changed(copy, wall_s=1.0)
     assert "has changed since it was checked" in error_of("leaderboard", copy)
+
+
+def test_ids_agree_where_they_rank_learners_alike():
+    def row(name, *means):
+        points = {
+            f"gymnosoma/{env_id}": [mean - 0.01, mean, mean + 0.01] for env_id, mean in zip(IDS, means, strict=True)
+        }
+        return {"learner": name, "mark": 100, "ids": {key: {"points": value} for key, value in points.items()}}
+
+    found = results.agreement([row("a", 0.1, 0.2, 0.95), row("b", 0.4, 0.5, 0.94), row("c", 0.7, 0.5, 0.93)])
+    of = {env_id.split("/")[1]: each for env_id, each in found["ids"].items()}
+    assert [of[name]["apart"] for name in IDS] == [3, 2, 0] and of[IDS[2]]["all"] and of[IDS[0]]["none"]
+    ranks = [[0.1, 0.4, 0.7], [0.2, 0.5, 0.5], [0.95, 0.94, 0.93]]
+    assert found["tau"] == pytest.approx(np.mean([scipy.stats.kendalltau(ranks[0], ranks[2]).statistic, 2 / 3, -2 / 3]))
+    low, high = of[IDS[0]]["interval"]
+    assert -1.0 <= low <= of[IDS[0]]["tau"] <= high <= 1.0
+    assert results.agreement([row("a", 0.1, 0.2, 0.3)]) == {}
 
 
 def test_what_has_been_entered_is_not_trained_again(tmp_path, command, error_of, capsys, monkeypatch):

@@ -135,4 +135,7 @@ def leaderboard(folders: Annotated[tuple[Path, ...], tyro.conf.Positional], /, o
     out.mkdir(parents=True, exist_ok=True)
     results.write_leaderboard(rows, out)
     results.show(rows)
+    for track, mark in sorted({(row["track"], row["mark"]) for row in rows}):
+        print(f"Track {track}, mark {mark:,}:")
+        results.show_agreement(results.agreement([row for row in rows if (row["track"], row["mark"]) == (track, mark)]))
     print(f"Written: {out / 'leaderboard.html'}, {out / 'leaderboard.csv'}.")

@@ -13,10 +13,12 @@ import random
 import reprlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.arguments import choice
@@ -27,7 +29,7 @@ from . import contest
 from .benchmark import UNRANKED, normalised
 from .fingerprints import of_files, of_id
 from .policies import BENCHMARK_SEED, all_ids, find_policy
-from .statistics import aggregate, estimate, share
+from .statistics import aggregate, difference, estimate, holm, share
 
 EPISODE, MEAN, MOST = 1e-5, 1e-3, 0.99
 """Shares of the scale by which a replay may differ in an episode and in the mean. On another processor, which rounds
@@ -140,6 +142,10 @@ def read(file: Path) -> list[dict[str, Any]]:
 
 def _refuse(text: str) -> None:
     raise ValueError(f"numbers must be finite, got {text}")
+
+
+SOLVED = 0.9
+"""Score on the scale from which on a learner counts as having solved an id."""
 
 
 class Verdict(NamedTuple):
@@ -329,6 +335,75 @@ def _sum_up(row: dict[str, Any]) -> None:
         row["standing"] = "complete" if fewest >= COMPLETE or not row["mark"] else "preliminary"
     else:
         row["standing"] = "partial"
+
+
+def agreement(rows: Sequence[Mapping[str, Any]], draws: int = 1000) -> dict[str, Any]:
+    """Whether ids tell learners apart, and rank them alike, of rows of one track and mark.
+
+    Args:
+        rows: Of `rows_of`; those of learners that have three trainings or more of the same ids count.
+        draws: Times that trainings are redrawn, with replacement, for the intervals of tau.
+
+    Returns:
+        dict: Kendall's ``tau`` of the learners' ranks, the mean over all pairs of ids, with its ``interval``; of each
+            of the ``ids`` its mean ``tau`` with the others and its ``interval``, in how many ``pairs`` of learners it
+            tells them ``apart`` (Welch, adjusted by Holm, at 5%), and whether ``all`` or ``none`` of them reach .9.
+    """
+    full = [row for row in rows if row["mark"] and min(len(each["points"]) for each in row["ids"].values()) >= 3]
+    ids = [env_id for env_id in all_ids() if full and all(env_id in row["ids"] for row in full)]
+    if len(full) < 2 or len(ids) < 2:
+        return {}
+    points = [[np.array(row["ids"][env_id]["points"]) for row in full] for env_id in ids]
+    pairs = list(combinations(range(len(full)), 2))
+    rng = np.random.default_rng(0)
+
+    def taus(means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Tau of each pair of ids (..., I, I) of means (..., I, L)."""
+        signs = np.stack([np.sign(means[..., a] - means[..., b]) for a, b in pairs], -1)
+        return signs @ signs.swapaxes(-1, -2) / len(pairs)
+
+    found = taus(np.array([[one.mean() for one in of] for of in points]))
+    redrawn = [[one[rng.integers(len(one), size=(draws, len(one)))].mean(1) for one in of] for of in points]
+    drawn = taus(np.array(redrawn).transpose(2, 0, 1))
+    others = ~np.eye(len(ids), dtype=bool)
+
+    def summed(where: NDArray[np.bool_]) -> dict[str, Any]:
+        low, high = np.quantile(drawn[:, where].mean(1), (0.025, 0.975))
+        return {"tau": float(found[where].mean()), "interval": (float(low), float(high))}
+
+    table = {}
+    for k, (env_id, of) in enumerate(zip(ids, points, strict=True)):
+        p = holm([difference(of[a][:, None], of[b][:, None]).p for a, b in pairs])
+        reach = [one.mean() > SOLVED for one in of]
+        apart = {
+            "apart": int(np.sum(np.array(p) < 0.05)),
+            "pairs": len(pairs),
+            "all": all(reach),
+            "none": not any(reach),
+        }
+        table[env_id] = summed(others & (np.arange(len(ids)) == k)[:, None]) | apart
+    return {**summed(others), "learners": [row["learner"] for row in full], "ids": table}
+
+
+def show_agreement(found: Mapping[str, Any]) -> None:
+    """Print whether ids tell learners apart."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if not found:
+        return
+    (low, high), names = found["interval"], ", ".join(found["learners"])
+    table = Table(
+        title=f"Kendall's tau between ids of the ranks of {names}: {found['tau']:.2f} [{low:.2f}, {high:.2f}]"
+    )
+    for column in ("id", "tau with the others", "pairs told apart", "reach .9"):
+        table.add_column(column)
+    for env_id, each in found["ids"].items():
+        low, high = each["interval"]
+        reach = "all" if each["all"] else "none" if each["none"] else "some"
+        tau = f"{each['tau']:.2f} \\[{low:.2f}, {high:.2f}]"
+        table.add_row(env_id.split("/")[1], tau, f"{each['apart']} of {each['pairs']}", reach)
+    Console(width=110).print(table)
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
