@@ -172,7 +172,7 @@ class WormTask(Task):
     @staticmethod
     def curl(memory: Rows) -> Floats | float:
         """What is added (B, 1) rad, unseen, to the control angles of all joints; nothing where no task remembers it."""
-        return memory["curl"][:, None] if "curl" in memory.dtype.names else 0.0
+        return memory["curl"][:, None] if "curl" in (memory.dtype.names or ()) else 0.0
 
     def _angles(self, given: str | Path | ArrayLike | None) -> Floats:
         """Read the angles of the kymogram that is given, or else of the one that the task knows."""
