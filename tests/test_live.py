@@ -341,6 +341,37 @@ return [found, first !== picture(), show.animal.failure, wide, canvas.getAttribu
     assert not live_browser.errors(browser)
 
 
+def test_the_keyboard_suffices(browser, site):
+    live_browser.visit(browser, site("worm"))
+    browser.execute_script("document.querySelector('#gs-worm-medium').focus();")
+
+    def press(*keys):
+        for key in keys:
+            for kind in ("rawKeyDown", "keyUp"):
+                browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": kind, **key})
+
+    right, tab = (
+        {"key": key, "code": key, "windowsVirtualKeyCode": code} for key, code in (("ArrowRight", 39), ("Tab", 9))
+    )
+    press(right, right, tab, tab)
+    script = (
+        "return [show.values.medium, document.activeElement.id, document.activeElement.getAttribute('aria-valuetext')];"
+    )
+    medium, focused, told = show(browser, script)
+    assert 0 < medium < 1 and focused == "gs-worm-wavenumber" and told == "0.667 "
+    names = "return [...document.querySelectorAll('canvas, input, select, button')].map((e) => e.ariaLabel || e.labels?.[0]?.textContent || e.textContent);"
+    assert all(browser.execute_script(names))
+
+
+@pytest.mark.full
+def test_the_swimmers_lines_of_python_run(browser, site, capsys):
+    if problem := build.policy_problem():
+        pytest.skip(f"the page has no trained swimmer: {problem}")
+    live_browser.visit(browser, site("swim"))
+    exec(show(browser, "return document.querySelector('.gs-python code').textContent;"), {})
+    assert len(re.findall(r"\d\.\d", capsys.readouterr().out)) == 8
+
+
 @pytest.mark.parametrize("name", ANIMALS)
 def test_the_lines_of_python_run(name, browser, site, tmp_path, monkeypatch):
     live_browser.visit(browser, site(name))
