@@ -50,6 +50,7 @@ class CatalogueEntry(NamedTuple):
             and of the best that is known, as the benchmark found them; None where nothing that is known is better than
             these parameters.
         arguments: Of the environment.
+        ranked: Whether it counts where policies are compared over all ids: it passes the gates (``docs/gates.csv``).
     """
 
     name: str
@@ -57,6 +58,7 @@ class CatalogueEntry(NamedTuple):
     max_episode_steps: int
     reward_threshold: float | None = None
     arguments: Mapping[str, Any] = {}
+    ranked: bool = True
 
 
 CATALOGUE = (
@@ -128,5 +130,5 @@ def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: in
     register(env_id, "gymnosoma.envs.neuromechanic.tasks:Pose", steps, model=model, **arguments)
 
 
-for _name, _task, _limit, _threshold, _arguments in CATALOGUE:
+for _name, _task, _limit, _threshold, _arguments, _ in CATALOGUE:
     register(f"gymnosoma/{_name}", f"gymnosoma.envs.{_task}", _limit, _threshold, **_arguments)

@@ -108,7 +108,7 @@ def check_environment(name, given):
         *task_of(full).options,
         *task_of(full).animal.parameters,
     }
-    policies = given.get("policy", ())
+    policies = given.get("policy") or ()
     for policy in (policies,) if isinstance(policies, str) else policies:
         assert find_policy(full, policy) if not re.search("[/:]", policy) else True
 

@@ -116,7 +116,11 @@ def test_the_commands_run_on_what_was_added(env_id, tmp_path, command, capsys):
     assert [row["policy"] for row in json.loads(file.read_text())] == (own or ["random"])
     command("benchmark", name, "--episodes", 3, "--folder", tmp_path / "benchmark")
     result = json.loads((tmp_path / "benchmark" / "benchmark.json").read_text())["results"][env_id]
-    assert list(result["policies"]) == ["random", *(["baseline", "best constant"] if own else [])]
+    assert list(result["policies"]) == [
+        "random",
+        "zero",
+        *(["baseline", "best constant", "replay of baseline"] if own else []),
+    ]
     assert (tmp_path / "benchmark" / "benchmark.png").stat().st_size > 5_000
     picture = tmp_path / "last.png"
     command("render", name, "--seconds", 0.2, "--save", picture)

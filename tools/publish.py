@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import shutil
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gymnosoma
-from gymnosoma.agents.evaluation.benchmark import KEPT, Curves, Found, rounded
+from gymnosoma.agents.evaluation.benchmark import KEPT, Curves, Found, levels, rounded, scores_of
 from gymnosoma.agents.evaluation.jobs import VALIDATION_EPISODES, Job
 from gymnosoma.agents.evaluation.physiology import physiology
 from gymnosoma.agents.evaluation.policies import (
@@ -32,7 +31,7 @@ from gymnosoma.agents.evaluation.policies import (
 )
 from gymnosoma.agents.evaluation.rollout import Episodes
 from gymnosoma.agents.evaluation.search import CONSTANT
-from gymnosoma.agents.evaluation.statistics import estimate
+from gymnosoma.agents.evaluation.statistics import estimate, seconds_to
 from gymnosoma.agents.evaluation.work import Workers, watched
 from gymnosoma.agents.files import replacing
 from gymnosoma.agents.learning.policy_file import CARD, WEIGHTS, add_scores
@@ -47,10 +46,14 @@ CURVES = "curves.json"
 POINTS = 50
 """Points of a learning curve that are written; as a rule it has more."""
 
+SCALE = ("floor", "best", "bound", "why")
+"""Keys of a normaliser."""
+
 HEAD = """\
-# What normalised scores call 0 (chance: the mean of random actions) and 1 (best), in the unit of the score; frozen for
-# each id and version. `bound`: best is a bound that no policy can pass, else the best that was known when the task got
-# its form. `python train.py benchmark --chance` measures chance anew.
+# What normalised scores call 0 and 1, in the unit of the score, frozen for each id and version. `floor` is the better
+# of the animal's own controller and zero actions in the benchmark's episodes: `python train.py benchmark --floor`
+# measures it anew. `best` is a `bound` that no policy can pass, or what an oracle found, which a policy may pass:
+# `python train.py oracle ID --write`.
 """
 
 
@@ -61,8 +64,8 @@ def checkout() -> Path:
 
 def readme_table(results: Mapping[str, Any]) -> str:
     """README's table of ids, from the figures of a benchmark."""
-    head = ["id", "task", "score", "chance", "animal's own controller", "best other reference"]
-    head += ["best constant parameters", "trained", "CPU s", "counts as 1"]
+    head = ["id", "task", "score", "zero", "animal's own controller", "best other reference"]
+    head += ["best constant parameters", "replay", "trained", "counts as 1"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for env_id, result in results["results"].items():
         policies = result["policies"]
@@ -79,12 +82,12 @@ def readme_table(results: Mapping[str, Any]) -> str:
             f"`{env_id.split('/')[1]}`",
             summary(task_class(env_id)).rstrip("."),
             score if result["unit"] in ("", "1") else f"{score}, {result['unit']}",
-            _cell(policies.get("random")),
+            _cell(policies.get("zero")),
             _cell(policies.get("baseline")),
             "" if best is None else f"{_cell(others[best])} `{best}`",
             _cell(policies.get(CONSTANT)),
+            _cell(next((entry for name, entry in policies.items() if name.startswith(REPLAY)), None)),
             _cell(policies.get("trained"), bold=_ahead(policies)),
-            "; ".join("-" if second is None else f"{second:.0f}" for second in result.get("seconds", {}).values()),
             f"{result['best']:g}" if "best" in result else "",
         ]
         lines.append("| " + " | ".join(cells) + " |")
@@ -102,7 +105,7 @@ def _cell(entry: Mapping[str, Any] | None, bold: bool = False) -> str:
 def _ahead(policies: Mapping[str, Any]) -> bool:
     """Whether what was trained is surely above all that was not."""
     ahead = policies.get("trained", {}).get("ahead", {})
-    return bool(ahead) and all(low > 0.0 for low, _ in ahead.values())
+    return bool(ahead) and all(entry["mean"] > 0.0 and entry["p"] < 0.05 for entry in ahead.values())
 
 
 def _sentences(results: Mapping[str, Any]) -> str:
@@ -115,7 +118,7 @@ def _sentences(results: Mapping[str, Any]) -> str:
         if "trained" in result["policies"]
     ]
     each = f"{counts[0]} episodes" + (f" ({counts[-1]} where an answer is right or wrong)" if len(counts) > 1 else "")
-    text = [f"Means of {each}, with 95% bootstrap intervals (`python train.py benchmark`)."]
+    text = [f"Means of {each}, with 95% intervals (`python train.py benchmark`)."]
     if trained:
         anew = sorted({count for count in trained if count})
         which = []
@@ -128,21 +131,20 @@ def _sentences(results: Mapping[str, Any]) -> str:
         behind = [name for name, policies in every.items() if "trained" in policies and not _ahead(policies)]
         rest = f"all but {', '.join(behind)}" if behind else "all"
         text.append(
-            "It is bold where it is above everything beside it, by an interval that excludes no difference: in "
+            "It is bold where it is above everything beside it, each with p < .05 (adjusted by Holm for all ids): in "
             f"{len(trained) - len(behind)} of {len(trained)} ids, {rest}."
         )
-    if any(result.get("seconds") for result in results["results"].values()):
-        text.append(
-            "CPU s: after which the learning curve passes the animal's own controller, the best constant parameters, "
-            "and 95% of the way from chance to 1; the median of the trainings."
-        )
+    text.append(
+        '"Replay" does in every episode what the trained policy, or a reference, did in one. The scale runs from the '
+        "better of the animal's own controller and zero actions to what counts as 1: a bound, or what an oracle found."
+    )
     if CONSTANT in results["aggregate"]:
         means = [
             f"{name} {results['aggregate'][name]['mean']:.2f} ({results['aggregate'][name]['ids']} ids)"
             for name in ("baseline", CONSTANT, "trained")
             if name in results["aggregate"]
         ]
-        text.append(f"Interquartile means of normalised scores, each over the ids that have one: {', '.join(means)}.")
+        text.append(f"Means of normalised scores, each over the ids that have one: {', '.join(means)}.")
     if results["missing"]:
         ids = dict.fromkeys(name.partition("/")[0] for name in results["missing"])
         text.append(f"**Partial**: {len(results['missing'])} results are missing, of {', '.join(ids)}.")
@@ -165,7 +167,7 @@ def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str
 
     The figures hold means and intervals, and of each policy the first few scores, by which a test measures some of
     them again; the scores of all episodes stay in the folder of the benchmark. Where some ids alone were measured the
-    others' figures stay, and nothing is said of all together.
+    others' figures stay, and nothing is said of all together; so do learning curves of what was not trained anew.
 
     Returns:
         mapping: All figures that stand there now.
@@ -186,16 +188,17 @@ def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str
 
 
 def _beside_others(results: Mapping[str, Any], curves: Curves, root: Path) -> tuple[Mapping[str, Any], Curves]:
-    """Figures and curves of all ids, of those that were not measured as they were."""
+    """Figures and curves of all ids, of those that were not measured, or not trained, as they were."""
     kept, lines = (json.loads((root / place).read_text()) for place in (f"assets/{FIGURES}", f"docs/{CURVES}"))
-    ids = [env_id for env_id in all_ids() if env_id in {**kept["results"], **results["results"]}]
-    if ids == [*results["results"]]:
-        return results, curves
-    every = {env_id: results["results"].get(env_id) or kept["results"][env_id] for env_id in ids}
-    known = lines | dict(curves)
-    return {**results, "aggregate": {}, "results": every}, {
-        env_id: known[env_id] for env_id, result in every.items() if "seconds" in result
-    }
+    measured, known = results["results"], lines | dict(curves)
+    ids = [env_id for env_id in all_ids() if env_id in kept["results"] | measured]
+    every = {env_id: dict(measured.get(env_id) or kept["results"][env_id]) for env_id in ids}
+    drawn = {env_id: known[env_id] for env_id in ids if env_id in known}
+    for env_id, trainings in drawn.items():
+        thin = json.loads(written_curves({env_id: trainings}))[env_id]
+        every[env_id]["seconds"] = rounded({k: seconds_to(thin, level) for k, level in levels(every[env_id]).items()})
+    total = results["aggregate"] if ids == [*measured] else {}
+    return {**results, "aggregate": total, "results": every}, drawn
 
 
 def written_curves(curves: Curves) -> str:
@@ -211,22 +214,30 @@ def written_curves(curves: Curves) -> str:
     return "{" + ",".join(ids) + "\n}\n"
 
 
-def freeze_chance(found: Found, root: Path) -> None:
-    """Set what normalised scores call 0 to the mean of random actions, of the ids that were measured."""
+def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set what normalised scores call 0 or 1: the keys that are given, of ids; the others stay as they are."""
     known = {name: dict(entry) for name, entry in normalisers().items()}
-    for env_id, policies in found.items():
-        name = env_id.removeprefix("gymnosoma/")
-        if name in known and policies.get("random"):
-            scores = policies["random"][0]["scores"]
-            known[name]["chance"] = float(f"{sum(scores) / len(scores):.4g}")
+    for env_id, entry in entries.items():
+        known.setdefault(env_id.removeprefix("gymnosoma/"), {}).update(entry)
+    ids = [env_id.removeprefix("gymnosoma/") for env_id in all_ids()]
     tables = [
-        f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
-        for name, entry in known.items()
+        f"[{name}]\n" + "".join(f"{key} = {json.dumps(known[name][key])}\n" for key in SCALE if key in known[name])
+        for name in ids
+        if name in known
     ]
-    text = "\n".join([HEAD, *tables])
-    assert tomllib.loads(text) == known
-    with replacing(root / "assets" / NORMALISERS) as file:
-        file.write(text.encode())
+    with replacing(checkout() / "assets" / NORMALISERS) as file:
+        file.write("\n".join([HEAD, *tables]).encode())
+    normalisers.cache_clear()
+
+
+def floors(found: Found) -> dict[str, dict[str, float]]:
+    """What normalised scores call 0: the better of the animal's own controller and of zero actions, of each id."""
+    floor = {}
+    for env_id, policies in found.items():
+        scores = [scores_of(policies[name]).mean() for name in ("baseline", "zero") if policies.get(name)]
+        if scores:
+            floor[env_id] = {"floor": float(f"{max(scores):.4g}")}
+    return floor
 
 
 def ship(jobs: Sequence[Job], found: Found, folder: Path, root: Path) -> list[str]:

@@ -29,7 +29,7 @@ def benchmark(
     ray: Ray = None,
     folder: Path = Path("benchmark"),
     write: bool = False,
-    chance: bool = False,
+    floor: bool = False,
     ship: bool = False,
     trust: Trust = False,
     restart: bool = False,
@@ -39,22 +39,23 @@ def benchmark(
     The work is a list of jobs: a policy on an id, or one training. Each leaves a file in the folder when it is done;
     after a kill, Ctrl-C or a full disk the same command does what is left, and repeats nothing but the job that was
     under way (a training goes on from its checkpoint). What is kept counts only as long as the environments behave as
-    they did, and the policies' files are what they were. Scores are normalised so that chance is 0 and the best known,
-    or a bound that none can pass, 1; over all ids the interquartile mean of these is shown. The folder gets the figures
-    as JSON, and pictures.
+    they did, and the policies' files are what they were. Scores are normalised so that the better of the animal's own
+    controller and of zero actions is 0, and what an oracle found, or a bound that none can pass, 1; the mean over all
+    ids, of which no training counts as less than -1, is shown. The folder gets the figures as JSON, and pictures.
 
     Args:
         ids: Environments; all by default.
-        policy: As for `evaluate`, and "best constant": found by a search of its own. By default random, all references,
-            best constant, trained. Chance and the animal's own controller are always among them. Of module:function
-            the file of the module is compared with the one that was measured; what it imports or reads is not seen.
+        policy: As for `evaluate`, and "best constant": found by a search of its own. By default random, zero, all
+            references, best constant, trained, and a replay of one of these. Chance and the animal's own controller
+            are always among them. Of module:function the file of the module is compared with the one that was
+            measured; what it imports or reads is not seen.
         train_seeds: Trainings of "trained" by the recipe, from seed 0 on; with 0 it is what comes with the package.
         steps: Of a training, instead of the recipe's.
         episodes: Of each policy, instead of 256, or 1024 where an answer is right or wrong.
         folder: Where the results go; with results of the same settings what is missing is added.
         write: Write the figures into this checkout: assets/benchmark.json, README's table, pictures and learning
             curves in docs.
-        chance: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
+        floor: Set what normalised scores call 0, in assets/normalisers.toml, to what was found.
         ship: Copy the best trainings within the limits of the task, by other episodes than are reported, into
             assets/policies, where they are better than what is there.
         restart: Measure and train anew what was found with other settings, files or behaviour, instead of refusing.
@@ -73,7 +74,7 @@ def benchmark(
     for name in filter(OWN.fullmatch, policy or ()):
         print(f"{name} is known by the file of its module: what that imports or reads is not seen.")
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
-    publish = room("tools.publish") if write or chance or ship else None
+    publish = room("tools.publish") if write or floor or ship else None
     root = publish.checkout() if publish else Path()
     with locked("folder", folder), workers(processes, ray) as engine:
         if restart:
@@ -97,12 +98,12 @@ def benchmark(
     print(f"Figures and pictures are in {folder}.")
     if publish is None:
         return
-    if chance:
-        publish.freeze_chance(found, root)
+    if floor:
+        publish.freeze(publish.floors(found))
     if write:
         written = publish.write(results, curves, root)
         pictures.draw_scores(written, root / "docs" / "benchmark.png")
-        if written is results:  # of all ids
+        if written["aggregate"]:  # of all ids
             for name in drawn[1:]:
                 (root / "docs" / name).write_bytes((folder / name).read_bytes())
         print(f"Written: assets/benchmark.json, README's table, and pictures and {publish.CURVES} in docs.")

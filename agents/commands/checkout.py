@@ -13,6 +13,7 @@ COMMANDS = {
     "speed": "tools.speed.command",
     "soak": "tools.soak.command",
     "live": "tools.live.command",
+    "gates": "tools.gates",
 }
 """Commands of a checkout, with their modules below ``gymnosoma``."""
 

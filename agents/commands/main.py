@@ -20,10 +20,12 @@ import gymnosoma
 from . import checkout
 from .benchmark import benchmark
 from .compile import compile_
+from .contest import check, enter, leaderboard
 from .evaluate import evaluate
 from .fit import fit
 from .import_ import import_
 from .list import list_
+from .oracle import oracle
 from .physiology import physiology
 from .play import play
 from .record import record
@@ -39,6 +41,11 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "tune": tune,
     "evaluate": evaluate,
     "benchmark": benchmark,
+    "enter": enter,
+    "check": check,
+    "leaderboard": leaderboard,
+    "oracle": oracle,
+    "gates": checkout.command("gates"),
     "physiology": physiology,
     "record": record,
     "figures": checkout.command("figures"),

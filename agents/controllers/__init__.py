@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gymnosoma.envs.core.animal import Animal
-from gymnosoma.envs.core.control import Controller, TaskController
+from gymnosoma.envs.core.control import Controller, Floats, TaskController
 from gymnosoma.envs.core.task import Task
 
 
@@ -32,13 +32,32 @@ class Reference:
     """
 
 
+@dataclass(frozen=True)
+class Oracle:
+    """What an episode is worth to somebody who has tried it before: a controller, fitted to each episode by itself.
+
+    Its parameters are searched (`evaluation.oracle`) in episodes whose hidden values, noise and pushes return with
+    their seed, so that the search knows them by what they do. The mean of the best is what the scale calls 1.
+    """
+
+    make: Callable[[Any, Floats], Controller | TaskController]
+    """Makes the controller of the task and parameters (B, k), of which row i has its own."""
+    start: Sequence[float]
+    """Parameters (k,) with which each search begins, such as those of the best reference."""
+    spread: Sequence[float]
+    """Standard deviation (k,) of each in the first generation."""
+    env: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment that it needs."""
+
+
 def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
     """Maker, for a `Reference`, of a controller that needs nothing of the task, with some of its parameters set."""
     return lambda task, **given: make(**constants, **given)
 
 
 References = dict[type[Task], dict[str, Reference]]
-"""References by name for each task of an animal, the animal's own first, as ``baseline``."""
+"""References by name for each task of an animal: its own first, as ``baseline``, then the best other, of which one
+episode's actions are replayed in the benchmark."""
 
 
 def module_of(task: type) -> Any:
@@ -54,6 +73,11 @@ def module_of(task: type) -> Any:
 def references(task: type[Task]) -> dict[str, Reference]:
     """References of a task by name; empty where it has none."""
     return getattr(module_of(task), "REFERENCES", {}).get(task, {})
+
+
+def oracle(task: type[Task]) -> Oracle | None:
+    """Oracle of a task, by the table ``ORACLES`` of its module; None where the scale's 1 is a bound."""
+    return getattr(module_of(task), "ORACLES", {}).get(task)
 
 
 def drives(animal: Animal) -> Mapping[str, Callable[..., Controller]]:

@@ -12,19 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import normaliser
 
-from .jobs import Job, do
-from .statistics import (
-    Scores,
-    aggregate,
-    difference_interval,
-    estimate,
-    improvement,
-    improvement_interval,
-    interquartile_mean,
-    seconds_to,
-)
+from .jobs import SPLITS, Job, do
+from .statistics import Scores, aggregate, difference, estimate, holm, seconds_to, share
 from .work import Workers, watched
 
 KEPT = 4
@@ -32,6 +24,9 @@ KEPT = 4
 
 Found = dict[str, dict[str, list[dict[str, Any]]]]
 """Results of jobs by id and policy, a list of trainings."""
+
+UNRANKED = {f"gymnosoma/{entry.name}" for entry in CATALOGUE if not entry.ranked}
+"""Ids that do not count where policies are compared over all of them."""
 
 Curves = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]
 """Learning curves by id, a list of trainings: ``steps``, CPU ``seconds``, ``score``."""
@@ -85,9 +80,9 @@ def scores_of(results: Sequence[Mapping[str, Any]]) -> Scores:
 
 
 def normalised(env_id: str, scores: Scores) -> Scores | None:
-    """Scores of which chance is 0 and the best known 1; None for an id without normalisers."""
+    """Scores of which the floor is 0 and the best 1; None for an id without normalisers."""
     scale = normaliser(env_id)
-    return None if scale is None else (scores - scale["chance"]) / (scale["best"] - scale["chance"])
+    return None if scale is None else (scores - scale["floor"]) / (scale["best"] - scale["floor"])
 
 
 def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -99,32 +94,32 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
         failed: Name of a job to what went wrong.
 
     Returns:
-        dict: ``results`` by id: its ``score`` and ``unit``; ``chance`` and ``best``, by which scores are normalised;
+        dict: ``results`` by id: its ``score`` and ``unit``; ``floor`` and ``best``, by which scores are normalised;
             and of each of its ``policies``
 
-            - ``mean`` over trainings and episodes with its 95% ``interval``, ``normalised``;
-            - ``middle``: the interquartile mean over trainings and episodes together (which for a binary score is
-              little more than the more frequent answer), ``middle_interval``;
-            - ``improvement``: the probability that an episode has a higher score than one of the animal's own
-              controller, ``improvement_interval``;
-            - ``ahead``, of what was trained: the interval of how much its mean is above that of each policy which was
-              not;
-            - ``held_out``: ``mean`` and ``interval`` where what the id hides is drawn from the split ``"within"``;
+            - ``mean`` over trainings and episodes with its 95% ``interval`` (`estimate`), ``normalised``;
+            - of trainings the ``points``, which are their means, the ``least`` of these, and how many are ``below`` the
+              middle of the scale, with the interval of their share;
+            - ``ahead``, of what was trained: of each policy which was not, by how much its mean is above it, the
+              ``interval`` and ``p``, adjusted (`holm`) for all ids of the table;
+            - ``splits``: by name, ``mean`` and ``interval`` where what the id hides is drawn from the outer tenths
+              (``"test"``), and where bodies vary (``"robust"``);
             - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
               comes with the package, or is not trained), the ``parameters`` that a search found, and of which
               ``reference``, and, without trainings, the ``first`` scores;
 
             and ``seconds``: CPU seconds of training after which the learning curve passes the animal's own controller,
-            the best constant, and 95% of the way from chance to the best known. Then the ``aggregate`` of each policy
+            the best constant, and 95% of the scale. Then the ``aggregate`` of each policy
             over ids, ``missing`` and ``failed``.
     """
     ids = {env_id: _summary_of(env_id, policies) for env_id, policies in found.items()}
+    _adjust(ids)
     names = dict.fromkeys(name for policies in found.values() for name in policies)
     total = {}
     for policy in names:
         by_id = {}
         for env_id, policies in found.items():
-            if policies.get(policy):
+            if policies.get(policy) and env_id not in UNRANKED:
                 scores = normalised(env_id, scores_of(policies[policy]))
                 if scores is not None:
                     by_id[env_id] = scores
@@ -146,12 +141,9 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
     for name, results in done.items():
         scores = scores_of(results)
         mean, within = estimate(scores)
-        middle, middle_within = estimate(scores, interquartile_mean)
         entry: dict[str, Any] = {
             "mean": mean,
             "interval": within,
-            "middle": middle,
-            "middle_interval": middle_within,
             "failed": float(np.mean([result["failed"] for result in results])),
             "return": float(np.mean([result["return"] for result in results])),
             "episodes": scores.shape[1],
@@ -160,16 +152,18 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
         scaled = normalised(env_id, scores)
         if scaled is not None:
             entry["normalised"] = float(scaled.mean())
-        if done.get("baseline") and name != "baseline":
-            own = scores_of(done["baseline"])
-            entry["improvement"] = improvement(scores, own)
-            entry["improvement_interval"] = improvement_interval(scores, own)
+        if len(scores) > 1:
+            entry |= {"points": scores.mean(1).tolist(), "least": float(scores.mean(1).min())}
+            if scaled is not None:
+                below = int((scaled.mean(1) < 0.5).sum())
+                entry["below"] = {"count": below, "interval": share(below, len(scores))}
         if name == "trained":
             others = {other: scores_of(known) for other, known in done.items() if other not in ("random", "trained")}
-            entry["ahead"] = {other: difference_interval(scores, known) for other, known in others.items()}
-        if all("held_out" in result for result in results):
-            mean, within = estimate(np.array([result["held_out"]["scores"] for result in results]))
-            entry["held_out"] = {"mean": mean, "interval": within}
+            entry["ahead"] = {other: difference(scores, known)._asdict() for other, known in others.items()}
+        entry["splits"] = {}
+        for split in results[0]["splits"]:
+            mean, within = estimate(np.array([result["splits"][split]["scores"] for result in results]))
+            entry["splits"][split] = {"mean": mean, "interval": within}
         table[name] = rounded(entry)
         if "parameters" in results[0]:
             table[name] |= {key: results[0][key] for key in ("reference", "parameters") if key in results[0]}
@@ -179,21 +173,32 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
     scale = normaliser(env_id)
     found: dict[str, Any] = {"score": first["score"], "unit": first["unit"]}
     if scale is not None:
-        found |= {"chance": scale["chance"], "best": scale["best"]}
+        found |= {"floor": scale["floor"], "best": scale["best"]}
     found["policies"] = table
     curves = [result["curve"] for result in done.get("trained", []) if "curve" in result]
     if curves:
-        found["seconds"] = rounded({name: seconds_to(curves, level) for name, level in _levels(found).items()})
+        found["seconds"] = rounded({name: seconds_to(curves, level) for name, level in levels(found).items()})
     return found
 
 
-def _levels(result: Mapping[str, Any]) -> dict[str, float]:
+def _adjust(ids: Mapping[str, Any]) -> None:
+    """Adjust the probabilities of what was trained against each other policy for all ids that have both."""
+    compared: dict[str, list[dict[str, Any]]] = {}
+    for result in ids.values():
+        for other, entry in result["policies"].get("trained", {}).get("ahead", {}).items():
+            compared.setdefault(other, []).append(entry)
+    for entries in compared.values():
+        for entry, p in zip(entries, holm([entry["p"] for entry in entries]), strict=True):
+            entry["p"] = rounded(p)
+
+
+def levels(result: Mapping[str, Any]) -> dict[str, float]:
     """Scores that a training may be asked to pass."""
     levels = {
         name: result["policies"][name]["mean"] for name in ("baseline", "best constant") if name in result["policies"]
     }
     if "best" in result:
-        levels["95% of the best known"] = result["chance"] + 0.95 * (result["best"] - result["chance"])
+        levels["95% of the scale"] = result["floor"] + 0.95 * (result["best"] - result["floor"])
     return levels
 
 
@@ -213,8 +218,8 @@ def show(results: Mapping[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="Means, with 95% bootstrap intervals")
-    columns = ("id", "policy", "score", "normalised", "beats the animal", "held out", "failed")
+    table = Table(title="Means, with 95% intervals")
+    columns = ("id", "policy", "score", "normalised", "trainings below the middle", "test", "robust", "failed")
     for column in columns:
         table.add_column(column, justify="left" if column in ("id", "policy") else "right")
     for env_id, result in results["results"].items():
@@ -227,15 +232,15 @@ def show(results: Mapping[str, Any]) -> None:
                 name + trainings,
                 _with_interval(entry["mean"], entry["interval"]),
                 _two(entry.get("normalised")),
-                _two(entry.get("improvement")),
-                f"{entry['held_out']['mean']:.3g}" if "held_out" in entry else "",
+                f"{entry['below']['count']} of {entry['trainings']}" if "below" in entry else "",
+                *(f"{entry['splits'][name]['mean']:.3g}" if name in entry["splits"] else "" for name in SPLITS),
                 f"{entry['failed']:.0%}" if entry["failed"] else "",
                 end_section=k == len(result["policies"]) - 1,
             )
     for name, entry in results["aggregate"].items():
         low, high = entry["interval"]
         text = f"[bold]{_two(entry['mean'])}[/] \\[{low:.2f}, {high:.2f}]"
-        table.add_row("all, interquartile mean", f"{name}, {entry['ids']} ids", "", text)
+        table.add_row("mean of all", f"{name}, {entry['ids']} ids", "", text)
     console = Console(width=130)
     console.print(table)
     for env_id, result in results["results"].items():

@@ -28,6 +28,7 @@ from . import progress
 from .fingerprints import of_id, of_values
 from .policies import (
     BENCHMARK_SEED,
+    REPLAY,
     VALIDATION_SEED,
     Policy,
     controllers_digest,
@@ -43,6 +44,9 @@ from .search import CONSTANT, search
 
 EPISODES, BINARY_EPISODES, VALIDATION_EPISODES = 256, 1024, 128
 """Episodes that measure a policy; where a score is binary; those that choose among trainings."""
+
+SPLITS = ("test", "robust")
+"""Splits in which a policy is measured besides, where the id has them: with `EPISODES` at most."""
 
 MAX_EPISODES = VALIDATION_SEED - BENCHMARK_SEED
 
@@ -77,8 +81,13 @@ def _played(name: str, value: Any) -> None:
     schema.held(name, value, PLAYED)
 
 
+def _splits(name: str, value: Any) -> None:
+    schema.held(name, value, dict.fromkeys(value if isinstance(value, dict) else (), _played))
+
+
 PLAYED: dict[str, schema.Check] = {"scores": _all_finite, "return": _finite, "failed": _finite}
 RESULT: dict[str, schema.Check] = PLAYED | {
+    "splits": _splits,
     "job": _table,
     "depends": _table,
     "score": _text,
@@ -88,7 +97,6 @@ RESULT: dict[str, schema.Check] = PLAYED | {
     "versions": _table,
 }
 OF_SOME: dict[str, schema.Check] = {
-    "held_out": _played,
     "validation": _finite,
     "parameters": _table,
     "reference": _text,
@@ -137,6 +145,12 @@ class Job:
         return self.episodes or (BINARY_EPISODES if task_of(self.env_id).score.binary else EPISODES)
 
     @property
+    def splits(self) -> list[str]:
+        """Splits in which the policy is measured besides."""
+        task = task_of(self.env_id)
+        return [name for name in SPLITS if (task.hidden if name == "test" else task.varied())]
+
+    @property
     def name(self) -> str:
         """Name of the job, and of its file below ``jobs`` in the folder of the benchmark."""
         policy = re.sub(r"[^\w.-]+", "_", self.policy)
@@ -162,8 +176,7 @@ class Job:
             found = json.loads(file.read_text("utf-8"))
             schema.typed("its content", found, dict, "be an object")
             schema.read(found, RESULT, "it lacks {key}")
-            if task_class(self.env_id).hidden:
-                schema.read(found, {"held_out": _played}, "it lacks {key}")
+            schema.read(found["splits"], dict.fromkeys(self.splits, _played), "splits: it lacks {key}")
             for key in OF_SOME.keys() & found.keys():
                 OF_SOME[key](key, found[key])
         except (OSError, ValueError, RecursionError) as error:
@@ -175,9 +188,10 @@ class Job:
                     f"{key} must be {job.get(key)!r}, with which {str(file)!r} was measured, got {value!r}: give that, "
                     "or another --folder"
                 )
-        for played in (found, found.get("held_out", found)):
-            if len(played["scores"]) != self.count:
-                raise ValueError(f"{str(file)!r} must hold {self.count} scores, got {len(played['scores'])}")
+        few = min(self.count, EPISODES)
+        for played, count in ((found, self.count), *((found["splits"][split], few) for split in self.splits)):
+            if len(played["scores"]) != count:
+                raise ValueError(f"{str(file)!r} must hold {count} scores, got {len(played['scores'])}")
         stale = [CHANGED[key] for key, digest in self.depends.items() if found["depends"].get(key) != digest]
         if stale:
             raise ValueError(
@@ -204,12 +218,14 @@ def jobs_of(
 
     Args:
         env_id, episodes, steps, trust: As of `Job`.
-        policies: By default chance, all references, the best constant and trained policies. Chance and the animal's own
-            controller are always among them.
+        policies: By default chance, zero actions, all references, the best constant, trained policies, and what of one
+            of these repeats one episode's actions. Chance and the animal's own controller are always among them.
         trainings: Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
     """
     own = references_of(env_id)
-    wanted = ["random", *own, CONSTANT, "trained"] if policies is None else ["random", "baseline", *policies]
+    strong = ["trained"] if shipped(env_id).is_dir() else [*own][1:2] or [*own]
+    every = ["random", "zero", *own, CONSTANT, "trained", *(f"{REPLAY}{name}" for name in strong)]
+    wanted = every if policies is None else ["random", "baseline", *policies]
     jobs = []
     for name in dict.fromkeys(wanted):
         absent = {
@@ -266,8 +282,7 @@ def do(job: Job, folder: Path) -> None:
     started = time.process_time()
     found |= {"env": {**policy.env}, **play(count, BENCHMARK_SEED, **everything)}
     found["seconds"] = time.process_time() - started
-    if hides:
-        found["held_out"] = play(count, BENCHMARK_SEED, split="within")
+    found["splits"] = {split: play(min(count, EPISODES), BENCHMARK_SEED, split=split) for split in job.splits}
     if job.training is not None or job.policy == "trained":
         found["validation"] = float(np.mean(play(VALIDATION_EPISODES, VALIDATION_SEED, **everything)["scores"]))
     found["versions"] = versions()

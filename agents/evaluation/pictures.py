@@ -73,9 +73,7 @@ def draw_profiles(found: Found, policies: Sequence[str], path: Path) -> bool:
         if not by_id:
             continue
         colour = COLOURS.get(name) or next(others)
-        share, band = profile(by_id, levels)
-        plot.fill_between(levels, *band, color=colour, alpha=0.2, linewidth=0)
-        plot.plot(levels, share, color=colour, label=f"{name}, {len(by_id)} ids")
+        plot.plot(levels, profile(by_id, levels), color=colour, label=f"{name}, {len(by_id)} ids")
         drawn = True
     if drawn:
         plot.set(xlabel="normalised score", ylabel="share of trainings above it", ylim=(0, 1.02))

@@ -157,7 +157,7 @@ def _rewards(task: Task, written: str, env_id: str | None, threshold: float | No
         text = f'The score is ``info["{score.name}"]``{unit} at the end, {failed}.'
     scale = normaliser(env_id or "")
     if scale is not None:
-        text += f" Normalised scores call {scale['chance']:g} 0 and {scale['best']:g} 1 ({scale['why']})."
+        text += f" Normalised scores call {scale['floor']:g} 0 and {scale['best']:g} 1 ({scale['why']})."
     if threshold is not None:
         text += f" A return of {threshold:g} counts as solved."
     table = _figures(env_id)
@@ -173,7 +173,7 @@ def figures() -> Mapping[str, Any]:
 
 @cache
 def normalisers() -> Mapping[str, Mapping[str, Any]]:
-    """What normalised scores call 0 (``chance``) and 1 (``best``, a ``bound`` or not, and ``why``), by name of the id.
+    """What normalised scores call 0 (``floor``) and 1 (``best``, a ``bound`` or not, and ``why``), by name of the id.
 
     Both are in the unit of the score, and frozen for each id and version.
     """
@@ -189,19 +189,19 @@ def _figures(env_id: str | None) -> str:
     result = figures().get(env_id or "")
     if result is None:
         return ""
-    held_out = any("held_out" in entry for entry in result["policies"].values())
+    entries = result["policies"].values()
+    splits = list(dict.fromkeys(split for entry in entries for split in entry["splits"]))
     rows = [
         (
             name,
             f"{entry['mean']:.3g}",
             "{:.3g} .. {:.3g}".format(*entry["interval"]),
-            *([f"{entry['held_out']['mean']:.3g}"] if held_out else []),
+            *(f"{entry['splits'][split]['mean']:.3g}" if split in entry["splits"] else "" for split in splits),
             f"{entry['failed']:.0%}",
         )
         for name, entry in result["policies"].items()
     ]
-    head = ("policy", "mean score", "95% interval", *(["where held out within"] if held_out else []), "failed")
-    return _table(head, rows)
+    return _table(("policy", "mean score", "95% interval", *(f"``{split}``" for split in splits), "failed"), rows)
 
 
 def _endings(task: Task, limit: int | None) -> str:

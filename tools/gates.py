@@ -1,0 +1,203 @@
+"""Gates that a task passes before policies are ranked on it: feedback pays, nothing is free, the scale resolves.
+
+``docs/gates.csv`` holds what was found, a row for each id, with the fingerprint of how the id behaved then.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+
+from gymnosoma.agents.agent import Policy, reference_policy
+from gymnosoma.agents.commands.arguments import Trust
+from gymnosoma.agents.evaluation.fingerprints import of_id
+from gymnosoma.agents.evaluation.jobs import EPISODES
+from gymnosoma.agents.evaluation.physiology import physiology
+from gymnosoma.agents.evaluation.policies import (
+    BENCHMARK_SEED,
+    VALIDATION_SEED,
+    all_ids,
+    evaluate,
+    find_policy,
+    full_id,
+    references_of,
+    replay,
+    task_class,
+    task_of,
+)
+from gymnosoma.agents.evaluation.progress import progress_bar
+from gymnosoma.agents.evaluation.search import CONSTANT
+from gymnosoma.agents.files import replacing
+from gymnosoma.envs.core.describe import figures, normaliser
+
+from .publish import checkout
+
+FILE = "gates.csv"
+"""File in docs."""
+
+LEAST, MOST, RESOLVED, FAILING = 0.2, 0.9, 0.03, 0.05
+"""Of the scale: what feedback must be worth, what a script may reach, how wide half of a paired interval of `EPISODES`
+may be; and the share of episodes of the best reference that may fail otherwise than by what the task measures."""
+
+GUESS = "guess"
+"""Reference of a task of perception that answers without touching; it stands where others have a replay."""
+
+MEASURED = {
+    **dict.fromkeys(("StandPulse-v0", "StandGains-v0"), "whoever falls has failed at the task itself"),
+    **dict.fromkeys(("WhiskerLocalize-v0", "WhiskerDetect-v0", "WhiskerTexture-v0"), "a wrong answer is the score"),
+}
+"""Ids whose failures are what the task measures, and why."""
+
+COLUMNS: tuple[str, ...] = (
+    "id",
+    "fingerprint",
+    "floor",
+    "best",
+    "closed",
+    "score",
+    "open",
+    "open_score",
+    "feedback",
+    "script",
+)
+COLUMNS += ("script_score", "script_share", "beyond", "saturation", "half_width", "failed", "learned", "fails")
+
+
+def gates(
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (),
+    /,
+    policy: str | None = None,
+    episodes: int = EPISODES,
+    write: bool = False,
+    trust: Trust = False,
+) -> None:
+    """Measure what a task must hold before policies are ranked on it.
+
+    (a) The better of the best reference and of a policy that was trained is worth at least .2 of the scale more than a
+    replay of its own actions (in tasks of perception: than answering without touching); (b) no reference reaches .9 of
+    the scale; (c) best reference and policy keep to the limits of the animal; (d) half of the 95% interval of the mean
+    difference from the animal's own controller is at most 3% of the scale; (e) less than 5% of the best reference's
+    episodes fail otherwise than by what the task measures.
+
+    Args:
+        ids: Environments; all by default.
+        policy: One that was trained, as for `evaluate`, where a single id is given.
+        episodes: From seed 10000 on.
+        write: Write the rows into docs/gates.csv.
+    """
+    names = [full_id(name) for name in ids] or all_ids()
+    if policy is not None and len(names) != 1:
+        raise ValueError(f"ids must be one where a policy is given, got {len(names)}")
+    if episodes < 2:
+        raise ValueError(f"episodes must be at least 2, got {episodes!r}")
+    learned = None if policy is None else find_policy(names[0], policy, trust=trust)
+    rows = []
+    for env_id in progress_bar(names, unit="id"):
+        rows.append(row(env_id, learned, episodes))
+        print("\n".join(f"{name:>12} {value}" for name, value in rows[-1].items()), end="\n\n")
+        if write:
+            _write(rows[-1])
+
+
+def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
+    """Row of an id.
+
+    Raises:
+        ValueError: If its scores are not normalised.
+    """
+    from scipy.stats import t
+
+    scale = normaliser(env_id)
+    if scale is None:
+        raise ValueError(f"{env_id} must have floor and best in assets/normalisers.toml")
+    score = task_of(env_id).score
+    env = {"split": None} if task_class(env_id).hidden else {}
+
+    def play(player: Policy) -> tuple[np.ndarray, float]:
+        played = evaluate(env_id, player, episodes, BENCHMARK_SEED, keep={score.name}, **env)
+        return played.score(score) * score.factor, float(np.mean([each is not None for each in played.failures]))
+
+    own = {name: find_policy(env_id, name) for name in references_of(env_id)}
+    found = figures().get(env_id, {}).get("policies", {}).get(CONSTANT, {})
+    if found.get("parameters"):
+        searched = (name for name, reference in references_of(env_id).items() if reference.bounds)
+        reference = references_of(env_id)[found.get("reference") or next(searched)]
+        own[CONSTANT] = reference_policy(CONSTANT, reference, **found["parameters"])
+    scores, failed = {}, {}
+    for name, player in own.items():
+        scores[name], failed[name] = play(player)
+    scripts = [name for name in own if not name.startswith("oracle")]
+    script = max(scripts, key=lambda name: scores[name].mean())
+    closed, closed_policy = script, own[script]
+    if learned is not None:
+        scores[learned.name], _ = play(learned)
+        if scores[learned.name].mean() > scores[script].mean():
+            closed, closed_policy = learned.name, learned
+    without = GUESS if GUESS in own else f"replay of {closed}"
+    open_score = scores[GUESS].mean() if GUESS in own else play(replay(env_id, closed_policy))[0].mean()
+    best, width = scores[closed], scale["best"] - scale["floor"]
+    beside = scores["baseline"] if closed != "baseline" and "baseline" in own else play(find_policy(env_id, "zero"))[0]
+    half = t.ppf(0.975, episodes - 1) * np.std(best - beside, ddof=1) / np.sqrt(episodes) / width
+    players = [own[script], *([] if learned is None else [learned])]
+    body = physiology(env_id, players, seed=VALIDATION_SEED)
+    named = {player.name for player in players}
+    beyond = [f"{what} ({who})" for what, entry in body.items() for who in entry.get("beyond", ()) if who in named]
+    found = {
+        "id": env_id.split("/")[1],
+        "fingerprint": of_id(env_id, {}),
+        "floor": scale["floor"],
+        "best": scale["best"],
+        "closed": closed,
+        "score": _short(best.mean()),
+        "open": without,
+        "open_score": _short(open_score),
+        "feedback": _short((best.mean() - open_score) / width),
+        "script": script,
+        "script_score": _short(scores[script].mean()),
+        "script_share": _short((scores[script].mean() - scale["floor"]) / width),
+        "beyond": "; ".join(beyond),
+        "saturation": _short(max(body["action at its ends"]["policies"][name] for name in named) / 100.0),
+        "half_width": _short(half),
+        "failed": _short(failed[script]),
+        "learned": "" if learned is None else _short(scores[learned.name].mean()),
+    }
+    return found | {"fails": " ".join(failing(found))}
+
+
+def failing(row: Mapping[str, Any]) -> list[str]:
+    """Gates that a row does not pass, by their letters."""
+    held = {
+        "a": float(row["feedback"]) >= LEAST,
+        "b": float(row["script_share"]) <= MOST,
+        "c": not row["beyond"],
+        "d": float(row["half_width"]) <= RESOLVED,
+        "e": row["id"] in MEASURED or float(row["failed"]) < FAILING,
+    }
+    return [gate for gate, holds in held.items() if not holds]
+
+
+def kept() -> dict[str, dict[str, str]]:
+    """Rows of the checkout by the name of the id."""
+    file = checkout() / "docs" / FILE
+    text = file.read_text("utf-8") if file.is_file() else ""
+    return {each["id"]: each for each in csv.DictReader(io.StringIO(text))}
+
+
+def _write(row: Mapping[str, Any]) -> None:
+    rows: dict[str, Mapping[str, Any]] = {**kept(), row["id"]: row}
+    order: Sequence[str] = [env_id.split("/")[1] for env_id in all_ids()]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows[name] for name in order if name in rows)
+    with replacing(checkout() / "docs" / FILE) as file:
+        file.write(out.getvalue().encode())
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
