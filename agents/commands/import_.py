@@ -15,7 +15,9 @@ from ..files import check_writable, result
 
 
 def import_(file: Annotated[Path, tyro.conf.Positional], /, to: Path | None = None, partial: bool = False) -> None:
-    """Read a model of OpenSim or MuJoCo, and tell what was taken, renamed, ignored and refused; write it as a model of ours.
+    """Read a model of OpenSim or MuJoCo, and tell what was taken, renamed, ignored and refused.
+
+    It is written as a model of ours.
 
     Args:
         file: Model in OpenSim's format 4 (.osim), or of MuJoCo (.xml, .mjb), which the package mujoco compiles.

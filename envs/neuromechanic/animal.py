@@ -19,26 +19,13 @@ from ..core.lanes import aligned
 from ..core.spec import Signal
 from ..core.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.trajectory import Trajectory
-from .body import (
-    BROKEN,
-    FAST,
-    SCHEMES,
-    SINGULAR,
-    evaluate,
-    follow,
-    forces,
-    limit_torque,
-    state_rate,
-    take_rows,
-    take_steps,
-)
+from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
 from .contact import SOLVERS, collide
 from .model import Model, load
 from .modules import Module, chain
 from .muscles import rest_fibres
 from .params import PHYSICAL, WRENCH
 from .reader import SMALLEST
-from .skeleton import bias_force, mass_matrix
 from .table import WRITTEN
 
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
@@ -47,16 +34,9 @@ _chained = cache(chain)  # several modules are compiled once
 
 
 @cache
-def _rows_kernels(scheme: str, contacts: str | None, led: bool) -> tuple[Any, Any]:
-    """Make the serial and the threaded kernel of `take_rows`; no other scheme and solver of contacts is compiled.
-
-    Nor are followers, but for a model that is ``led``.
-    """
-    step, name = SCHEMES[scheme], scheme + "_led" * led
-    if not led:
-        parts = {part.__name__: variant(part, "free", LED=False) for part in (mass_matrix, bias_force)}
-        summed = variant(forces, "free", **parts)
-        step = variant(step, "free", forces=summed, state_rate=variant(state_rate, "free", forces=summed))
+def _rows_kernels(scheme: str, contacts: str | None) -> tuple[Any, Any]:
+    """Make the serial and the threaded kernel of `take_rows`; no other scheme and solver of contacts is compiled."""
+    step, name = SCHEMES[scheme], scheme
     if contacts is not None:
         name += f"_{contacts}"
         step = variant(step, contacts, collide=variant(collide, contacts, find_impulses=SOLVERS[contacts]))
@@ -202,7 +182,7 @@ class Neuromechanic(Animal):
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
         if counts["wrenches"]:
             self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
-        self._kernels = _rows_kernels(scheme, self.contacts, counts["links"] > counts["bodies"])
+        self._kernels = _rows_kernels(scheme, self.contacts)
         self.table, records = self.model.records(self.dt)
         if "delay" in self.parameters:
             delays = self.model.delays[self.model.delays > 0.0]

@@ -242,6 +242,8 @@ class _Importer:
                 raise ValueError(f"its tendon runs inside {own}, which is not supported")
             entry["side"] = (R @ side / np.linalg.norm(side)).tolist()
             entry |= {} if sphere else {"rule": "mujoco"}
+            if sphere and f"{own}_{self.name(self.kinds.mjOBJ_SITE, site, 'site')}" not in self.surface:
+                self.report.taken.append(f"sphere {own} by its side; at some postures MuJoCo does not wrap where we do")
             own = f"{own}_{self.name(self.kinds.mjOBJ_SITE, site, 'site')}"
         self.surface.setdefault(own, entry)
         return own

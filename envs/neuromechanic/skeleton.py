@@ -14,9 +14,6 @@ from ..core.jit import inlined, kernel, sincos
 REVOLUTE, PRISMATIC, BALL = 0, 1, 2
 """Kinds of joints; the three of a ball are BALL, BALL + 1 and BALL + 2."""
 
-LED = True
-"""Whether bodies may follow others; `variant` binds it to what a model has, as loops that never ask are faster."""
-
 MASS, MX, MY, MZ, XX, YY, ZZ, XY, XZ, YZ = range(10)
 """Numbers of an inertia about the world's origin: mass (kg), its first moment (kg m), second moments (kg m^2)."""
 
@@ -239,8 +236,7 @@ def times(B, v):
 @inlined
 def mass_matrix(t, k):
     """Mass matrix ``k.M`` (n, n) by composite rigid bodies, Featherstone (2008), table 6.2, after `inertias`; Eq. 4."""
-    n = t.bodies
-    links = t.links if LED else n
+    n, links = t.bodies, t.links
     for i in range(links):
         for j in range(10):
             k.inertia[i, j] = k.body_inertia[i, j]
@@ -248,7 +244,7 @@ def mass_matrix(t, k):
         for j in range(n):
             k.M[i, j] = 0.0
     for e in range(links - 1, -1, -1):
-        i = t.sequence[e] if LED else e
+        i = t.sequence[e]
         p = t.parent[i]
         if p >= 0:
             for j in range(10):
@@ -258,7 +254,7 @@ def mass_matrix(t, k):
         while j >= 0:
             S = k.S[j]
             m = S[0] * f0 + S[1] * f1 + S[2] * f2 + S[3] * f3 + S[4] * f4 + S[5] * f5
-            if not LED:
+            if links == n:
                 k.M[i, j] = k.M[j, i] = m
             else:
                 m *= (1.0 if i < n else k.follow[i, 1]) * (1.0 if j < n else k.follow[j, 1])
@@ -278,16 +274,15 @@ def bias_force(t, k, v):
     the ground in ``k.f`` only. ``v`` (n,) is in rad/s or m/s.
     """
     n = t.bodies
-    links = t.links if LED else n
-    for e in range(links):
-        i = t.sequence[e] if LED else e
+    for e in range(t.links):
+        i = t.sequence[e]
         p = t.parent[i]
         V, A, S = k.V[i], k.A[i], k.S[i]
-        speed = v[i] if not LED or i < n else k.follow[i, 1] * v[t.coordinate[i]]
+        speed = v[i] if i < n else k.follow[i, 1] * v[t.coordinate[i]]
         for j in range(6):
             V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * speed
             A[j] = k.A[p, j] if p >= 0 else 0.0
-        if LED and i >= n:
+        if i >= n:
             bend = k.follow[i, 2] * v[t.coordinate[i]] ** 2
             for j in range(6):
                 A[j] += S[j] * bend
@@ -311,18 +306,18 @@ def bias_force(t, k, v):
         f[3] += V[1] * p5 - V[2] * p4 - B[MASS] * g[0]
         f[4] += V[2] * p3 - V[0] * p5 - B[MASS] * g[1]
         f[5] += V[0] * p4 - V[1] * p3 - B[MASS] * g[2]
-    for e in range(links - 1, -1, -1):
-        i = t.sequence[e] if LED else e
+    for e in range(t.links - 1, -1, -1):
+        i = t.sequence[e]
         S, f, p = k.S[i], k.f[i], t.parent[i]
         bias = S[0] * f[0] + S[1] * f[1] + S[2] * f[2] + S[3] * f[3] + S[4] * f[4] + S[5] * f[5]
-        if not LED or i < n:
+        if i < n:
             k.bias[i] = bias
         else:
             k.follow[i, 3] = bias
         if p >= 0:
             for j in range(6):
                 k.f[p, j] += f[j]
-    for i in range(n, links):
+    for i in range(n, t.links):
         k.bias[t.coordinate[i]] += k.follow[i, 1] * k.follow[i, 3]
 
 

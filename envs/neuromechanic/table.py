@@ -23,8 +23,8 @@ states outputs size leaky reads pushes balls:
 """Numbers of what a model has, the first fields of its record."""
 
 # In the tables below, a line holds names, then their shape: numbers, or padded counts. Those are b, of bodies; l, of
-# bodies with followers; d, of coefficients; p, of a polynomial's terms; e, of a path's points and wraps; c, of anything else; z, of the state
-# vector; ring, of what is remembered. What is not of "int" is a float.
+# bodies with followers; d, of coefficients; p, of a polynomial's terms; e, of a path's points and wraps; c, of anything
+# else; z, of the state vector; ring, of what is remembered. What is not of "int" is a float.
 
 ARRAYS = """
 gravity platform: 3  # m/s^2; direction in which the ground moves, 0 where it stays
