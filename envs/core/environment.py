@@ -73,6 +73,18 @@ class _Shared:
         """
         self.simulation.set_parameters(values)
 
+    def set_randomize(self, randomize: Mapping[str, Any] | None, rows: NDArray[np.bool_] | None = None) -> None:
+        """Draw parameters and options otherwise from the next episodes on.
+
+        Args:
+            randomize: As of the constructor; it replaces what was drawn.
+            rows ((B,) bool): Rows in which it does; all by default.
+
+        Raises:
+            ValueError: For what cannot be drawn, or rows that there are not.
+        """
+        self.simulation.set_randomize(randomize, rows)
+
     def _spaces(self) -> tuple[Box, Box]:
         """Observation and action space of one row."""
         size = self.simulation.frames.shape[1] * self.simulation.frames.shape[2]
@@ -104,13 +116,19 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         task: Set at registration: module and class of the task.
         render_mode ({None, "rgb_array", "human"})
         history: Observations stacked into one, oldest first, for tasks whose state is hidden.
-        randomize: Name of a physical parameter or task option to (low, high), drawn anew for every episode.
+        randomize: Name of a physical parameter or task option to what it is drawn from anew for every episode, by the
+            environment's own generator: (low, high), a `gymnosoma.envs.LogUniform`, `Normal`, `Choice` or `Uniform`, or
+            a function of a generator.
         split ({None, "train", "within", "test", "robust"}): Tasks that hide options draw them for every episode: from
             all of their ranges, without what is held out, or from that alone, in between or beyond; "robust": from all,
             for another body.
         threads: As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
         width, height: Of a rendered frame, in pixels.
         signals (sequence of str): Signals of the animal to be added to the info, such as ``("joint_rate",)``.
+        sensor_noise, sensor_dropout, sensor_step: Field of the observation to the standard deviation of its noise, to
+            the probability with which a number of it reads 0, and to the step to whose multiples it is rounded; the
+            first and the last in the field's unit.
+        observation_delay, action_delay: Control periods by which observations are late, and actions.
         **arguments: Of the task, such as ``actions=``, ``scheme=``, ``dt=``, ``control_rate=``, and ``params=``: the
             animal's parameters, as an object of its own or as a mapping of what is to be changed.
 
@@ -159,23 +177,24 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Start an episode.
 
         Args:
-            options: Values of physical parameters or of the task's options, for this episode; and ``events``, a list of
-                `Event` or mappings: what changes in its course.
+            options: Values of physical parameters or of the task's options, for this episode; ``events``, a list of
+                `Event` or mappings: what changes in its course; and ``keep``: True lets all of them stay for the
+                episodes that follow, until a reset keeps others.
 
         Returns:
             observation, info
         """
-        given, events = self.simulation.options(options, 1)
+        given, events, keep = self.simulation.options(options, 1)
         before = self._np_random, self._np_random_seed
         super().reset(seed=seed)
         try:
-            self.simulation.begin([self.np_random], self.simulation.ids, given, events)
+            self.simulation.begin([self.np_random], self.simulation.ids, given, events, keep)
         except Exception:
             self._np_random, self._np_random_seed = before
             raise
         self._ended = False
         self._show()
-        return self.simulation.frames.reshape(-1).copy(), self._info()
+        return self.simulation.observe(self.simulation.ids[:0])[0], self._info()
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
@@ -299,8 +318,8 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         Args:
             seed: An int seeds row i with ``seed + i``.
             options: Physical parameters and task options, each one value or one per row reset, and ``events``, as for
-                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, automatic resets draw from
-                ``randomize`` and have no events.
+                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, or with ``"keep": True``
+                for the automatic ones, too, which otherwise draw from ``randomize`` and have no events.
 
         Returns:
             observations, info
@@ -322,9 +341,9 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         else:
             mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
-        given, events = self.simulation.options(options, len(ids))
+        given, events, keep = self.simulation.options(options, len(ids))
         rngs, seeds = self._seeded(seed, ids)
-        self.simulation.begin(rngs, ids, given, events)
+        self.simulation.begin(rngs, ids, given, events, keep)
         self._seeds = seeds
         self._elapsed[ids] = 0.0
         self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)

@@ -1,0 +1,223 @@
+"""What a researcher bends: what is drawn, options that stay, senses and hands."""
+
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from ids import IDS
+
+from gymnosoma.envs import Choice, LogUniform, Normal, Uniform
+
+SWIM, REACH = "gymnosoma/WormSwim-v0", "gymnosoma/WormReach-v0"
+
+
+def several(env_id, count=4, **arguments):
+    return gymnasium.make_vec(env_id, num_envs=count, **arguments)
+
+
+def drawn(name, one, count=400, env_id=SWIM, **arguments):
+    envs = several(env_id, count, randomize={name: one}, **arguments)
+    envs.reset(seed=0)
+    return envs.simulation.rows[name]
+
+
+def test_what_distributions_draw():
+    log = np.log10(drawn("damping", LogUniform(1e-13, 1e-11)))
+    assert log.min() >= -13 and log.max() <= -11 and abs(np.mean(log) + 12) < 0.1
+    low, mean, high = 0.8, 1.0, 1.1
+    values = drawn("control_gain", Normal(mean, 0.1, low, high))[:, 0]
+    assert low <= values.min() and values.max() <= high
+    from scipy.stats import kstest, truncnorm
+
+    assert kstest(values, truncnorm(-2, 1, mean, 0.1).cdf).pvalue > 0.01
+    values = drawn("control_gain", Choice([0.5, 1.0], weights=[1, 3]))[:, 0]
+    assert {*values} == {0.5, 1.0} and abs(np.mean(values == 1.0) - 0.75) < 0.08
+    alike, apart = drawn("control_gain", (0.5, 1.0)), drawn("control_gain", Uniform(0.5, 1.0, each=True))
+    assert (alike == alike[:, :1]).all() and (np.ptp(apart, 1) > 0.1).all()
+    shape = np.linspace(0.5, 1.0, 24)
+    given = drawn("control_gain", lambda rng: rng.uniform(0.9, 1.0) * shape)
+    np.testing.assert_allclose(given / given[:, :1], np.tile(2 * shape, (400, 1)))
+    assert len({*drawn("control_gain", Choice([shape, shape[::-1]]))[:, 0]}) == 2
+
+
+def test_synapses_and_the_friction_on_a_peg_are_drawn():
+    weights = drawn(
+        "synapse", LogUniform(0.5, 2.0, each=True), 4, "gymnosoma/LampreySprint-v0", circuit="cord", actions="brainstem"
+    )
+    assert weights.shape[1] > 5 and np.ptp(weights) > 0.5
+    friction = drawn("friction", (0.1, 0.5), 4, "gymnosoma/WhiskerDetect-v0", friction=0.2)
+    assert len({*friction}) == 4
+
+
+@pytest.mark.parametrize(
+    ("randomize", "message"),
+    [
+        ({"stiffness": "wide"}, r"randomize: stiffness must be \(low, high\), a Uniform, .*got 'wide'"),
+        ({"stiffness": LogUniform(1e-10, 1.0)}, r"randomize: stiffness must be within .*\(1e-10, 1.0\)"),
+        ({"weight": lambda rng: 1.0}, "randomize: weight is not known; allowed are"),
+        ({"control_gain": Choice([[1.0, 2.0]])}, r"randomize: control_gain must (be|have)"),
+        ([1.0, 2.0], "randomize must map names"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(randomize, message):
+    with pytest.raises(ValueError, match=message):
+        several(SWIM, randomize=randomize)
+    envs = several(SWIM)
+    with pytest.raises(ValueError, match=message):
+        envs.set_randomize(randomize)
+    for rows in (3, [0, 1, 0, 1], np.ones(5, bool)):
+        with pytest.raises(ValueError, match="rows must be a bool array"):
+            envs.set_randomize(None, rows)
+
+
+def test_distributions_refuse_what_they_cannot_draw():
+    for make, message in (
+        (lambda: Uniform(1.0, 0.0), "low must not exceed high, got 1.0 and 0.0"),
+        (lambda: LogUniform(0.0, 1.0), "low must be .*greater than 0, got 0.0"),
+        (lambda: Normal(2.0, 1.0, 0.0, 1.0), "mean must be .*at most 1, got 2.0"),
+        (lambda: Normal(0.5, 0.0, 0.0, 1.0), "deviation must be"),
+        (lambda: Choice([]), r"values must be a list .*got \[\]"),
+        (lambda: Choice([1.0, 2.0], [0.0, 0.0]), "weights must be 2 numbers, not all 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    env = gymnasium.make(SWIM, randomize={"stiffness": lambda rng: -1.0})
+    with pytest.raises(ValueError, match=r"randomize: stiffness must be within .*-1.0"):
+        env.reset(seed=0)
+
+
+def test_what_is_drawn_changes_on_a_living_environment_row_by_row():
+    envs = several(REACH, max_episode_steps=2)
+    envs.reset(seed=0)
+    envs.set_randomize({"target_distance": (1e-3, 1e-3)}, np.array([True, False, True, False]))
+    still = np.zeros(envs.action_space.shape)
+
+    def distances():
+        for _ in range(3):  # to the end, and an automatic reset
+            _, _, _, _, infos = envs.step(still)
+        return infos["distance"]
+
+    first = distances()
+    np.testing.assert_allclose(first[[0, 2]], 1e-3, rtol=1e-5)
+    assert (first[[1, 3]] > 1.9e-3).all()
+    snapshot = pickle.loads(pickle.dumps(envs.save()))
+    other = several(REACH, max_episode_steps=2)
+    other.restore(snapshot)
+    envs.set_randomize(None)
+    assert (distances() > 1.9e-3).all()
+    envs = other
+    np.testing.assert_allclose(distances()[[0, 2]], 1e-3, rtol=1e-5)
+
+
+def test_options_stay_until_others_are_kept():
+    envs = several(REACH, max_episode_steps=2, randomize={"target_distance": (3e-3, 3e-3)})
+    near = np.array([1e-3, 1.5e-3, 2e-3, 2.5e-3])
+    slack = {"time": 0.0, "stiffness": 1e-11}
+    envs.reset(seed=0, options={"target_distance": near, "events": [slack], "keep": True})
+    still = np.zeros(envs.action_space.shape)
+
+    def distances():
+        for _ in range(3):
+            _, _, _, _, infos = envs.step(still)
+        return infos["distance"]
+
+    np.testing.assert_allclose(distances(), near, rtol=5e-3)
+    snapshot = pickle.loads(pickle.dumps(envs.save()))
+    envs.step(still)
+    assert (envs.simulation.rows["stiffness"] == 1e-11).all()  # the event comes again, too
+    mask = np.array([True, False, False, False])
+    envs.reset(options={"reset_mask": mask, "keep": True})  # keeps nothing
+    envs.step(still)
+    np.testing.assert_allclose(distances(), [3e-3, *near[1:]], rtol=5e-3)
+    _, infos = envs.reset(options={"target_distance": 2.2e-3})  # for once
+    np.testing.assert_allclose(infos["distance"], 2.2e-3)
+    np.testing.assert_allclose(distances(), [3e-3, *near[1:]], rtol=5e-3)
+    envs.restore(snapshot)
+    np.testing.assert_allclose(distances(), near, rtol=5e-3)
+
+    one = gymnasium.make(REACH)
+    one.reset(seed=0, options={"target_distance": 1e-3, "keep": True})
+    assert one.reset()[1]["distance"] == pytest.approx(1e-3)
+    with pytest.raises(ValueError, match="options: keep must be True or False, got 'yes'"):
+        one.reset(options={"keep": "yes"})
+
+
+def imperfect(env_id):
+    """Every kind of imperfection for an id's first two fields."""
+    task = gymnasium.make(env_id).unwrapped.task
+    first, second, *_ = task.layout.fields
+    size = {name: float(np.min(task.layout.fields[name].scale)) for name in (first, second)}
+    return {
+        "sensor_noise": {first: 0.1 * size[first]},
+        "sensor_dropout": {second: 0.3},
+        "sensor_step": {first: 0.05 * size[first]},
+        "observation_delay": 2,
+        "action_delay": 1,
+    }
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_imperfect_senses_are_those_of_a_row_alone_and_of_a_snapshot(env_id):
+    arguments = imperfect(env_id)
+    envs, rng = several(env_id, 3, **arguments), np.random.default_rng(0)
+    alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
+    seen, _ = envs.reset(seed=5)
+    np.testing.assert_array_equal(seen, [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)])
+    actions = 0.3 * rng.uniform(-1, 1, (6, *envs.action_space.shape))
+    snapshot, path = pickle.loads(pickle.dumps(envs.save())), []
+    for each in actions:
+        path.append(envs.step(each)[0])
+        if not any(env._ended for env in alone) and len(path) < 4:
+            np.testing.assert_array_equal(path[-1], [env.step(a)[0] for env, a in zip(alone, each, strict=True)])
+    assert len({row.tobytes() for row in path[-1]}) == 3
+    envs.restore(snapshot)
+    np.testing.assert_array_equal(path, [envs.step(each)[0] for each in actions])
+    with pytest.raises(ValueError, match="snapshot must be one of"):
+        several(env_id, 3).restore(snapshot)
+    with pytest.raises(ValueError, match="snapshot: senses must be"):
+        envs.restore({**snapshot, "senses": snapshot["senses"][:2]})
+
+
+def test_how_imperfect_senses_are():
+    plain, clear = several(SWIM, 200), {"joint_angle": slice(0, 24), "joint_rate": slice(24, 48)}
+    actions = np.random.default_rng(0).uniform(-1, 1, (4, 200, 24))
+
+    def played(**arguments):
+        envs = several(SWIM, 200, **arguments) if arguments else plain
+        return np.array([envs.reset(seed=0)[0], *(envs.step(each)[0] for each in actions)])
+
+    true = played()
+    noisy = played(sensor_noise={"joint_angle": 0.05}) - true
+    assert np.std(noisy[:, :, clear["joint_angle"]]) == pytest.approx(0.05 / 0.5, rel=0.02)
+    assert not noisy[:, :, 24:].any()
+    assert abs(np.corrcoef(noisy[1, :, :24].ravel(), noisy[2, :, :24].ravel())[0, 1]) < 0.05
+    silent = played(sensor_dropout={"joint_rate": 0.25})[1:, :, clear["joint_rate"]] == 0.0
+    assert np.mean(silent) == pytest.approx(0.25, abs=0.01)
+    steps = 0.5 * played(sensor_step={"joint_angle": 0.1})[:, :, clear["joint_angle"]] / 0.1
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-5)
+    late = played(observation_delay=2)
+    np.testing.assert_array_equal(late[[0, 1, 2]], true[[0, 0, 0]])
+    np.testing.assert_array_equal(late[3:], true[1:3])
+    actions = np.concatenate([np.zeros((1, 200, 24)), actions[:-1]])  # what the hands do that are one period late
+    expected = played()
+    actions = np.concatenate([actions[1:], actions[:1]])
+    np.testing.assert_array_equal(played(action_delay=1)[:4], expected[:4])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sensor_noise": 0.1}, "sensor_noise must map fields of the observation to numbers, got 0.1"),
+        ({"sensor_noise": {"joint_angel": 0.1}}, "sensor_noise must be one of .*did you mean joint_angle"),
+        ({"sensor_noise": {"joint_angle": -1}}, r"sensor_noise: joint_angle must be within \[0, 5\] rad, got -1"),
+        ({"sensor_dropout": {"joint_angle": 1.5}}, r"sensor_dropout: joint_angle must be within \[0, 1\], got 1.5"),
+        ({"sensor_step": {"joint_angle": 0}}, "sensor_step: joint_angle must be within"),
+        ({"observation_delay": 0.5}, "observation_delay must be an integer from 0 to 1000, got 0.5"),
+        ({"action_delay": -1}, "action_delay must be an integer from 0 to 1000, got -1"),
+    ],
+)
+def test_impossible_senses_are_named(arguments, message):
+    for make in (gymnasium.make, several):
+        with pytest.raises(ValueError, match=message):
+            make(SWIM, **arguments)
