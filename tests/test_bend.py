@@ -1,6 +1,8 @@
 """What a researcher bends: what is drawn, options that stay, senses and hands."""
 
 import pickle
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
@@ -221,3 +223,71 @@ def test_impossible_senses_are_named(arguments, message):
     for make in (gymnasium.make, several):
         with pytest.raises(ValueError, match=message):
             make(SWIM, **arguments)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_pictures_are_those_of_a_row_alone(env_id):
+    arguments = {"observation": "pixels", "history": 2, "observation_delay": 1}
+    if "Pendulum" in env_id:  # whose package draws none
+        with pytest.raises(ValueError, match=r"observation must be 'fields' where .*pendulum has no pixels.py"):
+            several(env_id, 3, **arguments)
+        return
+    envs, rng = several(env_id, 3, **arguments), np.random.default_rng(0)
+    alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
+    seen, _ = envs.reset(seed=5)
+    assert seen.shape == (3, 84, 84, 6) and seen.dtype == np.uint8 and seen in envs.observation_space
+    np.testing.assert_array_equal(seen, [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)])
+    actions = 0.3 * rng.uniform(-1, 1, (4, *envs.action_space.shape))
+    snapshot, path = pickle.loads(pickle.dumps(envs.save())), []
+    for each in actions:
+        path.append(envs.step(each)[0])
+        np.testing.assert_array_equal(path[-1], [env.step(a)[0] for env, a in zip(alone, each, strict=True)])
+    assert (path[-1] != path[0]).any() and np.ptp(path[-1]) > 100
+    np.testing.assert_array_equal(path[-1][..., :3], path[-2][..., 3:])
+    envs.restore(snapshot)
+    np.testing.assert_array_equal(path, [envs.step(each)[0] for each in actions])
+    envs.simulation.rows["centre" if "centre" in envs.simulation.rows.dtype.names else "time"] = np.nan
+    assert envs.simulation.pixels.draw(envs.simulation.rows, envs.simulation.memory).shape == (3, 84, 84, 3)
+
+
+def test_pictures_show_body_goal_and_medium_where_they_are():
+    from gymnosoma.envs.core.pixels import GOAL, WATER
+    from gymnosoma.envs.worm.pixels import AGAR
+
+    def picture(env_id, **options):
+        seen, _ = gymnasium.make(env_id, observation="pixels", pixels=96).reset(seed=0, options=options)
+        return seen.astype(float)
+
+    for bearing in (0.0, 1.0, -2.0):
+        seen = picture(REACH, target_bearing=bearing, target_distance=0.6e-3)
+        envs = gymnasium.make(REACH).unwrapped
+        envs.reset(seed=0, options={"target_bearing": bearing, "target_distance": 0.6e-3})
+        row, memory = envs.simulation.rows[0], envs.simulation.memory[0]
+        j, i = np.nonzero(np.abs(seen - GOAL).sum(-1) < 20)
+        place = row["centre"] + 2.4e-3 * np.array([i.mean() + 0.5 - 48, 48 - j.mean() - 0.5]) / 96
+        np.testing.assert_allclose(place, memory["target"], atol=2.5e-5)
+    paper = [np.median(picture(name).reshape(-1, 3), 0) for name in (SWIM, "gymnosoma/WormCrawl-v0")]
+    np.testing.assert_allclose(paper, [WATER, AGAR], atol=1)
+    hidden = [picture("gymnosoma/WormMedium-v0", sigma=sigma)[..., -3:] for sigma in (0.0, 1.0)]
+    np.testing.assert_array_equal(*hidden)
+
+
+def test_impossible_pictures_are_named():
+    for arguments, message in (
+        ({"observation": "picture"}, "observation must be one of fields, pixels, got 'picture'"),
+        ({"observation": "pixels", "pixels": 8}, "pixels must be an integer from 32 to 256, got 8"),
+        ({"observation": "pixels", "sensor_noise": {"velocity": 1.0}}, "sensor_noise needs observation='fields'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gymnasium.make(SWIM, **arguments)
+    from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+
+    with pytest.raises(ValueError, match="observation must be 'fields' for a controller"):
+        evaluate(SWIM, find_policy(SWIM, "baseline"), 2, observation="pixels")
+
+
+def test_pictures_need_no_window():
+    script = "import gymnasium, sys, gymnosoma.envs as e\n"
+    script += "gymnasium.make('gymnosoma/WormSwim-v0', observation='pixels').reset()\nprint('pygame' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -75,6 +75,7 @@ def run(*command, **more):
         ("stable_baselines3_ppo", "20000", "stable_baselines3"),
         ("single_file_ppo", "40000", "torch"),
         ("optuna_sine", "3", "optuna"),
+        ("pixels_ppo", "256", "stable_baselines3"),
         ("curriculum", "2", "stable_baselines3"),
         ("imperfect_senses", "2", "torch"),
         ("torchrl_ppo", "8192", "torchrl"),

@@ -87,8 +87,12 @@ class _Shared:
 
     def _spaces(self) -> tuple[Box, Box]:
         """Observation and action space of one row."""
-        size = self.simulation.frames.shape[1] * self.simulation.frames.shape[2]
-        return Box(-LIMIT, LIMIT, (size,), np.float32), Box(-1.0, 1.0, (self.task.action_size,), np.float32)
+        history, *shape = self.simulation.frames.shape[1:]
+        shape[-1] *= history
+        seen: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
+        if self.simulation.pixels is not None:
+            seen = Box(np.uint8(0), np.uint8(255), tuple(shape), np.uint8)
+        return seen, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
 
     def _show(self) -> None:
         """Bring the window up to date, if there is one."""
@@ -125,6 +129,9 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         threads: As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
         width, height: Of a rendered frame, in pixels.
         signals (sequence of str): Signals of the animal to be added to the info, such as ``("joint_rate",)``.
+        observation ({"fields", "pixels"}): What is observed: numbers, or a small picture (pixels, pixels, 3) of
+            body, goal and medium, in which what the task hides is not drawn; more of them are stacked in the last axis.
+        pixels: Width and height of that picture, 32 to 256.
         sensor_noise, sensor_dropout, sensor_step: Field of the observation to the standard deviation of its noise, to
             the probability with which a number of it reads 0, and to the step to whose multiples it is rounded; the
             first and the last in the field's unit.

@@ -18,6 +18,7 @@ from .arguments import choice, fingerprint, shown, whole, within
 from .distributions import Drawn, drawn, read_distributions
 from .events import Event, EventQueue, read_events
 from .lanes import LARGEST as INFINITE
+from .pixels import Pixels
 from .senses import Senses
 from .simulation_kernels import clip_actions, close_step
 from .spec import LIMIT, SPLITS, Option
@@ -32,7 +33,7 @@ RENDER_MODES = ("rgb_array", "human")
 IMPERFECT = ("sensor_noise", "sensor_dropout", "sensor_step", "observation_delay", "action_delay")
 """Arguments of all environments that make senses imperfect and hands late."""
 
-SHARED = ("history", "randomize", "split", "signals", *IMPERFECT)
+SHARED = ("history", "randomize", "split", "signals", "observation", "pixels", *IMPERFECT)
 """Arguments of all environments that change what is observed, drawn or in the info."""
 
 FASTEST = 50.0
@@ -112,6 +113,8 @@ class Simulation:
         render_mode ({None, "rgb_array", "human"})
         width, height: Of a frame, in pixels: 64 to 4096.
         signals (sequence of str): Signals of the animal that are added to the info.
+        observation ({"fields", "pixels"}): What is observed.
+        pixels: Width and height of the pictures that are observed.
         sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay: As of `senses.Senses`.
         **arguments: Of the task.
     """
@@ -130,6 +133,8 @@ class Simulation:
         width: int = 960,
         height: int = 540,
         signals: Sequence[str] = (),
+        observation: str = "fields",
+        pixels: int = 84,
         sensor_noise: Mapping[str, float] | None = None,
         sensor_dropout: Mapping[str, float] | None = None,
         sensor_step: Mapping[str, float] | None = None,
@@ -159,7 +164,12 @@ class Simulation:
         self.rows = animal.rows(count)
         self.memory = np.zeros(count, self.task.memory)
         self.rngs: list[np.random.Generator] = []
-        self.frames = np.zeros((count, history, self.task.layout.size), np.float32)
+        choice("observation", observation, ("fields", "pixels"))
+        self.pixels = Pixels(self.task, pixels) if observation == "pixels" else None
+        if self.pixels is None:
+            self.frames: NDArray[Any] = np.zeros((count, history, self.task.layout.size), np.float32)
+        else:
+            self.frames = np.zeros((count, history, pixels, pixels, 3), np.uint8)
         self.senses: Senses | None = None
         imperfections = sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay
         if imperfections != (None, None, None, 0, 0):
@@ -300,7 +310,7 @@ class Simulation:
         if not events:
             for j in [j for j, each in enumerate(kept) if each.events]:
                 self.queue.set(ids[j : j + 1], kept[j].events)
-        start = self.task.observe(self.rows[ids], self.memory[ids])
+        start = self._present(self.rows[ids], self.memory[ids])
         if self.senses is not None:
             start = self.senses.begin(ids, [self.rngs[i] for i in ids], start)
         self.frames[ids] = start[:, None]
@@ -361,11 +371,11 @@ class Simulation:
             return None
         return self.task.endings[ending[i]].reason
 
-    def observe(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    def observe(self, ids: NDArray[np.int64]) -> NDArray[Any]:
         """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
         frames = self.frames
         if len(ids):
-            new = self.task.observe(self.rows, self.memory)
+            new = self._present(self.rows, self.memory)
             if self.senses is not None:
                 new = self.senses.see(new, ids)
             if frames.shape[1] == 1 and len(ids) == len(frames):
@@ -373,7 +383,13 @@ class Simulation:
                 return new
             frames[ids, :-1] = frames[ids, 1:]
             frames[ids, -1] = new[ids]
-        return frames.reshape(len(frames), -1).copy()
+        if self.pixels is None:
+            return frames.reshape(len(frames), -1).copy()
+        return np.concatenate(list(frames.swapaxes(0, 1)), -1)
+
+    def _present(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
+        """What there is to be observed in rows."""
+        return self.task.observe(rows, memory) if self.pixels is None else self.pixels.draw(rows, memory)
 
     def info(self) -> dict[str, NDArray[Any]]:
         """Physical quantities of all rows, and the signals asked for."""
@@ -461,9 +477,7 @@ class Simulation:
             found.append(Kept({name: value[0].copy() for name, value in values.items()}, events) if each else NOTHING)
         return found
 
-    def _check_state(
-        self, rows: NDArray[Any], memory: NDArray[Any], frames: NDArray[np.float32], *, begun: bool
-    ) -> None:
+    def _check_state(self, rows: NDArray[Any], memory: NDArray[Any], frames: NDArray[Any], *, begun: bool) -> None:
         """Raise ValueError for what no episode holds, though it has the right form."""
         task, animal = self.task, self.task.animal
         for name, option in animal.parameters.items():
@@ -477,7 +491,8 @@ class Simulation:
             raise ValueError(f"snapshot: rows: status must be 0 or {codes}, got {shown(rows['status'][~known][0])}")
         for name in {"time", "step"} & {*(animal.state.names or ())}:
             within(f"snapshot: rows: {name}", rows[name], 0.0, LONGEST)
-        within("snapshot: frames", frames, -LIMIT, LIMIT)
+        if self.pixels is None:
+            within("snapshot: frames", frames, -LIMIT, LIMIT)
         if not begun:
             return
         for name, (low, high) in task.remembered_within.items():
@@ -510,6 +525,8 @@ class Simulation:
         task, animal = self.task, self.task.animal
         shared = [getattr(of, name) for of in (animal, task) for name in of.shared]
         solvers = [getattr(animal, name) for name in animal.solvers]
+        if self.pixels is not None:
+            shared = [*shared, "pixels"]
         if self.senses is not None:
             shared = [*shared, *(each or {} for each in self.senses.settings)]
         parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
