@@ -7,6 +7,7 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from ids import IDS
 
 from gymnosoma.envs import Choice, LogUniform, Normal, Uniform
@@ -291,3 +292,62 @@ def test_pictures_need_no_window():
     script += "gymnasium.make('gymnosoma/WormSwim-v0', observation='pixels').reset()\nprint('pygame' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+WAYPOINTS = "gymnosoma/LampreyWaypoints-v0"
+
+
+@pytest.mark.parametrize("env_id", [REACH, WAYPOINTS])
+def test_goals_have_gymnasiums_form(env_id):
+    arguments = {"goal": True, "history": 2}
+    check_env(gymnasium.make(env_id, **arguments).unwrapped, skip_render_check=True)
+    envs = several(env_id, 3, autoreset_mode="SameStep", max_episode_steps=4, **arguments)
+    alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
+    seen, _ = envs.reset(seed=5)
+    ones = [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)]
+    snapshot = pickle.loads(pickle.dumps(envs.save()))
+    for each in np.random.default_rng(0).uniform(-1, 1, (4, *envs.action_space.shape)):
+        for name, value in seen.items():
+            np.testing.assert_array_equal(value, [one[name] for one in ones])
+        seen, rewards, _, truncated, infos = envs.step(each)
+        steps = [env.step(a) for env, a in zip(alone, each, strict=True)]
+        ones = [step[0] for step in steps]
+        for one, reward in zip(ones, rewards, strict=True):
+            assert alone[0].compute_reward(one["achieved_goal"], one["desired_goal"], {}) == reward == -1.0
+    assert truncated.all()
+    for one, final in zip(ones, infos["final_obs"], strict=True):
+        np.testing.assert_array_equal(one["achieved_goal"], final["achieved_goal"])
+    envs.restore(snapshot)
+    assert not hasattr(gymnasium.make(env_id).unwrapped.observation_space, "spaces")
+
+
+def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
+    env = gymnasium.make(REACH, goal=True).unwrapped
+    seen, _ = env.reset(seed=0, options={"target_bearing": 0.5 * np.pi, "target_distance": 2e-3})
+    np.testing.assert_allclose(seen["desired_goal"], [0.0, 1.0], atol=1e-6)  # left of the head, in 2 mm
+    np.testing.assert_array_equal(seen["achieved_goal"], [0.0, 0.0])
+    assert env.compute_reward([[0.0, 0.0]] * 2, [[0.0, 0.049], [0.051, 0.0]]).tolist() == [0.0, -1.0]
+    env.simulation.memory["target"] = env.task.goal_place(env.simulation.rows)
+    _, reward, terminated, _, info = env.step(np.zeros(24))
+    assert reward == 0.0 and terminated and info["is_success"]
+    lamprey = gymnasium.make(WAYPOINTS, goal=True).unwrapped
+    first = lamprey.reset(seed=0)[0]["desired_goal"]
+    lamprey.simulation.memory["waypoint"][:, 0] = lamprey.simulation.rows["centre"]
+    seen, reward, terminated, _, info = lamprey.step(np.zeros(3))
+    assert reward == 0.0 and not terminated and (first != seen["desired_goal"]).any()
+    seen, reward, *_, info = lamprey.step(np.zeros(3))
+    assert reward == -1.0 and info["reached"] == 1 and np.abs(seen["desired_goal"]).max() > 0.1
+
+
+def test_impossible_goals_are_named():
+    for arguments, message in (
+        ({"goal": "yes"}, "goal must be True or False, got 'yes'"),
+        ({"goal": True, "observation": "pixels"}, "observation must be 'fields' with goal=True, got 'pixels'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gymnasium.make(REACH, **arguments)
+    env = gymnasium.make(REACH, goal=True).unwrapped
+    with pytest.raises(ValueError, match=r"desired_goal must have shape \(..., 2\), as the other goal, got \(3,\)"):
+        env.compute_reward([0.0, 0.0], [0.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="compute_reward needs goal=True"):
+        gymnasium.make(REACH).unwrapped.compute_reward([0.0, 0.0], [0.0, 0.0])

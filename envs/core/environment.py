@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arguments import number, numbers, shown
 from .describe import describe
+from .goals import GOALS
 from .simulation import RENDER_MODES, Simulation, Snapshot
 from .spec import LIMIT
 
@@ -85,14 +86,52 @@ class _Shared:
         """
         self.simulation.set_randomize(randomize, rows)
 
-    def _spaces(self) -> tuple[Box, Box]:
+    def _spaces(self) -> tuple[Any, Box]:
         """Observation and action space of one row."""
         history, *shape = self.simulation.frames.shape[1:]
         shape[-1] *= history
         seen: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
         if self.simulation.pixels is not None:
             seen = Box(np.uint8(0), np.uint8(255), tuple(shape), np.uint8)
+        if self._goals:
+            if self.simulation.pixels is not None:
+                raise ValueError("observation must be 'fields' with goal=True, got 'pixels'")
+            goal = Box(-LIMIT, LIMIT, (2,), np.float32)
+            rest = Box(-LIMIT, LIMIT, (history * (shape[-1] // history - 4),), np.float32)
+            seen = Dict({"observation": rest, "achieved_goal": goal, "desired_goal": goal})
         return seen, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
+
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
+        """Rewards for goals (..., 2) as they are observed, with ``goal=True``; ``info`` is not read.
+
+        Raises:
+            ValueError: Without ``goal=True``, or for goals of other shapes.
+        """
+        if not self._goals:
+            raise ValueError("compute_reward needs goal=True, which WormReach and LampreyWaypoints have")
+        goals = [
+            numbers(name, value) for name, value in (("achieved_goal", achieved_goal), ("desired_goal", desired_goal))
+        ]
+        for name, value in zip(GOALS, goals, strict=True):
+            if value.shape[-1:] != (2,) or value.shape != goals[0].shape:
+                raise ValueError(f"{name} must have shape (..., 2), as the other goal, got {value.shape}")
+        rewards = self.task.compute_reward(*goals)  # type: ignore[attr-defined]
+        return rewards if rewards.ndim else float(rewards)
+
+    _goals = False
+    """Whether observations are mappings with goals."""
+
+    def _formed(self, seen: NDArray[Any]) -> Any:
+        """Observations (B, ...) in the form of the space: with ``goal=True`` a mapping."""
+        if not self._goals:
+            return seen
+        frames = seen.reshape(len(seen), self.simulation.frames.shape[1], -1)
+        size = frames.shape[2] - 4
+        return {
+            "observation": frames[:, :, :size].reshape(len(seen), -1),
+            "achieved_goal": frames[:, -1, size : size + 2].copy(),
+            "desired_goal": frames[:, -1, size + 2 :].copy(),
+        }
 
     def _show(self) -> None:
         """Bring the window up to date, if there is one."""
@@ -170,6 +209,7 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         **arguments: Any,
     ) -> None:
         self.simulation = Simulation(task, 1, render_mode=render_mode, **arguments)
+        self._goals = GOALS[1] in self.task.layout.slices
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_fps": self.simulation.fps}
         observation, action = self._spaces()
@@ -201,7 +241,11 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             raise
         self._ended = False
         self._show()
-        return self.simulation.observe(self.simulation.ids[:0])[0], self._info()
+        return self._row(self.simulation.observe(self.simulation.ids[:0])), self._info()
+
+    def _row(self, seen: NDArray[Any]) -> Any:
+        """Observation of the animal, from those of all one of them."""
+        return {name: value[0] for name, value in self._formed(seen).items()} if self._goals else seen[0]
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
@@ -218,7 +262,7 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         simulation = self.simulation
         rewards, ending = simulation.step(simulation.check_actions(action, alone=True), simulation.ids)
         self._ended, *_ = simulation.close_step(ending, self._elapsed, np.inf)
-        observation = simulation.observe(simulation.ids)[0]
+        observation = self._row(simulation.observe(simulation.ids))
         info = self._info()
         if self._ended:
             failure = simulation.failure(0, ending)
@@ -287,6 +331,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             known = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
         self.simulation = Simulation(task, num_envs, render_mode=render_mode, **arguments)
+        self._goals = GOALS[1] in self.task.layout.slices
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = mode
@@ -356,7 +401,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
         self._over = bool(self._done.any())
         self._show()
-        return self.simulation.observe(ids[:0]), self._info(mask)
+        return self._formed(self.simulation.observe(ids[:0])), self._info(mask)
 
     def _seeded(
         self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]
@@ -412,7 +457,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             self._elapsed[ids] = -1.0  # this step does not count
             ending[ids] = 0.0
             rewards[ids] = 0.0
-        observations = simulation.observe(alive)
+        observations: Any = self._formed(simulation.observe(alive))
         self._show()
         self._over, terminated, truncated = simulation.close_step(ending, self._elapsed, self._limit)
         if not self._over:
@@ -425,13 +470,14 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         ids = np.flatnonzero(over)
         final = np.full(self.num_envs, None, object)
         for i in ids:
-            final[i] = observations[i]
+            final[i] = {k: v[i] for k, v in observations.items()} if self._goals else observations[i]
         final_info = self._info(over, ending)
         simulation.reset(ids, {})
         self._elapsed[ids] = 0.0
         self._over = False
         info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
-        return simulation.observe(ids[:0]), rewards, terminated, truncated, info | self._info(self._everyone)
+        now = self._formed(simulation.observe(ids[:0]))
+        return now, rewards, terminated, truncated, info | self._info(self._everyone)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Draw the present: a frame (height, width, 3) of every animal, or None where a window shows the first."""
