@@ -1,8 +1,11 @@
 """What a researcher bends: what is drawn, options that stay, senses and hands."""
 
 import pickle
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -351,3 +354,101 @@ def test_impossible_goals_are_named():
         env.compute_reward([0.0, 0.0], [0.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="compute_reward needs goal=True"):
         gymnasium.make(REACH).unwrapped.compute_reward([0.0, 0.0], [0.0, 0.0])
+
+
+def test_gymnasiums_checker_passes_without_a_display(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    env = gymnasium.make(SWIM)
+    check_env(env.unwrapped)
+    if sys.platform == "linux":
+        assert env.metadata["render_modes"] == ["rgb_array"]
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    assert gymnasium.make(SWIM).metadata["render_modes"] == ["rgb_array", "human"]
+
+
+def test_observations_become_tensors():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
+    from gymnasium.wrappers.vector import NumpyToTorch
+
+    envs = NumpyToTorch(several(SWIM))
+    seen, _ = envs.reset(seed=0)
+    stepped, rewards, *_ = envs.step(torch.zeros(4, 24))
+    assert all(isinstance(each, torch.Tensor) for each in (seen, stepped, rewards))
+    extras = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert "array-api-compat" in extras["optional-dependencies"]["train"]
+
+
+@pytest.mark.full
+def test_processes_of_gymnasium_play_what_ours_plays():
+    envs = gymnasium.make_vec(f"gymnosoma:{SWIM}", 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+    own = several(SWIM, 2)
+    np.testing.assert_array_equal(envs.reset(seed=3)[0], own.reset(seed=3)[0])
+    actions = np.ones(envs.action_space.shape, np.float32)
+    np.testing.assert_array_equal(envs.step(actions)[0], own.step(actions)[0])
+    envs.close()
+
+
+def test_an_agent_that_remembers_acts_alike_in_evaluation_dataset_and_film(tmp_path, monkeypatch):
+    """Its actions follow from a count of its steps since ``first``."""
+    from gymnosoma.agents.agent import Policy
+    from gymnosoma.agents.evaluation.policies import evaluate
+    from gymnosoma.agents.showing.film import Film
+
+    acted = []
+
+    class Counting:
+        def __init__(self, size):
+            self.size, self.count = size, np.zeros(0)
+
+        def act(self, observations, first):
+            self.count = np.where(first, 0.0, self.count + 1.0 if len(self.count) else 0.0)
+            acted.append(np.tile(0.1 * np.sin(self.count)[:, None], (1, self.size)))
+            return acted[-1].astype(np.float32)
+
+    policy = Policy("counting", lambda envs, start: Counting(envs.task.action_size))
+    evaluate(SWIM, policy, 2, 7)
+    evaluated = np.array(acted)[:50, 0]
+    acted.clear()
+    for _ in Film(SWIM, policy, policy, seed=7, seconds=50 / 40):
+        pass
+    for shown in (acted[::2], acted[1::2]):  # the ghost, too
+        np.testing.assert_array_equal(evaluated, np.array(shown)[:, 0])
+    minari = pytest.importorskip("minari")
+    pytest.importorskip("h5py")
+    from gymnosoma.agents.evaluation.dataset import record
+
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    record(SWIM, policy, "test/counting-v0", 2, seed=7)
+    (first, second) = minari.load_dataset("test/counting-v0").iterate_episodes()
+    np.testing.assert_array_equal(first.actions[:50], evaluated.astype(np.float32))
+    np.testing.assert_array_equal(second.actions[:50], evaluated.astype(np.float32))
+
+
+@pytest.mark.full
+def test_levels_and_mixtures_are_recorded_by_one_command(tmp_path, monkeypatch, command, error_of, capsys):
+    minari = pytest.importorskip("minari")
+    pytest.importorskip("h5py")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    command("record", "WormSwim-v0", "--levels", "--mixture", "--episodes", 4)
+    told = capsys.readouterr().out
+    names = ["random", "medium", "expert", "random-medium-expert"]
+    sets = [minari.load_dataset(f"{SWIM}/{name}-v0") for name in names]
+    returns = [np.mean([episode.rewards.sum() for episode in one.iterate_episodes()]) for one in sets]
+    for name, paid in zip(names[:3], returns, strict=False):
+        assert re.search(rf"{name}-v0: 4 episodes .* return {re.escape(f'{paid:.4g}')}, \S+ MB", told)
+    share = (returns[1] - returns[0]) / (returns[2] - returns[0])
+    assert 0.2 < share < 0.8 and len(sets[3]) == 12 and returns[3] == pytest.approx(np.mean(returns[:3]))
+    assert [*sets[3].storage.metadata["gymnosoma"]["mixture"]] == [f"{SWIM}/{name}-v0" for name in names[:3]]
+    assert sets[3][0].actions.shape[1] == 6
+    command("record", "WormSwim-v0", "--policy", "baseline", "zero", "--episodes", 1)
+    for arguments, message in (
+        (["--levels", "--noise", 0.1], "noise must be left out with levels"),
+        (["--levels", "--policy", "random"], "policy 'random' must be better than chance"),
+        (["--levels", "--policy", "baseline", "random"], "policy must be one, the expert, with levels"),
+        (["--mixture"], "mixture needs several policies, got 'baseline'"),
+        (["--policy", "baseline", "trained", "--mixture"], "mixture needs policies of the same arguments"),
+        (["--policy", "baseline", "random", "--dataset", "test/x-v0"], "dataset must be left out where there are"),
+    ):
+        assert message in error_of("record", "WormSwim-v0", *arguments)

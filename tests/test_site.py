@@ -76,6 +76,8 @@ def run(*command, **more):
         ("single_file_ppo", "40000", "torch"),
         ("optuna_sine", "3", "optuna"),
         ("pixels_ppo", "256", "stable_baselines3"),
+        ("her_reach", "2000", "stable_baselines3"),
+        ("recurrent_agent", "2", "torch"),
         ("curriculum", "2", "stable_baselines3"),
         ("imperfect_senses", "2", "torch"),
         ("torchrl_ppo", "8192", "torchrl"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from .arguments import number, numbers, shown
 from .describe import describe
 from .goals import GOALS
-from .simulation import RENDER_MODES, Simulation, Snapshot
+from .simulation import DISPLAYS, RENDER_MODES, Simulation, Snapshot
 from .spec import LIMIT
 
 if TYPE_CHECKING:
@@ -44,6 +46,12 @@ class _TaskDocumentation:
         if spec is None:
             return describe(task, history)
         return describe(task, history, spec.id, spec.max_episode_steps, spec.reward_threshold)
+
+
+def _render_modes() -> list[str]:
+    """Render modes that work here: a window needs a display, and Gymnasium's ``check_env`` opens one of each."""
+    windowless = sys.platform == "linux" and not DISPLAYS & os.environ.keys()
+    return [mode for mode in RENDER_MODES if not (windowless and mode == "human")]
 
 
 class _Shared:
@@ -211,7 +219,7 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.simulation = Simulation(task, 1, render_mode=render_mode, **arguments)
         self._goals = GOALS[1] in self.task.layout.slices
         self.render_mode = render_mode
-        self.metadata = self.metadata | {"render_fps": self.simulation.fps}
+        self.metadata = self.metadata | {"render_modes": _render_modes(), "render_fps": self.simulation.fps}
         observation, action = self._spaces()
         self.observation_space: Any = observation
         self.action_space: Any = action
@@ -335,7 +343,11 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = mode
-        self.metadata = self.metadata | {"render_fps": self.simulation.fps, "autoreset_mode": mode}
+        self.metadata = self.metadata | {
+            "render_modes": _render_modes(),
+            "render_fps": self.simulation.fps,
+            "autoreset_mode": mode,
+        }
         self.single_observation_space, self.single_action_space = self._spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
