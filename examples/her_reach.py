@@ -1,4 +1,4 @@
-"""SAC with hindsight (HER) learns to bring a worm's head to a target: ``python examples/her_reach.py [STEPS]``."""
+"""SAC with hindsight (HER) is to bring a worm's head to a near target: ``python examples/her_reach.py [STEPS]``."""
 
 import sys
 

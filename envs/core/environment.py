@@ -16,10 +16,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import number, numbers, shown
+from .arguments import DISPLAYS, number, numbers, shown
 from .describe import describe
 from .goals import GOALS
-from .simulation import DISPLAYS, RENDER_MODES, Simulation, Snapshot
+from .simulation import RENDER_MODES, Simulation, Snapshot
 from .spec import LIMIT
 
 if TYPE_CHECKING:

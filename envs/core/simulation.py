@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 RENDER_MODES = ("rgb_array", "human")
 
-DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
-"""Variables of the environment of which Linux has one where there is a display."""
-
 IMPERFECT = ("sensor_noise", "sensor_dropout", "sensor_step", "observation_delay", "action_delay")
 """Arguments of all environments that make senses imperfect and hands late."""
 

@@ -13,8 +13,8 @@ import numpy as np
 import pygame
 from numpy.typing import NDArray
 
+from .arguments import DISPLAYS
 from .canvas import INK, MUTED, PLATE, Canvas
-from .simulation import DISPLAYS
 from .task import Task
 
 MOMENTS = 600
