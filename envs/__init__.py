@@ -20,6 +20,7 @@ import gymnasium
 from .core.animal import ANIMALS
 from .core.check import check_vector_env
 from .core.control import OpenLoop, Schedule
+from .core.distributions import Choice, LogUniform, Normal, Uniform
 from .core.events import Event
 from .core.simulate import simulate
 from .core.task import tolerance
@@ -28,10 +29,14 @@ from .core.trajectory import Trajectory
 __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
+    "Choice",
     "Event",
+    "LogUniform",
+    "Normal",
     "OpenLoop",
     "Schedule",
     "Trajectory",
+    "Uniform",
     "check_vector_env",
     "register",
     "register_model",
