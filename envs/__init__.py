@@ -76,7 +76,7 @@ CATALOGUE = (
     CatalogueEntry("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 330.0, {"history": 4}),
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7),
     CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.65),
-    CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100),
+    CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 440.0),
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 449.0),
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56),

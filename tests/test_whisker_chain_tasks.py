@@ -15,9 +15,10 @@ from gymnosoma.agents.evaluation.rollout import rollout
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.control import Controller, TaskController
 from gymnosoma.envs.core.noise import normal, uniform
-from gymnosoma.envs.whisker_chain import Whisker, tasks
+from gymnosoma.envs.whisker_chain import Whisker
+from gymnosoma.envs.whisker_chain import task as base
 from gymnosoma.envs.whisker_chain.analysis import sensitivity
-from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
+from gymnosoma.envs.whisker_chain.task import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
 
 pytestmark = pytest.mark.full
 
@@ -94,8 +95,8 @@ def test_the_muscle_follows_in_its_time(rate):
 def test_references_lose_little_by_the_muscle(name, monkeypatch):
     env_id = f"gymnosoma/Whisker{name}-v0"
     own = evaluate(env_id, find_policy(env_id, "baseline"), 128)
-    monkeypatch.setattr(tasks, "TWITCH", (1e-9, 1e-9))
-    monkeypatch.setattr(tasks, "DAMPING", 1e-9)
+    monkeypatch.setattr(base, "TWITCH", (1e-9, 1e-9))
+    monkeypatch.setattr(base, "DAMPING", 1e-9)
     at_once = evaluate(env_id, find_policy(env_id, "baseline"), 128)
     assert at_once.info["effort"].max() < 1e-12
     assert own.returns.mean() > 0.97 * at_once.returns.mean()

@@ -14,7 +14,8 @@ from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.linear import modes
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Detect, Hold, Localize, Tap, Whisk, WhiskerTask
+from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
+from gymnosoma.envs.whisker_chain.tasks import Detect, Hold, Localize, Tap, Whisk
 
 from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
@@ -233,18 +234,39 @@ def _stiffness(place: float, push: float) -> float:
 
 @dataclass(eq=False)
 class Tapper(BaseController):
-    """Approaches at a ``speed`` (rad/s) and retracts as soon as Fx falls below minus the ``threshold`` (N)."""
+    """Approaches at a ``speed`` (rad/s) and retracts as soon as Fx falls below minus the ``threshold`` (N).
+
+    It forgets a touch when `Tap` begins a new window, as the base waits at its back. One that ``remembers`` turns
+    back already this far (rad) before the base angle at which it has felt the peg, so that it brakes while it touches;
+    where it has not felt the peg when it is as far back again, it comes again, ``deeper`` (rad).
+    """
 
     speed: float = 1.6
     threshold: float = 0.8e-6
-    reads = ("base_wrench_mean", "base_angle", "base_rate")
-    memory = {"touched": 0.0}
+    remembers: float | None = None
+    deeper: float = 0.01
+    reads = ("base_wrench_mean", "base_angle", "base_rate", "left")
+    memory = {"touched": 0.0, "left": 0.0, "turns": 0.0, "known": 1.0}
 
     def _decide(self, t, seen, kept):
-        kept["touched"] = np.maximum(kept["touched"], seen["base_wrench_mean"][:, 1] < -self.threshold)
+        new, angle = seen["left"] > kept["left"], seen["base_angle"]
+        kept["left"] = seen["left"]
+        for name in ("touched", "turns"):
+            kept[name] = np.where(new, 0.0, kept[name])
+        felt = seen["base_wrench_mean"][:, 1] < -self.threshold
+        if self.remembers is not None:
+            first = felt & (kept["touched"] == 0.0)
+            kept["known"] = np.where(first, np.minimum(kept["known"], angle), kept["known"])
+            turn = kept["known"] - self.remembers
+            again = (kept["turns"] > 0.0) & (angle < turn - self.remembers)
+            kept["known"] = np.where(
+                again & (kept["touched"] == 0.0) & ~felt, kept["known"] + self.deeper, kept["known"]
+            )
+            kept["turns"] = np.where(again, 0.0, np.maximum(kept["turns"], angle > turn))
+        kept["touched"] = np.maximum(kept["touched"], felt)
         approach = self.towards(seen, self.speed, 1000.0)
-        back = self.towards(seen, np.where(seen["base_angle"] > -0.3, -4.0, 0.0), ACCELERATION)
-        return np.where(kept["touched"] > 0.0, back, approach)
+        back = self.towards(seen, np.where(angle > -0.3, -4.0, 0.0), ACCELERATION)
+        return np.where((kept["touched"] > 0.0) | (kept["turns"] > 0.0), back, approach)
 
 
 @dataclass(eq=False)
@@ -394,6 +416,7 @@ REFERENCES: References = {
     },
     Tap: {
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
+        "remembers": Reference(_through_muscle(Tapper, remembers=0.03)),
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
     Hold: {"baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 2e7), "integral": (0.0, 3e8)})},
