@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.control import Floats
-from ..core.noise import uniform
+from ..core.noise import normal
 from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
 from ..core.task import Rows, measures, tolerance
 from .animal import FAR, wrench_mean
@@ -303,6 +303,12 @@ class SmoothTask(WhiskerTask):
         return super().info(rows, memory) | {"error": memory["error"] / self._periods(rows)}
 
 
+def swinging(memory: Rows, time: Floats | float) -> Floats:
+    """Where three sines that began at 0 are at ``time``, (B,) in the unit of ``swing``."""
+    phase = 2 * np.pi * memory["frequency"] * np.asarray(time)[..., None]
+    return np.sum(memory["swing"] * (np.sin(phase + memory["lag"]) - np.sin(memory["lag"])), 1)
+
+
 class Hold(SmoothTask):
     """Hold a contact moment against a peg that moves.
 
@@ -345,18 +351,13 @@ class Hold(SmoothTask):
         memory["swing"] = 1e-3 / 3 * drawn[:, :3]
         memory["frequency"] = 1.5 + 10.5 * drawn[:, 3:6]
         memory["lag"] = 2 * np.pi * drawn[:, 6:]
-        peg = np.stack([place * self.length(episodes), self._peg(memory, 0.0)], 1)
+        peg = np.stack([place * self.length(episodes), swinging(memory, 0.0)], 1)
         return values | {"peg": peg[:, None]}
-
-    def _peg(self, memory: Rows, time: Floats | float) -> Floats:
-        """Place of the peg across the whisker at ``time``, (B,) m; 0 at the start."""
-        phase = 2 * np.pi * memory["frequency"] * np.asarray(time)[..., None]
-        return np.sum(memory["swing"] * (np.sin(phase + memory["lag"]) - np.sin(memory["lag"])), 1)
 
     def command(self, actions, rows, memory):
         # The peg swings on, whatever the whisker does.
         now = rows["time"]
-        ahead = self._peg(memory, now + 1.0 / self.control_rate) - self._peg(memory, now)
+        ahead = swinging(memory, now + 1.0 / self.control_rate) - swinging(memory, now)
         rows["peg_velocity"][:, 1, 0] = ahead * self.control_rate
         return super().command(actions, rows, memory)
 
@@ -365,14 +366,13 @@ class Hold(SmoothTask):
 
 
 class Whisk(SmoothTask):
-    """Follow a set point in free air with the least vibration.
+    """Follow a moving goal in free air with the tip.
 
     ## Description
 
-    The vibrissa of Quist et al. (2014), without a peg. Every {span:g} s the goal jumps to an angle
-    between -0.35 and 0.35 rad, to which the tip's direction from the base is to come, and stay. The whisker
-    resonates at 49 Hz. The reference moves the base by a shaped ramp, in two halves half a period apart, and
-    returns 444; without the shaping 425.
+    The vibrissa of Quist et al. (2014), without a peg. The tip's direction from the base is to follow a goal, a sum of
+    three sines of 1 to 10 Hz that are drawn for every episode, with the amplitudes of a whisk. Of the goal it is told
+    where it is to be next, not where it goes from there: who looks back can tell. The whisker resonates at 49 Hz.
 
     ## Rewards
 
@@ -382,24 +382,31 @@ class Whisk(SmoothTask):
 
     ## Starting State
 
-    Straight and at rest along x.
+    Straight and at rest along x, where the goal begins.
     """
 
     start_angle = 0.0
     precision = (0.005, 0.05)
-    observes = {"goal": Field(1, "rad", 0.5, "angle of the goal")}
-    span = 0.25
-    """Time between jumps of the goal, s."""
+    observes = {"goal": Field(1, "rad", 0.5, "angle at which to be at the end of the next period, seen in noise")}
+    blur = 0.02
+    """Standard deviation of the noise in which the goal is seen, rad."""
+    remembers = dict.fromkeys(("swing", "frequency", "lag"), "3f8")
 
-    def goal(self, rows: Rows, memory: Rows) -> Floats:
-        """Angle (B,) to be at, from the end of this period on."""
-        number = np.floor((rows["time"] + 0.5 / self.control_rate) / self.span)
-        return 0.35 * (2.0 * uniform(~memory["noise"], number, 1)[:, 0] - 1.0)
+    def start(self, episodes):
+        values = super().start(episodes)
+        drawn = episodes.draw(lambda rng: rng.uniform(size=9))
+        episodes.memory["swing"] = 0.35 / 3 * drawn[:, :3]
+        episodes.memory["frequency"] = 1.0 + 9.0 * drawn[:, 3:6]
+        episodes.memory["lag"] = 2 * np.pi * drawn[:, 6:]
+        return values
 
     def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"goal": self.goal(rows, memory)}
+        goal = swinging(memory, rows["time"] + 1.0 / self.control_rate)
+        return super().sense(rows, memory) | {
+            "goal": goal + self.blur * normal(~memory["noise"], rows["step"], 1)[:, 0],
+        }
 
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         angle = rows["link_angle"]
         tip = np.arctan2(np.sum(np.sin(angle), 1), np.sum(np.cos(angle), 1))
-        return np.abs(tip - self.goal(rows, memory))
+        return np.abs(tip - swinging(memory, rows["time"]))
