@@ -398,14 +398,14 @@ REFERENCES: References = {
     },
     Tap: {
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
-        "remembers": Reference(_through_muscle(Tapper, speed=2.2, remembers=0.025)),
+        "remembers": Reference(_through_muscle(Tapper, remembers=0.02)),
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
     Hold: {"baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 2e7), "integral": (0.0, 3e8)})},
     Whisk: {
         "baseline": Reference(_through_muscle(Follower), bounds={"gain": (10.0, 120.0)}),
         "foresees": Reference(
-            _through_muscle(Follower, fading=0.8), bounds={"gain": (10.0, 120.0), "fading": (0.5, 0.95)}
+            _through_muscle(Follower, gain=45.0, fading=0.5), bounds={"gain": (10.0, 120.0), "fading": (0.5, 0.95)}
         ),
         "whisk": Reference(_through_muscle(SineWhisk)),
     },

@@ -388,7 +388,7 @@ class Whisk(SmoothTask):
     start_angle = 0.0
     precision = (0.005, 0.05)
     observes = {"goal": Field(1, "rad", 0.5, "angle at which to be at the end of the next period, seen in noise")}
-    blur = 0.02
+    blur = 0.003
     """Standard deviation of the noise in which the goal is seen, rad."""
     remembers = dict.fromkeys(("swing", "frequency", "lag"), "3f8")
 
