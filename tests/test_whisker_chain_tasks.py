@@ -167,9 +167,7 @@ def half(env_id, name):
 
 
 def worth(env_id, info):
-    """What an answer or a tap is worth, from the infos at the end of episodes."""
-    if env_id == IDS[2]:
-        return info["touched"] / (1.0 + 1e6 * info["pushed"])
+    """What an answer is worth, from the infos at the end of episodes."""
     done, duration = np.isfinite(info["committed"]), {IDS[0]: 0.6, IDS[1]: 0.4}[env_id]
     left = 1.0 - np.where(done, info["committed"], 0.0) / duration
     if env_id == IDS[0]:
@@ -190,8 +188,8 @@ def contestants(env_id):
     ]
 
 
-@pytest.mark.parametrize("env_id", IDS[:3])
-def test_returns_are_what_answers_and_taps_are_worth(env_id):
+@pytest.mark.parametrize("env_id", IDS[:2])
+def test_returns_are_what_answers_are_worth(env_id):
     for policy in contestants(env_id):
         result = evaluate(env_id, policy, 48)
         np.testing.assert_allclose(result.returns, worth(env_id, result.info), atol=1e-6)
@@ -260,10 +258,9 @@ def test_references_reach_their_scores(name, policy, scheme):
     assert result.returns.mean() > RETURNS[name, policy]
 
 
-def test_shaping_the_ramp_spares_vibration():
-    env_id = IDS[4]
-    shaped, plain = (evaluate(env_id, find_policy(env_id, name), 32).returns for name in ("baseline", "unshaped"))
-    assert (shaped > plain).all()
+def test_a_goal_that_moves_is_foreseen():
+    seen, foreseen = (evaluate(IDS[4], find_policy(IDS[4], name), 32).returns for name in ("baseline", "foresees"))
+    assert foreseen.mean() > seen.mean() + 100.0
 
 
 def test_localisation_error():
@@ -368,7 +365,7 @@ def test_controllers_are_what_they_drive():
             controller = reference.make(task)
             assert isinstance(controller, TaskController) and not isinstance(controller, Controller), name
             assert isinstance(controller.controller, Controller) == (not task.answers), name
-        assert sum(bool(reference.bounds) for reference in references(type(task)).values()) == 1
+        assert any(reference.bounds for reference in references(type(task)).values())
         assert isinstance(Steering(task), TaskController)
 
 
@@ -408,14 +405,16 @@ def test_a_pickled_environment_goes_on_to_the_bit(env_id):
         assert own[1:4] == other[1:4]
 
 
-def test_a_tap_that_does_not_come_ends_the_episode():
-    env = gymnasium.make("gymnosoma/WhiskerTap-v0")
-    env.reset(seed=0)
-    still = np.zeros(env.action_space.shape, np.float32)
-    ended = [env.step(still)[2] for _ in range(99)]
-    _, reward, terminated, _, info = env.step(still)
-    assert not any(ended) and terminated and reward == 0.0
-    assert info["failure"] == "the peg was not touched in time"
-    played = evaluate("gymnosoma/WhiskerTap-v0", find_policy("gymnosoma/WhiskerTap-v0", "baseline"), 16)
-    assert [failure is None for failure in played.failures] == (played.info["touched"] == 1.0).tolist()
-    assert (played.returns > 0.0).tolist() == (played.info["touched"] == 1.0).tolist()
+def test_a_window_pays_one_tap_after_the_base_has_been_behind():
+    """Who has tapped and stays at the peg earns nothing in the next window, and forgetting costs a push each time."""
+    task = gymnasium.make(IDS[2]).unwrapped.task
+    rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
+    memory["touched"], memory["back"] = np.inf, [1.0, 1.0, 0.0]
+    rows["contact_sum"][:, 0], rows["time"] = [1e-6, 0.0, 1e-6], 0.3
+    np.testing.assert_allclose(task.reward(rows, memory), [0.125, 0.0, 0.0])
+    rows["time"] = task.window
+    np.testing.assert_allclose(task.reward(rows, memory), [1 / 12 - 0.125, 0.0, 0.0])
+    assert not memory["back"].any() and not memory["push"].any() and memory["taps"].tolist() == [1.0, 0.0, 0.0]
+    assert not task.reward(rows, memory).any()
+    forgets, remembers = (evaluate(IDS[2], find_policy(IDS[2], name), 32).returns for name in ("baseline", "remembers"))
+    assert remembers.mean() > forgets.mean() + 0.04

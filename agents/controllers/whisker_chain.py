@@ -398,7 +398,7 @@ REFERENCES: References = {
     },
     Tap: {
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
-        "remembers": Reference(_through_muscle(Tapper, remembers=0.02)),
+        "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0225)),
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
     Hold: {"baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 2e7), "integral": (0.0, 3e8)})},
