@@ -78,7 +78,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.65),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 440.0),
-    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500),
+    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, ranked=False),
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 380.0, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 420.0),
