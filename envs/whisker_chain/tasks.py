@@ -371,8 +371,8 @@ class Whisk(SmoothTask):
     ## Description
 
     The vibrissa of Quist et al. (2014), without a peg. The tip's direction from the base is to follow a goal, a sum of
-    three sines of 1 to 10 Hz that are drawn for every episode, with the amplitudes of a whisk. Of the goal it is told
-    where it is to be next, not where it goes from there: who looks back can tell. The whisker resonates at 49 Hz.
+    three sines of 1 to 10 Hz that are drawn for every episode, with the amplitudes of a whisk. The goal is seen in
+    a noise of {blur:g} rad; who looks back can tell where it goes. The whisker resonates at 49 Hz.
     Policies are not ranked on it: who follows the goal well shakes the base more than rats do, and a goal without noise
     is followed by a script almost all the time.
 
