@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.arguments import choice, shown
 from ..core.chain import to_body_frame
 from ..core.control import Floats
+from ..core.goals import GoalTask
 from ..core.spec import Ending, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, measures, tolerance
 from .kymogram import FRAME_RATE, RECORDED
@@ -206,7 +207,7 @@ class Transition(Medium):
         return super().command(actions, rows, memory)
 
 
-class Reach(WormTask):
+class Reach(GoalTask, WormTask):
     """Bring the head to a target.
 
     ## Description
@@ -240,6 +241,14 @@ class Reach(WormTask):
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
     radius_mm = 1e3 * radius
+    arguments = {**WormTask.arguments, **GoalTask.arguments}
+    goal_scale, goal_instead = 2e-3, "target"
+
+    def goal_place(self, rows):
+        return self.animal.points(rows)[:, 0]
+
+    def goal_wanted(self, memory):
+        return memory["target"]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
