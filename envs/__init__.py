@@ -84,12 +84,12 @@ CATALOGUE = (
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 440.0),
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, ranked=False),
-    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56),
+    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56, ranked=False),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 380.0, {"history": 3}),
-    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 420.0),
+    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500),
-    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 230.0),
-    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 40.0),
+    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400),
+    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80),
 )
 
 ANIMALS |= {
