@@ -35,32 +35,65 @@ class MediumSine:
         return (w["wave_amplitude"] * np.minimum(t / period, 1.0))[:, None] * np.cos(2 * np.pi * phase)
 
 
-@dataclass(eq=False)
-class SteeredSine(RowMemory):
-    """Proportional steering: a ``wave`` with a bias in proportion to the bearing of ``target``.
+class Waves:
+    """A periodic wave for each row, whose amplitude grows over the first period as that of `SineKymogram` does.
 
-    The bias is ``gain`` (rad per rad of bearing) times it, up to ``limit`` (rad). As the bearing swings with the head,
-    it is averaged over a time of ``smoothing`` (s).
+    Args:
+        period ((B,) float, s)
+        cosines, sines ((H, B, n_joints) float, rad): Parts of each harmonic.
     """
 
-    wave: SineKymogram
-    gain: float = 0.1
-    limit: float = 0.15
-    smoothing: float = 1.6
+    reads: tuple[str, ...] = ()
+
+    def __init__(self, period: Floats, cosines: Floats, sines: Floats) -> None:
+        self._period, self._parts = period, list(zip(cosines, sines, strict=True))
+
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
+        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
+        phase = t / self._period
+        height, angle = np.minimum(phase, 1.0), 2 * np.pi * phase
+        return sum(
+            (height * np.cos(h * angle))[:, None] * cosine + (height * np.sin(h * angle))[:, None] * sine
+            for h, (cosine, sine) in enumerate(self._parts, 1)
+        )
+
+
+@dataclass(eq=False)
+class SteeredSine(RowMemory):
+    """Steering: a ``wave`` with a bias by the bearing of ``towards``, and by how long it has been off.
+
+    The bias is ``gain`` (rad per rad of bearing) times it and ``integral`` (1/s) times its integral over time, which
+    ends at 6 rad s, up to ``limit`` (rad). As the bearing swings with the head, it is averaged over a time of
+    ``smoothing`` (s). All may differ from row to row, (B,).
+    """
+
+    wave: Controller
+    gain: Floats | float = 0.1
+    limit: Floats | float = 0.15
+    smoothing: Floats | float = 1.6
     control_rate: float = 20.0
-    reads = ("target",)
-    memory = {"target": np.zeros(2)}
+    integral: Floats | float = 0.0
+    towards: str = "target"
+    longest = 6.0
+    memory = {"towards": np.zeros(2), "off": 0.0}
+
+    @property
+    def reads(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Signals of the wave, and what it steers to."""
+        return (*self.wave.reads, self.towards)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
         first, kept = self.recall(first)
         # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
-        seen = signals["target"] / np.maximum(np.linalg.norm(signals["target"], axis=1, keepdims=True), 1e-12)
-        old = np.exp(-1.0 / (self.smoothing * self.control_rate))
-        target = kept["target"] = np.where(first[:, None], seen, old * kept["target"] + (1 - old) * seen)
+        seen = signals[self.towards]
+        seen = seen / np.maximum(np.linalg.norm(seen, axis=1, keepdims=True), 1e-12)
+        old = np.reshape(np.exp(-1.0 / (self.smoothing * self.control_rate)), (-1, 1))
+        target = kept["towards"] = np.where(first[:, None], seen, old * kept["towards"] + (1 - old) * seen)
         bearing = np.arctan2(target[:, 1], target[:, 0])
+        off = kept["off"] = np.clip(kept["off"] + bearing / self.control_rate, -self.longest, self.longest)
         # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
-        bias = np.clip(-self.gain * bearing, -self.limit, self.limit)
+        bias = np.clip(-self.gain * bearing - self.integral * off, -self.limit, self.limit)
         return self.wave.drive(t, signals, first) + bias[:, None]
 
 

@@ -153,11 +153,12 @@ class WormTask(Task):
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         memory["action"] = actions
+        curl = self.curl(memory)
         if self.actions == "weights":
             rows["synapse"][...] = self.values(actions)
-            return np.zeros((len(actions), self.animal.drive_size))
+            return np.zeros((len(actions), self.animal.drive_size)) + curl
         largest, step = self.largest_angle, self.fastest / self.control_rate
-        before = rows["control_angle" if self.animal.circuit is None else "residual"]
+        before = rows["control_angle" if self.animal.circuit is None else "residual"] - curl
         if self.actions == "angles":
             angles = largest * actions
         elif self.actions == "modes":
@@ -167,7 +168,12 @@ class WormTask(Task):
             angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + largest * actions
         drive = np.empty_like(angles)
         limit_change(angles, before, largest, step, drive)
-        return drive
+        return drive + curl
+
+    @staticmethod
+    def curl(memory: Rows) -> Floats | float:
+        """What is added (B, 1) rad, unseen, to the control angles of all joints; nothing where no task remembers it."""
+        return memory["curl"][:, None] if "curl" in memory.dtype.names else 0.0
 
     def _angles(self, given: str | Path | ArrayLike | None) -> Floats:
         """Read the angles of the kymogram that is given, or else of the one that the task knows."""
