@@ -137,17 +137,18 @@ class NoisyAgent:
 
 
 class FunctionAgent:
-    """A user's own function, which takes observations (B, d) and returns actions (B, size) in [-1, 1].
+    """A user's own function or object with ``act``, whose actions (B, size) in [-1, 1] are checked.
 
-    ``name`` is for errors.
+    It takes observations (B, d) and, ``with_first``, which of them open an episode (B,). ``name`` is for errors.
     """
 
-    def __init__(self, name: str, function: Callable[[NDArray[np.float32]], Any], size: int) -> None:
-        self._name, self._function, self._size = name, function, size
+    def __init__(self, name: str, function: Callable[..., Any], size: int, with_first: bool) -> None:
+        self._name, self._function, self._size, self._with_first = name, function, size, with_first
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions; ValueError, which names the function, if it gives anything else."""
-        actions = numbers(f"policy {self._name!r}: actions", self._function(observations))
+        given = self._function(observations, first) if self._with_first else self._function(observations)
+        actions = numbers(f"policy {self._name!r}: actions", given)
         if actions.shape != (len(first), self._size):
             raise ValueError(
                 f"policy {self._name!r}: actions must have shape {(len(first), self._size)}, got {actions.shape}"

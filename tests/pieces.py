@@ -34,4 +34,34 @@ def endless(observations):
     return np.full((len(observations), 24), np.nan)
 
 
+def counting(observations, first):
+    """A policy that notes what it is told of the beginning of episodes."""
+    counting.told.append(first.copy())
+    return np.zeros((len(first), 24))
+
+
+counting.told = []
+
+
+class Remembering:
+    """A policy with a memory, of which one is made for each wave."""
+
+    made = 0
+
+    def __init__(self, seen, done):
+        Remembering.made += 1
+        self.steps, self.shape = None, done.shape
+
+    def act(self, observations, first):
+        self.steps = np.where(first, 0, 0 if self.steps is None else self.steps + 1)
+        return np.full((len(first), *self.shape), 0.001 * self.steps[:, None])
+
+
+class Idle:
+    """No policy: it has nothing that acts."""
+
+    def __init__(self, seen, done):
+        pass
+
+
 number = 5

@@ -26,7 +26,6 @@ from gymnosoma.agents import TrainedAgent
 from gymnosoma.agents.agent import ConstantAgent, ReplayAgent
 from gymnosoma.agents.evaluation import policies
 from gymnosoma.agents.evaluation.fingerprints import of_id
-from gymnosoma.agents.evaluation.jobs import Job, do
 from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, outdated, shipped
 from gymnosoma.agents.files import replacing, result
 from gymnosoma.agents.learning import policy_file, training
@@ -527,12 +526,6 @@ def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
     assert not re.search("Traceback|Exception|[Ee]rror", done.stderr), done.stderr
 
 
-def test_a_function_is_a_policy():
-    mine = evaluate(SWIM, find_policy(SWIM, "pieces:half"), 3, seed=5)
-    constant = Policy("half", lambda *_: ConstantAgent(np.full(6, 0.5, np.float32)), {"actions": "modes"})
-    np.testing.assert_array_equal(mine.returns, evaluate(SWIM, constant, 3, seed=5).returns)
-
-
 def test_zeros_are_a_policy():
     played = evaluate(SWIM, find_policy(SWIM, "zero"), 2, seed=5)
     constant = Policy("none", lambda envs, _: ConstantAgent(np.zeros(envs.task.action_size, np.float32)))
@@ -575,32 +568,3 @@ def test_a_card_tells_what_its_policy_was_trained_for(tmp_path, command, caplog)
         caplog.clear()
         command("evaluate", "WormSwim-v0", "--policy", str(tmp_path / "run"), "--episodes", "2")
         assert "policy 'run' was trained" in caplog.text and message in caplog.text
-
-
-def test_a_function_is_measured_by_the_benchmark(tmp_path):
-    job = Job(SWIM, "pieces:half", episodes=2)
-    do(job, tmp_path)
-    assert job.result(tmp_path)["env"] == {"actions": "modes"}
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("no_such_module:act", "policy 'no_such_module:act': module 'no_such_module' cannot be imported"),
-        ("pieces:act", "policy 'pieces:act': module 'pieces' must have a callable 'act', got None"),
-        ("pieces:number", "module 'pieces' must have a callable 'number', got 5"),
-        ("pieces:", "policy must be random, baseline, .* or module:function, got 'pieces:'"),
-        ("pieces:short", r"policy 'pieces:short': actions must have shape \(2, 24\), got \(1, 24\)"),
-        ("pieces:endless", "policy 'pieces:endless': actions must be finite, got"),
-    ],
-)
-def test_what_is_no_function_for_a_policy_is_named(name, message):
-    with pytest.raises(ValueError, match=message):
-        evaluate(SWIM, find_policy(SWIM, name), 2)
-
-
-def test_a_module_in_the_working_folder_is_found(tmp_path, monkeypatch):
-    (tmp_path / "my_own_agent.py").write_text("def act(observations):\n    return observations[:, :24]\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
-    assert find_policy(SWIM, "my_own_agent:act").name == "my_own_agent:act"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import reprlib
@@ -38,7 +39,7 @@ BENCHMARK_SEED, VALIDATION_SEED, SEARCH_SEED, REPLAY_SEED = 10_000, 20_000, 30_0
 """First seeds of the episodes that measure a policy, that choose among trained ones, that find constants, and whose
 actions are replayed.
 
-Training draws its first episodes by its own seeds, 0, 1 and so on, one for each row: none of these are the same.
+Seeds of training are drawn from 2**62 on (`learning.runs.drawn_seeds`): none of these are the same.
 """
 
 OWN = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
@@ -202,15 +203,18 @@ def _check_id(name: str, trained: str, env_id: str) -> None:
 
 
 def own_policy(name: str) -> Policy:
-    """A user's own function as a policy, from ``module:function``.
+    """A user's own function or class as a policy, from ``module:function``.
 
-    It takes the observations of all episodes that are played side by side, (B, d) float32, and returns their actions,
-    (B, n), which are clipped to [-1, 1]; row i of both is one animal. An attribute ``env``, if it has one, holds
-    arguments of the environment, such as ``{"actions": "modes"}``. Modules are found in the working folder, too. Kept
-    results are compared with the file of the module alone: what it imports or reads is not seen.
+    A function takes the observations of all episodes that are played side by side, (B, d) float32, and returns their
+    actions, (B, n), which are clipped to [-1, 1]; row i of both is one animal. One that takes a second argument is told
+    which rows open an episode, ``first`` (B,) bool: there it forgets what it remembers of the row. A class is made anew
+    for each wave of episodes, of the spaces of one row's observations and actions; its ``act(observations, first)``
+    plays. An attribute ``env``, if there is one, holds arguments of the environment, such as ``{"actions": "modes"}``.
+    Modules are found in the working folder, too. Kept results are compared with the file of the module alone: what it
+    imports or reads is not seen.
 
     Raises:
-        ValueError: If there is no such module or function, naming it.
+        ValueError: If there is no such module, function or class, naming it.
     """
     module, _, function = name.partition(":")
     if not {"", str(Path.cwd())} & {*sys.path}:
@@ -227,12 +231,32 @@ def own_policy(name: str) -> Policy:
     if not isinstance(env, Mapping):
         raise ValueError(f"policy {name!r}: {function}.env must map names of arguments to values, got {shown(env)}")
     source = getattr(found, "__file__", None)
+
+    def make(envs: Any, start: int) -> Agent:
+        played, with_first = own, not isinstance(own, type) and _arguments(own) > 1
+        if isinstance(own, type):
+            made, with_first = own(envs.single_observation_space, envs.single_action_space), True
+            played = getattr(made, "act", None)
+            if not callable(played):
+                raise ValueError(f"policy {name!r}: class {function!r} must have a method 'act', got {shown(played)}")
+        return FunctionAgent(name, played, envs.task.action_size, with_first)
+
     return Policy(
         name,
-        lambda envs, _: FunctionAgent(name, own, envs.task.action_size),
+        make,
         dict(env),
         digest=lambda: of_files(*(Path(each) for each in (source,) if each)),
     )
+
+
+def _arguments(function: Callable[..., Any]) -> int:
+    """Number of arguments that a function takes by place, without those that have a default; 1 where it is unknown."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of a compiled function
+        return 1
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in places and one.default is inspect.Parameter.empty for one in parameters)
 
 
 def shipped(env_id: str) -> Path:

@@ -15,6 +15,7 @@ from stable_baselines3 import PPO
 
 from ..evaluation.policies import reference_policy, references_of
 from ..evaluation.progress import progress_bar
+from .runs import drawn_seeds
 
 ROUNDS = 12
 """Rounds of playing and fitting. The teacher plays the first; in the others each row changes hands now and then."""
@@ -60,7 +61,7 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
     steps = envs.spec.max_episode_steps
     with progress_bar(total=ROUNDS + 1, unit="round", desc=f"imitates {teacher}", leave=False) as bar:
         for k in range(ROUNDS):
-            observations, _ = envs.reset(seed=seed + k * EPISODES)
+            observations, _ = envs.reset(seed=drawn_seeds(seed, 1 + k, EPISODES))
             first = np.ones(EPISODES, np.bool_)
             alone = np.zeros((EPISODES, 1), np.bool_)
             for _ in range(steps):
@@ -75,7 +76,7 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
             error = _fit(policy, optimizer, generator, np.concatenate(seen), np.concatenate(taught), _miss)
             bar.set_postfix_str(f"rms error {np.sqrt(error):.3f}", refresh=False)
             bar.update()
-        places, worth = _returns(envs, policy, model.gamma, seed + ROUNDS * EPISODES)
+        places, worth = _returns(envs, policy, model.gamma, drawn_seeds(seed, 1 + ROUNDS, EPISODES))
         _fit(policy, optimizer, generator, places, worth, _misjudge)
         bar.update()
     envs.close()
@@ -116,9 +117,9 @@ def _fit(
     return float(np.mean(found))
 
 
-def _returns(envs: Any, policy: Any, gamma: float, seed: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _returns(envs: Any, policy: Any, gamma: float, seeds: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Observations (K, d) of an episode in each row, and what the network got from there on, discounted (K,)."""
-    observations, _ = envs.reset(seed=seed)
+    observations, _ = envs.reset(seed=seeds)
     count = len(observations)
     running = np.ones(count, np.bool_)
     seen, alive, rewards = [], [], []

@@ -11,6 +11,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
+from .runs import drawn_seeds
+
 
 def make_sb3_env(env_id: str, num_envs: int = 64, **env: Any) -> VecMonitor:
     """Make many animals side by side for stable-baselines3; ``env`` are arguments of the environment.
@@ -45,8 +47,13 @@ class SB3VecEnv(VecEnv):
         self._actions: Any = None
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Draw the seeds of all rows, which the next reset takes: no training sees episodes that measure a policy."""
+        self._seeds = list(super().seed(seed) if seed is None else drawn_seeds(seed, 0, self.num_envs))
+        return self._seeds
+
     def reset(self) -> VecEnvObs:
-        """Reset all rows with the seeds given to ``seed``."""
+        """Reset all rows with the seeds that ``seed`` has drawn."""
         seeds: Any = None if all(s is None for s in self._seeds) else self._seeds
         if any(self._options) and not all(options == self._options[0] for options in self._options):
             raise ValueError(f"options must be the same for all rows, got {self._options!r}")
