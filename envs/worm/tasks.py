@@ -113,10 +113,11 @@ class Crawl(Forward):
 
     ## Description
 
-    The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. Two
+    The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. Three
     things are drawn for every episode and hidden: a ``curl``, which is added to every control angle, so that the worm
-    runs in circles unless it steers, and ``drag``, a factor on the friction. The paper's sine crawls at 0.2 mm/s where
-    there is no curl; the reference steers it.
+    runs in circles unless it steers; ``drag``, a factor on the friction; and the ``strength`` of the muscles, a factor
+    on what they make of the control angles, which is felt in how far the joints follow. The paper's sine crawls at
+    0.2 mm/s where there is no curl; the reference steers it.
     """
 
     own_speed, own_power, own_effort = OWN_WAVES[1.0]
@@ -147,7 +148,8 @@ class Swim(Crawl):
 
     ## Description
 
-    As ``Crawl``, but in water. The paper's sine swims at 0.2 mm/s where there is no curl.
+    As ``Crawl``, but in water, where drag hardly matters: nearly all work goes into the body itself. The paper's sine
+    swims at 0.2 mm/s where there is no curl.
     """
 
     sigma = 0.0
@@ -210,7 +212,9 @@ class Medium(Forward):
         return episodes.hidden("sigma")
 
     def own_wave(self, memory):
-        return tuple(np.interp(memory["sigma"], list(OWN_WAVES), wave) for wave in zip(*OWN_WAVES.values(), strict=True))
+        return tuple(
+            np.interp(memory["sigma"], list(OWN_WAVES), wave) for wave in zip(*OWN_WAVES.values(), strict=True)
+        )
 
 
 class Transition(Medium):
