@@ -64,8 +64,8 @@ class CatalogueEntry(NamedTuple):
 CATALOGUE = (
     CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400),
     CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400),
-    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 200.0, {"history": 4}),
-    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, 60.0, {"history": 4}),
+    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, None, {"history": 4}, ranked=False),
+    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, None, {"history": 4}, ranked=False),
     CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 0.83),
     CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 0.8),
     CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 420.0),

@@ -24,8 +24,8 @@ REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 
 with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
     OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
-"""By medium index: speed v0 (m/s), positive muscle power P0 (W) and mean effort E0 (J) of the muscles of the animal's own
-wave in `Medium`, means of 64 episodes without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
+"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles, of the animal's own wave
+in `Medium`; means of 64 episodes without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 
 class Forward(WormTask):
@@ -167,7 +167,8 @@ class Medium(Forward):
     As ``Crawl``, with a hidden curl, but in place of the drag the medium index sigma (0 water, 1 agar) is drawn
     uniformly for every episode and hidden; four observations are stacked, so that it can be felt. The reference
     controller sees it (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does
-    the price.
+    the price. It is not ranked: half way to agar a gait is worth several times what it is at either end, so that the
+    mean of 256 episodes is not resolved.
     """
 
     reference_text = "the paper's sine on agar"
@@ -225,6 +226,7 @@ class Transition(Medium):
     As ``Medium``, but the worm starts on agar (sigma 1) and is in water (sigma 0) from a hidden time on, 7 to 13 s
     after the start. Does the gait change? The reference goes on as on agar; ``oracle`` sees the medium
     (``observe_medium``) and changes to the animal's own wave in water. The price is that of the medium of the moment.
+    It is not ranked: what an episode is worth has not been found.
     """
 
     options = {**Forward.options, "switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
