@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, references_of, task_of
 from gymnosoma.agents.controllers.worm import MediumSine
+from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, references_of, task_of
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import SineKymogram
@@ -82,13 +82,23 @@ def test_rewards_add_up_to_distance_less_its_price():
     np.testing.assert_allclose(infos["priced_speed"], infos["speed"] - paid, rtol=1e-9)
 
 
-def test_heat_is_the_square_of_the_torques():
-    """Of the springs at rest, which the kernel integrates from one step to the next; both schemes add the same."""
-    worm = Worm(WormParams.in_medium(1.0, 1e6))  # so thick that it does not move
-    rows, ids = worm.rows(1), np.zeros(1, np.int64)
+@pytest.mark.parametrize(("scheme", "dt"), [("midpoint", 5e-3), ("published", 1e-5)])
+def test_effort_is_the_square_of_the_torques(scheme, dt):
+    """By the rule of trapezes, from the angles between steps."""
+    worm = Worm(WormParams.in_medium(1.0), dt, scheme)
+    rows, ids, drive = worm.rows(1), np.zeros(1, np.int64), np.linspace(-0.3, 0.5, 24)[None]
     worm.reset(rows, ids, {})
-    worm.advance(rows, ids, np.full((1, 24), 0.2), 20)
-    assert rows["muscle_effort"][0] == pytest.approx(24 * worm.params.stiffness * 0.2**2 * 20 * worm.dt, rel=0.02)
+    effort, squares = 0.0, []
+    for _ in range(20):
+        worm.advance(rows, ids, drive, 1)
+        effort += rows["muscle_effort"][0]
+        squares.append(worm.params.stiffness * np.sum((drive - np.diff(rows["rod_angle"])) ** 2))
+    before = worm.params.stiffness * np.sum(drive**2)
+    assert effort == pytest.approx(dt * (0.5 * before + sum(squares) - 0.5 * squares[-1]), rel=5e-3)
+    again = worm.rows(1)
+    worm.reset(again, ids, {})
+    worm.advance(again, ids, drive, 20)
+    assert again["muscle_effort"][0] == pytest.approx(effort, rel=1e-9)
 
 
 def test_curl_is_added_to_what_is_commanded_and_strength_to_what_it_does():
