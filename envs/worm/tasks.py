@@ -24,8 +24,8 @@ REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 
 with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
     OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
-"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles, of the animal's own wave
-in `Medium`; means of 64 episodes without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
+"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles in the animal's own wave;
+means of 64 episodes of `Medium` without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 
 class Forward(WormTask):
@@ -129,7 +129,7 @@ class Crawl(Forward):
     }
     hidden = {
         **Forward.hidden,
-        "drag": Hidden(0.85, 1.18, logarithmic=True),
+        "drag": Hidden(0.92, 1.09, logarithmic=True),
         "strength": Hidden(0.8, 1.18, logarithmic=True),
     }
 
@@ -156,7 +156,7 @@ class Swim(Crawl):
     control_rate = 40.0
     own_speed, own_power, own_effort = 0.2161e-3, 3.645e-9, 6.528e-10
     physiology = Forward.physiology
-    hidden = {**Crawl.hidden, "curl": Hidden(-0.1, 0.1)}
+    hidden = {**Crawl.hidden, "curl": Hidden(-0.1, 0.1), "drag": Hidden(0.85, 1.18, logarithmic=True)}
 
 
 class Medium(Forward):
