@@ -24,8 +24,8 @@ REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 
 with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
     OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
-"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles in the animal's own wave;
-means of 64 episodes of `Medium` without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
+"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles in the animal's own
+wave; means of 64 episodes of `Medium` without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 
 class Forward(WormTask):
