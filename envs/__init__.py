@@ -67,10 +67,10 @@ class CatalogueEntry(NamedTuple):
 
 
 CATALOGUE = (
-    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 120.0),
-    CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 54.0),
-    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 200.0, {"history": 4}),
-    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, 60.0, {"history": 4}),
+    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400),
+    CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400),
+    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, None, {"history": 4}, ranked=False),
+    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, None, {"history": 4}, ranked=False),
     CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 0.83),
     CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480),
     CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601),

@@ -5,16 +5,18 @@ import numpy as np
 import pytest
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
+from gymnosoma.agents.controllers.worm import MediumSine
 from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, references_of, task_of
 from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import friction
 from gymnosoma.envs.worm.tasks import OWN_WAVES, Escape, Reach, Swim
 
 FORWARD = {"WormCrawl-v0": (1.0, 0.2195), "WormSwim-v0": (0.0, 0.2207)}
 
-USUAL = {"curl": 0.0, "drag": 1.0}
-"""Body and medium as they are where nothing is hidden."""
+USUAL = {"curl": 0.0, "drag": 1.0, "strength": 1.0}
+"""The paper's worm: nothing is hidden."""
 
 LATE = 3
 """Frames of the recorded escape that the limit on the rate of commands changes: from straight to its first."""
@@ -30,7 +32,7 @@ def test_the_papers_wave_in_the_environment(name):
     sigma, speed = FORWARD[name]
     wave = SineKymogram.for_medium(sigma, ramp=0.0)
     policy = Policy("wave", lambda envs, _: ControllerAgent(wave, envs.task))
-    result = evaluate(f"gymnosoma/{name}", policy, episodes=32)
+    result = evaluate(f"gymnosoma/{name}", policy, episodes=32, options=USUAL)
     way = np.linalg.norm(result.info["centre"], axis=1) / result.info["time"] * 1e3
     assert way.mean() == pytest.approx(speed, rel=0.03)
 
@@ -69,11 +71,56 @@ def test_rewards_add_up_to_distance_less_its_price():
         _, rewards, *_, infos = envs.step(rng.uniform(-1, 1, (5, 24)))
         total += rewards
         work += infos["muscle_work"]
-    price = 0.2161e-3 / (2 * 3.645e-9)
-    np.testing.assert_allclose(total, 40.0 * 1e3 * (infos["distance"] - price * work), rtol=1e-9)
+    price = 0.2161e-3 / (4 * 3.645e-9)
+    paid = price * (work + infos["heat"] * infos["time"])
+    np.testing.assert_allclose(total, 40.0 * 1e3 * (infos["distance"] - paid), rtol=1e-9)
     np.testing.assert_allclose(infos["energy"], work, rtol=1e-12)
     np.testing.assert_allclose(infos["power"], work / infos["time"], rtol=1e-9)
-    np.testing.assert_allclose(infos["priced_speed"], infos["speed"] - price * infos["power"], rtol=1e-9)
+    paid = price * (infos["power"] + infos["heat"])
+    np.testing.assert_allclose(infos["priced_speed"], infos["speed"] - paid, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("scheme", "dt"), [("midpoint", 5e-3), ("published", 1e-5)])
+def test_effort_is_the_square_of_the_torques(scheme, dt):
+    """By the rule of trapezes, from the angles between steps."""
+    worm = Worm(WormParams.in_medium(1.0), dt, scheme)
+    rows, ids, drive = worm.rows(1), np.zeros(1, np.int64), np.linspace(-0.3, 0.5, 24)[None]
+    worm.reset(rows, ids, {})
+    effort, squares = 0.0, []
+    for _ in range(20):
+        worm.advance(rows, ids, drive, 1)
+        effort += rows["muscle_effort"][0]
+        squares.append(worm.params.stiffness * np.sum((drive - np.diff(rows["rod_angle"])) ** 2))
+    before = worm.params.stiffness * np.sum(drive**2)
+    assert effort == pytest.approx(dt * (0.5 * before + sum(squares) - 0.5 * squares[-1]), rel=5e-3)
+    again = worm.rows(1)
+    worm.reset(again, ids, {})
+    worm.advance(again, ids, drive, 20)
+    assert again["muscle_effort"][0] == pytest.approx(effort, rel=1e-9)
+
+
+def test_curl_is_added_to_what_is_commanded_and_strength_to_what_it_does():
+    envs = gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=2, actions="angles")
+    envs.reset(seed=0, options={"curl": np.array([0.0, 0.1]), "drag": 1.0, "strength": np.array([1.0, 0.8])})
+    for _ in range(3):
+        envs.step(np.full((2, 24), 0.2))
+    commanded = envs.simulation.rows["control_angle"]
+    np.testing.assert_allclose(commanded[0], 0.18, atol=1e-6)
+    np.testing.assert_allclose(commanded[1], 0.28, atol=1e-6)
+    np.testing.assert_allclose(envs.simulation.rows["control_gain"], [[1.0] * 24, [0.8] * 24])
+
+
+def test_steering_meets_the_curl():
+    """Unsteered, a worm of either curl goes in circles."""
+    env_id = "gymnosoma/WormCrawl-v0"
+    wave = Policy("wave", lambda envs, _: ControllerAgent(SineKymogram.for_medium(1.0), envs.task))
+    for curl in (-0.15, 0.15):
+        there = {**USUAL, "curl": curl}
+        lost, steered = (
+            evaluate(env_id, policy, 4, options=there).info["speed"].mean()
+            for policy in (wave, find_policy(env_id, "baseline"))
+        )
+        assert lost < 0.5 * steered
 
 
 def played(name, policy, episodes=4, fastest=None, **env):
@@ -126,22 +173,27 @@ FEW = (0.0, 0.3, 1.0)
     "media", [FEW, pytest.param(tuple(set(OWN_WAVES) - set(FEW)), marks=pytest.mark.full)], ids=["few", "rest"]
 )
 def test_the_animals_own_waves_set_the_prices(media):
-    """v0 and P0 of 64 episodes from seed 0, to all digits of the table."""
+    """v0, P0 and E0 of 64 episodes from seed 0, to all digits of the table."""
     env_id = "gymnosoma/WormMedium-v0"
     sigma = np.repeat(media, 64)
     envs = gymnasium.make_vec(env_id, num_envs=len(sigma), observe_medium=True)
-    agent = find_policy(env_id, "baseline").make(envs, 0)
-    result = rollout(envs, agent, seed=list(range(64)) * len(media), options={"sigma": sigma})
+    agent = ControllerAgent(MediumSine(24), envs.task)
+    result = rollout(envs, agent, seed=list(range(64)) * len(media), options={"sigma": sigma, "curl": 0.0})
+    _, power, _ = envs.task.own_wave({"sigma": sigma})
     found = [result.info[key].reshape(-1, 64).mean(1) for key in ("speed", "power")]
     expected = np.array([OWN_WAVES[medium] for medium in media])
     np.testing.assert_allclose(1e3 * found[0], 1e3 * expected[:, 0], rtol=0, atol=0.6e-4)
     np.testing.assert_allclose(1e9 * found[1], 1e9 * expected[:, 1], rtol=0, atol=0.6e-3)
+    np.testing.assert_allclose((result.info["heat"] / power).reshape(-1, 64).mean(1), 1.0, rtol=0, atol=2e-4)
 
 
 def test_the_animals_own_swimming_sets_its_price():
-    swim = evaluate("gymnosoma/WormSwim-v0", find_policy("gymnosoma/WormSwim-v0", "baseline"), 64).info
+    """Its heat is as much as its work."""
+    wave = Policy("wave", lambda envs, _: ControllerAgent(SineKymogram.for_medium(0.0), envs.task))
+    swim = evaluate("gymnosoma/WormSwim-v0", wave, 64, options=USUAL).info
     assert swim["speed"].mean() == pytest.approx(Swim.own_speed, abs=0.6e-7)
     assert swim["power"].mean() == pytest.approx(Swim.own_power, abs=0.6e-12)
+    assert swim["heat"].mean() == pytest.approx(Swim.own_power, rel=2e-4)
 
 
 def unhidden(env_id, policy, episodes, **env):

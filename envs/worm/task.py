@@ -107,7 +107,8 @@ class WormTask(Task):
         self.drives = self.actions != "weights"
         joints = self.animal.drive_size
         place = np.arange(joints) / (joints - 1)
-        self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        self.modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        """Spatial modes (`MODES`, joints)."""
         self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
         self.kymogram = self._angles(kymogram)
         """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
@@ -139,7 +140,7 @@ class WormTask(Task):
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 1))
-        deviation = 0.05 * np.sum(draws[:, :MODES, None] * self._modes, 1)
+        deviation = 0.05 * np.sum(draws[:, :MODES, None] * self.modes, 1)
         return {"joint_angle": self.posture + deviation, "heading": np.pi * draws[:, MODES]}
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
@@ -162,7 +163,7 @@ class WormTask(Task):
         if self.actions == "angles":
             angles = largest * actions
         elif self.actions == "modes":
-            angles = largest * np.sum(actions[:, :, None] * self._modes, 1)
+            angles = largest * np.sum(actions[:, :, None] * self.modes, 1)
         else:
             angles = self.reference_angles(rows, memory) + largest * actions
         drive = np.empty_like(angles)
@@ -207,7 +208,7 @@ class WormTask(Task):
     def action_from_drive(self, drive):
         if self.actions != "modes":
             return super().action_from_drive(drive)
-        weights = np.linalg.solve(self._modes @ self._modes.T, self._modes)
+        weights = np.linalg.solve(self.modes @ self.modes.T, self.modes)
         actions = np.asarray(drive) / self.largest_angle
         return clipped(np.sum(actions[:, None, :] * weights, 2))
 

@@ -24,9 +24,9 @@ REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 """Endings beside `CROSSED`: target reached; path lost; path complete; escaped."""
 
 with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
-    OWN_WAVES = {sigma: (speed, power) for sigma, speed, power in np.loadtxt(_file).tolist()}
-"""By medium index: speed v0 (m/s) and positive muscle power P0 (W) of the animal's own wave in `Medium`, means of 64
-episodes from seed 0. `tests/test_worm_tasks.py` computes them anew."""
+    OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
+"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles in the animal's own
+wave; means of 64 episodes of `Medium` without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 
 class Forward(WormTask):
@@ -34,30 +34,40 @@ class Forward(WormTask):
 
     ## Rewards
 
-    Priced speed of each period, mm/s: speed along the goal less {price_shown} for each nW of positive muscle power.
-    That is v0 / (2 P0) of the animal's own wave: in a viscous medium speed grows as the root of power, so that this
-    wave is at its best frequency at this price, and only a better one pays. An episode that fails returns -{fine:g} in
-    all. ``info`` has the means since the start: ``speed`` along the goal (m/s), ``power`` of the muscles (W),
-    ``priced_speed`` (m/s), and the ``cost_of_transport`` (J/m, infinite where it has not come forward). The power of
-    the muscles is that of the paper's springs, kappa (theta_ctrl - theta), where it is positive, be it active or given
-    back by a bent body.
+    Priced speed of each period, mm/s: speed along the goal less {price_shown} for each nW that the muscles take, work
+    and heat. Work is the positive power of the paper's springs, kappa (theta_ctrl - theta), be it active or given back
+    by a bent body. Heat is in proportion to the squares of their torques, as what it takes to hold a force, and as much
+    as the work in the animal's own wave. The price is v0 / (4 P0) of that wave, of speed v0 and work P0: it keeps half
+    its speed, and gains by going neither faster nor slower. An episode that fails returns -{fine:g} in all. ``info``
+    has the means since the start: ``speed`` along the goal (m/s), ``power`` and ``heat`` of the muscles (W),
+    ``priced_speed`` (m/s), and the ``cost_of_transport`` (work for the way, J/m, infinite where it has not come
+    forward).
     """
 
     own_speed: float
     """Speed of the animal's own wave, v0, m/s."""
     own_power: float
     """Positive power of its muscles, P0, W."""
+    own_effort: float
+    """Mean square of its muscles' torques in units of their stiffness, summed over the joints, E0, J."""
     fine = 100.0
     """Minus the return of an episode that fails: a quarter mm/s for 400 periods."""
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
     physiology = measures("worm", "Forward", WormTask.physiology)
     observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
-    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8"}
+    options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
+    hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
+    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8"}
 
     @property
     def price_shown(self) -> str:
         """Price in words, for the documentation."""
-        return f"{1e-6 * self.own_speed / (2.0 * self.own_power):.3f} mm/s"
+        return f"{1e-6 * self.own_speed / (4.0 * self.own_power):.3f} mm/s"
+
+    def start(self, episodes):
+        values = super().start(episodes)
+        episodes.memory["curl"] = episodes.hidden("curl")
+        return values
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -68,9 +78,9 @@ class Forward(WormTask):
         seen = super().sense(rows, memory)
         return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
 
-    def price(self, memory: Rows) -> Floats | float:
-        """Price of the muscles' work, m/J."""
-        return self.own_speed / (2.0 * self.own_power)
+    def own_wave(self, memory: Rows) -> tuple[Floats | float, ...]:
+        """Speed v0, power P0 and effort E0 of the animal's own wave."""
+        return self.own_speed, self.own_power, self.own_effort
 
     @staticmethod
     def distance(rows: Rows, memory: Rows) -> Floats:
@@ -79,7 +89,10 @@ class Forward(WormTask):
         return way[:, 0] + way[:, 1]  # np.sum takes three times as long
 
     def value(self, rows, memory):
-        memory["paid"] += self.price(memory) * rows["muscle_work"]
+        speed, power, effort = self.own_wave(memory)
+        heat = rows["muscle_effort"] * (power / effort)
+        memory["heat"] += heat
+        memory["paid"] += speed / (4.0 * power) * (rows["muscle_work"] + heat)
         value = 1e3 * self.control_rate * (self.distance(rows, memory) - memory["paid"])
         return np.where(self.fails(rows, memory), -self.fine, value)
 
@@ -90,6 +103,7 @@ class Forward(WormTask):
             "distance": distance,
             "speed": distance / time,
             "power": memory["energy"] / time,
+            "heat": memory["heat"] / time,
             "priced_speed": (distance - memory["paid"]) / time,
             "cost_of_transport": np.where(ahead, memory["energy"] / np.where(ahead, distance, 1.0), np.inf),
         }
@@ -100,26 +114,50 @@ class Crawl(Forward):
 
     ## Description
 
-    The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. The
-    paper's sine crawls at 0.2 mm/s.
+    The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. Three
+    things are drawn for every episode and hidden: a ``curl``, which is added to every control angle, so that the worm
+    runs in circles unless it steers; ``drag``, a factor on the friction; and the ``strength`` of the muscles, a factor
+    on what they make of the control angles, which is felt in how far the joints follow. The paper's sine crawls at
+    0.2 mm/s where there is no curl; the reference steers it.
     """
 
-    own_speed, own_power = OWN_WAVES[1.0]
+    own_speed, own_power, own_effort = OWN_WAVES[1.0]
     physiology = measures("worm", "Crawl", Forward.physiology)
+    options = {
+        **Forward.options,
+        "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
+        "strength": Option(0.1, 2.0, "1", "factor on the gain of all muscles"),
+    }
+    hidden = {
+        **Forward.hidden,
+        "drag": Hidden(0.92, 1.09, logarithmic=True),
+        "strength": Hidden(0.8, 1.18, logarithmic=True),
+    }
+
+    def start(self, episodes):
+        usual = self.animal.params
+        drag, strength = episodes.hidden("drag"), episodes.hidden("strength")
+        return super().start(episodes) | {
+            "friction_perpendicular": usual.friction_perpendicular * drag,
+            "friction_parallel": usual.friction_parallel * drag,
+            "control_gain": usual.control_gain * strength[:, None],
+        }
 
 
-class Swim(Forward):
+class Swim(Crawl):
     """Swim in water, as far as possible in the direction in which the worm lies, at what it costs.
 
     ## Description
 
-    The body of C. elegans in water (Chung et al., 2024). The goal is the mean direction of the body at the start. The
-    paper's sine swims at 0.2 mm/s.
+    As ``Crawl``, but in water, where drag hardly matters: nearly all work goes into the body itself. The paper's sine
+    swims at 0.2 mm/s where there is no curl.
     """
 
     sigma = 0.0
     control_rate = 40.0
-    own_speed, own_power = 0.2161e-3, 3.645e-9
+    own_speed, own_power, own_effort = 0.2161e-3, 3.645e-9, 6.528e-10
+    physiology = Forward.physiology
+    hidden = {**Crawl.hidden, "curl": Hidden(-0.1, 0.1), "drag": Hidden(0.85, 1.18, logarithmic=True)}
 
 
 class Medium(Forward):
@@ -127,15 +165,17 @@ class Medium(Forward):
 
     ## Description
 
-    As ``Crawl``, but the medium index sigma (0 water, 1 agar) is drawn uniformly for every episode and
-    hidden; four observations are stacked, so that it can be felt. The reference controller sees it
-    (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does the price.
+    As ``Crawl``, with a hidden curl, but in place of the drag the medium index sigma (0 water, 1 agar) is drawn
+    uniformly for every episode and hidden; four observations are stacked, so that it can be felt. The reference
+    controller sees it (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does
+    the price. It is not ranked: half way to agar a gait is worth several times what it is at either end, so that the
+    mean of 256 episodes is not resolved.
     """
 
     reference_text = "the paper's sine on agar"
-    options = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
+    options = {**Forward.options, "sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
     derived = ("friction_perpendicular", "friction_parallel")
-    hidden = {"sigma": Hidden(0.0, 1.0)}
+    hidden = {**Forward.hidden, "sigma": Hidden(0.0, 1.0)}
     remembers = {"sigma": "f8"}
     reported = [*Forward.reported, "sigma"]
     arguments = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
@@ -151,7 +191,7 @@ class Medium(Forward):
     @property
     def price_shown(self) -> str:
         """Prices in words, for the documentation."""
-        water, agar = (1e-6 * speed / (2.0 * power) for speed, power in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
+        water, agar = (1e-6 * speed / (4.0 * power) for speed, power, _ in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
         return f"{water:.3f} (water) to {agar:.3f} mm/s (agar)"
 
     def fields(self):
@@ -173,10 +213,10 @@ class Medium(Forward):
         """Medium index (A,) at the start."""
         return episodes.hidden("sigma")
 
-    def price(self, memory):
-        media, waves = list(OWN_WAVES), np.array(list(OWN_WAVES.values()))
-        speed, power = (np.interp(memory["sigma"], media, waves[:, k]) for k in (0, 1))
-        return speed / (2.0 * power)
+    def own_wave(self, memory):
+        return tuple(
+            np.interp(memory["sigma"], list(OWN_WAVES), wave) for wave in zip(*OWN_WAVES.values(), strict=True)
+        )
 
 
 class Transition(Medium):
@@ -187,10 +227,11 @@ class Transition(Medium):
     As ``Medium``, but the worm starts on agar (sigma 1) and is in water (sigma 0) from a hidden time on, 7 to 13 s
     after the start. Does the gait change? The reference goes on as on agar; ``oracle`` sees the medium
     (``observe_medium``) and changes to the animal's own wave in water. The price is that of the medium of the moment.
+    It is not ranked: what an episode is worth has not been found.
     """
 
-    options = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
-    hidden = {"switch_time": Hidden(7.0, 13.0)}
+    options = {**Forward.options, "switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
+    hidden = {**Forward.hidden, "switch_time": Hidden(7.0, 13.0)}
     physiology = measures("worm", "Transition", Medium.physiology)
     remembers = {"switch_time": "f8"}
     reported = [*Medium.reported, "switch_time"]
