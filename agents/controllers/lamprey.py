@@ -297,7 +297,7 @@ class SteeredWave(RowMemory):
         need = self._need(signals)
         bias = np.clip(gain * bearing + integral * kept["turned"], -limit, limit)
         if self._plan is not None:
-            bias = bias + self._planned(t)
+            bias = bias + self._planned(self._plan, t)
         some = np.maximum(need, 1e-3)
         kept["phase"] += frequency * np.minimum(some, 2.0) ** quickening / rate
         amplitude = (head + (tail - head) * self._place) * some**strengthening
@@ -313,9 +313,9 @@ class SteeredWave(RowMemory):
         need = np.clip(away / np.maximum(signals["time_left"] - 0.1, 0.1) / self.PACE, 0.0, 3.0)
         return np.where(away > 1.1 * self.task.near, need, 0.0)
 
-    def _planned(self, t: Floats) -> Floats:
+    def _planned(self, plan: Floats, t: Floats) -> Floats:
         """What the plan adds at times ``t`` (B,) s, (B, 1)."""
-        plan, last = self._plan, self._plan.shape[1] - 1
+        last = plan.shape[1] - 1
         at = np.clip(t / self._duration, 0.0, 1.0) * last
         knot = np.minimum(at.astype(int), last - 1)
         row, share = np.arange(len(t)) % len(plan), at - knot
@@ -396,7 +396,7 @@ def _steered_wave(task: Any, **given: Any) -> Controller:
 
 def _wave_of(kind: type) -> Reference:
     """Reference that knows nothing but what the task shows, and at which speed a lamprey is cheap."""
-    around = {name: tuple(sorted((0.5 * value, 1.5 * value))) for name, value in WAVES[kind].items()}
+    around = {name: (0.5 * value, 1.5 * value) for name, value in WAVES[kind].items()}
     return Reference(_steered_wave, _MOTONEURON, {name: around[name] for name in ("frequency", "tail", "gain")})
 
 
