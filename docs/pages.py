@@ -25,6 +25,7 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.animal import ANIMALS
 from gymnosoma.envs.core.describe import figures
 from gymnosoma.envs.neuromechanic.keys import KINDS, described
+from gymnosoma.tools.gates import kept
 from gymnosoma.tools.live import build
 from gymnosoma.tools.publish import CURVES
 
@@ -165,7 +166,41 @@ def environments() -> str:
         parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n")
         parts.append(table(("id", "task", *SCORES.values()), rows) + "\n")
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, gates()])
+
+
+def gates() -> str:
+    """What was measured of each id before policies are ranked on it."""
+    rows = [
+        (
+            f"[{name}]({name}.md)" if name in {entry.name for entry in CATALOGUE} else name,
+            f"{float(row['floor']):.3g} .. {float(row['best']):.3g}",
+            f"{float(row['score']):.3g} ({row['closed']})",
+            f"{float(row['open_score']):.3g}",
+            f"{float(row['script_share']):.2f} ({row['script']})",
+            f"{float(row['half_width']):.1%}",
+            f"{float(row['failed']):.0%}",
+            row["fails"] or "none",
+        )
+        for name, row in kept().items()
+    ]
+    head = (
+        "id",
+        "scale",
+        "feedback",
+        "without",
+        "best script on the scale",
+        "half an interval",
+        "failed",
+        "gates not passed",
+    )
+    return (
+        "## What a task must hold\n\nBefore policies are ranked on an id it passes gates (`python train.py gates ID`): "
+        "(a) feedback is worth a fifth of the scale, against a replay of its own actions or an answer "
+        "without touching; (b) no script of a few parameters is above .9; (c) best reference and policy keep to the "
+        "animal's limits; (d) half of a paired interval of 256 episodes is at most 3% of the scale; (e) less than 5% "
+        "of episodes fail otherwise than by what the task measures.\n\n" + table(head, rows) + "\n"
+    )
 
 
 SCORES = {

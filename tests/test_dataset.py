@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from ids import IDS
 
+from gymnosoma.agents.evaluation.fingerprints import of_id
 from gymnosoma.agents.evaluation.policies import find_policy, references_of
 
 minari = pytest.importorskip("minari")
@@ -31,6 +32,7 @@ def test_what_is_recorded_repeats_itself(env_id):
     origin = record(env_id, find_policy(env_id, policy), name, 2, noise=0.2, seed=7)
     dataset = minari.load_dataset(name)
     assert dataset.storage.metadata["gymnosoma"] == origin
+    assert origin["fingerprint"] == of_id(env_id, origin["env"])
     env = dataset.recover_environment()
     returns = []
     for k, episode in enumerate(dataset.iterate_episodes()):

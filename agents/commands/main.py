@@ -20,6 +20,7 @@ import gymnosoma
 from . import checkout
 from .benchmark import benchmark
 from .compile import compile_
+from .contest import check, enter, leaderboard
 from .evaluate import evaluate
 from .fit import fit
 from .import_ import import_
@@ -40,6 +41,9 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "tune": tune,
     "evaluate": evaluate,
     "benchmark": benchmark,
+    "enter": enter,
+    "check": check,
+    "leaderboard": leaderboard,
     "oracle": oracle,
     "gates": checkout.command("gates"),
     "physiology": physiology,

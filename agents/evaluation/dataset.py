@@ -21,6 +21,7 @@ from gymnosoma.envs.core.arguments import number
 from ..agent import NoisyAgent
 from ..files import locked
 from ..schema import in_range
+from .fingerprints import of_id
 from .policies import RANGES, Policy, play, summary, task_of, versions
 from .rollout import Episodes, joined
 
@@ -117,7 +118,8 @@ def record(
 
     Returns:
         dict: What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments
-            of the environment, model, versions, scores, and the card of a trained policy.
+            of the environment, model, versions, ``fingerprint`` of how the id behaved, scores, and the card of a
+            trained policy.
 
     Raises:
         ValueError: If there is such a dataset already, another process writes it, or the name is none.
@@ -147,6 +149,7 @@ def record(
             "env": policy.env,
             "model": unwrapped.save()["task"],
             "versions": versions(),
+            "fingerprint": of_id(env_id, policy.env),
             "scores": summary(env_id, policy, played),
             "card": policy.card,
         }
