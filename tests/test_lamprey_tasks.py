@@ -14,7 +14,16 @@ from gymnosoma.agents.controllers.lamprey import (
     TravellingWave,
     WaypointSteering,
 )
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, references_of, summary, task_of
+from gymnosoma.agents.evaluation.policies import (
+    Policy,
+    all_ids,
+    evaluate,
+    find_policy,
+    full_id,
+    references_of,
+    summary,
+    task_of,
+)
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.describe import normaliser
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
@@ -343,3 +352,10 @@ def test_a_person_can_steer(name):
         observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
     assert rows["link_angle"].mean() < before - 1.0
     assert hands.state() == "level 0.70, asymmetry +0.30, head + 70 %"
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec, full_id])
+def test_an_id_that_has_gone_names_its_successor(make):
+    with pytest.raises(ValueError, match="got 'LampreySprint-v0', which was merged into LampreyEscape-v0"):
+        make("gymnosoma/LampreySprint-v0")
+    assert "gymnosoma/LampreySprint-v0" not in all_ids()
