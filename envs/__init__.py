@@ -20,6 +20,7 @@ import gymnasium
 from .core.animal import ANIMALS
 from .core.check import check_vector_env
 from .core.control import OpenLoop, Schedule
+from .core.distributions import Choice, LogUniform, Normal, Uniform
 from .core.events import Event
 from .core.simulate import simulate
 from .core.task import tolerance
@@ -28,10 +29,14 @@ from .core.trajectory import Trajectory
 __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
+    "Choice",
     "Event",
+    "LogUniform",
+    "Normal",
     "OpenLoop",
     "Schedule",
     "Trajectory",
+    "Uniform",
     "check_vector_env",
     "register",
     "register_model",
@@ -67,17 +72,17 @@ CATALOGUE = (
     CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 200.0, {"history": 4}),
     CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, 60.0, {"history": 4}),
     CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 0.83),
-    CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 0.8),
-    CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 420.0),
+    CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480),
+    CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601),
     CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 300, None, {"history": 2}),
     CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 480.0),
     CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200),
     CatalogueEntry("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 330.0, {"history": 4}),
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7),
     CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.65),
-    CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100),
+    CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 440.0),
-    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 449.0),
+    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, ranked=False),
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 380.0, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 420.0),

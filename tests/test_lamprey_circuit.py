@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -146,6 +147,28 @@ def test_weights_change_by_events_and_by_row(cord):
     np.testing.assert_array_equal(later["neurons"][:31], both[0]["neurons"][:31])
     assert not np.array_equal(later["neurons"][-1], both[0]["neurons"][-1])
     np.testing.assert_array_equal(both[1]["neurons"], simulate(cord, QUIET, 0.6, start={"synapse": half})["neurons"])
+
+
+def test_a_class_is_ablated_in_a_stretch_as_in_the_built_in_cord(cord):
+    gain = np.ones((2, 5, S))
+    gain[:, cord.circuit.names.index("LIN"), 20:60] = 0.0
+    lost = simulate(cord, QUIET, 2.0, start={"gain": gain})["neurons"][..., cord.cells.index("LIN"), :]
+    one = np.array([[1.0, 1.0, 0.0, 1.0, 1.0]] * 2)  # EIN, CCIN, LIN, MN, EC
+    own = simulate(IsolatedCord(), QUIET, 2.0, start={"cell_gain": one, "cell_segments": [20, 60]})["neurons"]
+    np.testing.assert_allclose(lost, own[..., 2, :], atol=1e-12)
+    assert lost[..., 20:60].max() == 0.0 < lost[..., 60:].max()
+
+
+def test_an_environment_draws_or_is_given_factors_of_synapses():
+    env = gymnasium.make("gymnosoma/LampreySpeed-v0", circuit="cord", randomize={"synapse": (0.5, 1.5)})
+    drawn = []
+    for seed in range(3):
+        env.reset(seed=seed)
+        drawn.append(env.unwrapped.simulation.rows["synapse"].copy())
+    assert (np.ptp(drawn, axis=0) > 0.0).all() and 0.5 <= np.min(drawn) <= np.max(drawn) <= 1.5
+    half = np.where([name.startswith("CCIN") for name in Cord().circuit().weights], 0.5, 1.0)
+    env.reset(seed=0, options={"synapse": half})
+    np.testing.assert_array_equal(env.unwrapped.simulation.rows["synapse"][0], half)
 
 
 @pytest.mark.full

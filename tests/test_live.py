@@ -341,6 +341,37 @@ return [found, first !== picture(), show.animal.failure, wide, canvas.getAttribu
     assert not live_browser.errors(browser)
 
 
+def test_the_keyboard_suffices(browser, site):
+    live_browser.visit(browser, site("worm"))
+    browser.execute_script("document.querySelector('#gs-worm-medium').focus();")
+
+    def press(*keys):
+        for key in keys:
+            for kind in ("rawKeyDown", "keyUp"):
+                browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": kind, **key})
+
+    right = {"key": "ArrowRight", "code": "ArrowRight", "windowsVirtualKeyCode": 39}
+    tab = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+    press(right, right, tab, tab)
+    script = "const at = document.activeElement; return [show.values.medium, at.id, at.getAttribute('aria-valuetext')];"
+    medium, focused, told = show(browser, script)
+    assert 0 < medium < 1 and focused == "gs-worm-wavenumber" and told == "0.667 "
+    names = """
+const all = [...document.querySelectorAll("canvas, input, select, button")];
+return all.map((each) => each.ariaLabel || each.labels?.[0]?.textContent || each.textContent);
+"""
+    assert all(browser.execute_script(names))
+
+
+@pytest.mark.full
+def test_the_swimmers_lines_of_python_run(browser, site, capsys):
+    if problem := build.policy_problem():
+        pytest.skip(f"the page has no trained swimmer: {problem}")
+    live_browser.visit(browser, site("swim"))
+    exec(show(browser, "return document.querySelector('.gs-python code').textContent;"), {})
+    assert len(re.findall(r"\d\.\d", capsys.readouterr().out)) == 8
+
+
 @pytest.mark.parametrize("name", ANIMALS)
 def test_the_lines_of_python_run(name, browser, site, tmp_path, monkeypatch):
     live_browser.visit(browser, site(name))
@@ -414,33 +445,101 @@ return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse
         np.testing.assert_allclose(q, rows["q"][0], rtol=0, atol=1e-9)
 
 
+def test_a_busy_computer_is_told_of_and_no_frame_makes_up_for_it(browser, site):
+    live_browser.visit(browser, site("worm"))
+    script = """
+const written = [], label = show.canvas.label.bind(show.canvas);
+show.canvas.label = (text, ...more) => (written.push(text), label(text, ...more));
+const step = show.scene.step, run = (frames) => {
+  let taken = 0;
+  show.scene.step = (hold) => {
+    const began = performance.now();
+    while (performance.now() - began < show.slow);
+    taken += 1;
+    return step(hold);
+  };
+  show.paused = false;
+  for (let k = 0; k < frames; k++) show.run(0.05);
+  show.paused = true;
+  return taken;
+};
+show.slow = 0;
+const quick = run(10), before = written.length;
+show.slow = 6;
+return [quick, written.slice(0, before), run(10), written];
+"""
+    quick, before, slow, written = show(browser, script)
+    assert quick == 20 and slow == 10  # two holds of the worm in 50 ms
+    assert not any("busy" in text for text in before) and any("busy" in text for text in written)
+
+
+@pytest.mark.full
+def test_the_sound_has_the_whiskers_pitch_and_comes_when_asked_for(browser, site):
+    live_browser.visit(browser, site("whisker"))
+    script = """
+let made = 0;
+window.AudioContext = class extends AudioContext { constructor() { super(); made += 1; } };
+for (let k = 0; k < 30; k++) show.run(1 / 60);
+const silent = made;
+show.set("sound", "on");
+show.run(1 / 60);
+const asked = made;
+show.set("sound", "off");
+show.set("slowed", 40);
+show.restart();
+const { grain, HOP } = show.scene.tools, sound = new Array(80 * HOP + HOP).fill(0), moment = [];
+const step = () => (show.scene.step(show.scene.hold), moment.push(show.animal.field("base_wrench_mean")[0]));
+for (let k = 0; k < 4096; k++) step();
+for (let k = 0; k < 80; k++) {
+  while (moment.length < 4096 + (k * HOP) / 40) step();
+  grain().forEach((x, i) => (sound[k * HOP + i] += x));
+}
+return [silent, asked, sound, moment.slice(-2048)];
+"""
+    silent, asked, sound, moment = show(browser, script)
+    assert silent == 0 and asked == 1
+    assert np.std(sound) > 0.1 and np.abs(sound).max() <= 0.4 + 1e-6
+
+    def spectrum(signal):
+        power = np.abs(np.fft.rfft(np.hanning(len(signal)) * (signal - np.mean(signal)))) ** 2
+        return np.fft.rfftfreq(len(signal), 50e-6), power / power.sum()
+
+    (pitch, power), (own, expected) = spectrum(sound), spectrum(moment)
+    assert pitch[power.argmax()] == pytest.approx(own[expected.argmax()], rel=0.1)
+    assert power[pitch > 3000.0].sum() < 1e-4  # no clicks
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", build.shown())
 def test_ten_minutes_take_no_more_memory_and_frames_little_time(name, browser, site):
     live_browser.resize(browser, 1400, 900)
     live_browser.visit(browser, site(name))
+    # Frames as the browser asks for them: in one script, what is drawn is put off, and then done at once.
     script = """
-const [frames] = arguments, took = [];
-for (let k = 0; k < frames; k++) {
+const [frames, done] = arguments, show = document.querySelector("[data-gymnosoma]").gymnosoma;
+const took = [], run = show.run.bind(show);
+show.run = (real) => {
   const began = performance.now();
-  show.run(1 / 60);
+  run(real);
   took.push(performance.now() - began);
+  if (took.length === frames) done(took.sort((a, b) => a - b));
+};
+"""
+    took = browser.execute_async_script(script, 600)
+    script = """
+for (let k = 0; k < 3600; k++) {
+  show.run(1 / 60);
   if (show.animal.failure !== null || (show.scene.ended && show.scene.ended())) show.restart();
 }
-took.sort((a, b) => a - b);
-return [took[frames >> 1], took[Math.floor(0.99 * frames)], show.animal.field("time").buffer.byteLength];
+return show.animal.field("time").buffer.byteLength;
 """
     browser.set_script_timeout(1200)
-    used, whole, medians = [], set(), []
-    for frames in (3600, *[3600] * 9):
-        median, late, size = show(browser, script, frames)
+    used, whole = [], set()
+    for _ in range(10):
+        whole.add(show(browser, script))
         browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
         used.append(browser.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"])
-        whole.add(size)
-        medians.append(median)
-    print(
-        f"{name}: frame {np.median(medians):.2f} ms, 99 of 100 below {late:.2f} ms; heap {used[0]} .. {used[-1]} bytes"
-    )
-    assert np.median(medians) < 8.0
+    print(f"{name}: frame {took[300]:.2f} ms, 99 of 100 below {took[594]:.2f} ms; heap {used[0]} .. {used[-1]} bytes")
+    assert took[300] < 8.0
     assert len(whole) == 1
     assert used[-1] < used[0] + 500_000

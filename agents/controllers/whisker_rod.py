@@ -167,19 +167,24 @@ class LevelKeeper(RowMemory):
     """Corrects the steady speed by what the level about 200 Hz lacks, in proportion to its time integral.
 
     In a period the speed's logarithm changes by ``gain`` times the mean error, log10 (nN m)^2, in which the newest has
-    the ``share``; ``distance`` is in lengths.
+    the ``share``; ``distance`` is in lengths. The level is expected to follow a goal that jumps with the time constant
+    ``lag`` (s): what lacks until then is no error.
     """
 
-    gain: float = 0.03
+    gain: float = 0.015
     share: float = 0.2
     distance: float = CENTRE
+    lag: float = 0.0
     reads = ("band_level", "goal")
-    memory = {"error": 0.0, "change": 0.0}
+    memory = {"error": 0.0, "change": 0.0, "expected": 0.0}
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed in m/s and distance in lengths (B, 2)."""
         first, kept = self.recall(first)
-        missing = fields["goal"][:, 0] - fields["band_level"][:, Regulate.band]
+        goal = fields["goal"][:, 0]
+        follows = 1.0 if not self.lag else 1.0 - np.exp(-1.0 / (Regulate.control_rate * self.lag))
+        kept["expected"] = np.where(first, goal, kept["expected"] + follows * (goal - kept["expected"]))
+        missing = kept["expected"] - fields["band_level"][:, Regulate.band]
         share = np.where(t > SETTLING, self.share, 0.0)
         kept["error"] = np.where(first, 0.0, kept["error"] + share * (missing - kept["error"]))
         change = np.clip(kept["change"] + self.gain * kept["error"], -1.5, 1.5)

@@ -3,6 +3,7 @@
 
 gymnosoma.Show = (function () {
   const LONGEST = 0.05; // s of real time that a frame makes up for
+  const BUSIEST = 5; // ms that a frame computes at most; where that does not do, the animal is slower than chosen
   const shows = {};
 
   /** Register what an animal looks like and what may be changed; see worm.js for what a scene has.
@@ -65,6 +66,7 @@ gymnosoma.Show = (function () {
       Object.assign(this.values, linked);
       this.inputs = {};
       this.frames = { count: 0, worst: 0, total: 0 };
+      this.late = 0;
       this._build();
       this._observe();
       this.restart();
@@ -232,10 +234,14 @@ gymnosoma.Show = (function () {
       const hold = this.scene.hold, pace = typeof this.scene.pace === "function" ? this.scene.pace() : this.scene.pace;
       this.rest = Math.min(this.rest + real * pace, LONGEST * pace);
       let well = this.animal.failure === null;
-      while (well && this.rest >= hold) {
+      let late = false;
+      while (well && !late && this.rest >= hold) {
         this.rest -= hold;
         well = this.scene.step(hold);
+        late = performance.now() - began > BUSIEST;
       }
+      if (late) this.rest = Math.min(this.rest, hold);
+      this.late += 0.1 * (Number(late) - this.late);
       if (this.scene.after) this.scene.after(real);
       this.draw();
       if (!well && this.message.hidden) {
@@ -252,7 +258,8 @@ gymnosoma.Show = (function () {
       const theme = document.body.dataset.theme, system = matchMedia("(prefers-color-scheme: dark)").matches;
       this.canvas.begin(theme === "dark" || ((theme === "auto" || (!theme && !this.place.closest("[data-light]"))) && system));
       this.scene.draw(this.canvas);
-      if (this.paused) this.canvas.label("paused", this.canvas.width - 12, 16, this.canvas.muted, 12, [1, 0.5], [0, 0], this.canvas.plate);
+      const note = this.paused ? "paused" : this.late > 0.5 ? "slower: this computer is busy" : "";
+      if (note) this.canvas.label(note, this.canvas.width - 12, 16, this.canvas.muted, 12, [1, 0.5], [0, 0], this.canvas.plate);
       const said = this.scene.tell();
       if (said !== this.said) {
         this.said = said;

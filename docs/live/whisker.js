@@ -5,10 +5,10 @@ gymnosoma.Show.scene("whisker", (animal) => {
   const C = gymnosoma.Canvas, about = animal.about, colours = about.colours;
   const angle = animal.field("segment_angle"), N = angle.length, size = animal.field("segment_length", "work"), length = animal.field("length");
   const distance = animal.field("plate_distance"), position = animal.field("plate_position"), tip = animal.field("tip");
-  const HOLD = 50e-6, SAMPLES = 1024, SHOWN = SAMPLES * HOLD, LEAST_RATE = 8000; // s, and Hz of what a browser plays
+  const HOLD = 50e-6, SAMPLES = 1024, SHOWN = SAMPLES * HOLD, HOP = SAMPLES / 2, REACH = 256, LEVEL = 0.4; // s, samples
   const moment = new Float64Array(SAMPLES), slipped = new Float32Array(SAMPLES), re = new Float64Array(SAMPLES), im = new Float64Array(SAMPLES);
-  const power = new Float64Array(SAMPLES / 2);
-  let values, count, sound = null, heard = [], loud = 0, next = 0;
+  const power = new Float64Array(SAMPLES / 2), recent = new Float64Array(2 * SAMPLES), ending = new Float64Array(HOP);
+  let values, count, sound = null, loud = 0, next = 0;
 
   function nodes() {
     const out = [[0, 0]];
@@ -27,7 +27,7 @@ gymnosoma.Show.scene("whisker", (animal) => {
       { name: "distance", label: "Distance in lengths", low: 0.978, high: 1.01, value: 0.98, text: (v) => `${(100 * v).toFixed(2)} % of it` },
       { name: "grain", label: "Slip length of the sandpaper", low: 0, high: 2, value: 1, text: (v) => C.quantity(1e-6 * 10 ** v, "m", 2) },
       { name: "relief", label: "Relief", options: [["flat", "flat"], ["grating", `a grating, ${C.quantity(about.period, "m")}`]], value: "flat" },
-      { name: "slowed", label: "Slowed down", low: 4, high: 200, value: 40, text: (v) => `${v.toPrecision(2)} times` },
+      { name: "slowed", label: "Slowed down", low: 1, high: 200, value: 40, text: (v) => `${v.toPrecision(2)} times` },
       { name: "sound", label: "Moment as a sound", options: [["off", "off"], ["on", "on"]], value: "off", unkept: true },
     ],
 
@@ -37,6 +37,9 @@ gymnosoma.Show.scene("whisker", (animal) => {
       moment.fill(0);
       slipped.fill(0);
       power.fill(0);
+      recent.fill(0);
+      ending.fill(0);
+      loud = 0;
     },
 
     change(given, name) {
@@ -52,10 +55,9 @@ gymnosoma.Show.scene("whisker", (animal) => {
       animal.drive([values.speed, Math.max(-0.05, Math.min(0.05, (aim - distance[0]) / 0.01)), 0]);
       const well = animal.advance(Math.round(seconds / animal.numbers.dt));
       const M = animal.field("base_wrench_mean")[0];
-      moment[count % SAMPLES] = M;
+      moment[count % SAMPLES] = recent[count % recent.length] = M;
       slipped[count % SAMPLES] = slips() ? 1 : 0;
       count += 1;
-      if (sound) heard.push(M);
       return well;
     },
 
@@ -199,7 +201,6 @@ run.save("whisker.npz")`;
   }
 
   function listen(on) {
-    heard = [];
     if (on && !sound && window.AudioContext) sound = new AudioContext();
     if (!on && sound) {
       sound.close();
@@ -208,27 +209,39 @@ run.save("whisker.npz")`;
     next = 0;
   }
 
-  /** Play what was computed since the last frame, as slowly as it is shown. */
-  function play() {
-    const repeat = Math.max(1, Math.ceil(LEAST_RATE * HOLD * values.slowed)), rate = repeat / (HOLD * values.slowed);
-    if (heard.length < 2 || rate > 96000) return;
-    const buffer = sound.createBuffer(1, heard.length * repeat, rate), data = buffer.getChannelData(0);
-    const mean = heard.reduce((a, b) => a + b, 0) / heard.length;
-    for (const M of heard) loud = Math.max(0.999 * loud, Math.abs(M - mean));
-    for (let i = 0; i < data.length; i++) {
-      const at = i / repeat, k = Math.min(Math.floor(at), heard.length - 2);
-      data[i] = (0.3 * (heard[k] + (at - k) * (heard[k + 1] - heard[k]) - mean)) / Math.max(loud, 1e-10);
+  /** The newest 51 ms of the moment as samples within -LEVEL and LEVEL, which fade in and out: a grain of the sound.
+
+      Grains that overlap by half sound at the whisker's own pitch, however much it is slowed down. Each is taken from
+      where it goes on best from the one before. */
+  function grain() {
+    const at = (i) => recent[(count + i) % recent.length], first = recent.length - SAMPLES; // at(0) is the oldest
+    let shift = 0, best = -Infinity;
+    for (let j = 0; j < REACH; j += 2) {
+      let alike = 0;
+      for (let i = 0; i < HOP; i += 4) alike += at(first - j + i) * ending[i];
+      if (alike > best) [best, shift] = [alike, j];
     }
-    const source = sound.createBufferSource();
-    source.buffer = buffer;
-    source.connect(sound.destination);
-    next = Math.max(next, sound.currentTime + 0.05);
-    if (next < sound.currentTime + 0.5) {
-      source.start(next);
-      next += data.length / rate;
-    }
-    heard = [];
+    const data = Float32Array.from({ length: SAMPLES }, (_, i) => 1e9 * at(first - shift + i));
+    const mean = data.reduce((a, b) => a + b, 0) / SAMPLES;
+    for (let i = 0; i < HOP; i++) ending[i] = 1e-9 * (data[HOP + i] - mean);
+    const peak = data.reduce((most, each) => Math.max(most, Math.abs(each - mean)), 0);
+    loud = Math.max(0.95 * loud, peak, 0.1); // nN m
+    return data.map((each, i) => ((LEVEL * (each - mean)) / loud) * (0.5 - 0.5 * Math.cos((2 * Math.PI * i) / SAMPLES)));
   }
 
+  /** Send grains to the loudspeaker, a tenth of a second ahead. */
+  function play() {
+    next = Math.max(next, sound.currentTime + 0.02);
+    while (next < sound.currentTime + 0.1) {
+      const buffer = sound.createBuffer(1, SAMPLES, 1 / HOLD), source = sound.createBufferSource();
+      buffer.copyToChannel(grain(), 0);
+      source.buffer = buffer;
+      source.connect(sound.destination);
+      source.start(next);
+      next += HOP * HOLD;
+    }
+  }
+
+  scene.tools = { grain, recent, HOP };
   return scene;
 });

@@ -14,6 +14,7 @@ from ..core.arguments import read_params
 from ..core.chain import to_body_frame
 from ..core.circuit import Circuit
 from ..core.control import Floats
+from ..core.goals import GoalTask
 from ..core.spec import ActionField, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, Task, measures, tolerance
 from .animal import Lamprey
@@ -339,7 +340,7 @@ class Economy(Weakened, InCurrent):
         return self.away - np.maximum(memory["nearest"], self.near)
 
 
-class Waypoints(LampreyTask):
+class Waypoints(GoalTask, LampreyTask):
     """Pass waypoints, at a price.
 
     ## Description
@@ -360,6 +361,11 @@ class Waypoints(LampreyTask):
     reported = [*LampreyTask.reported, "reached"]
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""
+    arguments = {**LampreyTask.arguments, **GoalTask.arguments}
+    goal_scale, goal_instead = 3.0, "target"
+
+    def goal_wanted(self, memory):
+        return self.waypoint(memory)
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -382,9 +388,13 @@ class Waypoints(LampreyTask):
         return seen | {"target": to_body_frame(seen["heading"], self._away(rows, memory))}
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
+        if self.goal:  # a waypoint stays until the reward of being there was given
+            memory["reached"] += memory["away"] <= self.radius
+            memory["away"] = np.sqrt(np.sum((self.waypoint(memory) - memory["from"]) ** 2, 1))
         away = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
         memory["approached"] += memory["away"] - away
-        memory["reached"] += away <= self.radius
+        if not self.goal:
+            memory["reached"] += away <= self.radius
         memory["away"] = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
         return super().reward(rows, memory)
 

@@ -153,21 +153,26 @@ class WormTask(Task):
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         memory["action"] = actions
+        curl = self.curl(memory)
         if self.actions == "weights":
             rows["synapse"][...] = self.values(actions)
-            return np.zeros((len(actions), self.animal.drive_size))
+            return np.zeros((len(actions), self.animal.drive_size)) + curl
         largest, step = self.largest_angle, self.fastest / self.control_rate
-        before = rows["control_angle" if self.animal.circuit is None else "residual"]
+        before = rows["control_angle" if self.animal.circuit is None else "residual"] - curl
         if self.actions == "angles":
             angles = largest * actions
         elif self.actions == "modes":
             angles = largest * np.sum(actions[:, :, None] * self._modes, 1)
         else:
-            time = rows["time"]
-            angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + largest * actions
+            angles = self.reference_angles(rows, memory) + largest * actions
         drive = np.empty_like(angles)
         limit_change(angles, before, largest, step, drive)
-        return drive
+        return drive + curl
+
+    @staticmethod
+    def curl(memory: Rows) -> Floats | float:
+        """What is added (B, 1) rad, unseen, to the control angles of all joints; nothing where no task remembers it."""
+        return memory["curl"][:, None] if "curl" in (memory.dtype.names or ()) else 0.0
 
     def _angles(self, given: str | Path | ArrayLike | None) -> Floats:
         """Read the angles of the kymogram that is given, or else of the one that the task knows."""
@@ -188,6 +193,11 @@ class WormTask(Task):
     def reference(self) -> Controller:
         """Controller to which ``actions="residual"`` adds: the kymogram, or else the paper's wave."""
         return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
+
+    def reference_angles(self, rows: Rows, memory: Rows) -> Floats:
+        """Control angles (B, n_joints) rad to which ``actions="residual"`` adds."""
+        time = rows["time"]
+        return self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0)
 
     def action_from_values(self, values):
         if self.actions == "weights":

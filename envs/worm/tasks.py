@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.arguments import choice, shown
 from ..core.chain import to_body_frame
 from ..core.control import Floats
+from ..core.goals import GoalTask
 from ..core.spec import Ending, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, measures, tolerance
 from .kymogram import FRAME_RATE, RECORDED
@@ -206,7 +207,7 @@ class Transition(Medium):
         return super().command(actions, rows, memory)
 
 
-class Reach(WormTask):
+class Reach(GoalTask, WormTask):
     """Bring the head to a target.
 
     ## Description
@@ -240,6 +241,14 @@ class Reach(WormTask):
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
     radius_mm = 1e3 * radius
+    arguments = {**WormTask.arguments, **GoalTask.arguments}
+    goal_scale, goal_instead = 2e-3, "target"
+
+    def goal_place(self, rows):
+        return self.animal.points(rows)[:, 0]
+
+    def goal_wanted(self, memory):
+        return memory["target"]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -274,82 +283,133 @@ class Reach(WormTask):
         return super().info(rows, memory) | {"distance": distance, "is_success": distance <= self.radius}
 
 
-class Escape(WormTask):
-    """Escape: reverse by half a body length, turn by 120 degrees, then run.
+class Recorded(WormTask):
+    """Do what a recorded worm did, with a body that is never quite the same.
 
     ## Description
 
-    The omega turn of a real worm as a task: agar with a hundredth of its friction. Stage 0 ends when the centre of
-    mass is 0.5 mm behind its farthest point along the start direction; stage 1 when the mean direction of the body
-    has swung by 120 degrees; stage 2 counts the distance of the centre of mass from where that was. The reference is
-    the last 15 s of the recorded escape. Having run a body length, the worm has escaped.
-
-    ## Rewards
-
-    Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
-    {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
-    is what the reference takes. So the return is at most 1; that of an episode in which the worm breaks down is
-    -{fine:g}. A body lying on itself is only reported (``info["crossed"]``), as real worms do so.
+    Agar with a hundredth of its friction. Two things are drawn for every episode and hidden: a ``curl``, which is added
+    to every control angle, so that the worm turns to one side unless it steers, and ``drag``, a factor on the friction.
     """
 
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
-    physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=largest_angle)
+    time_step = 0.1 / FRAME_RATE
+    reference_text = "the recorded kymogram"
+    options = {
+        "curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints"),
+        "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
+    }
+    hidden = {"curl": Hidden(-0.12, 0.12), "drag": Hidden(0.5, 2.0, logarithmic=True)}
+    remembers = {"curl": "f8"}
+
+    def start(self, episodes):
+        usual, drag = self.animal.params, episodes.hidden("drag")
+        episodes.memory["curl"] = episodes.hidden("curl")
+        return super().start(episodes) | {
+            "friction_perpendicular": usual.friction_perpendicular * drag,
+            "friction_parallel": usual.friction_parallel * drag,
+        }
+
+    def info(self, rows, memory):
+        return super().info(rows, memory) | {"crossed": memory["crossed"] != 0.0}
+
+
+class Escape(Recorded):
+    """Escape: reverse by half a body length, turn by 120 degrees to one side, then run.
+
+    ## Description
+
+    The omega turn of a real worm as a task. Stage 0 ends when the centre of mass is 0.5 mm behind its farthest point
+    along the start direction; stage 1 when the mean direction of the body has swung by 120 degrees to the ``side`` that
+    is seen; stage 2 counts the distance of the centre of mass from where that was. Having run a body length, the worm
+    has escaped. What is done counts no faster than {fastest_way_shown:g} mm/s and {fastest_turn:g} rad/s, the most that
+    the recorded worm does for half a second: a burst gains nothing. The reference is the last 15 s of the recorded
+    escape, or its mirror image.
+
+    ## Rewards
+
+    Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
+    {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
+    is what the reference takes where nothing is hidden. The shortest time is 3.5 s, so the return is below 0.97; that
+    of an episode in which the worm breaks down is -{fine:g}. A body lying on itself is only reported
+    (``info["crossed"]``), as real worms do so.
+    """
+
+    physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
+    hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06)}
+    options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "to turn to: left above 0, otherwise right")}
     observes = {
+        "side": Field(1, "1", 1.0, "side to turn to, 1 left, -1 right"),
         "reversed": Field(1, "m", 1e-3, "distance reversed"),
         "turned": Field(1, "rad", 1.0, "angle turned"),
         "stage": Field(1, "1", 1.0, "stage 0, 1, 2"),
     }
     remembers = {
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
-        **dict.fromkeys(("farthest", "low", "high", "stage", "reversed", "turned", "run"), "f8"),
+        **dict.fromkeys(("side", "farthest", "low", "stage", "reversed", "turned", "run"), "f8"),
     }
     remembered_within = {"stage": (0.0, 2.0)}
-    reported = [*WormTask.reported, "stage", "reversed", "turned", "run"]
-    time_step = 0.1 / FRAME_RATE
-    reference_text = "the recorded kymogram"
+    reported = [*WormTask.reported, "side", "stage", "reversed", "turned", "run"]
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
     """Time (s) and energy (J) that the reference takes."""
     own_energy_nj = 1e9 * own_energy
-    haste, effort = 0.1, 0.4
-    """Prices of that time and energy: were they equal, several times the animal's power would pay."""
+    haste, effort = 0.1, 3.0
+    """Prices of that time and energy: the recorded commands are jerky, a smooth escape takes a twentieth of it."""
     fine = 5.0
     """Minus the return of an episode that fails."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
     """Angle to turn by, rad."""
+    fastest_way, fastest_turn = 0.6e-3, 2.1
+    """How fast progress counts, m/s and rad/s: the recorded worm has 0.58 mm/s and 2.11 rad/s over half a second."""
+    fastest_way_shown = 1e3 * fastest_way
     recorded, recorded_frames = "omega_turn", round(15.0 * FRAME_RATE)
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
+        drawn = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0))
+        episodes.memory["side"] = np.where(episodes.options.get("side", drawn) > 0.0, 1.0, -1.0)
+
+    def reference_angles(self, rows, memory):
+        return memory["side"][:, None] * super().reference_angles(rows, memory)
 
     def value(self, rows, memory):
-        stage, heading = memory["stage"].copy(), rows["rod_angle"].mean(1)
+        stage, heading = memory["stage"].copy(), memory["side"] * rows["rod_angle"].mean(1)
         ahead = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
         memory["farthest"] = np.maximum(memory["farthest"], ahead)
-        back = np.minimum(memory["farthest"] - ahead, self.retreat)
-        memory["reversed"] = np.where(stage == 0, np.maximum(memory["reversed"], back), memory["reversed"])
         memory["low"] = np.where(stage == 0, heading, np.minimum(memory["low"], heading))
-        memory["high"] = np.where(stage == 0, heading, np.maximum(memory["high"], heading))
-        turned = np.minimum(np.maximum(heading - memory["low"], memory["high"] - heading), self.turn)
-        memory["turned"] = np.where(stage == 1, np.maximum(memory["turned"], turned), memory["turned"])
         away = rows["centre"] - memory["turn_centre"]
-        memory["run"] = np.where(stage == 2, np.sqrt(np.sum(away * away, 1)), 0.0)
+        way = self.fastest_way / self.control_rate
+        self._advance(memory, "reversed", stage == 0, memory["farthest"] - ahead, way, self.retreat)
+        self._advance(
+            memory, "turned", stage == 1, heading - memory["low"], self.fastest_turn / self.control_rate, self.turn
+        )
+        self._advance(memory, "run", stage == 2, np.sqrt(np.sum(away * away, 1)), way, rows["length"])
         memory["turn_centre"] = np.where((stage < 2)[:, None], rows["centre"], memory["turn_centre"])
         done = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
         memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
         paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
         return np.where(rows["status"] != 0.0, -self.fine, self._progress(rows, memory) - paid)
 
+    @staticmethod
+    def _advance(
+        memory: Rows, name: str, counts: NDArray[np.bool_], done: Floats, most: float, whole: Floats | float
+    ) -> None:
+        """Raise what has been done in a stage to what is done now, by a limited step, up to the whole of it."""
+        before = memory[name].copy()
+        raised = np.minimum(np.maximum(before, np.minimum(done, before + most)), whole)
+        memory[name] = np.where(counts, raised, before)
+
     def _progress(self, rows: Rows, memory: Rows) -> Floats:
         """Part of the escape that is done, (B,)."""
-        run = np.minimum(memory["run"] / rows["length"], 1.0)
-        return 0.2 * memory["reversed"] / self.retreat + 0.4 * memory["turned"] / self.turn + 0.4 * run
+        reversed_, turned, run = memory["reversed"] / self.retreat, memory["turned"] / self.turn, memory["run"]
+        return 0.2 * reversed_ + 0.4 * turned + 0.4 * run / rows["length"]
 
     def _escaped(self, rows: Rows, memory: Rows) -> NDArray[np.bool_]:
         return (memory["stage"] == 2) & (memory["run"] >= rows["length"])
@@ -361,17 +421,16 @@ class Escape(WormTask):
         return super().info(rows, memory) | {
             "progress": self._progress(rows, memory),
             "is_success": self._escaped(rows, memory),
-            "crossed": memory["crossed"] != 0.0,
         }
 
 
-class Follow(WormTask):
+class Follow(Recorded):
     """Follow the path of a real worm through its omega or delta turn.
 
     ## Description
 
     The path is that of the centre of mass under the recorded kymogram; the point to be at moves along it
-    in real time, 600 frames of 1/32 s (delta turn: 300). Agar with a hundredth of its friction.
+    in real time, 600 frames of 1/32 s (delta turn: 300).
 
     ## Rewards
 
@@ -384,12 +443,7 @@ class Follow(WormTask):
     At rest in the first shape of the recording, slightly and smoothly bent at random, heading anywhere.
     """
 
-    friction_scale = 0.01
-    control_rate = FRAME_RATE
-    largest_angle = 1.1
-    physiology = measures("worm", "Follow", WormTask.physiology, largest_angle=largest_angle)
-    time_step = 0.1 / FRAME_RATE
-    reference_text = "the recorded kymogram"
+    physiology = measures("worm", "Follow", WormTask.physiology, largest_angle=Recorded.largest_angle)
     endings = {
         LOST: Ending("the path was lost: more than a body length away from it"),
         COMPLETE: Ending("the path is complete", success=True),
@@ -472,4 +526,4 @@ class Follow(WormTask):
     def info(self, rows, memory):
         error = self._error(rows, memory)
         success = self._complete(rows) & (error <= rows["length"])
-        return super().info(rows, memory) | {"error": error, "is_success": success, "crossed": memory["crossed"] != 0.0}
+        return super().info(rows, memory) | {"error": error, "is_success": success}
