@@ -383,7 +383,7 @@ def test_circling_is_no_escape():
 
 def test_the_medium_decides_the_friction():
     env = gymnasium.make("gymnosoma/WormMedium-v0")
-    with pytest.raises(ValueError, match="options: friction_parallel follows from the medium in this task, give curl, sigma"):
+    with pytest.raises(ValueError, match="friction_parallel follows from the medium in this task, give curl, sigma"):
         env.reset(options={"friction_parallel": 1.0})
 
 
