@@ -147,7 +147,7 @@ def played(name, policy, episodes=4, fastest=None, **env):
 def test_baselines_do_not_feel_the_limit_on_the_rate_of_commands(name):
     """To the bit; but for the recorded escape, which does not begin straight."""
     policy = find_policy(f"gymnosoma/{name}", "baseline")
-    options = USUAL if name == "WormEscape-v0" else None
+    options = usual(f"gymnosoma/{name}") if name == "WormEscape-v0" else None
     limited, slow = played(name, policy, options=options)
     free, fast = played(name, policy, fastest=np.inf, options=options)
     if name == "WormEscape-v0":
@@ -196,11 +196,16 @@ def test_the_animals_own_swimming_sets_its_price():
     assert swim["heat"].mean() == pytest.approx(Swim.own_power, rel=2e-4)
 
 
+def usual(env_id):
+    """Options with which nothing is hidden that changes the body."""
+    return {name: value for name, value in USUAL.items() if name in task_of(env_id).hidden}
+
+
 def unhidden(env_id, policy, episodes, **env):
     """Episodes of a body as it is, where a task hides what changes it."""
-    envs = gymnasium.make_vec(env_id, num_envs=episodes, **env)
-    options = {name: value for name, value in USUAL.items() if name in envs.task.hidden}
-    return rollout(envs, find_policy(env_id, policy).make(envs, 0), seed=0, options=options)
+    policy = find_policy(env_id, policy)
+    envs = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env, **env)
+    return rollout(envs, policy.make(envs, 0), seed=0, options=usual(env_id))
 
 
 @pytest.mark.full
@@ -255,13 +260,13 @@ def test_a_failed_episode_returns_its_fine(name, failed):
 
 
 def test_agar_turns_into_water_at_the_hidden_time():
-    """Until then it is a crawl, to the bit; from then on the worm is in water."""
+    """Until then it is a crawl on agar, to the bit; from then on the worm is in water."""
     env_id = "gymnosoma/WormTransition-v0"
     envs = gymnasium.make_vec(env_id, num_envs=3)
-    crawl = gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=3)
+    crawl = gymnasium.make_vec("gymnosoma/WormMedium-v0", num_envs=3)
     times = np.array([2.0, 3.01, 50.0])
     first, _ = envs.reset(seed=0, options={"switch_time": times})
-    assert np.array_equal(first[:, -first.shape[1] // 4 :], crawl.reset(seed=0)[0])
+    assert np.array_equal(first, crawl.reset(seed=0, options={"sigma": 1.0})[0])
     rng = np.random.default_rng(0)
     for k in range(80):
         action = rng.uniform(-1, 1, (3, 24)).astype(np.float32)
@@ -279,13 +284,13 @@ def test_agar_turns_into_water_at_the_hidden_time():
 
 
 def test_an_oracle_gains_by_its_change_of_gait():
-    """Measured over 256 episodes: 0.048 and 0.097 mm/s."""
+    """Measured over 256 episodes from seed 10000: 0.035 and 0.089 mm/s."""
     env_id = "gymnosoma/WormTransition-v0"
     own, oracle = (
         1e3 * evaluate(env_id, find_policy(env_id, name), 32).info["priced_speed"].mean()
         for name in ("baseline", "oracle")
     )
-    assert own < 0.055 and oracle > 0.09
+    assert own < 0.045 and oracle > 0.08
 
 
 def test_the_medium_is_hidden_unless_asked_for():
@@ -328,7 +333,7 @@ def test_an_escape_counts_to_its_side_and_no_faster_than_a_worm():
     envs = gymnasium.make_vec("gymnosoma/WormEscape-v0", num_envs=2)
     task = envs.task
     turn = KymogramPlayback(task.kymogram)
-    envs.reset(seed=0, options={"side": [0.3, -0.3], **USUAL})
+    envs.reset(seed=0, options={"side": [0.3, -0.3], **usual("gymnosoma/WormEscape-v0")})
     before, fastest = {"reversed": 0.0, "turned": 0.0, "run": 0.0}, {}
     for k in range(360):
         drive = np.repeat(turn.at(np.array([k / FRAME_RATE])), 2, 0)
@@ -378,7 +383,7 @@ def test_circling_is_no_escape():
 
 def test_the_medium_decides_the_friction():
     env = gymnasium.make("gymnosoma/WormMedium-v0")
-    with pytest.raises(ValueError, match="options: friction_parallel follows from the medium in this task, give sigma"):
+    with pytest.raises(ValueError, match="friction_parallel follows from the medium in this task, give curl, sigma"):
         env.reset(options={"friction_parallel": 1.0})
 
 
@@ -408,6 +413,7 @@ def test_only_the_paper_worm_can_play_recordings():
 def test_a_worm_of_other_rods_swims_too():
     env_id = "gymnosoma/WormSwim-v0"
     wave = SineKymogram.for_medium(0.0, n_joints=49, amplitude=0.3)  # half the angle at twice the joints
-    result = evaluate(env_id, Policy("wave", lambda envs, _: ControllerAgent(wave, envs.task)), 4, n_rods=50)
+    policy = Policy("wave", lambda envs, _: ControllerAgent(wave, envs.task))
+    result = evaluate(env_id, policy, 4, options=USUAL, n_rods=50)
     assert result.failures == [None] * 4
     assert result.info["speed"].mean() * 1e3 > 0.1

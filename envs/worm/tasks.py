@@ -131,7 +131,7 @@ class Crawl(Forward):
     hidden = {
         **Forward.hidden,
         "drag": Hidden(0.92, 1.09, logarithmic=True),
-        "strength": Hidden(0.8, 1.18, logarithmic=True),
+        "strength": Hidden(0.87, 1.15, logarithmic=True),
     }
 
     def start(self, episodes):
@@ -157,7 +157,12 @@ class Swim(Crawl):
     control_rate = 40.0
     own_speed, own_power, own_effort = 0.2161e-3, 3.645e-9, 6.528e-10
     physiology = Forward.physiology
-    hidden = {**Crawl.hidden, "curl": Hidden(-0.1, 0.1), "drag": Hidden(0.85, 1.18, logarithmic=True)}
+    hidden = {
+        **Crawl.hidden,
+        "curl": Hidden(-0.1, 0.1),
+        "drag": Hidden(0.85, 1.18, logarithmic=True),
+        "strength": Hidden(0.8, 1.18, logarithmic=True),
+    }
 
 
 class Medium(Forward):
