@@ -547,9 +547,9 @@ def test_zeros_are_a_policy():
 
 
 def test_what_needs_no_feedback_can_be_replayed():
-    """The paper's sine looks at the time alone; a worm that is steered gets lost."""
-    sine, again = (evaluate(SWIM, find_policy(SWIM, name), 18, seed=5) for name in ("baseline", "replay of baseline"))
-    np.testing.assert_array_equal(sine.returns, again.returns)
+    """Zeros are the same in every episode; a worm that is steered gets lost."""
+    still, again = (evaluate(SWIM, find_policy(SWIM, name), 18, seed=5) for name in ("zero", "replay of zero"))
+    np.testing.assert_array_equal(still.returns, again.returns)
     reach = "gymnosoma/WormReach-v0"
     steered, lost = (evaluate(reach, find_policy(reach, name), 18) for name in ("baseline", "replay of baseline"))
     assert lost.returns.mean() < steered.returns.mean() - 0.5
