@@ -267,7 +267,8 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
 
 def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
     """The integral reflex with parameters of each row, which knows from the first step on what the load demands."""
-    return IntegralReflex(task, *np.split(numbers[:, :3], 3, 1), lead=numbers[:, 3:4], known=numbers[:, 4:])
+    stretch, rate, integral, lead = np.split(numbers[:, :4], 4, 1)
+    return IntegralReflex(task, stretch, rate, integral, lead=lead, known=numbers[:, 4:])
 
 
 _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}

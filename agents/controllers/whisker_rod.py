@@ -124,7 +124,8 @@ class SwingTracker(RowMemory):
 
     An observer of two states, the swing and its rate (in units of the swing), which ``gain`` and ``rate_gain`` times
     the difference between felt and expected swing correct; the lag of the plate is inverted. ``frequency`` (Hz) is that
-    of the sine, by default the middle of those that are drawn.
+    of the sine, by default the middle of those that are drawn. Without a frequency and ``rate_gain`` it expects no
+    swing, and is a reflex that goes against the distance that it feels: the animal's own.
     """
 
     task: Sweep
@@ -167,24 +168,20 @@ class LevelKeeper(RowMemory):
     """Corrects the steady speed by what the level about 200 Hz lacks, in proportion to its time integral.
 
     In a period the speed's logarithm changes by ``gain`` times the mean error, log10 (nN m)^2, in which the newest has
-    the ``share``; ``distance`` is in lengths. The level is expected to follow a goal that jumps with the time constant
-    ``lag`` (s): what lacks until then is no error.
+    the ``share``; ``distance`` is in lengths. The gain is that of six, tried in 48 episodes from seed 700000 on, at
+    which scores vary least, in 15 CPU seconds; twice as much, ``quick``, has a mean 7% higher.
     """
 
     gain: float = 0.015
     share: float = 0.2
     distance: float = CENTRE
-    lag: float = 0.0
     reads = ("band_level", "goal")
-    memory = {"error": 0.0, "change": 0.0, "expected": 0.0}
+    memory = {"error": 0.0, "change": 0.0}
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed in m/s and distance in lengths (B, 2)."""
         first, kept = self.recall(first)
-        goal = fields["goal"][:, 0]
-        follows = 1.0 if not self.lag else 1.0 - np.exp(-1.0 / (Regulate.control_rate * self.lag))
-        kept["expected"] = np.where(first, goal, kept["expected"] + follows * (goal - kept["expected"]))
-        missing = kept["expected"] - fields["band_level"][:, Regulate.band]
+        missing = fields["goal"][:, 0] - fields["band_level"][:, Regulate.band]
         share = np.where(t > SETTLING, self.share, 0.0)
         kept["error"] = np.where(first, 0.0, kept["error"] + share * (missing - kept["error"]))
         change = np.clip(kept["change"] + self.gain * kept["error"], -1.5, 1.5)
@@ -252,7 +249,8 @@ REFERENCES: References = {
         "guess": Reference(drop_task(Guess)),
     },
     Sweep: {
-        "baseline": Reference(
+        "baseline": Reference(lambda task: SwingTracker(task, gain=0.5, rate_gain=0.0, frequency=0.0)),
+        "tracker": Reference(
             SwingTracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
         ),
         "keeper": Reference(drop_task(ContactKeeper)),
@@ -262,6 +260,7 @@ REFERENCES: References = {
         "baseline": Reference(
             drop_task(LevelKeeper), bounds={"gain": (0.0, 0.1), "share": (0.05, 1.0), "distance": (0.978, 0.992)}
         ),
+        "quick": Reference(drop_task(LevelKeeper, gain=0.03)),
         "steady": Reference(drop_task(SteadySpeed)),
         "paper": Reference(drop_task(ConstantSweep, speed=0.2, distance=0.98)),
     },

@@ -61,6 +61,6 @@ def fit_length(joints: Sequence[str], q: Vector, length: Vector, arm: Vector, de
         error = np.abs(A @ c - y)
         keep = error <= STRAY[0] * np.median(error[:own]) + STRAY[1]
     test, kept = error[own:], keep[own:]
-    rms = [float(np.sqrt(np.mean(part[k] ** 2))) for part, k in ((test[:, 0], kept[:, 0]), (test[:, 1:], kept[:, 1:]))]
+    error_of, arm_error = (float(np.sqrt(np.mean(test[:, part][kept[:, part]] ** 2))) for part in (0, slice(1, None)))
     table = {"joints": list(joints), "middle": middle.tolist(), "half": half.tolist(), "degree": degree}
-    return Fit(table | {"coefficients": c.tolist()}, *rms, float(1.0 - kept.mean()))
+    return Fit(table | {"coefficients": c.tolist()}, error_of, arm_error, float(1.0 - kept.mean()))

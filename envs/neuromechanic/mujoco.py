@@ -302,7 +302,12 @@ def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Rep
     if refused and not partial:
         raise ValueError(f"model {str(source)!r} has parts that are not supported: {'; '.join(refused)}")
     description = {"schema": 1, "gravity": compiled.opt.gravity.tolist(), "body": importer.body}
-    parts = {"curve": importer.curve, "cylinder": importer.surface, "muscle": importer.muscle, "motor": importer.motor}
+    parts: dict[str, Any] = {
+        "curve": importer.curve,
+        "cylinder": importer.surface,
+        "muscle": importer.muscle,
+        "motor": importer.motor,
+    }
     parts |= {"inputs": importer.inputs}
     importer.report.taken.append(f"joints: {', '.join(importer.body)}")
     return description | {name: part for name, part in parts.items() if part}, importer.report

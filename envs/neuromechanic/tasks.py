@@ -305,7 +305,7 @@ class StandGains(StandTask):
 
     ## Description
 
-    As ``StandPulse``, but the platform takes up 0.27 to 0.32 m/s, and the paper's reflexes act by themselves, at every
+    As ``StandPulse``, but the platform takes up 0.29 to 0.33 m/s, and the paper's reflexes act by themselves, at every
     time step: the torque of each hip is minus stiffness times its angle from the symmetric stance, minus damping times
     its rate, as they were a delay ago, at most {largest_torque:g} N m. The action sets the two gains. The delay, 80 to
     140 ms, is drawn for every episode, as is the stance; the option ``delay`` is its share of 140 ms. What is observed
@@ -318,7 +318,7 @@ class StandGains(StandTask):
     """
 
     action_modes = ("gains",)
-    hidden = StandTask.hidden | {"push": Hidden(0.27, 0.32)}
+    hidden = StandTask.hidden | {"push": Hidden(0.29, 0.33)}
     physiology = measures("neuromechanic", "StandGains", StandTask.physiology)
     control_rate = 20.0
     observes = {
