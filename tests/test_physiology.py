@@ -108,7 +108,8 @@ def test_falls_do_not_tell_of_those_who_stand():
     assert found["stood"] == pytest.approx(torque[stood].mean()) and found["stood"] < found["all"]
 
 
-SHIPPED = [env_id for env_id in all_ids() if shipped(env_id).is_dir()]
+SHIPPED = [env_id for env_id in all_ids() if shipped(env_id).is_dir() and env_id in figures()]
+"""Ids with a policy that has been measured since they changed."""
 
 
 @pytest.mark.parametrize("env_id", SHIPPED)

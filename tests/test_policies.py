@@ -22,17 +22,18 @@ from ids import IDS
 from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.policies import ActorCriticPolicy
 
-from gymnosoma.agents import TrainedAgent
+from gymnosoma.agents import ControllerAgent, TrainedAgent
 from gymnosoma.agents.agent import ConstantAgent, ReplayAgent
 from gymnosoma.agents.evaluation import policies
 from gymnosoma.agents.evaluation.fingerprints import of_id
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, outdated, shipped
+from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, outdated, replay, shipped
 from gymnosoma.agents.files import replacing, result
 from gymnosoma.agents.learning import policy_file, training
 from gymnosoma.agents.learning.policy_file import read_card, write_policy
 from gymnosoma.agents.showing import film
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import figures
+from gymnosoma.envs.worm import SineKymogram
 
 SWIM = "gymnosoma/WormSwim-v0"
 UNTRAINED = {
@@ -51,6 +52,8 @@ UNTRAINED = {
     "WormTransition-v0",
 }
 """Ids that have changed since policies were trained."""
+UNMEASURED = {SWIM}
+"""Ids whose new policy has no figures yet."""
 SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
 
 
@@ -96,7 +99,8 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
 
 
 def test_what_is_shipped_has_been_measured():
-    assert [env_id for env_id, result in figures().items() if "shipped" in result] == SHIPPED
+    measured = [env_id for env_id, result in figures().items() if "shipped" in result]
+    assert measured == [env_id for env_id in SHIPPED if env_id not in UNMEASURED]
     assert {entry.name for entry in CATALOGUE} - {env_id.split("/")[1] for env_id in SHIPPED} == UNTRAINED
 
 
@@ -547,9 +551,11 @@ def test_zeros_are_a_policy():
 
 
 def test_what_needs_no_feedback_can_be_replayed():
-    """Zeros are the same in every episode; a worm that is steered gets lost."""
-    still, again = (evaluate(SWIM, find_policy(SWIM, name), 18, seed=5) for name in ("zero", "replay of zero"))
-    np.testing.assert_array_equal(still.returns, again.returns)
+    """The paper's sine looks at the time alone; a worm that is steered gets lost."""
+    wave = Policy("wave", lambda envs, _: ControllerAgent(SineKymogram.for_medium(0.0), envs.task))
+    usual = {"curl": 0.0, "drag": 1.0, "strength": 1.0}
+    sine, again = (evaluate(SWIM, policy, 18, seed=5, options=usual) for policy in (wave, replay(SWIM, wave)))
+    np.testing.assert_array_equal(sine.returns, again.returns)
     reach = "gymnosoma/WormReach-v0"
     steered, lost = (evaluate(reach, find_policy(reach, name), 18) for name in ("baseline", "replay of baseline"))
     assert lost.returns.mean() < steered.returns.mean() - 0.5

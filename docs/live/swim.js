@@ -88,8 +88,9 @@ gymnosoma.Show.scene("swim", (animal, ghost) => {
 import gymnosoma
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy
 
-trained, own = (find_policy("${policy.id}", name) for name in ("trained", "baseline"))
-print(evaluate("${policy.id}", trained, 4).returns, evaluate("${policy.id}", own, 4).returns)`,
+usual = {"curl": 0.0, "drag": 1.0, "strength": 1.0}
+for name in ("trained", "baseline"):
+    print(evaluate("${policy.id}", find_policy("${policy.id}", name), 4, options=usual).returns)`,
   });
 
   scene.tools = {
