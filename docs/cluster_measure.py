@@ -24,7 +24,7 @@ from ray.cluster_utils import Cluster
 
 HERE = Path(__file__).resolve().parent
 TRAIN, GUIDE = HERE.parent / "train.py", HERE / "guides" / "cluster.md"
-SMALL = ("benchmark", "WormSwim-v0", "LampreySprint-v0", "--policy", "trained", "--train-seeds", "2")
+SMALL = ("benchmark", "WormSwim-v0", "LampreyEscape-v0", "--policy", "trained", "--train-seeds", "2")
 WAYS = {"one process": (), "`--processes 2`": ("--processes", "2"), "`--ray`, two nodes": ("--ray",)}
 EVERY = 0.5
 """Seconds between two looks at the memory."""

@@ -278,7 +278,7 @@ def live() -> None:
 
 LIVE_FILMS = {
     "worm": "WormCrawl-v0-baseline",
-    "lamprey": "LampreySprint-v0-baseline",
+    "lamprey": "LampreyWaypoints-v0-baseline",
     "vibrissa": "WhiskerTap-v0-baseline",
     "whisker": "WhiskerRegulate-v0-baseline",
     "figure": "StandPulse-v0-baseline",

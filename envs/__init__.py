@@ -20,6 +20,7 @@ import gymnasium
 from .core.animal import ANIMALS
 from .core.check import check_vector_env
 from .core.control import OpenLoop, Schedule
+from .core.distributions import Choice, LogUniform, Normal, Uniform
 from .core.events import Event
 from .core.simulate import simulate
 from .core.task import tolerance
@@ -28,10 +29,14 @@ from .core.trajectory import Trajectory
 __all__ = [
     "CATALOGUE",
     "CatalogueEntry",
+    "Choice",
     "Event",
+    "LogUniform",
+    "Normal",
     "OpenLoop",
     "Schedule",
     "Trajectory",
+    "Uniform",
     "check_vector_env",
     "register",
     "register_model",
@@ -62,30 +67,32 @@ class CatalogueEntry(NamedTuple):
 
 
 CATALOGUE = (
-    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 120.0),
-    CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 54.0),
-    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, 200.0, {"history": 4}),
-    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, 60.0, {"history": 4}),
+    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400),
+    CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400),
+    CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, None, {"history": 4}, ranked=False),
+    CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, None, {"history": 4}, ranked=False),
     CatalogueEntry("WormReach-v0", "worm.tasks:Reach", 600, 0.83),
-    CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480, 0.8),
-    CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601, 420.0),
-    CatalogueEntry("LampreySprint-v0", "lamprey.tasks:Sprint", 250, 450.0),
-    CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 250, 206.0),
+    CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480),
+    CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601),
+    CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 300, None, {"history": 2}),
     CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 480.0),
-    CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 100, 140.0),
+    CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200),
     CatalogueEntry("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 330.0, {"history": 4}),
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7),
     CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.65),
-    CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 100),
+    CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500, 440.0),
-    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 449.0),
-    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56),
+    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, ranked=False),
+    CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56, ranked=False),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 380.0, {"history": 3}),
-    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 420.0),
+    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500),
-    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, 230.0),
-    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 40.0),
+    CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400),
+    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80),
 )
+
+SUCCESSORS = {"LampreySprint-v0": "LampreyEscape-v0"}
+"""Ids that have gone, and into which each was merged."""
 
 ANIMALS |= {
     "worm": "gymnosoma.envs.worm.animal:Worm",
@@ -132,3 +139,12 @@ def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: in
 
 for _name, _task, _limit, _threshold, _arguments, _ in CATALOGUE:
     register(f"gymnosoma/{_name}", f"gymnosoma.envs.{_task}", _limit, _threshold, **_arguments)
+
+
+def gone(name: str, **_: Any) -> Any:
+    """Raise ValueError, which names the successor of an id that has gone."""
+    raise ValueError(f"id must be one that is still there, got {name!r}, which was merged into {SUCCESSORS[name]}")
+
+
+for _name in SUCCESSORS:
+    gymnasium.register(f"gymnosoma/{_name}", gone, vector_entry_point=gone, kwargs={"name": _name})

@@ -1,6 +1,7 @@
 """Clone a behaviour from a dataset alone: ``python examples/minari_cloning.py [DATASET]``.
 
-The dataset is one of ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``.
+The dataset is one of ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``, or of
+``--levels --mixture``.
 """
 
 import sys
@@ -13,7 +14,8 @@ from torch import nn
 import gymnosoma  # noqa: F401 - registers the ids
 
 dataset = minari.load_dataset(sys.argv[1] if len(sys.argv) > 1 else "gymnosoma/WormSwim-v0/baseline-noise-0_1-v0")
-print({key: dataset.storage.metadata["gymnosoma"][key] for key in ("policy", "noise", "versions")})
+origin = dataset.storage.metadata["gymnosoma"]
+print({key: origin[key] for key in ("policy", "noise", "versions", "mixture") if key in origin})
 episodes = list(dataset.iterate_episodes())
 seen = torch.as_tensor(np.concatenate([episode.observations[:-1] for episode in episodes]))
 done = torch.as_tensor(np.concatenate([episode.actions for episode in episodes]))

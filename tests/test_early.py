@@ -23,7 +23,7 @@ def idle(tmp_path, monkeypatch):
     monkeypatch.setattr(Stepper, "_run", lambda *given: pytest.fail("something was simulated"))
     monkeypatch.setattr(training, "versions_of", lambda name: pytest.fail("something that learns was imported"))
     pygame.display.quit()
-    for name in view._DISPLAYS:
+    for name in view.DISPLAYS:
         monkeypatch.delenv(name, raising=False)
 
 

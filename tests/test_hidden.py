@@ -60,8 +60,8 @@ def test_episodes_are_drawn_from_the_split(env_id, monkeypatch):
 
 
 def test_a_split_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="split must be 'robust' or None for Swim, which hides nothing, got 'test'"):
-        gymnasium.make("gymnosoma/WormSwim-v0", split="test")
+    with pytest.raises(ValueError, match="split must be 'robust' or None for Reach, which hides nothing, got 'test'"):
+        gymnasium.make("gymnosoma/WormReach-v0", split="test")
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -92,5 +92,5 @@ def test_bodies_may_be_others(env_id):
 
 def test_what_is_hidden_is_in_the_documentation():
     described = " ".join(gymnasium.make("gymnosoma/WormMedium-v0").unwrapped.__doc__.split())
-    assert "not shown: ``sigma`` 0 .. 1; ``split`` holds back the outer tenths of these, and two within." in described
-    assert "not shown" not in gymnasium.make("gymnosoma/WormSwim-v0").unwrapped.__doc__
+    assert "not shown: ``curl`` -0.15 .. 0.15, ``sigma`` 0 .. 1; ``split`` holds back the outer tenths of" in described
+    assert "not shown" not in gymnasium.make("gymnosoma/WormReach-v0").unwrapped.__doc__

@@ -8,7 +8,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import swim
 from gymnosoma.envs.lamprey.body import MAINTENANCE
-from gymnosoma.envs.lamprey.tasks import Economy, Escape, Sprint, Waypoints
+from gymnosoma.envs.lamprey.tasks import Economy, Escape, Waypoints
 
 P = LampreyParams()
 TAU, EXCITE, INHIBIT = 20e-3, 4.5, 2.0
@@ -123,7 +123,7 @@ def test_pulling_against_oneself_is_not_free():
 
 def test_prices_are_those_at_which_the_cord_is_best():
     """Slope of speed over power in steady swimming, at the level that each task names."""
-    kinds = (Sprint, Economy, Waypoints, Escape)
+    kinds = (Economy, Waypoints, Escape)
     levels = np.array([[kind.tonic - 0.04, kind.tonic + 0.04] for kind in kinds]).ravel()
     drives = np.stack([levels, 0 * levels, np.full(len(levels), 0.7)], 1)
     runs = swim(Lamprey(), drives, 20.0, signals=("centre", "spent"))

@@ -152,3 +152,32 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match=r"parts that are not supported: Schutte1993Muscle bifemlh_r: supported are"):
         load(path)
     assert len(describe(path, partial=True)[1].refused) == 9
+
+
+def test_arm26_loads_as_a_whole():
+    """Its two muscles round ellipsoids are polynomials, fitted to OpenSim's lengths, which jump; others are exact."""
+    animal, case = Neuromechanic(OPENSIM / "arm26.toml"), reference("arm26")
+    assert animal.model.muscles == tuple(case["muscles"])
+    row, errors, arms = animal.rows(1), [], []
+    for q, length, arm in zip(case["postures"], case["lengths"], case["moment_arms"], strict=True):
+        row["q"] = q
+        k = animal.mechanics(row)
+        errors.append(np.abs(k["length"] - length))
+        arms.append(np.abs(k["arm"] - arm))
+    fitted, error, arm = [0, 3], np.array(errors), np.array(arms)
+    assert np.delete(error, fitted, 1).max() < 3e-5 and np.delete(arm, fitted, 1).max() < 3e-4  # OpenSim's iteration
+    assert (np.median(error[:, fitted], 0) < 1e-3).all() and (np.median(arm[:, fitted], (0, 2)) < 1e-3).all()
+
+
+def test_moment_arms_of_polynomials_are_their_slopes():
+    animal = Neuromechanic(OPENSIM / "arm26.toml")
+    row = animal.rows(1)
+    for q in ([0.3, 1.0], [2.0, 0.2], [-1.0, 2.0]):
+        row["q"] = q
+        arm = animal.mechanics(row)["arm"]
+        for j in range(2):
+            ends = []
+            for side in (-1e-6, 1e-6):
+                row["q"], row["q"][0, j] = q, q[j] + side
+                ends.append(animal.mechanics(row)["length"])
+            assert arm[:, j] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-7)

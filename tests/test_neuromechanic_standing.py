@@ -296,7 +296,8 @@ def test_pulses_are_of_a_split(env_id):
         _, info = envs.reset(seed=0)
         push, onset = info["push"], envs.simulation.rows["pulse"][:, 0]
         assert push.min() < -0.2 and push.max() > 0.2
-        for tenth in (np.abs(push) - 0.2) / 0.04, (onset - 0.1) / 0.04:
+        pushes = envs.simulation.task.hidden["push"]
+        for tenth in (np.abs(push) - pushes.low) * 10.0 / (pushes.high - pushes.low), (onset - 0.1) / 0.04:
             assert (np.isin(np.floor(tenth), (0, 9)) == held_out).all()
 
 

@@ -139,9 +139,9 @@ def test_a_muscle_of_the_hindlimb_is_weakened():
         ("WormFollow-v0", {"kymogram": "no.csv"}, "kymogram: .*no.csv.* cannot be read"),
         ("WormFollow-v0", {"kymogram": np.full((3, 24), 4.0)}, "kymogram must be within .*rad, got"),
         ("WormFollow-v0", {"kymogram": np.zeros((3, 24))}, "kymogram must move the worm"),
-        ("LampreySprint-v0", {"params": {"water": -1.0}}, "params: water must be within"),
+        ("LampreyEscape-v0", {"params": {"water": -1.0}}, "params: water must be within"),
         (
-            "LampreySprint-v0",
+            "LampreyEscape-v0",
             {"cord": {"ends": "clamp"}},
             "cord needs actions='brainstem' or 'residual', .*'motoneuron'",
         ),
@@ -181,8 +181,8 @@ def test_a_kymogram_of_ones_own(tmp_path):
 
 
 def test_a_cord_of_ones_own():
-    env = make("gymnosoma/LampreySprint-v0", actions="brainstem", cord={"head_segments": 20, "ends": "clamp"})
-    other = make("gymnosoma/LampreySprint-v0", actions="brainstem", ends="clamp")
+    env = make("gymnosoma/LampreyEscape-v0", actions="brainstem", cord={"head_segments": 20, "ends": "clamp"})
+    other = make("gymnosoma/LampreyEscape-v0", actions="brainstem", ends="clamp")
     assert env.task.animal.cord == dataclasses.replace(other.task.animal.cord, head_segments=20)
     for each in (env, other):
         each.reset(seed=0)
@@ -191,7 +191,7 @@ def test_a_cord_of_ones_own():
 
 
 def test_an_option_that_needs_a_cord_says_so():
-    env = make("gymnosoma/LampreySprint-v0", actions="muscle")
+    env = make("gymnosoma/LampreyEscape-v0", actions="muscle")
     with pytest.raises(ValueError, match="options: segment_gain needs actions='brainstem' or 'residual'"):
         env.reset(options={"segment_gain": 0.5})
 
@@ -314,7 +314,7 @@ def test_options_and_events_of_the_command_line(tmp_path):
     np.savetxt(tmp_path / "lesion.csv", lesion, delimiter=",")
     options = read_options([f"segment_gain=@{tmp_path}/lesion.csv", "feedback=0.02"], ["0.03:damping=0.002"])
     assert options["events"] == [Event(0.03, {"damping": 0.002})] and options["feedback"] == 0.02
-    env = make("gymnosoma/LampreySprint-v0", actions="brainstem")
+    env = make("gymnosoma/LampreyEscape-v0", actions="brainstem")
     env.reset(seed=0, options=options)
     assert np.allclose(env.simulation.rows["segment_gain"][0], lesion)
     for text in ("damping=0.1", "x:damping=0.1", "-1:damping=0.1", "nan:damping=0.1"):

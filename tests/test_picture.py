@@ -409,7 +409,7 @@ def test_ghost_starts_where_the_policy_does():
 
 def test_film_is_an_episode_long():
     env_id = "gymnosoma/WormFollow-v0"
-    film = Film(env_id, find_policy(env_id, "baseline"), seconds=1e9, **SMALL)
+    film = Film(env_id, find_policy(env_id, "steered"), seconds=1e9, **SMALL)
     assert len(film) == gymnasium.spec(env_id).max_episode_steps
     assert sum(1 for _ in film) == 600, "the path is complete before the time is over"
     film.close()

@@ -35,7 +35,21 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import figures
 
 SWIM = "gymnosoma/WormSwim-v0"
-UNTRAINED = {"HindlimbHold-v0"}
+UNTRAINED = {
+    "HindlimbHold-v0",
+    "LampreyEconomy-v0",
+    "LampreyEscape-v0",
+    "StandGains-v0",
+    "StandPulse-v0",
+    "WhiskerRegulate-v0",
+    "WhiskerTap-v0",
+    "WhiskerWhisk-v0",
+    "WormCrawl-v0",
+    "WormEscape-v0",
+    "WormFollow-v0",
+    "WormMedium-v0",
+    "WormTransition-v0",
+}
 """Ids that have changed since policies were trained."""
 SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
 

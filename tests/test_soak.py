@@ -113,7 +113,7 @@ def test_a_short_soak_sees_all_ids_and_tells_what_it_did_not_reach(monkeypatch, 
 
     monkeypatch.setattr(soak, "play", play)
     monkeypatch.setattr(soak.time, "monotonic", lambda: next(clock))
-    ids = ("WormSwim-v0", "LampreySprint-v0", "WhiskerHold-v0")
+    ids = ("WormSwim-v0", "LampreyEscape-v0", "WhiskerHold-v0")
     command("soak", *ids, "--minutes", 1)
     shown = capsys.readouterr().out
     settings = sum(len(soak.cases(f"gymnosoma/{name}", 1, 1)) for name in ids)

@@ -15,9 +15,10 @@ from gymnosoma.agents.evaluation.rollout import rollout
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.control import Controller, TaskController
 from gymnosoma.envs.core.noise import normal, uniform
-from gymnosoma.envs.whisker_chain import Whisker, tasks
+from gymnosoma.envs.whisker_chain import Whisker
+from gymnosoma.envs.whisker_chain import task as base
 from gymnosoma.envs.whisker_chain.analysis import sensitivity
-from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
+from gymnosoma.envs.whisker_chain.task import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
 
 pytestmark = pytest.mark.full
 
@@ -94,8 +95,8 @@ def test_the_muscle_follows_in_its_time(rate):
 def test_references_lose_little_by_the_muscle(name, monkeypatch):
     env_id = f"gymnosoma/Whisker{name}-v0"
     own = evaluate(env_id, find_policy(env_id, "baseline"), 128)
-    monkeypatch.setattr(tasks, "TWITCH", (1e-9, 1e-9))
-    monkeypatch.setattr(tasks, "DAMPING", 1e-9)
+    monkeypatch.setattr(base, "TWITCH", (1e-9, 1e-9))
+    monkeypatch.setattr(base, "DAMPING", 1e-9)
     at_once = evaluate(env_id, find_policy(env_id, "baseline"), 128)
     assert at_once.info["effort"].max() < 1e-12
     assert own.returns.mean() > 0.97 * at_once.returns.mean()
@@ -166,9 +167,7 @@ def half(env_id, name):
 
 
 def worth(env_id, info):
-    """What an answer or a tap is worth, from the infos at the end of episodes."""
-    if env_id == IDS[2]:
-        return info["touched"] / (1.0 + 1e6 * info["pushed"])
+    """What an answer is worth, from the infos at the end of episodes."""
     done, duration = np.isfinite(info["committed"]), {IDS[0]: 0.6, IDS[1]: 0.4}[env_id]
     left = 1.0 - np.where(done, info["committed"], 0.0) / duration
     if env_id == IDS[0]:
@@ -189,8 +188,8 @@ def contestants(env_id):
     ]
 
 
-@pytest.mark.parametrize("env_id", IDS[:3])
-def test_returns_are_what_answers_and_taps_are_worth(env_id):
+@pytest.mark.parametrize("env_id", IDS[:2])
+def test_returns_are_what_answers_are_worth(env_id):
     for policy in contestants(env_id):
         result = evaluate(env_id, policy, 48)
         np.testing.assert_allclose(result.returns, worth(env_id, result.info), atol=1e-6)
@@ -244,9 +243,9 @@ RETURNS = {
     ("Localize", "baseline"): 0.13,
     ("Localize", "quick"): 0.49,
     ("Detect", "baseline"): 0.03,
-    ("Tap", "baseline"): 0.79,
+    ("Tap", "baseline"): 0.77,
     ("Hold", "baseline"): 404.0,
-    ("Whisk", "baseline"): 441.0,
+    ("Whisk", "baseline"): 210.0,
 }
 
 
@@ -259,10 +258,9 @@ def test_references_reach_their_scores(name, policy, scheme):
     assert result.returns.mean() > RETURNS[name, policy]
 
 
-def test_shaping_the_ramp_spares_vibration():
-    env_id = IDS[4]
-    shaped, plain = (evaluate(env_id, find_policy(env_id, name), 32).returns for name in ("baseline", "unshaped"))
-    assert (shaped > plain).all()
+def test_a_goal_that_moves_is_foreseen():
+    seen, foreseen = (evaluate(IDS[4], find_policy(IDS[4], name), 32).returns for name in ("baseline", "foresees"))
+    assert foreseen.mean() > seen.mean() + 100.0
 
 
 def test_localisation_error():
@@ -367,7 +365,7 @@ def test_controllers_are_what_they_drive():
             controller = reference.make(task)
             assert isinstance(controller, TaskController) and not isinstance(controller, Controller), name
             assert isinstance(controller.controller, Controller) == (not task.answers), name
-        assert sum(bool(reference.bounds) for reference in references(type(task)).values()) == 1
+        assert any(reference.bounds for reference in references(type(task)).values())
         assert isinstance(Steering(task), TaskController)
 
 
@@ -407,14 +405,16 @@ def test_a_pickled_environment_goes_on_to_the_bit(env_id):
         assert own[1:4] == other[1:4]
 
 
-def test_a_tap_that_does_not_come_ends_the_episode():
-    env = gymnasium.make("gymnosoma/WhiskerTap-v0")
-    env.reset(seed=0)
-    still = np.zeros(env.action_space.shape, np.float32)
-    ended = [env.step(still)[2] for _ in range(99)]
-    _, reward, terminated, _, info = env.step(still)
-    assert not any(ended) and terminated and reward == 0.0
-    assert info["failure"] == "the peg was not touched in time"
-    played = evaluate("gymnosoma/WhiskerTap-v0", find_policy("gymnosoma/WhiskerTap-v0", "baseline"), 16)
-    assert [failure is None for failure in played.failures] == (played.info["touched"] == 1.0).tolist()
-    assert (played.returns > 0.0).tolist() == (played.info["touched"] == 1.0).tolist()
+def test_a_window_pays_one_tap_after_the_base_has_been_behind():
+    """Who has tapped and stays at the peg earns nothing in the next window, and forgetting costs a push each time."""
+    task = gymnasium.make(IDS[2]).unwrapped.task
+    rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
+    memory["touched"], memory["back"] = np.inf, [1.0, 1.0, 0.0]
+    rows["contact_sum"][:, 0], rows["time"] = [1e-6, 0.0, 1e-6], 0.3
+    np.testing.assert_allclose(task.reward(rows, memory), [0.125, 0.0, 0.0])
+    rows["time"] = task.window
+    np.testing.assert_allclose(task.reward(rows, memory), [1 / 12 - 0.125, 0.0, 0.0])
+    assert not memory["back"].any() and not memory["push"].any() and memory["taps"].tolist() == [1.0, 0.0, 0.0]
+    assert not task.reward(rows, memory).any()
+    forgets, remembers = (evaluate(IDS[2], find_policy(IDS[2], name), 32).returns for name in ("baseline", "remembers"))
+    assert remembers.mean() > forgets.mean() + 0.04

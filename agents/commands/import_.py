@@ -15,10 +15,12 @@ from ..files import check_writable, result
 
 
 def import_(file: Annotated[Path, tyro.conf.Positional], /, to: Path | None = None, partial: bool = False) -> None:
-    """Read a model of OpenSim, and tell what was taken, renamed, ignored and refused; write it as a model of ours.
+    """Read a model of OpenSim or MuJoCo, and tell what was taken, renamed, ignored and refused.
+
+    It is written as a model of ours.
 
     Args:
-        file: Model in OpenSim's format 4 (.osim).
+        file: Model in OpenSim's format 4 (.osim), or of MuJoCo (.xml, .mjb), which the package mujoco compiles.
         to: TOML file to write, which `Neuromechanic`, `register_model` and all commands read.
         partial: Leave out what is refused; without it, a model with such parts is an error.
     """
@@ -26,7 +28,7 @@ def import_(file: Annotated[Path, tyro.conf.Positional], /, to: Path | None = No
         check_writable("to", to)
     description, report = describe(file, partial)
     if report is None:
-        raise ValueError(f"FILE must be a model of OpenSim (.osim), got {str(file)!r}")
+        raise ValueError(f"FILE must be a model of OpenSim (.osim) or MuJoCo (.xml, .mjb), got {str(file)!r}")
     model = load(description)
     print(report)
     print(f"{len(model.bodies)} joints, {len(model.followers)} that follow, {len(model.muscles)} muscles")

@@ -13,9 +13,9 @@ from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.lamprey import Cord, IsolatedCord
 from gymnosoma.envs.lamprey.params import motoneuron, table
-from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Sprint, Waypoints
+from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Waypoints
 
-from . import Reference, References
+from . import Oracle, Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
 
@@ -244,6 +244,84 @@ class Steering(ByHand):
         return self._controller.drive(t, signals, first)
 
 
+class SteeredWave(RowMemory):
+    """A wave of excitation that runs down the body, as fast and as strong as there is need, and is bent to the goal.
+
+    left = tanh(w + bias + offset), right = tanh(-w - bias + offset). Here w is a sine of ``wavelength`` body lengths
+    whose amplitude goes from ``head`` to ``tail``, and bias = ``gain`` b + ``integral`` int b dt, up to ``limit``, by
+    the bearing b of the goal, on the average of a fifth of a second. The need n is 1; where the time is limited, it is
+    the speed that gets there by then, over `PACE`, up to 3, and nothing at the goal. The ``frequency`` (Hz) is
+    multiplied by n^``quickening`` (of n up to 2), both amplitudes by n^``strengthening``.
+
+    Each parameter is a number or has one for each row (B,). A ``plan`` (B, K) is added to the bias, linear between K
+    knots over ``duration`` (s).
+    """
+
+    PACE, SMOOTHING, LARGEST = 0.25, 0.2, 2.0
+
+    def __init__(
+        self,
+        task: Any,
+        frequency: Any,
+        wavelength: Any,
+        head: Any,
+        tail: Any,
+        gain: Any,
+        integral: Any = 0.0,
+        limit: Any = 1.0,
+        offset: Any = 0.0,
+        strengthening: Any = 0.0,
+        quickening: Any = 0.0,
+        plan: Floats | None = None,
+        duration: float = 1.0,
+    ) -> None:
+        choice("actions", task.actions, BY_JOINT)
+        self.goal = "target" if "target" in task.layout.fields else "direction"
+        self.timed = "time_left" in task.layout.fields
+        self.reads = (self.goal, "time_left") if self.timed else (self.goal,)
+        self.task = task
+        given = (frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening)
+        self._given = [np.reshape(each, (-1, 1)) for each in given]
+        self._plan, self._duration = plan, duration
+        self._place = np.arange(task.joints) / task.joints
+        self.memory = {"way": np.zeros(2), "turned": np.zeros(1), "phase": np.zeros(1)}
+
+    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
+        """Drive of the joints (B, 2 n - 2), left and right."""
+        frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening = self._given
+        (first, kept), rate = self.recall(first), self.task.control_rate
+        share = np.where(first, 1.0, 1.0 / (self.SMOOTHING * rate))[:, None]
+        kept["way"] += share * (signals[self.goal] - kept["way"])
+        bearing = np.arctan2(kept["way"][:, 1:], kept["way"][:, :1])
+        kept["turned"] = np.clip(kept["turned"] + bearing / rate, -self.LARGEST, self.LARGEST)
+        need = self._need(signals)
+        bias = np.clip(gain * bearing + integral * kept["turned"], -limit, limit)
+        if self._plan is not None:
+            bias = bias + self._planned(self._plan, t)
+        some = np.maximum(need, 1e-3)
+        kept["phase"] += frequency * np.minimum(some, 2.0) ** quickening / rate
+        amplitude = (head + (tail - head) * self._place) * some**strengthening
+        wave = amplitude * np.sin(2 * np.pi * (kept["phase"] - self._place / wavelength)) + bias
+        drive = np.tanh(np.concatenate([wave, -wave], 1) + offset)
+        least = -1.0 if self.task.actions == "motoneuron" else 0.0
+        return np.where(need > 0.0, np.maximum(drive, least), least)
+
+    def _need(self, signals: Values) -> Floats:
+        if not self.timed:
+            return np.ones((len(signals[self.goal]), 1))
+        away = np.sqrt(np.sum(signals[self.goal] ** 2, 1, keepdims=True))
+        need = np.clip(away / np.maximum(signals["time_left"] - 0.1, 0.1) / self.PACE, 0.0, 3.0)
+        return np.where(away > 1.1 * self.task.near, need, 0.0)
+
+    def _planned(self, plan: Floats, t: Floats) -> Floats:
+        """What the plan adds at times ``t`` (B,) s, (B, 1)."""
+        last = plan.shape[1] - 1
+        at = np.clip(t / self._duration, 0.0, 1.0) * last
+        knot = np.minimum(at.astype(int), last - 1)
+        row, share = np.arange(len(t)) % len(plan), at - knot
+        return ((1.0 - share) * plan[row, knot] + share * plan[row, knot + 1])[:, None]
+
+
 class TravellingWave(OpenLoop):
     """A sine wave of drive that runs down the body, left and right in turn: one excited, the other inhibited.
 
@@ -281,32 +359,80 @@ def _driver(kind: Callable[..., Controller], **constants: float) -> Callable[...
     return lambda task, **given: kind(**constants, **given, control_rate=task.control_rate, drive=task.actions)
 
 
-def _cord(tonic: float) -> Reference:
-    return Reference(_driver(LampreyCPG, tonic=tonic))
-
-
-def _wave(amplitude: float, frequency: float, wavelength: float) -> Reference:
-    usual = {"amplitude": amplitude, "frequency": frequency, "wavelength": wavelength}
-    bounds = {"amplitude": (0.1, 1.0), "frequency": (1.0, 12.0), "wavelength": (0.4, 2.0)}
-    return Reference(lambda task, **given: TravellingWave(**usual | given, drive=task.actions), bounds=bounds)
-
-
 def _waypoints(task: Any, **steering: Any) -> Controller:
     return _driving(task, WaypointSteering(**steering, control_rate=task.control_rate), task.control_rate)
 
 
+def _escape(task: Any, **steering: Any) -> Controller:
+    return _waypoints(task, **{"level": 0.4, "gain": 0.6, "limit": 0.3, "goal": "direction"} | steering)
+
+
 _STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
 
+WAVES: Mapping[type, Mapping[str, float]] = {
+    Economy: {
+        "frequency": 1.811,
+        "wavelength": 2.389,
+        "head": 1.44,
+        "tail": 0.188,
+        "gain": 0.83,
+        "integral": 0.095,
+        "limit": 0.519,
+        "offset": -0.552,
+        "strengthening": 0.416,
+        "quickening": 0.655,
+    },
+    Escape: {"frequency": 4.5, "wavelength": 0.808, "head": 0.414, "tail": 1.879, "gain": 0.186},
+    Waypoints: {"frequency": 2.156, "wavelength": 1.461, "head": 0.873, "tail": 0.587, "gain": 0.357, "offset": -0.092},
+}
+"""Parameters of the `SteeredWave` of each task."""
+
+_MOTONEURON = {"actions": "motoneuron"}
+
+
+def _steered_wave(task: Any, **given: Any) -> Controller:
+    return SteeredWave(task, **{**WAVES[type(task)], **given})
+
+
+def _wave_of(kind: type) -> Reference:
+    """Reference that knows nothing but what the task shows, and at which speed a lamprey is cheap."""
+    around = {name: (0.5 * value, 1.5 * value) for name, value in WAVES[kind].items()}
+    return Reference(_steered_wave, _MOTONEURON, {name: around[name] for name in ("frequency", "tail", "gain")})
+
+
+def _planned_wave(duration: float, knots: int, steering: float, **fitted: tuple[float, float]) -> Oracle:
+    """Oracle: the steered wave and a plan of its bias, for each episode by itself.
+
+    ``fitted`` are those of its parameters that are searched, each with the first value and its standard deviation;
+    ``steering`` is that of the plan.
+    """
+    count = len(fitted)
+
+    def make(task: Any, given: Floats) -> Controller:
+        own = dict(zip(fitted, given.T[:count], strict=True))
+        return _steered_wave(task, **own, plan=given[:, count:], duration=duration)
+
+    start, spread = np.array(list(fitted.values())).T
+    plan = np.zeros(knots)
+    return Oracle(make, [*start, *plan], [*spread, *(plan + steering)], _MOTONEURON)
+
+
 REFERENCES: References = {
-    Sprint: {"baseline": _cord(0.4), "fast_cord": _cord(0.7), "sine": _wave(0.81, 5.86, 0.72)},
-    Economy: {"baseline": _cord(0.15), "fast_cord": _cord(0.4), "sine": _wave(0.27, 2.45, 0.89)},
-    Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING)},
-    Escape: {
+    Economy: {
         "baseline": Reference(
+            lambda task, **given: _waypoints(task, **{"level": 0.23, "gain": 0.2, "limit": 0.3} | given),
+            bounds=_STEERING,
+        ),
+        "wave": _wave_of(Economy),
+    },
+    Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING), "wave": _wave_of(Waypoints)},
+    Escape: {
+        "baseline": Reference(_escape, bounds=_STEERING),
+        "wave": _wave_of(Escape),
+        "turn": Reference(
             _driver(EscapeTurn),
             bounds={"level": (0.3, 0.8), "gain": (0.05, 1.0), "limit": (0.1, 0.8), "turn": (0.0, 0.2), "ahead": (0, 2)},
         ),
-        "steered": Reference(lambda task: _waypoints(task, level=0.6, gain=0.3, limit=0.3, goal="direction")),
     },
     Speed: {
         "baseline": Reference(
@@ -314,6 +440,24 @@ REFERENCES: References = {
             bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)},
         )
     },
+}
+
+
+ORACLES: Mapping[type, Oracle] = {
+    Economy: _planned_wave(
+        6.0,
+        4,
+        0.25,
+        frequency=(1.6, 0.3),
+        head=(1.3, 0.3),
+        tail=(0.19, 0.2),
+        strengthening=(0.7, 0.3),
+        offset=(-0.45, 0.2),
+    ),
+    Waypoints: _planned_wave(
+        30.0, 7, 0.05, frequency=(2.15, 0.2), wavelength=(1.4, 0.2), head=(0.9, 0.1), tail=(0.6, 0.1), gain=(0.36, 0.1)
+    ),
+    Escape: _planned_wave(4.0, 4, 0.7, frequency=(5.0, 0.5), wavelength=(0.82, 0.06), head=(0.5, 0.3), tail=(2.5, 0.8)),
 }
 
 

@@ -15,7 +15,7 @@ from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRE
 from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
 
-from . import Reference, References, drop_task
+from . import Oracle, Reference, References, drop_task
 from .base import ByHand, moved, pressed
 
 
@@ -62,14 +62,18 @@ class IntegralReflex:
         stretch_gain, rate_gain, integral: 1/m, s/m, and 1/s.
         largest: Excitation that it adds or takes at most.
         lead: Share of the way that an activation has to go.
+        known: Sum I (7,), rad, with which it begins: what would answer the load, to somebody who knew it.
+
+    With parameters (B, 1), and ``known`` (B, 7), each row has its own.
     """
 
     task: HindlimbHold
-    stretch_gain: float = 22.7
-    rate_gain: float = 0.37
-    integral: float = 9.8
+    stretch_gain: float | Floats = 22.7
+    rate_gain: float | Floats = 0.37
+    integral: float | Floats = 9.8
     largest: float = 0.8
-    lead: float = 0.89
+    lead: float | Floats = 0.89
+    known: float | Floats = 0.0
     reads: ClassVar[tuple[str, ...]] = ("posture_error", "posture_rate", "activation")
 
     def __post_init__(self) -> None:
@@ -79,7 +83,8 @@ class IntegralReflex:
         """Excitations (B, 31)."""
         angle, rate = signals["posture_error"], signals["posture_rate"]
         before = self._sum if len(self._sum) == len(first) else np.zeros_like(angle)
-        self._sum = np.where(first[:, None], 0.0, before) + self.integral / self.task.control_rate * angle
+        before = np.where(first[:, None], self.known, before)
+        self._sum = before + self.integral / self.task.control_rate * angle
         moved = self.stretch_gain * (angle + self._sum) + self.rate_gain * rate
         reflex = np.clip(-np.sum(moved[:, None, :] * self.task.arm, 2), -self.largest, self.largest)
         excitation = self._pattern + reflex
@@ -260,6 +265,12 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
     return ConstantDrive(np.array([0.0, stiffness, damping]))
 
 
+def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
+    """The integral reflex with parameters of each row, which knows from the first step on what the load demands."""
+    stretch, rate, integral, lead = np.split(numbers[:, :4], 4, 1)
+    return IntegralReflex(task, stretch, rate, integral, lead=lead, known=numbers[:, 4:])
+
+
 _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
 
 REFERENCES: References = {
@@ -282,3 +293,12 @@ REFERENCES: References = {
     StandGains: {"baseline": Reference(_gains, bounds=_GAINS), "scheduled": Reference(drop_task(ScheduledGains))},
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
 }
+
+ORACLES = {
+    HindlimbHold: Oracle(
+        _known_load,
+        start=(22.7, 0.37, 9.8, 0.89, *[0.0] * 7),
+        spread=(4.0, 0.06, 3.0, 0.1, 0.03, 0.1, 0.07, 0.03, 0.1, 0.15, 0.3),
+    )
+}
+"""The first guess is the integral reflex itself; how far its sum varies is what it ends with in the training split."""

@@ -1,4 +1,4 @@
-"""Reference controllers of the vibrissa: whisks, taps, threshold detectors, a localiser, a PI hold, a shaped ramp."""
+"""Reference controllers of the vibrissa: whisks, taps, threshold detectors, a localiser, a PI hold, a follower."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
-from gymnosoma.envs.whisker_chain.linear import modes
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.tasks import ACCELERATION, RATE, Detect, Hold, Localize, Tap, Whisk, WhiskerTask
+from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
+from gymnosoma.envs.whisker_chain.tasks import Detect, Hold, Localize, Tap, Whisk
 
 from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
@@ -233,18 +233,33 @@ def _stiffness(place: float, push: float) -> float:
 
 @dataclass(eq=False)
 class Tapper(BaseController):
-    """Approaches at a ``speed`` (rad/s) and retracts as soon as Fx falls below minus the ``threshold`` (N)."""
+    """Approaches at a ``speed`` (rad/s) and retracts as soon as Fx falls below minus the ``threshold`` (N).
+
+    It forgets a touch when `Tap` begins a new window, while the base waits at its back. One that ``remembers`` turns
+    back already this far (rad) before the least base angle at which it has felt the peg, so that it brakes while it
+    touches.
+    """
 
     speed: float = 1.6
     threshold: float = 0.8e-6
-    reads = ("base_wrench_mean", "base_angle", "base_rate")
-    memory = {"touched": 0.0}
+    remembers: float | None = None
+    reads = ("base_wrench_mean", "base_angle", "base_rate", "left")
+    memory = {"touched": 0.0, "left": 0.0, "turns": 0.0, "known": 1.0}
 
     def _decide(self, t, seen, kept):
-        kept["touched"] = np.maximum(kept["touched"], seen["base_wrench_mean"][:, 1] < -self.threshold)
+        new, angle = seen["left"] > kept["left"], seen["base_angle"]
+        kept["left"] = seen["left"]
+        for name in ("touched", "turns"):
+            kept[name] = np.where(new, 0.0, kept[name])
+        felt = seen["base_wrench_mean"][:, 1] < -self.threshold
+        if self.remembers is not None:
+            ahead = (kept["turns"] == 0.0) & (kept["touched"] == 0.0)
+            kept["known"] = np.where(ahead & felt, np.minimum(kept["known"], angle), kept["known"])
+            kept["turns"] = np.where(ahead & (angle > kept["known"] - self.remembers), 1.0, kept["turns"])
+        kept["touched"] = np.maximum(kept["touched"], felt)
         approach = self.towards(seen, self.speed, 1000.0)
-        back = self.towards(seen, np.where(seen["base_angle"] > -0.3, -4.0, 0.0), ACCELERATION)
-        return np.where(kept["touched"] > 0.0, back, approach)
+        back = self.towards(seen, np.where(angle > -0.3, -4.0, 0.0), ACCELERATION)
+        return np.where((kept["touched"] > 0.0) | (kept["turns"] > 0.0), back, approach)
 
 
 @dataclass(eq=False)
@@ -268,41 +283,30 @@ class Holder(BaseController):
 
 
 @dataclass(eq=False)
-class Ramp(BaseController):
-    """Turns the base to the goal as fast as it can without exciting the whisker.
+class Follower(BaseController):
+    """Brings the base to a goal that moves and is seen in noise, as it is seen or as it has moved.
 
-    The unshaped ramp accelerates by ``limit`` (rad/s^2), half of the way forwards and half of it braking. A ``shaped``
-    one is split in two, half a period of the whisker's first mode apart and in proportion to the mode's decay, so that
-    their vibrations cancel (a zero-vibration input shaper).
+    The base is to have a rate of ``gain`` (1/s) times its distance from the goal. With a ``fading`` that is not 0 it
+    follows an estimate of the goal's angle, rate and acceleration: a parabola through what was seen, of which a period
+    counts that share of the next one (a fading-memory filter).
     """
 
-    limit: float = 1000.0
-    shaped: bool = True
+    gain: float = 60.0
+    fading: float = 0.0
     reads = ("base_angle", "base_rate", "goal")
-    memory = {"goal": 0.0, "began": 0.0, "from": 0.0}
-
-    def __post_init__(self) -> None:
-        frequency, ratio = (value[0] for value in modes())
-        decay = np.exp(-np.pi * ratio / np.sqrt(1.0 - ratio**2))
-        split = ((1.0 / (1.0 + decay), 0.0), (decay / (1.0 + decay), 0.5 / frequency))
-        self.pulses = split if self.shaped else ((1.0, 0.0),)
+    memory = {"angle": 0.0, "rate": 0.0, "bend": 0.0}
 
     def _decide(self, t, seen, kept):
-        jumped = seen["goal"] != kept["goal"]
-        kept["began"] = np.where(jumped, t - 0.5 / self.control_rate, kept["began"])
-        kept["from"] = np.where(jumped, seen["base_angle"], kept["from"])
-        kept["goal"] = np.where(jumped, seen["goal"], kept["goal"])
-        way = kept["goal"] - kept["from"]
-        half = np.sqrt(np.abs(way) / self.limit)
-        end = t + 0.5 / self.control_rate - kept["began"]
-        angle, speed = np.zeros_like(t), np.zeros_like(t)
-        for share, delay in self.pulses:
-            u = np.clip((end - delay) / np.maximum(half, 1e-6), 0.0, 2.0)
-            angle = angle + share * way * np.where(u < 1.0, 0.5 * u * u, 1.0 - 0.5 * (2.0 - u) ** 2)
-            speed = speed + share * np.sign(way) * self.limit * half * np.minimum(u, 2.0 - u)
-        # Meet the planned rate at the period's end, and a little of what is missing in angle.
-        reached = seen["base_angle"] + 0.5 * (seen["base_rate"] + speed) / self.control_rate
-        return self.towards(seen, speed + 20.0 * (kept["from"] + angle - reached), ACCELERATION)
+        period, old = 1.0 / self.control_rate, 1.0 - self.fading
+        angle = kept["angle"] + period * kept["rate"] + 0.5 * period**2 * kept["bend"]
+        rate, off = kept["rate"] + period * kept["bend"], seen["goal"] - angle
+        kept["angle"] = angle + (1.0 - self.fading**3) * off
+        wanted = np.zeros_like(off)
+        if self.fading > 0.0:
+            wanted = kept["rate"] = rate + 1.5 * old**2 * (1.0 + self.fading) * off / period
+            kept["bend"] = kept["bend"] + old**3 * off / period**2
+        reached = seen["base_angle"] + 0.5 * (seen["base_rate"] + wanted) / self.control_rate
+        return self.towards(seen, wanted + self.gain * (kept["angle"] - reached), ACCELERATION)
 
 
 class Steering(ByHand):
@@ -394,12 +398,15 @@ REFERENCES: References = {
     },
     Tap: {
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
+        "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0225)),
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
     Hold: {"baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 2e7), "integral": (0.0, 3e8)})},
     Whisk: {
-        "baseline": Reference(_through_muscle(Ramp), bounds={"limit": (300.0, 3000.0)}),
-        "unshaped": Reference(_through_muscle(Ramp, shaped=False)),
+        "baseline": Reference(_through_muscle(Follower), bounds={"gain": (10.0, 120.0)}),
+        "foresees": Reference(
+            _through_muscle(Follower, gain=45.0, fading=0.5), bounds={"gain": (10.0, 120.0), "fading": (0.5, 0.95)}
+        ),
         "whisk": Reference(_through_muscle(SineWhisk)),
     },
 }

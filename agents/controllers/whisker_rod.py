@@ -124,7 +124,8 @@ class SwingTracker(RowMemory):
 
     An observer of two states, the swing and its rate (in units of the swing), which ``gain`` and ``rate_gain`` times
     the difference between felt and expected swing correct; the lag of the plate is inverted. ``frequency`` (Hz) is that
-    of the sine, by default the middle of those that are drawn.
+    of the sine, by default the middle of those that are drawn. Without a frequency and ``rate_gain`` it expects no
+    swing, and is a reflex that goes against the distance that it feels: the animal's own.
     """
 
     task: Sweep
@@ -167,10 +168,11 @@ class LevelKeeper(RowMemory):
     """Corrects the steady speed by what the level about 200 Hz lacks, in proportion to its time integral.
 
     In a period the speed's logarithm changes by ``gain`` times the mean error, log10 (nN m)^2, in which the newest has
-    the ``share``; ``distance`` is in lengths.
+    the ``share``; ``distance`` is in lengths. The gain is that of six, tried in 48 episodes from seed 700000 on, at
+    which scores vary least, in 15 CPU seconds; twice as much, ``quick``, has a mean 7% higher.
     """
 
-    gain: float = 0.03
+    gain: float = 0.015
     share: float = 0.2
     distance: float = CENTRE
     reads = ("band_level", "goal")
@@ -247,7 +249,8 @@ REFERENCES: References = {
         "guess": Reference(drop_task(Guess)),
     },
     Sweep: {
-        "baseline": Reference(
+        "baseline": Reference(lambda task: SwingTracker(task, gain=0.5, rate_gain=0.0, frequency=0.0)),
+        "tracker": Reference(
             SwingTracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
         ),
         "keeper": Reference(drop_task(ContactKeeper)),
@@ -257,6 +260,7 @@ REFERENCES: References = {
         "baseline": Reference(
             drop_task(LevelKeeper), bounds={"gain": (0.0, 0.1), "share": (0.05, 1.0), "distance": (0.978, 0.992)}
         ),
+        "quick": Reference(drop_task(LevelKeeper, gain=0.03)),
         "steady": Reference(drop_task(SteadySpeed)),
         "paper": Reference(drop_task(ConstantSweep, speed=0.2, distance=0.98)),
     },

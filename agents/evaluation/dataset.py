@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,60 @@ from ..agent import NoisyAgent
 from ..files import locked
 from ..schema import in_range
 from .fingerprints import of_id
-from .policies import RANGES, Policy, play, summary, task_of, versions
+from .policies import RANGES, Policy, evaluate, find_policy, play, shipped, summary, task_of, versions
 from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0
+
+
+LEVEL_EPISODES, LEVEL_SEED, LEVEL_STEPS = 16, 30_000, 8
+"""Episodes of each noise that is tried for the level medium, the seed of the first, and how many noises are."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What becomes a dataset: a policy with noise on its actions, and the name that it has there."""
+
+    name: str
+    policy: Policy
+    noise: float = 0.0
+
+
+def levels(env_id: str, names: Sequence[str], noise: float, seed: int, trust: bool = False) -> list[Part]:
+    """Random, medium and expert: medium is the expert with the noise at which its return is nearest to half-way.
+
+    Args:
+        names: Of the expert; where it is ``baseline``, the trained policy that comes with the package, if there is one.
+
+    Raises:
+        ValueError: If there are several experts, or noise is given, or the expert is no better than chance.
+    """
+    if len(names) != 1:
+        raise ValueError(f"policy must be one, the expert, with levels, got {', '.join(names)}")
+    if noise:
+        raise ValueError(f"noise must be left out with levels, which find it, got {noise!r}")
+    name = "trained" if names[0] == "baseline" and shipped(env_id).is_dir() else names[0]
+    expert = find_policy(env_id, name, seed, trust)
+    chance = replace(find_policy(env_id, "random", seed), env=expert.env)
+
+    def paid(policy: Policy) -> float:
+        return float(evaluate(env_id, policy, LEVEL_EPISODES, LEVEL_SEED).returns.mean())
+
+    ends = paid(chance), paid(expert)
+    if not ends[0] < ends[1]:
+        raise ValueError(f"policy {name!r} must be better than chance, got a return of {ends[1]:.4g} to {ends[0]:.4g}")
+    low, high, found = 0.0, 2.0, (np.inf, 0.0)
+    for _ in range(LEVEL_STEPS):
+        tried = 0.5 * (low + high)
+        off = paid(noisy(expert, tried, seed)) - 0.5 * sum(ends)
+        found = min(found, (abs(off), tried))
+        low, high = (tried, high) if off > 0 else (low, tried)
+    return [Part("random", chance), Part("medium", expert, found[1]), Part("expert", expert)]
+
+
+def noisy(policy: Policy, noise: float, seed: int) -> Policy:
+    """A policy whose actions are disturbed."""
+    return replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
 
 
 class Recorder(VectorWrapper):
@@ -128,7 +178,9 @@ def record(
     folder, noise = check(env_id, name, noise, seed), float(noise)
     import minari
 
-    loud = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
+    if policy.env.get("goal"):
+        raise ValueError(f"policy {policy.name!r} must observe numbers, not a mapping: goal=True cannot be recorded")
+
     with _written(folder), closing(gymnasium.make(env_id, **policy.env)) as env:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Minari recommends more metadata than there is
@@ -140,7 +192,7 @@ def record(
                 description=f"{policy.name} plays {env_id}, with noise {noise:g}",
                 requirements=[f"gymnosoma=={gymnosoma.__version__}"],
             )
-        played = _fill(dataset.storage, env_id, loud if noise else policy, episodes, seed, watch)
+        played = _fill(dataset.storage, env_id, noisy(policy, noise, seed) if noise else policy, episodes, seed, watch)
         unwrapped: Any = env.unwrapped
         origin = {
             "policy": policy.name,
@@ -155,6 +207,39 @@ def record(
         }
         dataset.storage.update_metadata({"gymnosoma": origin})
     return origin
+
+
+def check_mixture(env_id: str, parts: Sequence[Part], name: str) -> None:
+    """Raise ValueError, before anything is computed, where parts cannot be one dataset of this name."""
+    if len(parts) < 2:
+        raise ValueError(f"mixture needs several policies, got {parts[0].name!r}")
+    for part in parts[1:]:
+        if part.policy.env != parts[0].policy.env:
+            raise ValueError(
+                f"mixture needs policies of the same arguments of the environment, got {parts[0].policy.env} of "
+                f"{parts[0].name!r} and {part.policy.env} of {part.name!r}"
+            )
+    check(env_id, name, 0.0, 0)
+
+
+def mix(names: Sequence[str], name: str) -> None:
+    """Write the episodes of datasets as one, which tells of their origins under ``gymnosoma`` in its metadata."""
+    import minari
+    from minari.storage import get_dataset_path
+
+    with _written(get_dataset_path(name)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        parts = [minari.load_dataset(each) for each in names]
+        mixed = minari.combine_datasets(parts, name)
+        origins = {each: part.storage.metadata["gymnosoma"] for each, part in zip(names, parts, strict=True)}
+        mixed.storage.update_metadata({"gymnosoma": {"mixture": origins}})
+
+
+def size(name: str) -> float:
+    """Size of a dataset, MB."""
+    from minari.storage import get_dataset_path
+
+    return sum(file.stat().st_size for file in get_dataset_path(name).rglob("*") if file.is_file()) / 1e6
 
 
 def _mark(folder: Path) -> Path:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gymnosoma
+from gymnosoma.envs import SUCCESSORS, gone
 from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
@@ -53,15 +54,18 @@ ALGORITHMS = ("ppo", "sac", "cma", "supervised")
 
 def all_ids() -> list[str]:
     """Ids that this package can train and measure: the catalogue's, and those registered beside them."""
-    return [key for key in gymnasium.registry if key.startswith("gymnosoma/")]
+    ours = (key for key in gymnasium.registry if key.startswith("gymnosoma/"))
+    return [key for key in ours if key.removeprefix("gymnosoma/") not in SUCCESSORS]
 
 
 def full_id(name: str) -> str:
     """Complete an id: ``WormSwim-v0`` means ``gymnosoma/WormSwim-v0``.
 
-    ValueError if no such environment is registered by this package.
+    ValueError if no such environment is registered by this package, or it has gone, naming its successor.
     """
     full = name if "/" in name else f"gymnosoma/{name}"
+    if (short := full.removeprefix("gymnosoma/")) in SUCCESSORS:
+        gone(short)
     if full not in all_ids():
         # Compared without what all ids have in common, which would make all of them alike.
         ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
@@ -330,6 +334,8 @@ def check_config(config: Any) -> None:
     for key in config:
         choice("key", key, CONFIG)
     read({"fingerprint": "", **config}, CONFIG, "{key!r} is missing")  # of runs that are played, not resumed
+    if config["id"].removeprefix("gymnosoma/") in SUCCESSORS:
+        full_id(config["id"])
     choice("id", config["id"], all_ids())
     choice("algorithm", config["algorithm"], ALGORITHMS)
     check_env(config["id"], config["env"])

@@ -74,7 +74,9 @@ class SB3VecEnv(VecEnv):
         rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for i in np.flatnonzero(done).tolist():
             rows[i] = _row(infos["final_info"], i)
-            rows[i]["terminal_observation"] = np.array(infos["final_obs"][i])
+            final = infos["final_obs"][i]
+            copied = {k: v.copy() for k, v in final.items()} if isinstance(final, dict) else np.array(final)
+            rows[i]["terminal_observation"] = copied
             rows[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
         return observations, rewards.astype(np.float32), done, rows
 

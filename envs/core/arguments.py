@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 100
 
+DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
+"""Variables of the environment of which Linux has one where there is a display."""
+
 LONGEST = 300
 """Characters of a value in an error."""
 

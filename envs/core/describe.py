@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .simulation import task_arguments
+from .simulation import IMPERFECT, task_arguments
 from .spec import LIMIT, ActionField, Ending, Option
 from .task import Task
 
@@ -229,9 +229,11 @@ def _arguments(task: Task) -> str:
     ]
     return (
         _table(("argument", "meaning", "default"), rows)
-        + "\n\n``history``, ``randomize``, ``split``, ``render_mode`` and size as for all environments; ``signals`` "
+        + "\n\n``history``, ``randomize``, ``split``, ``render_mode`` and size as for all environments, and "
+        + f"{', '.join(f'``{name}``' for name in IMPERFECT)} for imperfect senses and late hands; ``signals`` "
         + f"adds any of {', '.join(task.animal.signals)} to the info.\n\n"
-        + "Options of the reset; ``randomize`` draws one number for all entries; ``events`` change the first "
+        + "Options of the reset; ``randomize`` draws one number for all entries, or with ``each=True`` one for each; "
+        + "``keep`` lets them stay for the episodes that follow; ``events`` change the first "
         + f"{len(task.animal.parameters)} in the course of an episode:\n\n"
         + _table(("option", "meaning", "range", "unit"), options)
         + _hidden(task)

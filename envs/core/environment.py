@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import number, numbers, shown
+from .arguments import DISPLAYS, number, numbers, shown
 from .describe import describe
+from .goals import GOALS
 from .simulation import RENDER_MODES, Simulation, Snapshot
 from .spec import LIMIT
 
@@ -43,6 +46,12 @@ class _TaskDocumentation:
         if spec is None:
             return describe(task, history)
         return describe(task, history, spec.id, spec.max_episode_steps, spec.reward_threshold)
+
+
+def _render_modes() -> list[str]:
+    """Render modes that work here: a window needs a display, and Gymnasium's ``check_env`` opens one of each."""
+    windowless = sys.platform == "linux" and not DISPLAYS & os.environ.keys()
+    return [mode for mode in RENDER_MODES if not (windowless and mode == "human")]
 
 
 class _Shared:
@@ -73,10 +82,64 @@ class _Shared:
         """
         self.simulation.set_parameters(values)
 
-    def _spaces(self) -> tuple[Box, Box]:
+    def set_randomize(self, randomize: Mapping[str, Any] | None, rows: NDArray[np.bool_] | None = None) -> None:
+        """Draw parameters and options otherwise from the next episodes on.
+
+        Args:
+            randomize: As of the constructor; it replaces what was drawn.
+            rows ((B,) bool): Rows in which it does; all by default.
+
+        Raises:
+            ValueError: For what cannot be drawn, or rows that there are not.
+        """
+        self.simulation.set_randomize(randomize, rows)
+
+    def _spaces(self) -> tuple[Any, Box]:
         """Observation and action space of one row."""
-        size = self.simulation.frames.shape[1] * self.simulation.frames.shape[2]
-        return Box(-LIMIT, LIMIT, (size,), np.float32), Box(-1.0, 1.0, (self.task.action_size,), np.float32)
+        history, *shape = self.simulation.frames.shape[1:]
+        shape[-1] *= history
+        seen: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
+        if self.simulation.pixels is not None:
+            seen = Box(np.uint8(0), np.uint8(255), tuple(shape), np.uint8)
+        if self._goals:
+            if self.simulation.pixels is not None:
+                raise ValueError("observation must be 'fields' with goal=True, got 'pixels'")
+            goal = Box(-LIMIT, LIMIT, (2,), np.float32)
+            rest = Box(-LIMIT, LIMIT, (history * (shape[-1] // history - 4),), np.float32)
+            seen = Dict({"observation": rest, "achieved_goal": goal, "desired_goal": goal})
+        return seen, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
+
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
+        """Rewards for goals (..., 2) as they are observed, with ``goal=True``; ``info`` is not read.
+
+        Raises:
+            ValueError: Without ``goal=True``, or for goals of other shapes.
+        """
+        if not self._goals:
+            raise ValueError("compute_reward needs goal=True, which WormReach and LampreyWaypoints have")
+        goals = [
+            numbers(name, value) for name, value in (("achieved_goal", achieved_goal), ("desired_goal", desired_goal))
+        ]
+        for name, value in zip(GOALS, goals, strict=True):
+            if value.shape[-1:] != (2,) or value.shape != goals[0].shape:
+                raise ValueError(f"{name} must have shape (..., 2), as the other goal, got {value.shape}")
+        rewards = self.task.compute_reward(*goals)  # type: ignore[attr-defined]
+        return rewards if rewards.ndim else float(rewards)
+
+    _goals = False
+    """Whether observations are mappings with goals."""
+
+    def _formed(self, seen: NDArray[Any]) -> Any:
+        """Observations (B, ...) in the form of the space: with ``goal=True`` a mapping."""
+        if not self._goals:
+            return seen
+        frames = seen.reshape(len(seen), self.simulation.frames.shape[1], -1)
+        size = frames.shape[2] - 4
+        return {
+            "observation": frames[:, :, :size].reshape(len(seen), -1),
+            "achieved_goal": frames[:, -1, size : size + 2].copy(),
+            "desired_goal": frames[:, -1, size + 2 :].copy(),
+        }
 
     def _show(self) -> None:
         """Bring the window up to date, if there is one."""
@@ -104,13 +167,22 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         task: Set at registration: module and class of the task.
         render_mode ({None, "rgb_array", "human"})
         history: Observations stacked into one, oldest first, for tasks whose state is hidden.
-        randomize: Name of a physical parameter or task option to (low, high), drawn anew for every episode.
+        randomize: Name of a physical parameter or task option to what it is drawn from anew for every episode, by the
+            environment's own generator: (low, high), a `gymnosoma.envs.LogUniform`, `Normal`, `Choice` or `Uniform`, or
+            a function of a generator.
         split ({None, "train", "within", "test", "robust"}): Tasks that hide options draw them for every episode: from
             all of their ranges, without what is held out, or from that alone, in between or beyond; "robust": from all,
             for another body.
         threads: As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
         width, height: Of a rendered frame, in pixels.
         signals (sequence of str): Signals of the animal to be added to the info, such as ``("joint_rate",)``.
+        observation ({"fields", "pixels"}): What is observed: numbers, or a small picture (pixels, pixels, 3) of
+            body, goal and medium, in which what the task hides is not drawn; more of them are stacked in the last axis.
+        pixels: Width and height of that picture, 32 to 256.
+        sensor_noise, sensor_dropout, sensor_step: Field of the observation to the standard deviation of its noise, to
+            the probability with which a number of it reads 0, and to the step to whose multiples it is rounded; the
+            first and the last in the field's unit.
+        observation_delay, action_delay: Control periods by which observations are late, and actions.
         **arguments: Of the task, such as ``actions=``, ``scheme=``, ``dt=``, ``control_rate=``, and ``params=``: the
             animal's parameters, as an object of its own or as a mapping of what is to be changed.
 
@@ -129,7 +201,7 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         >>> info["joint_rate"].shape
         (24,)
         >>> cord = {"ends": "clamp", "head_segments": 20}
-        >>> lamprey = gymnasium.make("gymnosoma/LampreySprint-v0", actions="brainstem", cord=cord)
+        >>> lamprey = gymnasium.make("gymnosoma/LampreyEscape-v0", actions="brainstem", cord=cord)
         >>> heavy = {"body": {"torso": {"inertial": {"mass": 50.0}}}}
         >>> figure = gymnasium.make("gymnosoma/StandPulse-v0", params=heavy)
         >>> angles = 0.5 * numpy.sin(numpy.linspace(0.0, 12.0, 200)[:, None] - numpy.linspace(0.0, 8.0, 24))
@@ -145,8 +217,9 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         **arguments: Any,
     ) -> None:
         self.simulation = Simulation(task, 1, render_mode=render_mode, **arguments)
+        self._goals = GOALS[1] in self.task.layout.slices
         self.render_mode = render_mode
-        self.metadata = self.metadata | {"render_fps": self.simulation.fps}
+        self.metadata = self.metadata | {"render_modes": _render_modes(), "render_fps": self.simulation.fps}
         observation, action = self._spaces()
         self.observation_space: Any = observation
         self.action_space: Any = action
@@ -159,23 +232,28 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Start an episode.
 
         Args:
-            options: Values of physical parameters or of the task's options, for this episode; and ``events``, a list of
-                `Event` or mappings: what changes in its course.
+            options: Values of physical parameters or of the task's options, for this episode; ``events``, a list of
+                `Event` or mappings: what changes in its course; and ``keep``: True lets all of them stay for the
+                episodes that follow, until a reset keeps others.
 
         Returns:
             observation, info
         """
-        given, events = self.simulation.options(options, 1)
+        given, events, keep = self.simulation.options(options, 1)
         before = self._np_random, self._np_random_seed
         super().reset(seed=seed)
         try:
-            self.simulation.begin([self.np_random], self.simulation.ids, given, events)
+            self.simulation.begin([self.np_random], self.simulation.ids, given, events, keep)
         except Exception:
             self._np_random, self._np_random_seed = before
             raise
         self._ended = False
         self._show()
-        return self.simulation.frames.reshape(-1).copy(), self._info()
+        return self._row(self.simulation.observe(self.simulation.ids[:0])), self._info()
+
+    def _row(self, seen: NDArray[Any]) -> Any:
+        """Observation of the animal, from those of all one of them."""
+        return {name: value[0] for name, value in self._formed(seen).items()} if self._goals else seen[0]
 
     def step(self, action: ArrayLike) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Hold ``action`` for one control period; values beyond [-1, 1] are clipped.
@@ -192,7 +270,7 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         simulation = self.simulation
         rewards, ending = simulation.step(simulation.check_actions(action, alone=True), simulation.ids)
         self._ended, *_ = simulation.close_step(ending, self._elapsed, np.inf)
-        observation = simulation.observe(simulation.ids)[0]
+        observation = self._row(simulation.observe(simulation.ids))
         info = self._info()
         if self._ended:
             failure = simulation.failure(0, ending)
@@ -261,10 +339,15 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             known = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
         self.simulation = Simulation(task, num_envs, render_mode=render_mode, **arguments)
+        self._goals = GOALS[1] in self.task.layout.slices
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = mode
-        self.metadata = self.metadata | {"render_fps": self.simulation.fps, "autoreset_mode": mode}
+        self.metadata = self.metadata | {
+            "render_modes": _render_modes(),
+            "render_fps": self.simulation.fps,
+            "autoreset_mode": mode,
+        }
         self.single_observation_space, self.single_action_space = self._spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -299,8 +382,8 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         Args:
             seed: An int seeds row i with ``seed + i``.
             options: Physical parameters and task options, each one value or one per row reset, and ``events``, as for
-                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, automatic resets draw from
-                ``randomize`` and have no events.
+                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, or with ``"keep": True``
+                for the automatic ones, too, which otherwise draw from ``randomize`` and have no events.
 
         Returns:
             observations, info
@@ -322,15 +405,15 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         else:
             mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
-        given, events = self.simulation.options(options, len(ids))
+        given, events, keep = self.simulation.options(options, len(ids))
         rngs, seeds = self._seeded(seed, ids)
-        self.simulation.begin(rngs, ids, given, events)
+        self.simulation.begin(rngs, ids, given, events, keep)
         self._seeds = seeds
         self._elapsed[ids] = 0.0
         self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
         self._over = bool(self._done.any())
         self._show()
-        return self.simulation.observe(ids[:0]), self._info(mask)
+        return self._formed(self.simulation.observe(ids[:0])), self._info(mask)
 
     def _seeded(
         self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]
@@ -386,7 +469,7 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
             self._elapsed[ids] = -1.0  # this step does not count
             ending[ids] = 0.0
             rewards[ids] = 0.0
-        observations = simulation.observe(alive)
+        observations: Any = self._formed(simulation.observe(alive))
         self._show()
         self._over, terminated, truncated = simulation.close_step(ending, self._elapsed, self._limit)
         if not self._over:
@@ -399,13 +482,14 @@ class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32],
         ids = np.flatnonzero(over)
         final = np.full(self.num_envs, None, object)
         for i in ids:
-            final[i] = observations[i]
+            final[i] = {k: v[i] for k, v in observations.items()} if self._goals else observations[i]
         final_info = self._info(over, ending)
         simulation.reset(ids, {})
         self._elapsed[ids] = 0.0
         self._over = False
         info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
-        return simulation.observe(ids[:0]), rewards, terminated, truncated, info | self._info(self._everyone)
+        now = self._formed(simulation.observe(ids[:0]))
+        return now, rewards, terminated, truncated, info | self._info(self._everyone)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Draw the present: a frame (height, width, 3) of every animal, or None where a window shows the first."""

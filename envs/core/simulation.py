@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from inspect import signature
@@ -14,8 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from .animal import LARGEST_START, MAX_STEPS
 from .arguments import choice, fingerprint, shown, whole, within
+from .distributions import Drawn, drawn, read_distributions
 from .events import Event, EventQueue, read_events
 from .lanes import LARGEST as INFINITE
+from .pixels import Pixels
+from .senses import Senses
 from .simulation_kernels import clip_actions, close_step
 from .spec import LIMIT, SPLITS, Option
 from .stepper import LONGEST
@@ -26,7 +30,10 @@ if TYPE_CHECKING:
 
 RENDER_MODES = ("rgb_array", "human")
 
-SHARED = ("history", "randomize", "split", "signals")
+IMPERFECT = ("sensor_noise", "sensor_dropout", "sensor_step", "observation_delay", "action_delay")
+"""Arguments of all environments that make senses imperfect and hands late."""
+
+SHARED = ("history", "randomize", "split", "signals", "observation", "pixels", *IMPERFECT)
 """Arguments of all environments that change what is observed, drawn or in the info."""
 
 FASTEST = 50.0
@@ -37,6 +44,21 @@ SMALLEST, LARGEST = 64, 4096
 
 Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Options that hold for all episodes of a row, and events, until others are kept."""
+
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    events: Sequence[Event] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """As options of a reset."""
+        return {**self.values, **({"events": [event.of(0).plain() for event in self.events]} if self.events else {})}
+
+
+NOTHING = Kept()
 
 
 def _made(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
@@ -83,13 +105,17 @@ class Simulation:
         task: Module and class, as in ``"gymnosoma.envs.worm.tasks:Crawl"``.
         count: Number of rows.
         history: Observations stacked into one, oldest first.
-        randomize: Name of a parameter or option to (low, high); drawn uniformly for every episode.
+        randomize: Name of a parameter or option to (low, high), to a `distributions.Distribution`, or to a function of
+            a generator; drawn for every episode.
         split ({None, "train", "within", "test", "robust"}): Part of what is drawn for an episode; all by default, see
             `spec.Hidden` and `spec.BODY`.
         threads: Threads that advance the rows.
         render_mode ({None, "rgb_array", "human"})
         width, height: Of a frame, in pixels: 64 to 4096.
         signals (sequence of str): Signals of the animal that are added to the info.
+        observation ({"fields", "pixels"}): What is observed.
+        pixels: Width and height of the pictures that are observed.
+        sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay: As of `senses.Senses`.
         **arguments: Of the task.
     """
 
@@ -100,13 +126,20 @@ class Simulation:
         /,
         *,
         history: int = 1,
-        randomize: Mapping[str, tuple[float, float]] | None = None,
+        randomize: Mapping[str, Any] | None = None,
         split: str | None = None,
         threads: int = 1,
         render_mode: str | None = None,
         width: int = 960,
         height: int = 540,
         signals: Sequence[str] = (),
+        observation: str = "fields",
+        pixels: int = 84,
+        sensor_noise: Mapping[str, float] | None = None,
+        sensor_dropout: Mapping[str, float] | None = None,
+        sensor_step: Mapping[str, float] | None = None,
+        observation_delay: int = 0,
+        action_delay: int = 0,
         **arguments: Any,
     ) -> None:
         if render_mode is not None:
@@ -124,11 +157,23 @@ class Simulation:
         self.steps = _steps(self.task)
         whole("history", history, maximum=1000)
         whole("num_envs", count)
-        self.randomize = self._bounds(randomize)
+        self.randomize: list[Drawn] = [self._distributions(randomize)] * count
+        """What is drawn for the episodes of each row."""
+        self.kept = [NOTHING] * count
+        """Options that stay, of each row."""
         self.rows = animal.rows(count)
         self.memory = np.zeros(count, self.task.memory)
         self.rngs: list[np.random.Generator] = []
-        self.frames = np.zeros((count, history, self.task.layout.size), np.float32)
+        choice("observation", observation, ("fields", "pixels"))
+        self.pixels = Pixels(self.task, pixels) if observation == "pixels" else None
+        if self.pixels is None:
+            self.frames: NDArray[Any] = np.zeros((count, history, self.task.layout.size), np.float32)
+        else:
+            self.frames = np.zeros((count, history, pixels, pixels, 3), np.uint8)
+        self.senses: Senses | None = None
+        imperfections = sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay
+        if imperfections != (None, None, None, 0, 0):
+            self.senses = Senses(self.task, count, self.frames.shape[2:], self.frames.dtype.type, *imperfections)
         self.ids = np.arange(count)
         self.queue = EventQueue(count)
         self.fps = min(self.task.control_rate, FASTEST)
@@ -138,21 +183,21 @@ class Simulation:
 
             self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
 
-    def _bounds(self, randomize: Mapping[str, tuple[float, float]] | None) -> dict[str, tuple[float, float]]:
-        """Check the bounds between which options are drawn."""
-        checked = {}
-        if not isinstance(randomize, Mapping | None):
-            raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
-        for name, bounds in (randomize or {}).items():
-            label = f"randomize: {name}"
-            if not (isinstance(bounds, Sequence) or getattr(bounds, "ndim", 0)) or len(bounds) != 2:
-                raise ValueError(f"{label} must be (low, high), got {shown(bounds)}")
-            option = self._option(label, name)
-            pair = option.check(label, bounds)
-            if pair.shape != (2,) or (option.shape and name not in self.task.animal.parameters) or pair[0] > pair[1]:
-                raise ValueError(f"{label} must be (low, high) of a scalar, got {shown(bounds)}")
-            checked[name] = float(pair[0]), float(pair[1])
-        return checked
+    def _distributions(self, randomize: Any) -> Drawn:
+        """Check what is drawn for every episode."""
+        return read_distributions(randomize, self._option, lambda name: name in self.task.animal.parameters)
+
+    def set_randomize(self, randomize: Any, rows: Any = None) -> None:
+        """Draw otherwise from the next episodes on, in all rows or in some."""
+        checked = self._distributions(randomize)
+        ids = self.ids
+        if rows is not None:
+            mask = np.asarray(rows)
+            if mask.dtype != np.bool_ or mask.shape != ids.shape:
+                raise ValueError(f"rows must be a bool array of shape {ids.shape}, got {shown(rows)}")
+            ids = np.flatnonzero(mask)
+        for i in ids:
+            self.randomize[i] = checked
 
     def _option(self, label: str, name: str) -> Option:
         """Option of this name, which must be known."""
@@ -173,13 +218,23 @@ class Simulation:
 
     def options(
         self, given: Mapping[str, Any] | None, count: int
-    ) -> tuple[dict[str, NDArray[np.float64]], list[Event]]:
-        """Check the options of a reset of ``count`` rows, and its events."""
+    ) -> tuple[dict[str, NDArray[np.float64]], list[Event], bool]:
+        """Check the options of a reset of ``count`` rows, its events, and whether they are to be kept."""
         if not isinstance(given, Mapping | None):
             raise ValueError(f"options must map names to values, got {shown(given)}")
         values = dict(given or {})
-        events = self._events("options: events", values.pop("events", ()), count)
-        return {name: self._value(f"options: {name}", name, value, count) for name, value in values.items()}, events
+        keep = values.pop("keep", False)
+        if not isinstance(keep, bool | np.bool_):
+            raise ValueError(f"options: keep must be True or False, got {shown(keep)}")
+        return *self._values("options", values, count), bool(keep)
+
+    def _values(
+        self, label: str, given: Mapping[str, Any], count: int
+    ) -> tuple[dict[str, NDArray[np.float64]], list[Event]]:
+        """Check options and events of ``count`` rows."""
+        values = dict(given)
+        events = self._events(f"{label}: events", values.pop("events", ()), count)
+        return {name: self._value(f"{label}: {name}", name, value, count) for name, value in values.items()}, events
 
     def _events(self, label: str, given: Any, count: int) -> list[Event]:
         """Check events of ``count`` rows."""
@@ -203,12 +258,13 @@ class Simulation:
         ids: NDArray[np.int64],
         given: Mapping[str, NDArray[np.float64]],
         events: Sequence[Event],
+        keep: bool = False,
     ) -> None:
         """Start episodes in ``ids`` as `reset` does, with generators of all rows; what is refused changes nothing."""
         before, states = self.rngs, [rng.bit_generator.state for rng in rngs]
         self.rngs = rngs
         try:
-            self.reset(ids, given, events)
+            self.reset(ids, given, events, keep)
         except Exception:
             self.rngs = before
             for rng, state in zip(rngs, states, strict=True):
@@ -216,23 +272,58 @@ class Simulation:
             raise
 
     def reset(
-        self, ids: NDArray[np.int64], given: Mapping[str, NDArray[np.float64]], events: Sequence[Event] = ()
+        self,
+        ids: NDArray[np.int64],
+        given: Mapping[str, NDArray[np.float64]],
+        events: Sequence[Event] = (),
+        keep: bool = False,
     ) -> None:
-        """Start new episodes in ``ids``; ``given`` options win over drawn ones."""
-        rngs = [self.rngs[i] for i in ids]
-        drawn = np.array([[rng.uniform(*bounds) for bounds in self.randomize.values()] for rng in rngs])
-        options = {}
-        for j, name in enumerate(self.randomize):
-            shape = self._option(name, name).shape
-            options[name] = np.broadcast_to(drawn[:, j].reshape(-1, *(1,) * len(shape)), (len(ids), *shape))
-        options |= given
-        self.task.reset(self.rows, self.memory, ids, rngs, options)
+        """Start new episodes in ``ids``; ``given`` options win over kept ones, and these over drawn ones.
+
+        With ``keep`` what is given replaces what is kept.
+        """
+        kept = [NOTHING if keep else self.kept[i] for i in ids]
+        parts = self._alike(ids, kept)
+        starts = []
+        for part in parts:
+            rngs = [self.rngs[i] for i in ids[part]]
+            options = drawn(self.randomize[ids[part[0]]], rngs, self._option)
+            options |= {name: np.array([kept[j].values[name] for j in part]) for name in kept[part[0]].values}
+            starts.append((ids[part], rngs, options | {name: value[part] for name, value in given.items()}))
+        before = (self.rows[ids], self.memory[ids]) if len(parts) > 1 else None
+        try:
+            for some, rngs, options in starts:
+                self.task.reset(self.rows, self.memory, some, rngs, options)
+        except Exception:
+            if before is not None:
+                self.rows[ids], self.memory[ids] = before
+            raise
+        if keep:
+            for j, i in enumerate(ids):
+                values = {name: value[j].copy() for name, value in given.items()}
+                own = [
+                    Event(event.time, {n: np.asarray(v)[j : j + 1] for n, v in event.values.items()})
+                    for event in events
+                ]
+                self.kept[i] = Kept(values, own)
         self.queue.set(ids, events)
-        start = self.task.observe(self.rows[ids], self.memory[ids])
+        if not events:
+            for j in [j for j, each in enumerate(kept) if each.events]:
+                self.queue.set(ids[j : j + 1], kept[j].events)
+        start = self._present(self.rows[ids], self.memory[ids])
+        if self.senses is not None:
+            start = self.senses.begin(ids, [self.rngs[i] for i in ids], start)
         self.frames[ids] = start[:, None]
         if self.view is not None:
             self.view.clear(ids)
             self.view.record(self.rows, self.memory, ids)
+
+    def _alike(self, ids: NDArray[np.int64], kept: Sequence[Kept]) -> list[NDArray[np.int64]]:
+        """Places in ``ids`` of rows for which options of the same names are drawn and kept, in parts."""
+        parts: dict[Any, list[int]] = {}
+        for j, i in enumerate(ids):
+            parts.setdefault((id(self.randomize[i]), *sorted(kept[j].values)), []).append(j)
+        return [np.array(part) for part in parts.values()]
 
     def check_actions(self, actions: ArrayLike, alone: bool = False) -> NDArray[np.float64]:
         """Actions (B, n), or (n,) of an animal alone, as finite float64 (B, n) within [-1, 1]."""
@@ -255,6 +346,8 @@ class Simulation:
         """Advance ``ids`` by one control period; rewards and the tasks' endings of all rows."""
         task, rows, memory = self.task, self.rows, self.memory
         self.queue.apply_due(rows, ids, task.animal.dt)
+        if self.senses is not None:
+            actions = self.senses.act(actions, ids)
         drive = task.command(actions, rows, memory)
         task.animal.advance(rows, ids, drive if len(ids) == len(rows) else drive[ids], self.steps)
         rewards = task.reward(rows, memory)
@@ -278,17 +371,25 @@ class Simulation:
             return None
         return self.task.endings[ending[i]].reason
 
-    def observe(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    def observe(self, ids: NDArray[np.int64]) -> NDArray[Any]:
         """Observe again in ``ids``, and give the stacked observations of all rows, as a copy."""
         frames = self.frames
         if len(ids):
-            new = self.task.observe(self.rows, self.memory)
+            new = self._present(self.rows, self.memory)
+            if self.senses is not None:
+                new = self.senses.see(new, ids)
             if frames.shape[1] == 1 and len(ids) == len(frames):
                 frames[:, 0] = new
                 return new
             frames[ids, :-1] = frames[ids, 1:]
             frames[ids, -1] = new[ids]
-        return frames.reshape(len(frames), -1).copy()
+        if self.pixels is None:
+            return frames.reshape(len(frames), -1).copy()
+        return np.concatenate(list(frames.swapaxes(0, 1)), -1)
+
+    def _present(self, rows: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
+        """What there is to be observed in rows."""
+        return self.task.observe(rows, memory) if self.pixels is None else self.pixels.draw(rows, memory)
 
     def info(self) -> dict[str, NDArray[Any]]:
         """Physical quantities of all rows, and the signals asked for."""
@@ -308,7 +409,9 @@ class Simulation:
             "frames": self.frames.copy(),
             "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
             "events": [[event.plain() for event in waiting] for waiting in self.queue.waiting],
-        }
+            "randomize": list(self.randomize),
+            "kept": [each.plain() for each in self.kept],
+        } | ({} if self.senses is None else {"senses": self.senses.state.copy()})
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot of the same task with as many rows."""
@@ -321,28 +424,60 @@ class Simulation:
                 raise ValueError(
                     f"snapshot: {name} must be an array of shape {own.shape} of this task's records, as save() gives it"
                 )
-            for field in [...] if own.dtype.names is None else own.dtype.names:
-                wrong = np.isnan(other[field]) if name == "memory" else ~np.isfinite(other[field])
+            for part in [...] if own.dtype.names is None else own.dtype.names:
+                wrong = np.isnan(other[part]) if name == "memory" else ~np.isfinite(other[part])
                 if wrong.any():
-                    place = name if field is ... else f"{name}: {field}"
-                    raise ValueError(f"snapshot: {place} must be finite, got {shown(other[field][wrong][0])}")
+                    place = name if part is ... else f"{name}: {part}"
+                    raise ValueError(f"snapshot: {place} must be finite, got {shown(other[part][wrong][0])}")
         rngs = self._generators(snapshot.get("generators"))
         self._check_state(snapshot["rows"], snapshot["memory"], snapshot["frames"], begun=len(rngs) > 0)
         events = snapshot.get("events")
         if not (isinstance(events, list | tuple) and len(events) == len(self.rows)):
             raise ValueError(f"snapshot: events must be a list for each of {len(self.rows)} rows, got {shown(events)}")
         waiting = [self._events(f"snapshot: events[{i}]", each, 1) for i, each in enumerate(events)]
+        randomize, kept = self._read_draws(snapshot.get("randomize")), self._read_kept(snapshot.get("kept"))
+        if self.senses is not None:
+            self.senses.check(snapshot.get("senses"))
+            self.senses.state[...] = snapshot["senses"]
         for name in ("rows", "memory", "frames"):
             getattr(self, name)[...] = snapshot[name]
+        self.randomize, self.kept = randomize, kept
         self.rngs = rngs
         self.queue.replace(waiting)
         if self.view is not None:
             self.view.clear(self.ids)
             self.view.record(self.rows, self.memory, self.ids)
 
-    def _check_state(
-        self, rows: NDArray[Any], memory: NDArray[Any], frames: NDArray[np.float32], *, begun: bool
-    ) -> None:
+    def _read_draws(self, given: Any) -> list[Drawn]:
+        """What a snapshot says is drawn in each row; the same object where it is the same."""
+        if not (isinstance(given, list | tuple) and len(given) == len(self.rows)):
+            raise ValueError(
+                f"snapshot: randomize must be a mapping for each of {len(self.rows)} rows, got {shown(given)}"
+            )
+        read: dict[int, Drawn] = {}
+        for each in given:
+            try:
+                if id(each) not in read:
+                    read[id(each)] = self._distributions(each)
+            except ValueError as error:
+                raise ValueError(f"snapshot: {error}") from None
+        return [read[id(each)] for each in given]
+
+    def _read_kept(self, given: Any) -> list[Kept]:
+        """Options that a snapshot says stay in each row."""
+        if not (
+            isinstance(given, list | tuple)
+            and len(given) == len(self.rows)
+            and all(isinstance(each, Mapping) for each in given)
+        ):
+            raise ValueError(f"snapshot: kept must be a mapping for each of {len(self.rows)} rows, got {shown(given)}")
+        found = []
+        for i, each in enumerate(given):
+            values, events = self._values(f"snapshot: kept[{i}]", each, 1)
+            found.append(Kept({name: value[0].copy() for name, value in values.items()}, events) if each else NOTHING)
+        return found
+
+    def _check_state(self, rows: NDArray[Any], memory: NDArray[Any], frames: NDArray[Any], *, begun: bool) -> None:
         """Raise ValueError for what no episode holds, though it has the right form."""
         task, animal = self.task, self.task.animal
         for name, option in animal.parameters.items():
@@ -356,7 +491,8 @@ class Simulation:
             raise ValueError(f"snapshot: rows: status must be 0 or {codes}, got {shown(rows['status'][~known][0])}")
         for name in {"time", "step"} & {*(animal.state.names or ())}:
             within(f"snapshot: rows: {name}", rows[name], 0.0, LONGEST)
-        within("snapshot: frames", frames, -LIMIT, LIMIT)
+        if self.pixels is None:
+            within("snapshot: frames", frames, -LIMIT, LIMIT)
         if not begun:
             return
         for name, (low, high) in task.remembered_within.items():
@@ -389,6 +525,10 @@ class Simulation:
         task, animal = self.task, self.task.animal
         shared = [getattr(of, name) for of in (animal, task) for name in of.shared]
         solvers = [getattr(animal, name) for name in animal.solvers]
+        if self.pixels is not None:
+            shared = [*shared, "pixels"]
+        if self.senses is not None:
+            shared = [*shared, *(each or {} for each in self.senses.settings)]
         parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
         return ", ".join(
             [*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz", f"parameters {fingerprint(shared)}"]

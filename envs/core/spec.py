@@ -118,6 +118,11 @@ class Layout:
 
     def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
         """Unpack the newest frame of observations (B, k d) into values in SI, each (B, size)."""
+        if observations.ndim != 2:
+            raise ValueError(
+                f"observation must be 'fields' for a controller that reads them, got observations of shape "
+                f"{observations.shape}"
+            )
         newest = observations[:, -self.size :] * self.scale
         return {name: newest[:, part] for name, part in self.slices.items()}
 

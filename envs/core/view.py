@@ -13,14 +13,12 @@ import numpy as np
 import pygame
 from numpy.typing import NDArray
 
+from .arguments import DISPLAYS
 from .canvas import INK, MUTED, PLATE, Canvas
 from .task import Task
 
 MOMENTS = 600
 """Moments that a trail holds at most."""
-
-
-_DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ class View:
 def open_display(instead: str, then: Callable[[], Any] = lambda: None) -> Any:
     """Open the display and do something there; without it this finds out whether there is one, as `Window` would."""
     try:
-        if sys.platform == "linux" and not _DISPLAYS & os.environ.keys():
+        if sys.platform == "linux" and not DISPLAYS & os.environ.keys():
             raise pygame.error("DISPLAY is not set")  # SDL would say so too, after complaints of its own
         pygame.display.init()
         # Where a display cannot be opened SDL draws to nowhere, unasked.

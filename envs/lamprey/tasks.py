@@ -1,4 +1,4 @@
-"""Tasks of the lamprey: sprint, swim cheaply, pass waypoints, escape, hold a speed."""
+"""Tasks of the lamprey: reach a place cheaply, pass waypoints, escape, hold a speed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..core.arguments import read_params
 from ..core.chain import to_body_frame
 from ..core.circuit import Circuit
 from ..core.control import Floats
+from ..core.goals import GoalTask
 from ..core.spec import ActionField, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, Task, measures, tolerance
 from .animal import Lamprey
@@ -222,32 +223,124 @@ class Directed(LampreyTask):
         return np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
 
 
-class Sprint(Directed):
-    """Swim as far as possible from rest, at a price.
+class Weakened(LampreyTask):
+    """A task in which one side of the lamprey has lost a hidden share of its excitation, from head to tail.
+
+    Inhibition is not lost. With a cord the output of all segments of that side is weakened instead. The drive of the
+    joints follows the action with a time constant, which keeps rhythms within those of the animal.
+    """
+
+    options = {
+        **LampreyTask.options,
+        "weakness": Option(
+            -1.0, 1.0, "1", "share of its excitation that the left (below 0) or the right side has lost"
+        ),
+    }
+    hidden = {"weakness": Hidden(-0.4, 0.4)}
+    remembers = {"strength": "2f8", "excited": "(2,{self.joints})f8"}
+    lag = 0.035
+    """Time constant with which the drive of the joints follows the action, s."""
+
+    def start(self, episodes):
+        values = super().start(episodes)
+        weakness = episodes.hidden("weakness")
+        strength = episodes.memory["strength"] = 1.0 - np.maximum(np.stack([-weakness, weakness], 1), 0.0)
+        if self.actions in ("brainstem", "residual"):
+            segments = self.animal.state["segment_gain"].shape[1]
+            values["segment_gain"] = np.repeat(strength[:, :, None], segments, 2)
+        return values
+
+    def command(self, actions, rows, memory):
+        drive = super().command(actions, rows, memory)
+        if self.actions == "brainstem":
+            return drive
+        joints = drive[:, -2 * self.joints :].reshape(memory["excited"].shape)
+        weakened = joints * np.where(joints > 0.0, memory["strength"][:, :, None], 1.0)
+        memory["excited"] += (1.0 - np.exp(-1.0 / (self.lag * self.control_rate))) * (weakened - memory["excited"])
+        drive[:, -2 * self.joints :] = memory["excited"].reshape(len(drive), -1)
+        return drive
+
+
+class InCurrent(LampreyTask):
+    """A task in a hidden current, the same everywhere."""
+
+    options = {
+        **LampreyTask.options,
+        "current_speed": Option(0.0, 1.0, "m/s", "speed of the water, unless ``current`` tells all of it"),
+        "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "whereto the water moves, likewise"),
+    }
+
+    @staticmethod
+    def current(episodes: EpisodeStart) -> Floats:
+        """Velocity (A, 2) m/s of the water."""
+        speed, direction = episodes.hidden("current_speed"), episodes.hidden("current_direction")
+        return speed[:, None] * np.stack([np.cos(direction), np.sin(direction)], 1)
+
+
+class Economy(Weakened, InCurrent):
+    """Reach a place in time with little energy, in a hidden current, with a weak side.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). The goal is the mean direction of the body at the start.
+    The lamprey of Ekeberg (1993). The place lies {away:g} m ahead, up to 0.8 rad to a side. What has been approached
+    counts, up to {near:g} m from the place, and within {duration:g} s. The current (up to 0.15 m/s, from all
+    directions) is hidden, and so is the weak side, which has lost up to 0.5 of its excitation; two observations are
+    stacked. The drive of the joints follows the action within 35 ms.
     """
 
+    price = 4.0
+    tonic = 0.185
+    away = 1.2
+    """Distance of the place at the start, m."""
+    near = 0.05
+    """Distance of the centre of mass from the place below which nothing counts, m."""
+    duration = 6.0
+    """Time that there is, s."""
     score = Score("priced_distance", "m", failed=-1.0)
+    options = {
+        **Weakened.options,
+        **InCurrent.options,
+        "bearing": Option(-np.pi, np.pi, "rad", "of the place from the direction of the body, positive to the left"),
+    }
+    hidden = {
+        "current_speed": Hidden(0.0, 0.15),
+        "current_direction": Hidden(0.0, 2.0 * np.pi, held=()),
+        "weakness": Hidden(-0.5, 0.5),
+    }
+    observes = {
+        "target": Field(2, "m", 1.0, "place to reach from the centre of mass, along and left of the body"),
+        "time_left": Field(1, "s", 5.0, "until the end"),
+    }
+    remembers = {"place": "2f8", "nearest": "f8"}
+
+    def start(self, episodes):
+        values = super().start(episodes)
+        return {"current": self.current(episodes)} | values
+
+    def begin(self, episodes, rows):
+        super().begin(episodes, rows)
+        bearing = episodes.options.get("bearing", episodes.draw(lambda rng: rng.uniform(-0.8, 0.8)))
+        way = to_body_frame(-bearing, self.forward(episodes))
+        episodes.memory["place"] = rows["centre"] + self.away * way
+        episodes.memory["nearest"] = self.away
+
+    def sense(self, rows, memory):
+        seen = super().sense(rows, memory)
+        return seen | {
+            "target": to_body_frame(seen["heading"], memory["place"] - rows["centre"]),
+            "time_left": np.maximum(self.duration - rows["time"], 0.0),
+        }
+
+    def reward(self, rows, memory):
+        away = np.sqrt(np.sum((memory["place"] - rows["centre"]) ** 2, 1))
+        memory["nearest"] = np.minimum(memory["nearest"], away)
+        return super().reward(rows, memory)
+
+    def distance(self, rows, memory):
+        return self.away - np.maximum(memory["nearest"], self.near)
 
 
-class Economy(Directed):
-    """Swim a given way with little energy.
-
-    ## Description
-
-    As ``Sprint``, at a higher price and for a way that counts up to {furthest:g} m; ``info["economy"]`` is in m/J.
-    """
-
-    price = 3.0
-    tonic = 0.23
-    furthest = 1.55
-    score = Score("priced_distance", "m", failed=-1.0)
-
-
-class Waypoints(LampreyTask):
+class Waypoints(GoalTask, LampreyTask):
     """Pass waypoints, at a price.
 
     ## Description
@@ -268,6 +361,11 @@ class Waypoints(LampreyTask):
     reported = [*LampreyTask.reported, "reached"]
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""
+    arguments = {**LampreyTask.arguments, **GoalTask.arguments}
+    goal_scale, goal_instead = 3.0, "target"
+
+    def goal_wanted(self, memory):
+        return self.waypoint(memory)
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -290,9 +388,13 @@ class Waypoints(LampreyTask):
         return seen | {"target": to_body_frame(seen["heading"], self._away(rows, memory))}
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
+        if self.goal:  # a waypoint stays until the reward of being there was given
+            memory["reached"] += memory["away"] <= self.radius
+            memory["away"] = np.sqrt(np.sum((self.waypoint(memory) - memory["from"]) ** 2, 1))
         away = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
         memory["approached"] += memory["away"] - away
-        memory["reached"] += away <= self.radius
+        if not self.goal:
+            memory["reached"] += away <= self.radius
         memory["away"] = np.sqrt(np.sum(self._away(rows, memory) ** 2, 1))
         return super().reward(rows, memory)
 
@@ -300,20 +402,19 @@ class Waypoints(LampreyTask):
         return memory["approached"].copy()
 
 
-class Escape(Directed):
-    """Get away in a given direction, from rest, at a low price.
+class Escape(Weakened, Directed):
+    """Get away in a given direction, from rest, with a weak side, at a price.
 
     ## Description
 
-    The lamprey of Ekeberg (1993). The direction is drawn from all around. Its paper knows no turn for it but more
-    excitation on one side; the baseline bends first to where it has to go.
+    The lamprey of Ekeberg (1993). The direction is drawn from all around. One side has lost a hidden share of its
+    excitation, up to 0.4, and the drive of the joints follows the action within 35 ms, so that rhythms beyond the
+    cord's own, 5.3 Hz at most, do not pay.
     """
 
-    price = 0.63
-    tonic = 0.6
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
-        **Directed.options,
+        **Weakened.options,
         "bearing": Option(-np.pi, np.pi, "rad", "of the goal from the direction of the body, positive to the left"),
     }
 
@@ -324,7 +425,7 @@ class Escape(Directed):
         episodes.memory["goal"] = to_body_frame(-bearing, self.forward(episodes))
 
 
-class Speed(Directed):
+class Speed(InCurrent, Directed):
     """Hold a speed that steps, in a current, with a lesion.
 
     ## Description
@@ -347,15 +448,13 @@ class Speed(Directed):
     hold = 5.0
     """Time for which a target speed stands, s."""
     options = {
-        **Directed.options,
+        **InCurrent.options,
         "target_speed": Option(0.0, 1.0, "m/s", "wanted speeds, one after the other", (stages,)),
-        "current_speed": Option(0.0, 1.0, "m/s", "speed of the water, unless ``current`` tells all of it"),
-        "current_direction": Option(-2.0 * np.pi, 2.0 * np.pi, "rad", "whereto the water moves, likewise"),
         "lesion": Option(0.0, 1.0, "1", "place of the lesion, head to tail, unless ``segment_gain`` tells all of it"),
     }
     hidden = {
         "current_speed": Hidden(0.0, 0.1),
-        "current_direction": Hidden(0.0, 2.0 * np.pi),
+        "current_direction": Hidden(0.0, 2.0 * np.pi, held=()),
         "lesion": Hidden(0.0, 1.0),
     }
     score = Score("return")
@@ -370,8 +469,7 @@ class Speed(Directed):
         values = super().start(episodes)
         speeds = episodes.draw(lambda rng: rng.uniform(0.35, 0.7, self.stages))
         episodes.memory["target_speed"] = episodes.options.get("target_speed", speeds)
-        speed, direction = episodes.hidden("current_speed"), episodes.hidden("current_direction")
-        current = speed[:, None] * np.stack([np.cos(direction), np.sin(direction)], 1)
+        current = self.current(episodes)
         gain = self._lesion(episodes.hidden("lesion"), episodes.draw(lambda rng: rng.random()))
         return {"current": current, "segment_gain": gain} | values
 

@@ -148,6 +148,7 @@ def forces(t, k, x, z, time, fraction, module):
     for i in range(n):
         for j in range(n):
             k.M[i, j] *= mass
+        k.M[i, i] += t.armature[i]
         k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
     for j in range(t.limits):
         i = t.limit_joint[j]

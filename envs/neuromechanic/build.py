@@ -159,7 +159,7 @@ def _bodies(tables: _Tables, names: Names) -> tuple[tuple[Joint, ...], _Arrays]:
     balls = [i for i, row in enumerate(free) if row["joint"] == skeleton.BALL]
     joint_rows = (Joint(r["start"], r["range"][0], r["range"][1], r["joint"] != skeleton.PRISMATIC) for r in free)
     array = columns(rows, "parent joint axis at mass centre inertia coordinate")
-    array |= columns(free, "damping stiffness rest") | arrays_of({"sequence": list(map(bodies.index, order))})
+    array |= columns(free, "damping stiffness rest armature") | arrays_of({"sequence": list(map(bodies.index, order))})
     array |= arrays_of({name: [0] * len(free) + [row[name] for row in led] for name in ("curve", "slope", "shift")})
     limited = [i for i, row in enumerate(free) if row.get("limit") is not None]
     limits = arrays_of({"limit_joint": limited, "limit": [_limit(rows[i]["limit"]) for i in limited]})
@@ -169,7 +169,7 @@ def _bodies(tables: _Tables, names: Names) -> tuple[tuple[Joint, ...], _Arrays]:
 _MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
 
 
-_FREE_ONLY = "start", "damping", "stiffness", "rest", "range", "limit"
+_FREE_ONLY = "start", "damping", "armature", "stiffness", "rest", "range", "limit"
 
 
 def _leader(row: dict[str, Any], given: _Tables, free: int, bodies: Sequence[str]) -> int:
@@ -236,6 +236,7 @@ def _ball(joint: dict[str, Any], path: str, given: _Tables) -> list[dict[str, An
             "axis": np.eye(3)[i % 3],
             "at": joint["at"] if i == 0 else np.zeros(3),
             "damping": joint.get("damping", 0.0),
+            "armature": 0.0,
             "stiffness": 0.0,
             "rest": 0.0,
             "start": start,
@@ -260,8 +261,14 @@ def _cylinders(tables: _Tables, names: Names) -> _Arrays:
         row = read(keys.CYLINDER, values, f"cylinder.{name}", names)
         axis, way = row.get("axis", np.eye(3)[2]), row.get("side")
         side = np.eye(3)[np.argmin(np.abs(axis))] if way is None else way
+        if row["type"] == "sphere" and way is not None:
+            axis = np.eye(3)[np.argmin(np.abs(side))]
+            axis = _across(axis, side, f"cylinder.{name}.side", values.get("side"))
         side = _across(side, axis, f"cylinder.{name}.side", values.get("side"))
-        kind = paths.SPHERE if row["type"] == "sphere" else paths.ANY if way is None else paths.SIDE
+        if row["type"] == "sphere":
+            kind = paths.SPHERE if way is None else paths.SIDED_SPHERE
+        else:
+            kind = paths.ANY if way is None else paths.SIDED if row["rule"] == "mujoco" else paths.SIDE
         row |= {"way": kind, "half": 0.5 * row.get("length", LARGEST)}
         rows.append({**row, "frame": [side, np.cross(axis, side), axis]})
     names.known["cylinder"] = tuple(tables)
@@ -291,6 +298,7 @@ def _muscles(tables: _Tables, names: Names, known: _Arrays) -> _Arrays:
     wraps: list[tuple[int, int, int]] = []
     wrap_start = [0]
     fits: list[dict[str, Any]] = []
+    forms: list[dict[str, Any]] = []
     start, sources, active, fibres = [0], [], 0, 0
     for name, given in tables.items():
         path = f"muscle.{name}"
@@ -310,17 +318,22 @@ def _muscles(tables: _Tables, names: Names, known: _Arrays) -> _Arrays:
             names.proportional.add(name)
         activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
         places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
-        rows.append({**_muscle(model, path), **places, "winds": winds, "fit": -1 if fit is None else len(fits)})
+        rows.append({**_muscle(model, path), **places, "winds": winds, "fit": -1, "form": -1})
         active, fibres = active + activated, fibres + compliant
-        if fit is not None:
+        if fit is not None and fit["joints"] is not None:
+            rows[-1]["form"] = len(forms)
+            forms.append(_form(fit, f"{path}.length"))
+            limit("terms of lengths", sum(len(form["terms"]) for form in forms), f"{path}.length")
+        elif fit is not None:
+            rows[-1]["fit"] = len(fits)
             fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
     excitations = [keys.SHARE.read(source, path, names) for source, path in sources]
     signals = [(nerves.CONSTANT, 0) if isinstance(source, float) else source for source in excitations]
     for name, (kind, index) in zip(tables, signals, strict=True):
         if name in names.proportional and kind == nerves.FORCE and list(tables)[index] in names.proportional:
             raise ValueError(f"muscle.{name}.excitation must not be the force of a proportional muscle")
-    parts = zip(*points, strict=True) if points else [()] * 5
-    names_of = ("body", "at", "cylinder", "joint", "range")
+    parts = zip(*points, strict=True) if points else [()] * 6
+    names_of = ("body", "at", "cylinder", "joint", "range", "share")
     strings: dict[str, Any] = {f"point_{key}": part for key, part in zip(names_of, parts, strict=True)}
     strings |= {"path_start": start, "wrap_start": wrap_start, "wrap": wraps}
     values = [source if isinstance(source, float) else 0.0 for source in excitations]
@@ -328,7 +341,30 @@ def _muscles(tables: _Tables, names: Names, known: _Arrays) -> _Arrays:
         columns(rows, _MUSCLE)
         | arrays_of(strings | {"excitation": signals, "excitation_value": values})
         | columns(fits, "mean at a B", "fit_", len(names.known["joint"]))
+        | columns(forms, "joint middle half", "form_")
+        | columns([term for form in forms for term in form["terms"]], "power value", "term_")
+        | arrays_of({"form_start": np.cumsum([0, *(len(form["terms"]) for form in forms)])})
     )
+
+
+def _form(fit: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Columns of a length that is a polynomial, and its terms."""
+    count, degree = len(fit["joints"]), fit["degree"]
+    whole = isinstance(degree, int) and not isinstance(degree, bool) and 0 <= degree <= 9
+    expect(whole, f"{path}.degree", "be a whole number from 0 to 9", degree)
+    for key in ("middle", "half"):
+        expect(len(fit[key]) == count, f"{path}.{key}", f"be {count} numbers, one for each joint", fit[key])
+    expect(min(fit["half"]) >= SMALLEST, f"{path}.half", "be greater than 0", fit["half"])
+    powers = keys.exponents(count, degree)
+    values = fit["coefficients"]
+    expect(len(values) == len(powers), f"{path}.coefficients", f"be {len(powers)} numbers", len(values))
+    spare = 4 - count
+    return {
+        "joint": fit["joints"] + [-1] * spare,
+        "middle": fit["middle"] + [0.0] * spare,
+        "half": fit["half"] + [1.0] * spare,
+        "terms": [{"power": [*e, *[0] * spare], "value": c} for e, c in zip(powers, values, strict=True)],
+    }
 
 
 def _path(
@@ -342,7 +378,7 @@ def _path(
         raise ValueError(f"{path}.wraps: only a path has them")
     inline = [point[2] for point in points if point[2] >= 0]
     plain = all(known["cylinder_way"][c] == paths.SIDE and known["cylinder_half"][c] == 0.5 * LARGEST for c in inline)
-    if plain and not given and all(point[3] < 0 for point in points):
+    if plain and not given and all(point[3] < 0 and point[5] == 1.0 for point in points):
         return points, [], False
     own: list[tuple[Any, ...]] = []
     wraps = []
@@ -362,7 +398,7 @@ def _path(
 
 _MUSCLE = """
     muscle curves max_force optimal_length slack_length cos_pennation max_velocity thelen force_length short_stiffness
-    short_viscosity reference_length activation activation_kind rise_time fall_time fibre winds fit
+    short_viscosity reference_length activation activation_kind rise_time fall_time fibre winds fit form
 """
 
 
@@ -370,13 +406,30 @@ def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
     """Constants of a muscle by its model; what the model does not have is without effect."""
     eccentric = model.get("eccentric", 1.4)
     expect(eccentric > 1.0, f"{path}.model.eccentric", "be above 1", eccentric)
+    if model.get("curves") == "mujoco":
+        expect(
+            model["type"] == "rigid_tendon", f"{path}.model.type", "be rigid_tendon by MuJoCo's curves", model["type"]
+        )
+        for key, low, high in (("lmin", 0.0, 1.0), ("lmax", 1.0, LARGEST), ("fvmax", 1.0, LARGEST)):
+            within = f"be from {low:g} to {high:g}, and not 1 where it is an end of the active curve"
+            expect(
+                low <= model[key] <= high and (model[key] != 1.0 or key == "fvmax"),
+                f"{path}.model.{key}",
+                within,
+                model[key],
+            )
+        shape = [*(model[name] for name, _, _ in keys.MUJOCO), 0.0, 0.0]
+    else:
+        shape = [model.get(name, default) for name, default, _ in keys.THELEN]
+        slack = model.get("slack_length", 1.0)
+        expect(slack >= SMALLEST, f"{path}.model.slack_length", "be a number greater than 0", slack)
     activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})
     return {
         **dict.fromkeys(_MUSCLE.split(), 0.0),
         **model,
         "muscle": keys.MUSCLES.index(model["type"]),
         "curves": keys.CURVES.index(model.get("curves", "de_groote")),
-        "thelen": [model.get(name, default) for name, default, _ in keys.THELEN],
+        "thelen": shape,
         "optimal_length": model.get("optimal_length", 1.0),
         "cos_pennation": np.cos(model.get("pennation", 0.0)),
         "short_stiffness": model.get("stiffness", 0.0),

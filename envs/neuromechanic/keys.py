@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +53,24 @@ def _numbers(value: Any, path: str, names: Names) -> list[float]:
     numeric = isinstance(value, list) and len(value) > 1 and all(map(is_number, value))
     expect(numeric, path, "be a list of at least 2 numbers", value)
     return list(map(float, value))
+
+
+def _few(value: Any, path: str, names: Names) -> list[float]:
+    expect(_is_list(value) and len(value) > 0 and all(map(is_number, value)), path, "be a list of numbers", value)
+    return list(map(float, value))
+
+
+def _joints(value: Any, path: str, names: Names) -> list[int]:
+    expect(_is_list(value, 1, 2, 3, 4), path, "be a list of one to four joints", value)
+    found = [names.joint(entry, f"{path}[{i}]") for i, entry in enumerate(value)]
+    expect(len(set(found)) == len(found), path, "name each joint once", value)
+    return found
+
+
+def exponents(count: int, degree: int) -> list[tuple[int, ...]]:
+    """Exponents of all terms of a polynomial in ``count`` variables, by their sum, then in order."""
+    every = [e for e in itertools.product(range(degree + 1), repeat=count) if sum(e) <= degree]
+    return sorted(every, key=lambda e: (sum(e), e))
 
 
 def _direction(value: Any, path: str, names: Names) -> NDArray[np.float64]:
@@ -148,23 +167,33 @@ ALWAYS = -1, [0.0, 0.0]
 """Joint and range of a point that is always there."""
 
 
-def _points(value: Any, path: str, names: Names) -> list[tuple[int, list[float], int, int, list[float]]]:
-    """Read the points of a path: body, place, cylinder that stands for it or -1, joint on which it depends, range."""
+def _points(value: Any, path: str, names: Names) -> list[tuple[Any, ...]]:
+    """Read the points of a path: body, place, cylinder that stands for it or -1, joint on which it depends, range.
+
+    Last is the share by which the piece that begins there counts, 0 before a pulley.
+    """
     expect(_is_list(value) and len(value) > 1, path, "be a list of at least 2 points", value)
-    points = []
+    points: list[tuple[Any, ...]] = []
+    share = 1.0
     for i, entry in enumerate(value):
         here = f"{path}[{i}]"
+        if isinstance(entry, Mapping) and "pulley" in entry:
+            around = [{}, *value][i], [*value, {}][i + 1]
+            expect(not any(isinstance(other, Mapping) for other in around), here, "stand between two points", entry)
+            share = 1.0 / read((Key("pulley", POSITIVE, REQUIRED, "", ""),), entry, here, names)["pulley"]
+            points[-1] = (*points[-1][:-1], 0.0)
+            continue
         if isinstance(entry, Mapping) and "point" in entry:
             point = read(_CONDITIONAL, entry, here, names)
             expect(point["range"][0] < point["range"][1], f"{here}.range", "be [low, high]", point["range"])
-            points.append((*point["point"], -1, point["joint"], point["range"]))
+            points.append((*point["point"], -1, point["joint"], point["range"], share))
         elif isinstance(entry, Mapping):
             which = read((Key("cylinder", name("cylinder"), REQUIRED, "", ""),), entry, here, names)["cylinder"]
             around = [{}, *value][i], [*value, {}][i + 1]
             expect(not any(isinstance(other, Mapping) for other in around), here, "stand between two points", entry)
-            points.append((-1, [0.0] * 3, which, *ALWAYS))
+            points.append((-1, [0.0] * 3, which, *ALWAYS, share))
         else:
-            points.append((*names.point(entry, here), -1, *ALWAYS))
+            points.append((*names.point(entry, here), -1, *ALWAYS, share))
     return points
 
 
@@ -183,6 +212,7 @@ SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
 JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
 NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
+JOINTS, FEW = Form("list of joints", _joints), Form("list of numbers", _few)
 _CONDITIONAL = (
     Key("point", POINT, REQUIRED, "m", ""),
     Key("joint", JOINT, REQUIRED, "", ""),
@@ -209,7 +239,7 @@ LONGEST_DELAY = 10.0
 """The longest delay of a synapse, s."""
 
 MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
-CURVES = ("de_groote", "thelen")
+CURVES = ("de_groote", "thelen", "mujoco")
 ACTIVATIONS = ("smooth", "switched", "zajac")
 THELEN = (
     ("tendon_strain", 0.04, "strain of the tendon at the maximal force"),
@@ -220,6 +250,13 @@ THELEN = (
     ("concave", 0.25, "curvature of the force-velocity curve"),
 )
 """Constants of the curves of Thelen (2003), J Biomech Eng 125:70-77, as printed for young adults, in kernels' order."""
+MUJOCO = (
+    ("lmin", 0.5, "least length of active fibres, in optimal lengths"),
+    ("lmax", 1.6, "greatest length of active fibres"),
+    ("fvmax", 1.2, "force of lengthening fibres at most, in isometric forces; above 1"),
+    ("fpmax", 1.3, "passive force at the greatest length, by MuJoCo's own words; see its formula"),
+)
+"""Constants of the curves of MuJoCo's muscles, by its names and with its defaults, in kernels' order."""
 CURVE_KINDS = ("simm", "natural", "linear", "polynomial")
 SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
 """Words of the keys below, in the order of the kernels' constants in `muscles` and `nerves`."""
@@ -257,6 +294,7 @@ JOINT_KEYS = (
     Key("offset", NUMBER, 0.0, "rad or m", "and what is added", _HINGES, "no by"),
     Key("fixed", NUMBER, OPTIONAL, "rad or m", "position in which it is locked", _HINGES),
     Key("damping", _LEAST, 0.0, "N m s/rad or N s/m", "of the joint", (*_HINGES, "ball")),
+    Key("armature", _LEAST, 0.0, "kg m^2 or kg", "inertia of the joint alone, of a rotor for instance", _HINGES),
     Key("stiffness", _LEAST, 0.0, "N m/rad or N/m", "of a spring in the joint", _HINGES),
     Key("start", NUMBER, 0.0, "rad or m", "position at the beginning", _HINGES),
     Key("rest", NUMBER, 0.0, "rad or m", "position in which the spring rests", _HINGES),
@@ -289,6 +327,8 @@ CYLINDER = (
     Key("at", vector(3), REQUIRED, "m", "a point of its axis, or its centre"),
     Key("axis", DIRECTION, REQUIRED, "", "of the cylinder", ("cylinder",)),
     Key("side", Form('direction or "any"', _side), REQUIRED, "", "the way round it that paths take", ("cylinder",)),
+    Key("side", DIRECTION, OPTIONAL, "", "likewise, by MuJoCo's rule", ("sphere",)),
+    Key("rule", choice("opensim", "mujoco"), "opensim", "", "whose rule decides when paths take it", ("cylinder",)),
     Key("radius", POSITIVE, REQUIRED, "m", "of it"),
     Key("length", POSITIVE, LARGEST, "m", "beyond which paths do not touch it, `at` in its middle", ("cylinder",)),
 )
@@ -325,12 +365,16 @@ MUSCLE_MODEL = (
     Key("optimal_length", POSITIVE, REQUIRED, "m", "of the fibres", _HILL),
     Key("pennation", number(0.0, 1.4), 0.0, "rad", "angle of the fibres at the optimal length", _HILL),
     Key("activation", table(ACTIVATION), {"type": "smooth"}, "", "how activation follows excitation", _HILL),
-    Key("slack_length", POSITIVE, REQUIRED, "m", "of the tendon", _TENDONS),
+    Key("slack_length", NUMBER, REQUIRED, "m", "of the tendon, above 0 but with MuJoCo's curves", _TENDONS),
     Key("max_velocity", POSITIVE, 10.0, "lengths/s", "at which fibres shorten at most, in optimal lengths", _TENDONS),
     Key("curves", choice(*CURVES), "de_groote", "", "of force by length and velocity", _TENDONS),
     *(
         Key(name, POSITIVE, default, "1", f"of Thelen's curves: {meaning}", beside="curves=thelen")
         for name, default, meaning in THELEN
+    ),
+    *(
+        Key(name, _LEAST, default, "1", f"of MuJoCo's curves: {meaning}", beside="curves=mujoco")
+        for name, default, meaning in MUJOCO
     ),
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),
@@ -338,15 +382,34 @@ MUSCLE_MODEL = (
     Key("reference_length", NUMBER, REQUIRED, "m", "of the path, from which stretch counts", _SHORT),
 )
 LENGTH = (
-    Key("mean", POSITIVE, REQUIRED, "m", "length where all joints are `at`"),
-    Key("a", vector(), REQUIRED, "m or 1", "moment arms there"),
-    Key("at", vector(), OPTIONAL, "rad or m", "positions of the joints; 0 by default"),
-    Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d"),
+    Key(
+        "joints", JOINTS, OPTIONAL, "", "one to four, of which the length is a polynomial; without, a quadratic of all"
+    ),
+    Key("mean", POSITIVE, REQUIRED, "m", "length where all joints are `at`", beside="no joints"),
+    Key("a", vector(), REQUIRED, "m or 1", "moment arms there", beside="no joints"),
+    Key("at", vector(), OPTIONAL, "rad or m", "positions of the joints; 0 by default", beside="no joints"),
+    Key("B", PRODUCTS, [], "m/rad", "symmetric matrix: moment arms are a + B d", beside="no joints"),
+    Key("middle", FEW, REQUIRED, "rad or m", "of these joints", beside="joints"),
+    Key("half", FEW, REQUIRED, "rad or m", "ranges of them: u = (q - middle) / half", beside="joints"),
+    Key("degree", later("whole number up to 9"), REQUIRED, "", "of the polynomial in u", beside="joints"),
+    Key("coefficients", FEW, REQUIRED, "m", "by sum and order of exponents, `keys.exponents`", beside="joints"),
 )
 MUSCLE = (
-    Key("path", PATH, OPTIONAL, "m", "`[body, x, y, z]`, `{ cylinder = NAME }` or `{ point, joint, range }`"),
+    Key(
+        "path",
+        PATH,
+        OPTIONAL,
+        "m",
+        "`[body, x, y, z]`, `{ cylinder = NAME }`, `{ point, joint, range }`, `{ pulley = N }`",
+    ),
     Key("wraps", later("list of tables"), OPTIONAL, "", "cylinders that it may wrap in any of some segments"),
-    Key("length", table(LENGTH), OPTIONAL, "", "instead of a path: mean - a d - d B d / 2 in d = q - at"),
+    Key(
+        "length",
+        table(LENGTH),
+        OPTIONAL,
+        "",
+        "instead of a path: mean - a d - d B d / 2 in d = q - at, or a polynomial",
+    ),
     Key("excitation", later("number from 0 to 1, or signal"), REQUIRED, "1", "what activates it"),
     Key("model", table(MUSCLE_MODEL), REQUIRED, "", "what its force follows from"),
 )

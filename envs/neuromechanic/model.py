@@ -19,6 +19,7 @@ from ..core.arguments import shown
 from .build import Joint, build
 from .keys import listing
 from .modules import Module
+from .mujoco import read_mujoco
 from .opensim import read_osim
 from .opensim_skeleton import Report
 from .params import PHYSICAL
@@ -114,7 +115,7 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     muscles and so on there may be. A file has at most `reader.LARGEST_FILE` bytes, in UTF-8.
 
     Args:
-        source (path of a TOML or .osim file, or mapping): A mapping has the same keys.
+        source (path of a TOML, .osim, .xml or .mjb file, or mapping): A mapping has the same keys.
         modules: A control module by its name; it is code, so no file can name one.
 
     Raises:
@@ -167,8 +168,12 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
         raise ValueError(f"{origin}{error}") from None
 
 
+READERS = {".osim": read_osim, ".xml": read_mujoco, ".mjb": read_mujoco}
+"""Readers of other programs' models by the ending of the file."""
+
+
 def describe(source: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report | None]:
-    """Description that a file holds, or that is made of a model of OpenSim (``.osim``).
+    """Description that a file holds, or that is made of a model of OpenSim (``.osim``) or MuJoCo (``.xml``, ``.mjb``).
 
     Args:
         source: File, in our format where it has another ending.
@@ -180,9 +185,10 @@ def describe(source: str | Path, partial: bool = False) -> tuple[dict[str, Any],
     Raises:
         ValueError: If it cannot be read, or has parts that are not supported.
     """
-    if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".osim":
+    reader = READERS.get(Path(source).suffix.lower()) if isinstance(source, str | Path) else None
+    if reader is None:
         return read_file(source, "model"), None
-    description, report = read_osim(source, partial)
+    description, report = reader(source, partial)
     return plain(description), report
 
 

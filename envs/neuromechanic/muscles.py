@@ -10,7 +10,7 @@ import math
 from ..core.jit import asinh, exp, inlined, kernel, log
 
 RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
-DE_GROOTE, THELEN = 0, 1
+DE_GROOTE, THELEN, MUJOCO = 0, 1, 2
 SMOOTH, SWITCHED, ZAJAC = 0, 1, 2
 
 TENDON_RATE = math.log(6.0) / 0.049
@@ -23,6 +23,10 @@ TENDON_STRAIN, PASSIVE_STRAIN, PASSIVE_SHAPE, ACTIVE_SHAPE, ECCENTRIC, CONCAVE =
 """Constants of Thelen's curves in ``shape`` (6,): strains of the tendon and of passive fibres at the maximal force,
 shapes of the passive and the active curve, force of lengthening fibres at most, curvature of force by velocity."""
 
+SHORTEST_FIBRE, LONGEST_FIBRE, MOST, PASSIVE = range(4)
+"""Constants of MuJoCo's curves in ``shape`` (6,): lengths between which fibres are active, forces of lengthening fibres
+at most and of passive ones where the active end is half way, all relative."""
+
 NEAR = 0.975
 """Part of the way to the greatest force of lengthening fibres up to which Thelen's curve is inverted."""
 
@@ -34,11 +38,17 @@ LEAST = 0.01
 def force_length(curves, shape, length):
     """Active force-length curve: three Gaussians, De Groote et al. (2016), or one, Thelen (2003), Eq. 4.
 
+    That of MuJoCo (mju_muscleGain) is made of four parabolas.
+
     Args:
-        curves: DE_GROOTE or THELEN, here and below.
-        shape ((6,) float): Thelen's constants, here and below.
+        curves: DE_GROOTE, THELEN or MUJOCO, here and below.
+        shape ((6,) float): Constants of the latter two, here and below.
         length: Fibre length over optimal length.
     """
+    if curves == MUJOCO:
+        end = shape[SHORTEST_FIBRE] if length <= 1.0 else shape[LONGEST_FIBRE]
+        x = (length - 1.0) / (end - 1.0)  # from the top to the end
+        return 1.0 - 2.0 * x * x if x <= 0.5 else 2.0 * (1.0 - x) ** 2 if x <= 1.0 else 0.0
     if curves != DE_GROOTE:
         return exp(-((length - 1.0) ** 2) / shape[ACTIVE_SHAPE])
     return (
@@ -53,8 +63,11 @@ def passive_force(curves, shape, length):
     """Passive curve, 1 at a fibre strain of 0.6, or of Thelen's constant, and never negative.
 
     De Groote et al. (2016) with the offset that OpenSim gives it, which is 0 up to a fifth of the optimal length, or
-    that of Thelen (2003), Eq. 3, which is 0 up to the optimal length.
+    that of Thelen (2003), Eq. 3, which is 0 up to the optimal length. So is that of MuJoCo (mju_muscleBias).
     """
+    if curves == MUJOCO:
+        x = max(length - 1.0, 0.0) / (0.5 * (shape[LONGEST_FIBRE] - 1.0))
+        return shape[PASSIVE] * (0.5 * x * x if x <= 1.0 else x - 0.5)
     if curves != DE_GROOTE:
         steep = shape[PASSIVE_SHAPE]
         return max((exp(steep * (length - 1.0) / shape[PASSIVE_STRAIN]) - 1.0) / (exp(steep) - 1.0), 0.0)
@@ -64,7 +77,7 @@ def passive_force(curves, shape, length):
 @kernel
 def fastest(curves, a):
     """Velocity at which fibres shorten at most, over maximal velocity, at activation ``a``; Thelen (2003), Eq. 6."""
-    return 1.0 if curves == DE_GROOTE else 0.25 + 0.75 * a
+    return 0.25 + 0.75 * a if curves == THELEN else 1.0
 
 
 @kernel
@@ -72,7 +85,8 @@ def force_velocity(curves, shape, v):
     """Force-velocity curve and its slope.
 
     De Groote et al. (2016), or the hyperbolas of Thelen (2003), Eqs 6 and 7, of which the second one is twice as steep
-    as the first where they meet. Fibres that shorten faster than at their fastest bear nothing.
+    as the first where they meet, or the parabolas of MuJoCo (mju_muscleGain). Fibres that shorten faster than at their
+    fastest bear nothing.
 
     Args:
         v: Velocity over that of `fastest` fibres; shortening is negative.
@@ -83,6 +97,11 @@ def force_velocity(curves, shape, v):
         return (f, 0.3211346 * 8.149 / math.sqrt(1.0 + x * x)) if f > 0.0 else (0.0, 0.0)
     if v <= -1.0:
         return 0.0, 0.0
+    if curves == MUJOCO:
+        most = shape[MOST] - 1.0
+        if v <= 0.0:
+            return (v + 1.0) ** 2, 2.0 * (v + 1.0)
+        return (shape[MOST] - (most - v) ** 2 / most, 2.0 * (most - v) / most) if v <= most else (shape[MOST], 0.0)
     concave, more = shape[CONCAVE], shape[ECCENTRIC] - 1.0
     if v <= 0.0:
         d = 1.0 - v / concave

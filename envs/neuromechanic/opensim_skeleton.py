@@ -217,16 +217,35 @@ class Place:
         return [self.body, *(self.R @ x + self.p).tolist()]
 
 
+def united(parts: list[tuple[float, Vector, Vector]]) -> dict[str, Any]:
+    """Inertial keys of what moves together: masses, their centres, and inertias about these."""
+    mass = sum(part[0] for part in parts)
+    centre = sum((m * c for m, c, _ in parts), np.zeros(3)) / (mass or 1.0)
+    total = np.zeros((3, 3))
+    for m, c, inertia in parts:
+        r = c - centre
+        total += inertia + m * (r @ r * np.eye(3) - np.outer(r, r))
+    moments = [*np.diag(total).tolist(), total[0, 1], total[0, 2], total[1, 2]]
+    return {"mass": mass, "centre": centre.tolist(), "inertia": moments}
+
+
+class _Places(dict[str, Place]):
+    """Places by body; a body whose joint was refused has none."""
+
+    def __missing__(self, body: str) -> Place:
+        raise ValueError(f"its body {body!r} has no joint that was taken")
+
+
 class Importer:
     """Builds the description of one model; `opensim.read_osim` uses it."""
 
     def __init__(self, model: Element) -> None:
-        self.model, self.report = model, Report()
+        self.model, self.report, self.source = model, Report(), Path()
         gravity = numbers_of(model, "gravity", "0 -9.80665 0")
         self.description: dict[str, Any] = {"schema": 1, "gravity": gravity.tolist()}
         self.body: dict[str, Any] = {}
         self.curve: dict[str, Any] = {}
-        self.places = {"ground": Place("ground", np.eye(3), np.zeros(3))}
+        self.places: dict[str, Place] = _Places(ground=Place("ground", np.eye(3), np.zeros(3)))
         self.frames: dict[str, Element] = {}
         self.coordinates: dict[str, Element] = {}
         self.depends: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -439,15 +458,9 @@ class Importer:
             elif mass:
                 self.report.ignored.append(f"mass of body {name}, which is fixed to the ground")
         for name, parts in self.masses.items():
-            mass = sum(part[0] for part in parts)
-            centre = sum((m * c for m, c, _ in parts), np.zeros(3)) / (mass or 1.0)
-            total = np.zeros((3, 3))
-            for m, c, inertia in parts:
-                r = c - centre
-                total += inertia + m * (r @ r * np.eye(3) - np.outer(r, r))
-            moments = np.linalg.eigvalsh(total)
-            entry: dict[str, Any] = {"mass": mass, "centre": centre.tolist()}
-            entry["inertia"] = [*np.diag(total).tolist(), total[0, 1], total[0, 2], total[1, 2]]
+            entry = united(parts)
+            xx, yy, zz, xy, xz, yz = entry["inertia"]
+            moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             if moments[0] < -1e-6 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
                 entry["exact"] = True
                 self.report.taken.append(f"inertia of {name}, which no body can have, as it is")

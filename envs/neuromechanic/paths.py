@@ -7,8 +7,9 @@ import math
 from ..core.jit import inlined, kernel
 from .skeleton import place, push
 
-SIDE, ANY, SPHERE = range(3)
-"""Ways round a surface: by the side of a cylinder, the shorter one round a cylinder, and that round a sphere."""
+SIDE, ANY, SPHERE, SIDED, SIDED_SPHERE = range(5)
+"""Ways round a surface: by the side of a cylinder, the shorter one round a cylinder, and that round a sphere; by the
+side of a cylinder and of a sphere as MuJoCo has it."""
 
 MEETS, LEAVES, BEFORE, AFTER = range(4)
 """Rows of ``k.meet``: where a string meets and leaves a cylinder, and its points before and after it."""
@@ -101,6 +102,50 @@ def wrapped(meet, way, radius, half, p, q):
 
 
 @kernel
+def sided(meet, radius, x, y, p, q):
+    """Length (m) on a cylinder about the z axis of a string that keeps to the side of (x, y), -1 where it is straight.
+
+    Rules of MuJoCo (wrap_circle): it wraps where the piece from ``p`` to ``q`` pierces the circle, or passes the axis
+    on the other side, and goes round by the tangents that lie more on this side, unless these cross. Other arguments
+    and results are those of `wrapped`.
+    """
+    if math.hypot(p[0], p[1]) < radius or math.hypot(q[0], q[1]) < radius:
+        return -1.0, False
+    u, v = q[0] - p[0], q[1] - p[1]
+    size = u * u + v * v
+    if size < 1e-15:
+        return -1.0, False
+    s = min(max(-(p[0] * u + p[1] * v) / size, 0.0), 1.0)
+    near_x, near_y = p[0] + s * u, p[1] + s * v
+    hit = near_x * near_x + near_y * near_y <= radius * radius
+    if not hit and near_x * x + near_y * y >= 0.0:
+        return -1.0, False
+    best, turn = -math.inf, 0.0
+    for way in (-1.0, 1.0):
+        if around(meet, radius, p, q, way, 2.0 * math.pi) < 0.0:
+            continue
+        a, b = meet[MEETS, 0] + meet[LEAVES, 0], meet[MEETS, 1] + meet[LEAVES, 1]
+        good = (a * x + b * y) / max(math.hypot(a, b), 1e-15)
+        if not cross(p, meet[MEETS], q, meet[LEAVES]) and good > best:
+            best, turn = good, way
+    if turn == 0.0:
+        return -1.0, False
+    return around(meet, radius, p, q, turn, 2.0 * math.pi), hit
+
+
+@kernel
+def cross(a, b, c, d):
+    """Whether the pieces a to b and c to d of a plane cross."""
+    ux, uy, vx, vy = b[0] - a[0], b[1] - a[1], d[0] - c[0], d[1] - c[1]
+    det = vy * ux - vx * uy
+    if abs(det) < 1e-15:
+        return False
+    wx, wy = a[0] - c[0], a[1] - c[1]
+    s, r = (vx * wy - vy * wx) / det, (ux * wy - uy * wx) / det
+    return 0.0 <= s <= 1.0 and 0.0 <= r <= 1.0
+
+
+@kernel
 def segment(t, k, w, i):
     """Wrap ``w`` between nodes i and i + 1: `wrapped`, with ``k.meet`` in the world's frame."""
     c, meet = t.wrap[w, 0], k.meet
@@ -108,7 +153,9 @@ def segment(t, k, w, i):
     inside(t, k, c, k.node[i, 0], k.node[i, 1], k.node[i, 2], p)
     inside(t, k, c, k.node[i + 1, 0], k.node[i + 1, 1], k.node[i + 1, 2], q)
     way = t.cylinder_way[c]
-    if way != SPHERE:
+    if way == SIDED:
+        arc, hit = sided(meet, t.cylinder_radius[c], 1.0, 0.0, p, q)
+    elif way != SPHERE and way != SIDED_SPHERE:
         arc, hit = wrapped(meet, way, t.cylinder_radius[c], t.cylinder_half[c], p, q)
     else:
         # In the plane of both ends and the centre: x to the first end, y across, z out of it.
@@ -124,7 +171,13 @@ def segment(t, k, w, i):
             R[1, j] /= across
         p[0], p[1], p[2] = dp, 0.0, 0.0
         q[0], q[1], q[2] = along, across, 0.0
-        arc, hit = wrapped(meet, ANY, t.cylinder_radius[c], t.cylinder_half[c], p, q)
+        if way == SPHERE:
+            arc, hit = wrapped(meet, ANY, t.cylinder_radius[c], t.cylinder_half[c], p, q)
+        else:
+            side = math.hypot(R[0, 0], R[1, 0])  # its side is the x axis of its own frame
+            if side < 1e-12:
+                return -1.0, False
+            arc, hit = sided(meet, t.cylinder_radius[c], R[0, 0] / side, R[1, 0] / side, p, q)
         for r in (MEETS, LEAVES):
             x, y = meet[r, 0], meet[r, 1]
             for j in range(3):
@@ -157,6 +210,7 @@ def wrap_nodes(t, k, m, count, w, first):
     for i in range(count - 1):
         low, high = k.node_point[i] - t.path_start[m], k.node_point[i + 1] - t.path_start[m]
         own = k.node_wrap[i] >= 0 and k.node_wrap[i] == k.node_wrap[i + 1]
+        own |= t.point_share[k.node_point[i]] == 0.0
         if own or low < t.wrap[w, 1] or high > t.wrap[w, 2] + (k.node_wrap[i + 1] < 0) - 1 or must:
             continue
         arc, hit = segment(t, k, w, i)
@@ -224,22 +278,52 @@ def winding(t, k, q, m):
     length = 0.0
     for i in range(count - 1):
         if k.node_wrap[i] >= 0 and k.node_wrap[i] == k.node_wrap[i + 1]:
-            length += k.wrap_arc[k.node_wrap[i] - first]
+            length += k.wrap_arc[k.node_wrap[i] - first] * t.point_share[k.node_point[i]]
             continue
-        a, b = k.node[i], k.node[i + 1]
-        length += span(t, k, m, k.node_body[i], a[0], a[1], a[2], k.node_body[i + 1], b[0], b[1], b[2])
+        a, b, share = k.node[i], k.node[i + 1], t.point_share[k.node_point[i]]
+        if share > 0.0:
+            length += span(t, k, m, share, k.node_body[i], a[0], a[1], a[2], k.node_body[i + 1], b[0], b[1], b[2])
     return length
 
 
 @kernel
-def span(t, k, m, body, x, y, z, body1, x1, y1, z1):
-    """Length (m) of a straight piece between two bodies; its share of the moment arms -dL/dq is added."""
+def span(t, k, m, share, body, x, y, z, body1, x1, y1, z1):
+    """Length (m) of a straight piece between two bodies that counts by ``share``; its moment arms -dL/dq are added."""
     u, v, w = x1 - x, y1 - y, z1 - z
     length = math.sqrt(u * u + v * v + w * w)
     if length > 0.0:
-        u, v, w = u / length, v / length, w / length
+        u, v, w = share * (u / length), share * (v / length), share * (w / length)
         push(t, k, body, x, y, z, u, v, w, k.arm[m])
         push(t, k, body1, x1, y1, z1, -u, -v, -w, k.arm[m])
+    return share * length
+
+
+@kernel
+def polynomial(t, k, q, m, form):
+    """Length (m) of a muscle as a polynomial of up to four joints; its moment arms -dL/dq are written.
+
+    L is the sum of terms c u1^e1 u2^e2 u3^e3 u4^e4, u = (q - middle) / half.
+    """
+    power = k.power
+    for j in range(4):
+        joint = t.form_joint[form, j]
+        u = (q[joint] - t.form_middle[form, j]) / t.form_half[form, j] if joint >= 0 else 0.0
+        power[j, 0] = 1.0
+        for e in range(1, power.shape[1]):
+            power[j, e] = power[j, e - 1] * u
+    length = s0 = s1 = s2 = s3 = 0.0
+    for i in range(t.form_start[form], t.form_start[form + 1]):
+        e, c = t.term_power[i], t.term_value[i]
+        a, b, g, d = power[0, e[0]], power[1, e[1]], power[2, e[2]], power[3, e[3]]
+        length += c * a * b * g * d
+        s0 += c * e[0] * power[0, max(e[0] - 1, 0)] * b * g * d
+        s1 += c * e[1] * power[1, max(e[1] - 1, 0)] * a * g * d
+        s2 += c * e[2] * power[2, max(e[2] - 1, 0)] * a * b * d
+        s3 += c * e[3] * power[3, max(e[3] - 1, 0)] * a * b * g
+    slope = s0, s1, s2, s3
+    for j in range(4):
+        if t.form_joint[form, j] >= 0:
+            k.arm[m, t.form_joint[form, j]] = -slope[j] / t.form_half[form, j]
     return length
 
 
@@ -272,6 +356,13 @@ def paths(t, k, q, v):
             for i in range(n):
                 arm[i] = 0.0
             first = t.path_start[m]
+            if t.form[m] >= 0:
+                k.length[m] = polynomial(t, k, q, m, t.form[m])
+                rate = 0.0
+                for i in range(n):
+                    rate -= arm[i] * v[i]
+                k.rate[m] = rate
+                continue
             if t.winds[m]:
                 length = winding(t, k, q, m)
                 first = t.path_start[m + 1] - 1
@@ -287,13 +378,13 @@ def paths(t, k, q, v):
                     wraps, arc = tangents(meet, t.cylinder_radius[c], meet[BEFORE], meet[AFTER])
                     if wraps:
                         x1, y1, z1 = outside(t, k, c, meet[MEETS])
-                        length += arc + span(t, k, m, body, x, y, z, b, x1, y1, z1)
+                        length += arc + span(t, k, m, 1.0, body, x, y, z, b, x1, y1, z1)
                         body = b
                         x, y, z = outside(t, k, c, meet[LEAVES])
                     continue
                 b = t.point_body[j]
                 x1, y1, z1 = place(k, b, t.point_at[j])
-                length += span(t, k, m, body, x, y, z, b, x1, y1, z1)
+                length += span(t, k, m, 1.0, body, x, y, z, b, x1, y1, z1)
                 body, x, y, z = b, x1, y1, z1
         k.length[m] = length
         rate = 0.0

@@ -14,6 +14,7 @@ from ..core.view import Trail
 from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE
+from .pixels import bones
 from .skeleton import REVOLUTE
 from .standing import HIPS, feet
 from .tasks import HindlimbHold, NeuromechanicTask, Pose, StandGains, StandTask
@@ -64,25 +65,8 @@ def draw(canvas: Canvas, task: NeuromechanicTask, trail: Trail, ghost: Trail | N
 
 
 def _sticks(animal: Neuromechanic, k: dict[str, NDArray[Any]]) -> list[tuple[int, NDArray[np.float64]]]:
-    """Straight pieces (2, 3) m of the bodies, each with its body: from joint to joint, or to the far end."""
-    arrays, sticks = animal.model.arrays, []
-    parents = arrays["parent"]
-    for i, parent in enumerate(parents):
-        if parent >= 0 and (arrays["joint"][parent] == REVOLUTE or arrays["mass"][parent] > 0.0):
-            sticks.append((int(parent), np.array([k["origin"][parent], k["origin"][i]])))
-        if all(np.linalg.norm(arrays["at"][child]) < 1e-9 for child in np.flatnonzero(parents == i)):
-            points = [2.0 * arrays["centre"][i], *arrays["point_at"][arrays["point_body"] == i]]
-            points += list(arrays["wrench_at"][arrays["wrench_body"] == i])
-            points += list(arrays["contact_at"][arrays["contact_body"] == i])
-            points += [
-                at[side]
-                for at, b in zip(arrays["pin_at"], arrays["pin_body"], strict=True)
-                for side in (0, 1)
-                if b[side] == i
-            ]
-            far = max(points, key=lambda point: float(np.linalg.norm(point)))
-            sticks.append((i, np.array([k["origin"][i], k["origin"][i] + k["turn"][i] @ far])))
-    return [(i, stick) for i, stick in sticks if np.linalg.norm(stick[1] - stick[0]) > 1e-9]
+    """`bones` that have a length."""
+    return [(i, stick) for i, stick in bones(animal, k) if np.linalg.norm(stick[1] - stick[0]) > 1e-9]
 
 
 def _ground(view: Panel, animal: Neuromechanic) -> None:
@@ -114,7 +98,7 @@ def _courses(animal: Neuromechanic, k: dict[str, NDArray[Any]], reach: float) ->
     arrays, courses = animal.model.arrays, []
     sticks = dict(_sticks(animal, k))
     for m, fit in enumerate(arrays["fit"]):
-        if fit < 0:
+        if fit < 0 and arrays["form"][m] < 0:
             points = []
             for j in range(arrays["path_start"][m], arrays["path_start"][m + 1]):
                 body, at = arrays["point_body"][j], arrays["point_at"][j]

@@ -4,231 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import number, read_params
 from ..core.control import Floats
-from ..core.noise import normal, uniform
+from ..core.noise import normal
 from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
-from ..core.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
-from .animal import FAR, Whisker, wrench_mean
-from .params import WhiskerParams
+from ..core.task import Rows, measures, tolerance
+from .animal import FAR, wrench_mean
+from .task import MICRO, SENSOR, WhiskerTask
 
-ACCELERATION, RATE, REACH = 3000.0, 20.0, 0.7
-"""Largest angular acceleration (rad/s^2) and rate (rad/s) of the base, and its largest angle (rad) either way."""
-
-TWITCH = (5.0e-3, 7.4e-3)
-"""Time constants (s) of the two stages between command and muscle force.
-
-Simony et al. (2010), J. Neurosci. 30:8935, large angles: the release and the decay of calcium in the intrinsic muscle,
-fitted to whisker movements that spikes of motoneurons evoke (their program, ModelDB 127512: taur, tauc). A movement
-reaches its peak 18 ms after the spike: Herfst and Brecht (2008), J. Neurophysiol. 99:2821. What is left out is that
-force grows with the fourth power of calcium.
-"""
-
-DAMPING = 50.0
-"""Rate (1/s) at which tissue slows the base; chosen.
-
-The pad of Simony et al. damps a follicle by about 460/s, beside springs that hold it and that this base does not have.
-"""
-
-SENSOR = (0.01e-6, 0.2e-6, 0.2e-6)
-"""Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
-
-MICRO = 1e-6
-
-SMOOTHING, FOLLOWING = 0.02, 75.0
-"""Time (s) over which amplitude and set point of a commanded whisk are smoothed, and natural frequency (1/s) with which
-the base follows it."""
-
-RIGHT, WRONG, LATE = 1.0, 2.0, 1.0
-"""Endings: the answer was right, or wrong; the tap did not come in time."""
-
-
-class WhiskerTask(Task):
-    """Actions and observations that all tasks of the vibrissa share; subclasses add scene, answers, reward.
-
-    ## Starting State
-
-    Straight and at rest at a base angle of {start_angle:g} rad.
-
-    ## Version History
-
-    * v0: first version
-    """
-
-    animal: Whisker
-    action_modes = ("trajectory", "whisk")
-    control_rate = 250.0
-    duration: float
-    """Length of an episode, s."""
-    start_angle = -0.35
-    """Base angle at the start, rad."""
-    answers: Mapping[str, ActionField] = {}
-    """Entries of the action after the motion: what the vibrissa answers, one number each."""
-    sensor: tuple[float, ...] = SENSOR
-    """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
-    physiology = measures("whisker_chain", "WhiskerTask")
-    remembers = {
-        **{"action": "({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8"},
-        **{"exertion": "f8", "effort": "f8", "phase": "f8", "noise": "u8"},
-    }
-    """Previous action, muscle (rad/s^2), effort, phase, smoothed whisk (rad), seed of the noise.
-
-    ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
-    """
-    arguments = {
-        **Task.arguments,
-        "scheme": "``complementarity``, or the paper's ``events``",
-        "dt": "time step, s",
-        "noise": "factor on the sensor noise",
-        "friction": "Coulomb's coefficient against pegs; above 0 it is an option of the reset, too; by default 0, or "
-        "what ``params`` says",
-        "params": "``WhiskerParams``, or a mapping of its fields, which changes those of the paper",
-    }
-
-    def __init__(
-        self,
-        scheme: str = "complementarity",
-        dt: float = 1e-4,
-        noise: float = 1.0,
-        friction: float | None = None,
-        params: WhiskerParams | Mapping[str, Any] | None = None,
-        **common: Any,
-    ) -> None:
-        super().__init__(**common)
-        self.noise = number("noise", noise, minimum=0)
-        self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
-        low, high = self.action_bounds
-        self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
-        period = 1.0 / self.control_rate
-        self._gains = -np.expm1(-period / np.array(TWITCH))
-        self._yield = -np.expm1(-DAMPING * period) / (DAMPING * period)
-
-    def fields(self) -> dict[str, Field]:
-        noise = ", ".join(f"{1e6 * deviation:g}" for deviation in self.sensor)
-        wrench = f"M, Fx, Fy on the follicle, means over the period, with noise of {noise} uN m, uN, uN times ``noise``"
-        muscle = "first and second stage of the muscle; the second accelerates the base"
-        fields = {
-            "base_wrench_mean": Field(3, "N m, N, N", (1e-6, 1e-5, 5e-5), wrench),
-            "base_angle": Field(1, "rad", 0.5, "angle of the base"),
-            "base_rate": Field(1, "rad/s", 10.0, "rate of the base"),
-            "muscle": Field(2, "rad/s^2", ACCELERATION, muscle),
-            "time": Field(1, "s", 1.0, "time since the start"),
-            "action": Field(self.action_size, "1", 1.0, "previous action"),
-        }
-        if self.actions == "whisk":
-            fields["phase"] = Field(2, "1", 1.0, "sine and cosine of the whisk's phase")
-        return fields | super().fields()
-
-    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        kept = f"rate and angle of the base are kept within {RATE:g} rad/s and {REACH:g} rad and continuous"
-        stages = " and ".join(f"{1e3 * stage:g}" for stage in TWITCH)
-        meaning = (
-            f"angular acceleration of the base; a muscle follows in two stages of {stages} ms, against a damping of "
-        )
-        meaning += f"{DAMPING:g}/s; {kept}"
-        motion = {
-            "trajectory": {"command": ActionField(1, -ACCELERATION, ACCELERATION, "rad/s^2", meaning)},
-            "whisk": {
-                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows by its muscle; {kept}"),
-                "set_point": ActionField(1, -0.35, 0.35, "rad", "middle of the sine"),
-                "frequency": ActionField(1, 2.0, 20.0, "Hz", "of the sine"),
-            },
-        }
-        return {**motion[mode or self.actions], **self.answers}
-
-    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
-        episodes.memory["noise"] = episodes.draw(lambda rng: rng.integers(0, 2**63))
-        episodes.memory["whisk"][:, 1] = self.start_angle
-        return {"base_angle": self.start_angle}
-
-    def length(self, episodes: EpisodeStart) -> Floats | float:
-        """Length (m) that the vibrissae will have in these episodes."""
-        return episodes.options.get("length", self.animal.params.length)
-
-    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
-        # The drive is an acceleration that keeps the rate of the base continuous and its angle within reach.
-        memory["action"] = actions
-        wanted = self._middle + self._half * actions
-        theta, omega, period = rows["link_angle"][:, 0], rows["base_rate"], 1.0 / self.control_rate
-        if self.actions == "trajectory":
-            command = wanted[:, 0]
-        else:
-            command = self.excitation(self._follow_whisk(wanted, theta, omega, memory), omega, memory["muscle"])
-        acceleration = self._pull(np.clip(command, -ACCELERATION, ACCELERATION), omega, memory)
-        # The fastest rates at the period's end from which the base can still stop within its reach.
-        half, coast = 0.5 * ACCELERATION * period, 0.5 * period * omega
-        high = np.sqrt(np.maximum(half**2 + 2 * ACCELERATION * (REACH - theta - coast), 0.0)) - half
-        low = half - np.sqrt(np.maximum(half**2 + 2 * ACCELERATION * (REACH + theta + coast), 0.0))
-        high, low = np.minimum(high, RATE), np.maximum(low, -RATE)
-        target = np.minimum(np.maximum(omega + np.clip(acceleration, -ACCELERATION, ACCELERATION) * period, low), high)
-        drive = np.zeros((len(rows), self.animal.drive_size))
-        drive[:, 0] = np.clip((target - omega) * self.control_rate, -ACCELERATION, ACCELERATION)
-        return drive
-
-    def _pull(self, command: Floats, omega: Floats, memory: Rows) -> Floats:
-        """Mean acceleration of the base in a period in which its muscle follows a command, rad/s^2."""
-        first, second = memory["muscle"][:, 0], memory["muscle"][:, 1]
-        first = first + self._gains[0] * (command - first)
-        second = second + self._gains[1] * (first - second)
-        memory["muscle"] = np.stack([first, second], 1)
-        memory["exertion"] = ((command - second) / ACCELERATION) ** 2
-        memory["effort"] += memory["exertion"]
-        return self._yield * (second - DAMPING * omega)
-
-    def excitation(self, acceleration: Floats, rate: Floats, muscle: Floats) -> Floats:
-        """Command (B,) that gives the base a mean acceleration (B,) in the next period, possible or not.
-
-        All are in rad/s^2, the muscle's stages (B, 2) too; ``rate`` (B,) rad/s is the base's at the period's start.
-        """
-        first, second = muscle[:, 0], muscle[:, 1]
-        stage = second + (acceleration / self._yield + DAMPING * rate - second) / self._gains[1]
-        return first + (stage - first) / self._gains[0]
-
-    def _follow_whisk(self, wanted: Floats, theta: Floats, omega: Floats, memory: Rows) -> Floats:
-        """Acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
-        period = 1.0 / self.control_rate
-        turn = 2 * np.pi * wanted[:, 2]
-        memory["phase"] = (memory["phase"] + turn * period) % (2 * np.pi)
-        memory["whisk"] += (wanted[:, :2] - memory["whisk"]) * (period / (period + SMOOTHING))
-        amplitude, middle = memory["whisk"][:, 0], memory["whisk"][:, 1]
-        s, c = np.sin(memory["phase"]), np.cos(memory["phase"])
-        ahead = amplitude * turn**2 * c
-        off = middle - amplitude * c - theta
-        return ahead + 2 * FOLLOWING * (amplitude * turn * s - omega) + FOLLOWING**2 * off
-
-    def answer(self, memory: Rows, name: str) -> Floats:
-        """Give the last answer of a name, (B,) in SI."""
-        j = self.action_size - len(self.answers) + list(self.answers).index(name)
-        return self._middle[j] + self._half[j] * memory["action"][:, j]
-
-    def action_from_values(self, values: Floats) -> NDArray[np.float32]:
-        return clipped((np.asarray(values) - self._middle) / self._half)
-
-    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        noise = self.noise * np.array(self.sensor) * normal(memory["noise"], rows["step"], 3)
-        return super().sense(rows, memory) | {
-            "base_wrench_mean": wrench_mean(rows) + noise,
-            "base_angle": rows["link_angle"][:, 0],
-            "phase": np.stack([np.sin(memory["phase"]), np.cos(memory["phase"])], 1),
-        }
-
-    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        """Time (s), base angle (rad), mean wrench (N m, N) and push of the peg (N s) in the period, mean effort."""
-        return super().info(rows, memory) | {
-            "base_angle": rows["link_angle"][:, 0].copy(),
-            "base_wrench": wrench_mean(rows),
-            "push": rows["contact_sum"][:, 0].copy(),
-            "effort": memory["effort"] / self._periods(rows),
-        }
-
-    def _periods(self, rows: Rows) -> Floats:
-        """Control periods since the start, at least 1."""
-        return np.maximum(rows["time"] * self.control_rate, 1.0)
+RIGHT, WRONG = 1.0, 2.0
+"""Endings: the answer was right, or wrong."""
 
 
 class PegTask(WhiskerTask):
@@ -425,37 +213,70 @@ class Detect(AnswerTask):
 
 
 class Tap(PegTask):
-    """Touch a peg in time, with the least push.
+    """Touch a peg again and again, each time with the least push.
 
     ## Description
 
     The vibrissa of Quist et al. (2014). A point peg stands 0.4 to 0.9 lengths from the base, where the straight
-    whisker would touch it at a base angle of -0.15 to 0.25 rad. The reference approaches at 92 deg/s and retracts as
-    soon as Fx tells the touch; it returns 0.82.
+    whisker would touch it at a base angle of -0.15 to 0.25 rad. It is to be tapped once in each of {taps} windows of
+    {window:g} s; after the first tap it is known where it stands, so that memory pays. The animal's own way forgets: it
+    approaches at 92 deg/s and retracts as soon as Fx tells the touch. ``remembers`` brakes for the bearing at which it
+    has felt the peg before.
 
     ## Rewards
 
-    The changes of a grade that is 0 before the first touch and then 1/(1 + pushed/1 uN s); so the return is the
-    grade at the end, and a late touch is worth as much as an early one, but after {duration:g} s it is too late.
-    ``info["touched"]`` tells whether, ``info["pushed"]`` how much in N s.
+    The changes of the grades, over {taps}; so the return is the mean of the grades at the windows' ends. A window's
+    grade is 0 until the peg has been touched in it, where the base has been behind {behind:g} rad in it before; then it
+    is 1/(1 + push of the window/1 uN s). A push before that counts, but does not earn a grade. ``info["taps"]`` is the
+    number of windows with a grade, ``info["pushed"]`` the push of all in N s.
     """
 
-    duration = 0.4
-    endings = {LATE: Ending("the peg was not touched in time")}
+    duration = 2.4
+    taps = 4
+    window = 0.6
+    """Time for a tap, s."""
+    behind = -0.3
+    """Base angle (rad) behind which the base must have been in a window before a touch counts."""
     hidden = {"peg_place": Hidden(0.4, 0.9), "peg_bearing": Hidden(-0.15, 0.25)}
+    observes = {
+        "left": Field(1, "s", 0.6, "time to the window's end"),
+        "back": Field(1, "1", 1.0, "whether the base has been behind in this window"),
+    }
+    remembers = {"back": "f8", "tapped": "f8", "push": "f8", "taps": "f8", "number": "f8"}
+    """Of this window: whether the base has been behind, whether a tap has counted, the push (N s); windows with a tap;
+    number of the window."""
+    reported = [*PegTask.reported, "taps"]
+
+    def start(self, episodes):
+        episodes.memory["back"] = 1.0
+        return super().start(episodes)
+
+    def _number(self, rows: Rows) -> Floats:
+        """Windows (B,) that are over at the end of this period."""
+        return np.floor((rows["time"] + 0.5 / self.control_rate) / self.window)
+
+    def sense(self, rows, memory):
+        left = self.window * (self._number(rows) + 1.0) - rows["time"]
+        return super().sense(rows, memory) | {"left": left}
 
     def _grade(self, memory: Rows) -> Floats:
-        return np.where(np.isfinite(memory["touched"]), 1.0 / (1.0 + memory["pushed"] / MICRO), 0.0)
+        return memory["tapped"] / (1.0 + memory["push"] / MICRO)
 
     def reward(self, rows, memory):
-        before = self._grade(memory)
         super().reward(rows, memory)
-        return self._grade(memory) - before
-
-    def ending(self, rows, memory):
-        # Were it a mere truncation, learners would hope for a touch after it.
-        late = rows["time"] > self.duration - 0.5 / self.control_rate
-        return np.where(late & ~np.isfinite(memory["touched"]), LATE, 0.0)
+        push, before = rows["contact_sum"][:, 0], self._grade(memory)
+        taps = (push > 0.0) & (memory["back"] > 0.0) & (memory["tapped"] == 0.0)
+        memory["push"] += push
+        memory["taps"] += taps
+        memory["tapped"] = np.maximum(memory["tapped"], taps)
+        earned = (self._grade(memory) - before) / self.taps
+        # What a window has earned stays; the next one begins with nothing but where the base is.
+        number, behind = self._number(rows), rows["link_angle"][:, 0] < self.behind
+        new = number > memory["number"]
+        memory["number"] = number
+        memory["tapped"], memory["push"] = (np.where(new, 0.0, memory[name]) for name in ("tapped", "push"))
+        memory["back"] = np.where(new, behind, np.maximum(memory["back"], behind))
+        return earned
 
 
 class SmoothTask(WhiskerTask):
@@ -480,6 +301,12 @@ class SmoothTask(WhiskerTask):
 
     def info(self, rows, memory):
         return super().info(rows, memory) | {"error": memory["error"] / self._periods(rows)}
+
+
+def swinging(memory: Rows, time: Floats | float) -> Floats:
+    """Where three sines that began at 0 are at ``time``, (B,) in the unit of ``swing``."""
+    phase = 2 * np.pi * memory["frequency"] * np.asarray(time)[..., None]
+    return np.sum(memory["swing"] * (np.sin(phase + memory["lag"]) - np.sin(memory["lag"])), 1)
 
 
 class Hold(SmoothTask):
@@ -524,18 +351,13 @@ class Hold(SmoothTask):
         memory["swing"] = 1e-3 / 3 * drawn[:, :3]
         memory["frequency"] = 1.5 + 10.5 * drawn[:, 3:6]
         memory["lag"] = 2 * np.pi * drawn[:, 6:]
-        peg = np.stack([place * self.length(episodes), self._peg(memory, 0.0)], 1)
+        peg = np.stack([place * self.length(episodes), swinging(memory, 0.0)], 1)
         return values | {"peg": peg[:, None]}
-
-    def _peg(self, memory: Rows, time: Floats | float) -> Floats:
-        """Place of the peg across the whisker at ``time``, (B,) m; 0 at the start."""
-        phase = 2 * np.pi * memory["frequency"] * np.asarray(time)[..., None]
-        return np.sum(memory["swing"] * (np.sin(phase + memory["lag"]) - np.sin(memory["lag"])), 1)
 
     def command(self, actions, rows, memory):
         # The peg swings on, whatever the whisker does.
         now = rows["time"]
-        ahead = self._peg(memory, now + 1.0 / self.control_rate) - self._peg(memory, now)
+        ahead = swinging(memory, now + 1.0 / self.control_rate) - swinging(memory, now)
         rows["peg_velocity"][:, 1, 0] = ahead * self.control_rate
         return super().command(actions, rows, memory)
 
@@ -544,14 +366,15 @@ class Hold(SmoothTask):
 
 
 class Whisk(SmoothTask):
-    """Follow a set point in free air with the least vibration.
+    """Follow a moving goal in free air with the tip.
 
     ## Description
 
-    The vibrissa of Quist et al. (2014), without a peg. Every {span:g} s the goal jumps to an angle
-    between -0.35 and 0.35 rad, to which the tip's direction from the base is to come, and stay. The whisker
-    resonates at 49 Hz. The reference moves the base by a shaped ramp, in two halves half a period apart, and
-    returns 444; without the shaping 425.
+    The vibrissa of Quist et al. (2014), without a peg. The tip's direction from the base is to follow a goal, a sum of
+    three sines of 1 to 10 Hz that are drawn for every episode, with the amplitudes of a whisk. The goal is seen in
+    a noise of {blur:g} rad; who looks back can tell where it goes. The whisker resonates at 49 Hz.
+    Policies are not ranked on it: who follows the goal well shakes the base more than rats do, and a goal without noise
+    is followed by a script almost all the time.
 
     ## Rewards
 
@@ -561,24 +384,31 @@ class Whisk(SmoothTask):
 
     ## Starting State
 
-    Straight and at rest along x.
+    Straight and at rest along x, where the goal begins.
     """
 
     start_angle = 0.0
     precision = (0.005, 0.05)
-    observes = {"goal": Field(1, "rad", 0.5, "angle of the goal")}
-    span = 0.25
-    """Time between jumps of the goal, s."""
+    observes = {"goal": Field(1, "rad", 0.5, "angle at which to be at the end of the next period, seen in noise")}
+    blur = 0.003
+    """Standard deviation of the noise in which the goal is seen, rad."""
+    remembers = dict.fromkeys(("swing", "frequency", "lag"), "3f8")
 
-    def goal(self, rows: Rows, memory: Rows) -> Floats:
-        """Angle (B,) to be at, from the end of this period on."""
-        number = np.floor((rows["time"] + 0.5 / self.control_rate) / self.span)
-        return 0.35 * (2.0 * uniform(~memory["noise"], number, 1)[:, 0] - 1.0)
+    def start(self, episodes):
+        values = super().start(episodes)
+        drawn = episodes.draw(lambda rng: rng.uniform(size=9))
+        episodes.memory["swing"] = 0.35 / 3 * drawn[:, :3]
+        episodes.memory["frequency"] = 1.0 + 9.0 * drawn[:, 3:6]
+        episodes.memory["lag"] = 2 * np.pi * drawn[:, 6:]
+        return values
 
     def sense(self, rows, memory):
-        return super().sense(rows, memory) | {"goal": self.goal(rows, memory)}
+        goal = swinging(memory, rows["time"] + 1.0 / self.control_rate)
+        return super().sense(rows, memory) | {
+            "goal": goal + self.blur * normal(~memory["noise"], rows["step"], 1)[:, 0],
+        }
 
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         angle = rows["link_angle"]
         tip = np.arctan2(np.sum(np.sin(angle), 1), np.sum(np.cos(angle), 1))
-        return np.abs(tip - self.goal(rows, memory))
+        return np.abs(tip - swinging(memory, rows["time"]))

@@ -47,6 +47,7 @@ def state_dtype(n: int) -> np.dtype:
         ("centre_velocity", 2, "m/s", "of mass"),
         ("control_angle", n - 1, "rad", "the drive"),
         ("work muscle_work", (), "J", "since ``advance`` began: against friction, and positive work of the muscles"),
+        ("muscle_effort", (), "J s", "since then: squares of the muscles' torques in units of their stiffness"),
         (" ".join(OF_WORM), (), "kg, m, kg/s, kg/s", "parameters of the worm"),
         (" ".join(OF_JOINT), n - 1, "N m, N m s, 1", "parameters of each joint"),
     )
@@ -157,7 +158,7 @@ def begin_midpoint(xs, ks):
     x, k = xs[0], ks[0]
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
-        x.work[e] = x.muscle_work[e] = 0.0
+        x.work[e] = x.muscle_work[e] = x.muscle_effort[e] = 0.0
         k.elastic[0, e] = k.elastic[n, e] = 0.0
         k.viscous[0, e] = k.viscous[n, e] = 0.0
 
@@ -363,10 +364,11 @@ def _move(x, k, profile, dt):
 
 @kernel
 def _shorten(x, dt):
-    """Add the positive work of the muscles in the step that was taken, joint by joint.
+    """Add the positive work of the muscles in the step that was taken, joint by joint, and what their torques cost.
 
     A muscle's torque kappa (g theta_ctrl - theta), g its gain, works in its own direction only. The 1 / cos^2(theta/2)
-    of the paper's appendix is left out: it adds 1.6% at most to the paper's waves.
+    of the paper's appendix is left out: it adds 1.6% at most to the paper's waves. The effort is the square of the
+    torque by kappa.
     """
     n, lanes = x.rod_angle.shape
     s, omega = x.rod_angle, x.rod_rate
@@ -374,8 +376,10 @@ def _shorten(x, dt):
         for e in range(lanes):
             rate = omega[i + 1, e] - omega[i, e]
             theta = s[i + 1, e] - s[i, e] - 0.5 * dt * rate
-            power = x.stiffness[i, e] * (x.control_gain[i, e] * x.control_angle[i, e] - theta) * rate
+            stretch = x.control_gain[i, e] * x.control_angle[i, e] - theta
+            power = x.stiffness[i, e] * stretch * rate
             x.muscle_work[e] += dt * power if power > 0.0 else 0.0
+            x.muscle_effort[e] += dt * x.stiffness[i, e] * (stretch * stretch)
 
 
 MIDPOINT = batch_kernel(midpoint, BROKEN)
@@ -415,7 +419,7 @@ def published(xs, ks, steps, dt, profile):
     k = ks[0]
     n, lanes = x.rod_angle.shape
     for e in range(lanes):
-        x.work[e] = x.muscle_work[e] = 0.0
+        x.work[e] = x.muscle_work[e] = x.muscle_effort[e] = 0.0
     for i in range(1 if profile.ndim == 1 else n):
         for e in range(lanes):
             _set(k.half_length, i, e, _times(x.length[e] / (2 * n), profile, LENGTH, i))

@@ -101,7 +101,8 @@ def _(task: Forward, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, st
         view.label(f"{k * length * 1e3:g} mm", mark, c.GOAL, 11, (0.5, 0.5), (18 * side[0], -14 * side[1]), c.PLATE)
     info = task.info(trail.rows[-1:], trail.memory[-1:])
     priced, speed = (f"{round(1e3 * info[name][0], 3) + 0.0:.3f} mm/s" for name in ("priced_speed", "speed"))
-    return priced, f"priced speed: {speed} less the price of {c.quantity(info['power'][0], 'W')},"
+    work, heat = (c.quantity(info[name][0], "W") for name in ("power", "heat"))
+    return priced, f"priced speed: {speed} less the price of {work} of work and {heat} of heat,"
 
 
 @goal.register

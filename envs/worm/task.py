@@ -107,7 +107,8 @@ class WormTask(Task):
         self.drives = self.actions != "weights"
         joints = self.animal.drive_size
         place = np.arange(joints) / (joints - 1)
-        self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        self.modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
+        """Spatial modes (`MODES`, joints)."""
         self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
         self.kymogram = self._angles(kymogram)
         """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
@@ -139,7 +140,7 @@ class WormTask(Task):
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 1))
-        deviation = 0.05 * np.sum(draws[:, :MODES, None] * self._modes, 1)
+        deviation = 0.05 * np.sum(draws[:, :MODES, None] * self.modes, 1)
         return {"joint_angle": self.posture + deviation, "heading": np.pi * draws[:, MODES]}
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
@@ -153,21 +154,26 @@ class WormTask(Task):
 
     def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
         memory["action"] = actions
+        curl = self.curl(memory)
         if self.actions == "weights":
             rows["synapse"][...] = self.values(actions)
-            return np.zeros((len(actions), self.animal.drive_size))
+            return np.zeros((len(actions), self.animal.drive_size)) + curl
         largest, step = self.largest_angle, self.fastest / self.control_rate
-        before = rows["control_angle" if self.animal.circuit is None else "residual"]
+        before = rows["control_angle" if self.animal.circuit is None else "residual"] - curl
         if self.actions == "angles":
             angles = largest * actions
         elif self.actions == "modes":
-            angles = largest * np.sum(actions[:, :, None] * self._modes, 1)
+            angles = largest * np.sum(actions[:, :, None] * self.modes, 1)
         else:
-            time = rows["time"]
-            angles = self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0) + largest * actions
+            angles = self.reference_angles(rows, memory) + largest * actions
         drive = np.empty_like(angles)
         limit_change(angles, before, largest, step, drive)
-        return drive
+        return drive + curl
+
+    @staticmethod
+    def curl(memory: Rows) -> Floats | float:
+        """What is added (B, 1) rad, unseen, to the control angles of all joints; nothing where no task remembers it."""
+        return memory["curl"][:, None] if "curl" in (memory.dtype.names or ()) else 0.0
 
     def _angles(self, given: str | Path | ArrayLike | None) -> Floats:
         """Read the angles of the kymogram that is given, or else of the one that the task knows."""
@@ -189,6 +195,11 @@ class WormTask(Task):
         """Controller to which ``actions="residual"`` adds: the kymogram, or else the paper's wave."""
         return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
 
+    def reference_angles(self, rows: Rows, memory: Rows) -> Floats:
+        """Control angles (B, n_joints) rad to which ``actions="residual"`` adds."""
+        time = rows["time"]
+        return self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0)
+
     def action_from_values(self, values):
         if self.actions == "weights":
             return super().action_from_values(values)
@@ -197,7 +208,7 @@ class WormTask(Task):
     def action_from_drive(self, drive):
         if self.actions != "modes":
             return super().action_from_drive(drive)
-        weights = np.linalg.solve(self._modes @ self._modes.T, self._modes)
+        weights = np.linalg.solve(self.modes @ self.modes.T, self.modes)
         actions = np.asarray(drive) / self.largest_angle
         return clipped(np.sum(actions[:, None, :] * weights, 2))
 

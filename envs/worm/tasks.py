@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.arguments import choice, shown
 from ..core.chain import to_body_frame
 from ..core.control import Floats
+from ..core.goals import GoalTask
 from ..core.spec import Ending, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, measures, tolerance
 from .kymogram import FRAME_RATE, RECORDED
@@ -23,9 +24,9 @@ REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 """Endings beside `CROSSED`: target reached; path lost; path complete; escaped."""
 
 with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
-    OWN_WAVES = {sigma: (speed, power) for sigma, speed, power in np.loadtxt(_file).tolist()}
-"""By medium index: speed v0 (m/s) and positive muscle power P0 (W) of the animal's own wave in `Medium`, means of 64
-episodes from seed 0. `tests/test_worm_tasks.py` computes them anew."""
+    OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
+"""By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles in the animal's own
+wave; means of 64 episodes of `Medium` without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""
 
 
 class Forward(WormTask):
@@ -33,30 +34,40 @@ class Forward(WormTask):
 
     ## Rewards
 
-    Priced speed of each period, mm/s: speed along the goal less {price_shown} for each nW of positive muscle power.
-    That is v0 / (2 P0) of the animal's own wave: in a viscous medium speed grows as the root of power, so that this
-    wave is at its best frequency at this price, and only a better one pays. An episode that fails returns -{fine:g} in
-    all. ``info`` has the means since the start: ``speed`` along the goal (m/s), ``power`` of the muscles (W),
-    ``priced_speed`` (m/s), and the ``cost_of_transport`` (J/m, infinite where it has not come forward). The power of
-    the muscles is that of the paper's springs, kappa (theta_ctrl - theta), where it is positive, be it active or given
-    back by a bent body.
+    Priced speed of each period, mm/s: speed along the goal less {price_shown} for each nW that the muscles take, work
+    and heat. Work is the positive power of the paper's springs, kappa (theta_ctrl - theta), be it active or given back
+    by a bent body. Heat is in proportion to the squares of their torques, as what it takes to hold a force, and as much
+    as the work in the animal's own wave. The price is v0 / (4 P0) of that wave, of speed v0 and work P0: it keeps half
+    its speed, and gains by going neither faster nor slower. An episode that fails returns -{fine:g} in all. ``info``
+    has the means since the start: ``speed`` along the goal (m/s), ``power`` and ``heat`` of the muscles (W),
+    ``priced_speed`` (m/s), and the ``cost_of_transport`` (work for the way, J/m, infinite where it has not come
+    forward).
     """
 
     own_speed: float
     """Speed of the animal's own wave, v0, m/s."""
     own_power: float
     """Positive power of its muscles, P0, W."""
+    own_effort: float
+    """Mean square of its muscles' torques in units of their stiffness, summed over the joints, E0, J."""
     fine = 100.0
     """Minus the return of an episode that fails: a quarter mm/s for 400 periods."""
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
     physiology = measures("worm", "Forward", WormTask.physiology)
     observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
-    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8"}
+    options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
+    hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
+    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8"}
 
     @property
     def price_shown(self) -> str:
         """Price in words, for the documentation."""
-        return f"{1e-6 * self.own_speed / (2.0 * self.own_power):.3f} mm/s"
+        return f"{1e-6 * self.own_speed / (4.0 * self.own_power):.3f} mm/s"
+
+    def start(self, episodes):
+        values = super().start(episodes)
+        episodes.memory["curl"] = episodes.hidden("curl")
+        return values
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -67,9 +78,9 @@ class Forward(WormTask):
         seen = super().sense(rows, memory)
         return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
 
-    def price(self, memory: Rows) -> Floats | float:
-        """Price of the muscles' work, m/J."""
-        return self.own_speed / (2.0 * self.own_power)
+    def own_wave(self, memory: Rows) -> tuple[Floats | float, ...]:
+        """Speed v0, power P0 and effort E0 of the animal's own wave."""
+        return self.own_speed, self.own_power, self.own_effort
 
     @staticmethod
     def distance(rows: Rows, memory: Rows) -> Floats:
@@ -78,7 +89,10 @@ class Forward(WormTask):
         return way[:, 0] + way[:, 1]  # np.sum takes three times as long
 
     def value(self, rows, memory):
-        memory["paid"] += self.price(memory) * rows["muscle_work"]
+        speed, power, effort = self.own_wave(memory)
+        heat = rows["muscle_effort"] * (power / effort)
+        memory["heat"] += heat
+        memory["paid"] += speed / (4.0 * power) * (rows["muscle_work"] + heat)
         value = 1e3 * self.control_rate * (self.distance(rows, memory) - memory["paid"])
         return np.where(self.fails(rows, memory), -self.fine, value)
 
@@ -89,6 +103,7 @@ class Forward(WormTask):
             "distance": distance,
             "speed": distance / time,
             "power": memory["energy"] / time,
+            "heat": memory["heat"] / time,
             "priced_speed": (distance - memory["paid"]) / time,
             "cost_of_transport": np.where(ahead, memory["energy"] / np.where(ahead, distance, 1.0), np.inf),
         }
@@ -99,26 +114,55 @@ class Crawl(Forward):
 
     ## Description
 
-    The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. The
-    paper's sine crawls at 0.2 mm/s.
+    The body of C. elegans on agar (Chung et al., 2024). The goal is the mean direction of the body at the start. Three
+    things are drawn for every episode and hidden: a ``curl``, which is added to every control angle, so that the worm
+    runs in circles unless it steers; ``drag``, a factor on the friction; and the ``strength`` of the muscles, a factor
+    on what they make of the control angles, which is felt in how far the joints follow. The paper's sine crawls at
+    0.2 mm/s where there is no curl; the reference steers it.
     """
 
-    own_speed, own_power = OWN_WAVES[1.0]
+    own_speed, own_power, own_effort = OWN_WAVES[1.0]
     physiology = measures("worm", "Crawl", Forward.physiology)
+    options = {
+        **Forward.options,
+        "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
+        "strength": Option(0.1, 2.0, "1", "factor on the gain of all muscles"),
+    }
+    hidden = {
+        **Forward.hidden,
+        "drag": Hidden(0.92, 1.09, logarithmic=True),
+        "strength": Hidden(0.87, 1.15, logarithmic=True),
+    }
+
+    def start(self, episodes):
+        usual = self.animal.params
+        drag, strength = episodes.hidden("drag"), episodes.hidden("strength")
+        return super().start(episodes) | {
+            "friction_perpendicular": usual.friction_perpendicular * drag,
+            "friction_parallel": usual.friction_parallel * drag,
+            "control_gain": usual.control_gain * strength[:, None],
+        }
 
 
-class Swim(Forward):
+class Swim(Crawl):
     """Swim in water, as far as possible in the direction in which the worm lies, at what it costs.
 
     ## Description
 
-    The body of C. elegans in water (Chung et al., 2024). The goal is the mean direction of the body at the start. The
-    paper's sine swims at 0.2 mm/s.
+    As ``Crawl``, but in water, where drag hardly matters: nearly all work goes into the body itself. The paper's sine
+    swims at 0.2 mm/s where there is no curl.
     """
 
     sigma = 0.0
     control_rate = 40.0
-    own_speed, own_power = 0.2161e-3, 3.645e-9
+    own_speed, own_power, own_effort = 0.2161e-3, 3.645e-9, 6.528e-10
+    physiology = Forward.physiology
+    hidden = {
+        **Crawl.hidden,
+        "curl": Hidden(-0.1, 0.1),
+        "drag": Hidden(0.85, 1.18, logarithmic=True),
+        "strength": Hidden(0.8, 1.18, logarithmic=True),
+    }
 
 
 class Medium(Forward):
@@ -126,15 +170,17 @@ class Medium(Forward):
 
     ## Description
 
-    As ``Crawl``, but the medium index sigma (0 water, 1 agar) is drawn uniformly for every episode and
-    hidden; four observations are stacked, so that it can be felt. The reference controller sees it
-    (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does the price.
+    As ``Crawl``, with a hidden curl, but in place of the drag the medium index sigma (0 water, 1 agar) is drawn
+    uniformly for every episode and hidden; four observations are stacked, so that it can be felt. The reference
+    controller sees it (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does
+    the price. It is not ranked: half way to agar a gait is worth several times what it is at either end, so that the
+    mean of 256 episodes is not resolved.
     """
 
     reference_text = "the paper's sine on agar"
-    options = {"sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
+    options = {**Forward.options, "sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
     derived = ("friction_perpendicular", "friction_parallel")
-    hidden = {"sigma": Hidden(0.0, 1.0)}
+    hidden = {**Forward.hidden, "sigma": Hidden(0.0, 1.0)}
     remembers = {"sigma": "f8"}
     reported = [*Forward.reported, "sigma"]
     arguments = {**Forward.arguments, "observe_medium": "append sigma to the observation"}
@@ -150,7 +196,7 @@ class Medium(Forward):
     @property
     def price_shown(self) -> str:
         """Prices in words, for the documentation."""
-        water, agar = (1e-6 * speed / (2.0 * power) for speed, power in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
+        water, agar = (1e-6 * speed / (4.0 * power) for speed, power, _ in (OWN_WAVES[0.0], OWN_WAVES[1.0]))
         return f"{water:.3f} (water) to {agar:.3f} mm/s (agar)"
 
     def fields(self):
@@ -172,10 +218,10 @@ class Medium(Forward):
         """Medium index (A,) at the start."""
         return episodes.hidden("sigma")
 
-    def price(self, memory):
-        media, waves = list(OWN_WAVES), np.array(list(OWN_WAVES.values()))
-        speed, power = (np.interp(memory["sigma"], media, waves[:, k]) for k in (0, 1))
-        return speed / (2.0 * power)
+    def own_wave(self, memory):
+        return tuple(
+            np.interp(memory["sigma"], list(OWN_WAVES), wave) for wave in zip(*OWN_WAVES.values(), strict=True)
+        )
 
 
 class Transition(Medium):
@@ -186,10 +232,11 @@ class Transition(Medium):
     As ``Medium``, but the worm starts on agar (sigma 1) and is in water (sigma 0) from a hidden time on, 7 to 13 s
     after the start. Does the gait change? The reference goes on as on agar; ``oracle`` sees the medium
     (``observe_medium``) and changes to the animal's own wave in water. The price is that of the medium of the moment.
+    It is not ranked: what an episode is worth has not been found.
     """
 
-    options = {"switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
-    hidden = {"switch_time": Hidden(7.0, 13.0)}
+    options = {**Forward.options, "switch_time": Option(0.0, 1e3, "s", "when agar turns into water")}
+    hidden = {**Forward.hidden, "switch_time": Hidden(7.0, 13.0)}
     physiology = measures("worm", "Transition", Medium.physiology)
     remembers = {"switch_time": "f8"}
     reported = [*Medium.reported, "switch_time"]
@@ -206,7 +253,7 @@ class Transition(Medium):
         return super().command(actions, rows, memory)
 
 
-class Reach(WormTask):
+class Reach(GoalTask, WormTask):
     """Bring the head to a target.
 
     ## Description
@@ -240,6 +287,14 @@ class Reach(WormTask):
     radius = 0.1e-3
     """Distance of the head from the target that counts as reached, m."""
     radius_mm = 1e3 * radius
+    arguments = {**WormTask.arguments, **GoalTask.arguments}
+    goal_scale, goal_instead = 2e-3, "target"
+
+    def goal_place(self, rows):
+        return self.animal.points(rows)[:, 0]
+
+    def goal_wanted(self, memory):
+        return memory["target"]
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
@@ -274,82 +329,133 @@ class Reach(WormTask):
         return super().info(rows, memory) | {"distance": distance, "is_success": distance <= self.radius}
 
 
-class Escape(WormTask):
-    """Escape: reverse by half a body length, turn by 120 degrees, then run.
+class Recorded(WormTask):
+    """Do what a recorded worm did, with a body that is never quite the same.
 
     ## Description
 
-    The omega turn of a real worm as a task: agar with a hundredth of its friction. Stage 0 ends when the centre of
-    mass is 0.5 mm behind its farthest point along the start direction; stage 1 when the mean direction of the body
-    has swung by 120 degrees; stage 2 counts the distance of the centre of mass from where that was. The reference is
-    the last 15 s of the recorded escape. Having run a body length, the worm has escaped.
-
-    ## Rewards
-
-    Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
-    {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
-    is what the reference takes. So the return is at most 1; that of an episode in which the worm breaks down is
-    -{fine:g}. A body lying on itself is only reported (``info["crossed"]``), as real worms do so.
+    Agar with a hundredth of its friction. Two things are drawn for every episode and hidden: a ``curl``, which is added
+    to every control angle, so that the worm turns to one side unless it steers, and ``drag``, a factor on the friction.
     """
 
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
-    physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=largest_angle)
+    time_step = 0.1 / FRAME_RATE
+    reference_text = "the recorded kymogram"
+    options = {
+        "curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints"),
+        "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
+    }
+    hidden = {"curl": Hidden(-0.12, 0.12), "drag": Hidden(0.5, 2.0, logarithmic=True)}
+    remembers = {"curl": "f8"}
+
+    def start(self, episodes):
+        usual, drag = self.animal.params, episodes.hidden("drag")
+        episodes.memory["curl"] = episodes.hidden("curl")
+        return super().start(episodes) | {
+            "friction_perpendicular": usual.friction_perpendicular * drag,
+            "friction_parallel": usual.friction_parallel * drag,
+        }
+
+    def info(self, rows, memory):
+        return super().info(rows, memory) | {"crossed": memory["crossed"] != 0.0}
+
+
+class Escape(Recorded):
+    """Escape: reverse by half a body length, turn by 120 degrees to one side, then run.
+
+    ## Description
+
+    The omega turn of a real worm as a task. Stage 0 ends when the centre of mass is 0.5 mm behind its farthest point
+    along the start direction; stage 1 when the mean direction of the body has swung by 120 degrees to the ``side`` that
+    is seen; stage 2 counts the distance of the centre of mass from where that was. Having run a body length, the worm
+    has escaped. What is done counts no faster than {fastest_way_shown:g} mm/s and {fastest_turn:g} rad/s, the most that
+    the recorded worm does for half a second: a burst gains nothing. The reference is the last 15 s of the recorded
+    escape, or its mirror image.
+
+    ## Rewards
+
+    Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
+    {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
+    is what the reference takes where nothing is hidden. The shortest time is 3.5 s, so the return is below 0.97; that
+    of an episode in which the worm breaks down is -{fine:g}. A body lying on itself is only reported
+    (``info["crossed"]``), as real worms do so.
+    """
+
+    physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
+    hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06)}
+    options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "to turn to: left above 0, otherwise right")}
     observes = {
+        "side": Field(1, "1", 1.0, "side to turn to, 1 left, -1 right"),
         "reversed": Field(1, "m", 1e-3, "distance reversed"),
         "turned": Field(1, "rad", 1.0, "angle turned"),
         "stage": Field(1, "1", 1.0, "stage 0, 1, 2"),
     }
     remembers = {
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
-        **dict.fromkeys(("farthest", "low", "high", "stage", "reversed", "turned", "run"), "f8"),
+        **dict.fromkeys(("side", "farthest", "low", "stage", "reversed", "turned", "run"), "f8"),
     }
     remembered_within = {"stage": (0.0, 2.0)}
-    reported = [*WormTask.reported, "stage", "reversed", "turned", "run"]
-    time_step = 0.1 / FRAME_RATE
-    reference_text = "the recorded kymogram"
+    reported = [*WormTask.reported, "side", "stage", "reversed", "turned", "run"]
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
     """Time (s) and energy (J) that the reference takes."""
     own_energy_nj = 1e9 * own_energy
-    haste, effort = 0.1, 0.4
-    """Prices of that time and energy: were they equal, several times the animal's power would pay."""
+    haste, effort = 0.1, 3.0
+    """Prices of that time and energy: the recorded commands are jerky, a smooth escape takes a twentieth of it."""
     fine = 5.0
     """Minus the return of an episode that fails."""
     retreat = 0.5e-3
     """Distance to reverse, m."""
     turn = 2.0 * np.pi / 3.0
     """Angle to turn by, rad."""
+    fastest_way, fastest_turn = 0.6e-3, 2.1
+    """How fast progress counts, m/s and rad/s: the recorded worm has 0.58 mm/s and 2.11 rad/s over half a second."""
+    fastest_way_shown = 1e3 * fastest_way
     recorded, recorded_frames = "omega_turn", round(15.0 * FRAME_RATE)
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
+        drawn = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0))
+        episodes.memory["side"] = np.where(episodes.options.get("side", drawn) > 0.0, 1.0, -1.0)
+
+    def reference_angles(self, rows, memory):
+        return memory["side"][:, None] * super().reference_angles(rows, memory)
 
     def value(self, rows, memory):
-        stage, heading = memory["stage"].copy(), rows["rod_angle"].mean(1)
+        stage, heading = memory["stage"].copy(), memory["side"] * rows["rod_angle"].mean(1)
         ahead = np.sum((rows["centre"] - memory["start"]) * memory["goal"], 1)
         memory["farthest"] = np.maximum(memory["farthest"], ahead)
-        back = np.minimum(memory["farthest"] - ahead, self.retreat)
-        memory["reversed"] = np.where(stage == 0, np.maximum(memory["reversed"], back), memory["reversed"])
         memory["low"] = np.where(stage == 0, heading, np.minimum(memory["low"], heading))
-        memory["high"] = np.where(stage == 0, heading, np.maximum(memory["high"], heading))
-        turned = np.minimum(np.maximum(heading - memory["low"], memory["high"] - heading), self.turn)
-        memory["turned"] = np.where(stage == 1, np.maximum(memory["turned"], turned), memory["turned"])
         away = rows["centre"] - memory["turn_centre"]
-        memory["run"] = np.where(stage == 2, np.sqrt(np.sum(away * away, 1)), 0.0)
+        way = self.fastest_way / self.control_rate
+        self._advance(memory, "reversed", stage == 0, memory["farthest"] - ahead, way, self.retreat)
+        self._advance(
+            memory, "turned", stage == 1, heading - memory["low"], self.fastest_turn / self.control_rate, self.turn
+        )
+        self._advance(memory, "run", stage == 2, np.sqrt(np.sum(away * away, 1)), way, rows["length"])
         memory["turn_centre"] = np.where((stage < 2)[:, None], rows["centre"], memory["turn_centre"])
         done = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
         memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
         paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
         return np.where(rows["status"] != 0.0, -self.fine, self._progress(rows, memory) - paid)
 
+    @staticmethod
+    def _advance(
+        memory: Rows, name: str, counts: NDArray[np.bool_], done: Floats, most: float, whole: Floats | float
+    ) -> None:
+        """Raise what has been done in a stage to what is done now, by a limited step, up to the whole of it."""
+        before = memory[name].copy()
+        raised = np.minimum(np.maximum(before, np.minimum(done, before + most)), whole)
+        memory[name] = np.where(counts, raised, before)
+
     def _progress(self, rows: Rows, memory: Rows) -> Floats:
         """Part of the escape that is done, (B,)."""
-        run = np.minimum(memory["run"] / rows["length"], 1.0)
-        return 0.2 * memory["reversed"] / self.retreat + 0.4 * memory["turned"] / self.turn + 0.4 * run
+        reversed_, turned, run = memory["reversed"] / self.retreat, memory["turned"] / self.turn, memory["run"]
+        return 0.2 * reversed_ + 0.4 * turned + 0.4 * run / rows["length"]
 
     def _escaped(self, rows: Rows, memory: Rows) -> NDArray[np.bool_]:
         return (memory["stage"] == 2) & (memory["run"] >= rows["length"])
@@ -361,17 +467,16 @@ class Escape(WormTask):
         return super().info(rows, memory) | {
             "progress": self._progress(rows, memory),
             "is_success": self._escaped(rows, memory),
-            "crossed": memory["crossed"] != 0.0,
         }
 
 
-class Follow(WormTask):
+class Follow(Recorded):
     """Follow the path of a real worm through its omega or delta turn.
 
     ## Description
 
     The path is that of the centre of mass under the recorded kymogram; the point to be at moves along it
-    in real time, 600 frames of 1/32 s (delta turn: 300). Agar with a hundredth of its friction.
+    in real time, 600 frames of 1/32 s (delta turn: 300).
 
     ## Rewards
 
@@ -384,12 +489,7 @@ class Follow(WormTask):
     At rest in the first shape of the recording, slightly and smoothly bent at random, heading anywhere.
     """
 
-    friction_scale = 0.01
-    control_rate = FRAME_RATE
-    largest_angle = 1.1
-    physiology = measures("worm", "Follow", WormTask.physiology, largest_angle=largest_angle)
-    time_step = 0.1 / FRAME_RATE
-    reference_text = "the recorded kymogram"
+    physiology = measures("worm", "Follow", WormTask.physiology, largest_angle=Recorded.largest_angle)
     endings = {
         LOST: Ending("the path was lost: more than a body length away from it"),
         COMPLETE: Ending("the path is complete", success=True),
@@ -472,4 +572,4 @@ class Follow(WormTask):
     def info(self, rows, memory):
         error = self._error(rows, memory)
         success = self._complete(rows) & (error <= rows["length"])
-        return super().info(rows, memory) | {"error": error, "is_success": success, "crossed": memory["crossed"] != 0.0}
+        return super().info(rows, memory) | {"error": error, "is_success": success}

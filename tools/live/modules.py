@@ -31,7 +31,8 @@ from gymnosoma.envs.neuromechanic.hindlimb import (
     STRETCH_DELAY,
     hindlimb,
 )
-from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, StandTask, kept_pattern
+from gymnosoma.envs.neuromechanic.task import StandTask
+from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, kept_pattern
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain import body as chain
 from gymnosoma.envs.whisker_chain import picture as chain_picture

@@ -51,7 +51,7 @@ def trained() -> tuple[Worm, dict[str, Any]]:
         "control_rate": task.control_rate,
         "largest_angle": task.largest_angle,
         "fastest": task.fastest,
-        "modes": task._modes.tolist(),
+        "modes": task.modes.tolist(),
         "layers": [[list(w.shape), _text(w), _text(b)] for w, b in _layers(card)],
         "id": ID,
     }

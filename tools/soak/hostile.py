@@ -388,7 +388,10 @@ class _Round:
         row = int(self.rng.choice(running))
         one = slice(row, row + 1)
         alone = _Alone(self.tally.env_id, **self.tally.arguments)
-        parts = {name: snapshot[name][one] for name in ("rows", "memory", "frames", "generators", "events")}
+        parts = {
+            name: snapshot[name][one]
+            for name in ("rows", "memory", "frames", "generators", "events", "randomize", "kept")
+        }
         alone.restore({"task": snapshot["task"], **parts, "ended": False})
         for what, asked, expected in past:
             if what != "step" and asked.get("reset_mask", waiting | True)[row]:

@@ -12,7 +12,7 @@ from gymnosoma.envs.lamprey import Lamprey
 from .measure import Case, Row
 from .measure import simulations as measure
 
-ENVIRONMENTS = ("LampreySprint-v0", "LampreyWaypoints-v0")
+ENVIRONMENTS = ("LampreyEscape-v0", "LampreyWaypoints-v0")
 """Those that are timed: the first has no cord, the second one has."""
 
 

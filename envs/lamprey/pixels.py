@@ -1,0 +1,28 @@
+"""What the lamprey's small pictures show: body, goal, water."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.pixels import WATER, Colour, Sketch
+from .tasks import Waypoints
+
+FLESH: Colour = (84, 92, 88)
+HEAD: Colour = (200, 62, 50)
+
+
+def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
+    """Draw lampreys from above, each in the middle of its picture."""
+    length, points = float(np.sum(task.animal.params.length)), task.animal.points(rows)
+    result = Sketch(rows["centre"], 3.0 * length, 0.3 * length, WATER)
+    if isinstance(task, Waypoints):
+        result.target(task.waypoint(memory), task.radius)
+    else:
+        result.direction(memory["goal"])
+    pieces = points.shape[1] - 1
+    place = (np.arange(pieces) + 0.5) / pieces
+    result.chain(points, 0.045 * length * np.sqrt(1.0 - 0.9 * place), FLESH)
+    result.disc(points[:, 0], 0.035 * length, HEAD)
+    return result

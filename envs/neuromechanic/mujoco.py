@@ -1,0 +1,313 @@
+"""Models of MuJoCo as descriptions for `model.load`, with a report of what became of each part.
+
+The compiled model is read, so defaults, includes, meshes and orders of angles are MuJoCo's own affair; ``mujoco`` is an
+optional package. Positions of joints are counted from the posture in which the model was written, ``qpos0``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .keys import MUJOCO
+from .opensim_skeleton import Place, Report, united
+from .reader import LARGEST
+
+Vector = NDArray[np.float64]
+
+_KINDS = "free", "ball", "prismatic", "revolute"
+"""Joints, in MuJoCo's order."""
+
+
+def _turn(quaternion: Any) -> Vector:
+    """Rotation matrix of a quaternion w, x, y, z."""
+    from scipy.spatial.transform import Rotation
+
+    w, x, y, z = quaternion
+    return np.array(Rotation.from_quat([x, y, z, w]).as_matrix())
+
+
+class _Importer:
+    """Builds the description of one model; `read_mujoco` uses it."""
+
+    def __init__(self, m: Any, mujoco: Any) -> None:
+        self.m, self.kinds, self.report = m, mujoco.mjtObj, Report()
+        self.find = lambda kind, i: mujoco.mj_id2name(m, kind, i)
+        self.names: dict[tuple[int, int], str] = {}
+        self.body: dict[str, Any] = {}
+        self.curve: dict[str, Any] = {}
+        self.surface: dict[str, Any] = {}
+        self.muscle: dict[str, Any] = {}
+        self.motor: dict[str, Any] = {}
+        self.inputs: list[str] = []
+        self.places = [Place("ground", np.eye(3), np.zeros(3))]
+        self.masses: dict[str, list[tuple[float, Vector, Vector]]] = {}
+        self.leads = {i: (i, np.poly1d([1.0, 0.0])) for i in range(m.njnt)}
+
+    def name(self, kind: Any, i: int, what: str) -> str:
+        """Name of an object by which our keys call it, no dots in it and used only once among its kind."""
+        if (int(kind), i) not in self.names:
+            given = self.find(kind, i) or f"{what}{i}"
+            own = "".join(c if c.isalnum() or c in "_-" else "_" for c in given)
+            taken = {name for (other, _), name in self.names.items() if other == int(kind)} | {"ground"}
+            while own in taken:
+                own += "_"
+            if own != given:
+                self.report.renamed.append(f"{given} is {own}")
+            self.names[int(kind), i] = own
+        return self.names[int(kind), i]
+
+    def joint_name(self, j: int) -> str:
+        """Name of the body of a joint."""
+        return self.name(self.kinds.mjOBJ_JOINT, j, "joint")
+
+    # Joints that follow others
+
+    def couple(self) -> None:
+        """Learn which joints follow others by a polynomial."""
+        m, given = self.m, {}
+        for e in range(m.neq):
+            what = self.find(self.kinds.mjOBJ_EQUALITY, e) or f"{e}"
+            if not m.eq_active0[e]:
+                self.report.ignored.append(f"equality {what}, which is not active")
+            elif m.eq_type[e] != 2:
+                kind = ("CONNECT", "WELD", "JOINT", "TENDON", "FLEX", "DISTANCE")[min(int(m.eq_type[e]), 5)]
+                self.report.refused.append(f"equality {what}: {kind} is not supported; supported is JOINT")
+            elif m.jnt_type[m.eq_obj1id[e]] < 2 or m.eq_obj1id[e] in given:
+                self.report.refused.append(f"equality {what}: it must lead a hinge or slide that no other one leads")
+            else:
+                given[int(m.eq_obj1id[e])] = int(m.eq_obj2id[e]), np.poly1d(m.eq_data[e, 4::-1])
+        for j in given:
+            leader, f, seen = j, np.poly1d([1.0, 0.0]), [j]
+            while leader in given:
+                leader, inner = given[leader]
+                f = f(inner)
+                if leader in seen:
+                    self.report.refused.append(f"joint {self.joint_name(j)}: it follows itself")
+                    return
+                seen.append(leader)
+            if f.order > 15:
+                self.report.refused.append(f"joint {self.joint_name(j)}: it follows by a power of {f.order}, above 15")
+                continue
+            self.leads[j] = leader, f
+
+    # Bodies
+
+    def bodies(self) -> None:
+        """Make all bodies and joints; MuJoCo has parents first."""
+        m = self.m
+        for b in range(1, m.nbody):
+            place = self.places[m.body_parentid[b]]
+            R, p, body = place.R @ _turn(m.body_quat[b]), place.R @ m.body_pos[b] + place.p, place.body
+            for j in range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b]):
+                kind, own = _KINDS[m.jnt_type[j]], self.joint_name(j)
+                at = p if kind == "free" else R @ m.jnt_pos[j] + p
+                joint: dict[str, Any] = {"type": kind, "at": at.tolist()}
+                if kind in ("revolute", "prismatic"):
+                    joint |= {"axis": (R @ m.jnt_axis[j]).tolist()} | self.joint(j)
+                elif kind == "ball":
+                    joint["damping"] = float(m.dof_damping[m.jnt_dofadr[j]])
+                self.body[own] = {"parent": body, "joint": joint}
+                body, p = own, p - at
+            self.places.append(Place(body, R, p))
+            parts = (float(m.body_mass[b]), R @ m.body_ipos[b] + p, R @ _turn(m.body_iquat[b]))
+            if body != "ground" and parts[0] > 0.0:
+                inertia = parts[2] @ np.diag(m.body_inertia[b]) @ parts[2].T
+                self.masses.setdefault(body, []).append((*parts[:2], inertia))
+        for name, found in self.masses.items():
+            self.body[name]["inertial"] = united(found)
+
+    def joint(self, j: int) -> dict[str, Any]:
+        """Keys of a hinge or slide."""
+        m, (leader, f) = self.m, self.leads[j]
+        dof, own = m.jnt_dofadr[j], self.joint_name(j)
+        if leader != j:
+            for key in ("damping", "armature"):
+                if getattr(m, f"dof_{key}")[dof] > 0.0:
+                    self.report.ignored.append(f"{key} of joint {own}, which follows")
+            if m.jnt_stiffness[j] > 0.0:
+                self.report.ignored.append(f"spring of joint {own}, which follows")
+            if leader < 0:
+                return {"fixed": float(f(0.0))}
+            entry: dict[str, Any] = {"follows": self.joint_name(leader)}
+            if f.order <= 1:
+                return entry | {"gain": float(f[1]), "offset": float(f[0])}
+            self.curve[own] = {"kind": "polynomial", "coefficients": f.coeffs.tolist()}
+            return entry | {"by": own}
+        start = float(m.qpos0[m.jnt_qposadr[j]])
+        if start != 0.0:
+            self.report.renamed.append(f"position {start:g} of {own} is 0")
+        entry = {"damping": float(m.dof_damping[dof]), "armature": float(m.dof_armature[dof])}
+        if m.jnt_stiffness[j] > 0.0:
+            rest = float(m.qpos_spring[m.jnt_qposadr[j]]) - start
+            entry |= {"stiffness": float(m.jnt_stiffness[j]), "rest": rest}
+        if m.jnt_limited[j]:
+            low, high = np.clip(m.jnt_range[j] - start, -LARGEST, LARGEST)
+            entry["range"] = [float(low), float(high)]
+            if not low <= 0.0 <= high:
+                entry["start"] = float(min(max(0.0, low), high))
+        if m.dof_frictionloss[dof] > 0.0:
+            self.report.ignored.append(f"friction of joint {own}")
+        return entry
+
+    # Muscles and motors
+
+    def actuators(self) -> None:
+        """Make muscles of actuators on tendons, and motors of those on joints."""
+        m = self.m
+        for a in range(m.nu):
+            own = self.name(self.kinds.mjOBJ_ACTUATOR, a, "actuator")
+            try:
+                if m.actuator_trntype[a] == 3 and m.actuator_gaintype[a] == 2:
+                    self.muscle[own] = self.pull(a, own)
+                    self.report.taken.append(f"muscle {own}")
+                elif m.actuator_trntype[a] == 0 and m.actuator_gaintype[a] == 0 and m.actuator_biastype[a] == 0:
+                    j = int(m.actuator_trnid[a, 0])
+                    if m.jnt_type[j] < 2 or self.leads[j][0] != j or m.actuator_dyntype[a] != 0:
+                        raise ValueError(
+                            "its joint must be a hinge or slide that moves freely, and it must act at once"
+                        )
+                    gain = float(m.actuator_gainprm[a, 0] * m.actuator_gear[a, 0])
+                    self.motor[own] = {"joint": self.joint_name(j), "from": f"input.{own}", "gain": gain}
+                    self.report.taken.append(f"motor {own}")
+                else:
+                    raise ValueError("supported are muscles on tendons, and motors on joints")
+                self.inputs.append(own)
+            except ValueError as error:
+                self.report.refused.append(f"actuator {own}: {error}")
+
+    def pull(self, a: int, own: str) -> dict[str, Any]:
+        """Keys of a muscle; its length is that of the tendon, its fibres' counts from where it is slack."""
+        m = self.m
+        low, high, force, scale, lmin, lmax, vmax, fpmax, fvmax = map(float, m.actuator_gainprm[a, :9])
+        shortest, longest = m.actuator_lengthrange[a]
+        if m.actuator_gear[a, 0] != 1.0 or m.actuator_dyntype[a] != 4 or m.actuator_biastype[a] != 2:
+            raise ValueError("a muscle must have MuJoCo's activation and passive force, and a gear of 1")
+        if not np.array_equal(m.actuator_biasprm[a, :9], m.actuator_gainprm[a, :9]):
+            raise ValueError("its passive force must have the constants of its active force")
+        if not longest > shortest:
+            raise ValueError("its lengthrange is not known")
+        if m.actuator_dynprm[a, 2] > 0.0:
+            self.report.ignored.append(f"smoothing of the activation of {own}")
+        optimal = float(longest - shortest) / (high - low)
+        shape = dict(zip((name for name, _, _ in MUJOCO), (lmin, lmax, fvmax, fpmax), strict=True))
+        model = {
+            "type": "rigid_tendon",
+            "curves": "mujoco",
+            "max_force": force if force >= 0.0 else scale / max(float(m.actuator_acc0[a]), 1e-15),
+            "optimal_length": optimal,
+            "slack_length": float(shortest) - low * optimal,
+            "max_velocity": vmax,
+            "activation": {
+                "type": "switched",
+                "rise": float(m.actuator_dynprm[a, 0]),
+                "fall": float(m.actuator_dynprm[a, 1]),
+            },
+            **shape,
+        }
+        return {"path": list(self.path(int(m.actuator_trnid[a, 0]))), "excitation": f"input.{own}", "model": model}
+
+    def path(self, tendon: int) -> Iterator[Any]:
+        """Points, surfaces and pulleys of a tendon."""
+        m = self.m
+        for w in range(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon]):
+            kind, i, more = int(m.wrap_type[w]), int(m.wrap_objid[w]), float(m.wrap_prm[w])
+            if kind == 2:
+                yield {"pulley": more}
+            elif kind == 3:
+                yield self.places[m.site_bodyid[i]].point(m.site_pos[i])
+            elif kind in (4, 5):
+                yield {"cylinder": self.wrap(i, int(more), kind == 4)}
+            else:
+                raise ValueError("its tendon is made of joints")
+
+    def wrap(self, g: int, site: int, sphere: bool) -> str:
+        """Name of the surface of a geom with a site on its side, -1 for none; it is made once."""
+        m, own = self.m, self.name(self.kinds.mjOBJ_GEOM, g, "geom")
+        place = self.places[m.geom_bodyid[g]]
+        turn = _turn(m.geom_quat[g])
+        at, R = place.R @ m.geom_pos[g] + place.p, place.R @ turn
+        entry: dict[str, Any] = {"body": place.body, "at": at.tolist(), "radius": float(m.geom_size[g, 0])}
+        entry |= {"type": "sphere"} if sphere else {"axis": R[:, 2].tolist(), "side": "any"}
+        if site >= 0:
+            if m.site_bodyid[site] != m.geom_bodyid[g]:
+                raise ValueError(f"the side of {own} must be a site on its own body")
+            side = turn.T @ (m.site_pos[site] - m.geom_pos[g])
+            side[2] *= sphere
+            if np.linalg.norm(side) < entry["radius"]:
+                raise ValueError(f"its tendon runs inside {own}, which is not supported")
+            entry["side"] = (R @ side / np.linalg.norm(side)).tolist()
+            entry |= {} if sphere else {"rule": "mujoco"}
+            if sphere and f"{own}_{self.name(self.kinds.mjOBJ_SITE, site, 'site')}" not in self.surface:
+                self.report.taken.append(f"sphere {own} by its side; at some postures MuJoCo does not wrap where we do")
+            own = f"{own}_{self.name(self.kinds.mjOBJ_SITE, site, 'site')}"
+        self.surface.setdefault(own, entry)
+        return own
+
+    def rest(self) -> None:
+        """Tell what is left out."""
+        m, used = self.m, {int(t) for t in self.m.actuator_trnid[self.m.actuator_trntype == 3, 0]}
+        for t in range(m.ntendon):
+            own = self.find(self.kinds.mjOBJ_TENDON, t) or f"{t}"
+            if np.any(m.tendon_stiffness[t] > 0.0) or np.any(m.tendon_damping[t] > 0.0):
+                self.report.refused.append(f"tendon {own}: its own stiffness or damping is not supported")
+            elif m.tendon_limited[t]:
+                self.report.ignored.append(f"limits of the length of tendon {own}")
+            elif t not in used:
+                self.report.ignored.append(f"tendon {own}, which nothing pulls")
+        touching = int(np.sum((m.geom_contype > 0) | (m.geom_conaffinity > 0)))
+        if touching:
+            self.report.ignored.append(f"contact of {touching} geoms")
+        if limited := int(np.sum(m.jnt_limited)):
+            self.report.ignored.append(f"limits of {limited} joints, whose ranges are kept")
+        for what, count in (("sensors", m.nsensor), ("keyframes", m.nkey)):
+            if count:
+                self.report.ignored.append(f"{what}: {count}")
+
+
+def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Report]:
+    """Description of a model of MuJoCo, as `model.load` takes it, and what became of its parts.
+
+    Args:
+        source (mujoco.MjModel, or path of .xml or .mjb)
+        partial: Whether to leave out what is refused.
+
+    Raises:
+        ValueError: If the package is missing, the file cannot be compiled, or some part is refused; each is named.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise ValueError(f"model {str(source)!r} needs the package mujoco: pip install mujoco") from None
+    compiled = source
+    if not isinstance(source, mujoco.MjModel):
+        if not Path(source).is_file():
+            raise ValueError(f"model {str(source)!r} is not a file")
+        binary = Path(source).suffix.lower() == ".mjb"
+        load = mujoco.MjModel.from_binary_path if binary else mujoco.MjModel.from_xml_path
+        try:
+            compiled = load(str(source))
+        except (ValueError, mujoco.FatalError) as error:
+            raise ValueError(f"model {str(source)!r} cannot be compiled by MuJoCo: {error}") from None
+    importer = _Importer(compiled, mujoco)
+    importer.couple()
+    importer.bodies()
+    importer.actuators()
+    importer.rest()
+    refused = importer.report.refused
+    if refused and not partial:
+        raise ValueError(f"model {str(source)!r} has parts that are not supported: {'; '.join(refused)}")
+    description = {"schema": 1, "gravity": compiled.opt.gravity.tolist(), "body": importer.body}
+    parts: dict[str, Any] = {
+        "curve": importer.curve,
+        "cylinder": importer.surface,
+        "muscle": importer.muscle,
+        "motor": importer.motor,
+    }
+    parts |= {"inputs": importer.inputs}
+    importer.report.taken.append(f"joints: {', '.join(importer.body)}")
+    return description | {name: part for name, part in parts.items() if part}, importer.report

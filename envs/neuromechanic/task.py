@@ -1,0 +1,165 @@
+"""What the tasks of musculoskeletal models share, and those of the standing figure."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.animal import time_step
+from ..core.arguments import number, shown
+from ..core.control import Floats
+from ..core.spec import Ending, Field, Hidden, Option
+from ..core.task import EpisodeStart, Rows, Task, measures
+from .animal import Neuromechanic
+from .contact import SLIP
+from .model import changed
+from .reward import reward_standing
+from .standing import DELAY, LEG, splay, upright
+
+DOWN = 12.0
+"""Ending: the figure has fallen."""
+
+
+class NeuromechanicTask(Task):
+    """What actions mean to all models; subclasses add what is observed, goal, reward, endings.
+
+    ## Version History
+
+    * v0: first version
+    """
+
+    animal: Neuromechanic
+    control_rate = 100.0
+    drives = True
+    arguments = {
+        **Task.arguments,
+        "scheme": "``semi_implicit``, or the paper's ``rk4``",
+        "dt": "time step, s",
+        "params": "values of the model that are to be others, a mapping such as "
+        '``{"body": {"torso": {"inertial": {"mass": 40.0}}}}``, or the path of a TOML file with the same keys',
+    }
+
+
+class StandTask(NeuromechanicTask):
+    """What the standing figure's tasks share: stance and pulse, late senses, reward, and the fall.
+
+    ## Rewards
+
+    One each step, less up to 0.4 for leaning (0.36 at 0.5 rad, rms over torso and hips), 0.1 times the mean squared
+    torque in units of {largest_torque:g} N m, and 0.05 for each foot that slips. The score is the return.
+    ``info["survived"]`` is 1 while it stands.
+
+    ## Starting State
+
+    Upright at rest, feet 1 to 1.4 hip widths apart.
+    """
+
+    options = {
+        "stance": Option(0.8, 1.8, "hip widths", "distance of the feet"),
+        "push": Option(
+            -1.0, 1.0, "m/s", "speed that the platform takes up, positive to the right; to either side if drawn"
+        ),
+        "onset": Option(0.0, 100.0, "s", "time at which it does"),
+    }
+    endings = {DOWN: Ending("the figure has fallen")}
+    hidden = {"push": Hidden(0.3, 0.4), "onset": Hidden(0.1, 0.5)}
+    physiology = measures("neuromechanic", "StandTask")
+    observes = {
+        "torso_angle": Field(1, "rad", 0.3, "angle of the torso, a delay ago"),
+        "torso_rate": Field(1, "rad/s", 1.0, "its rate, a delay ago"),
+        "hip_angle": Field(2, "rad", 0.3, "angles of left and right leg from the torso, a delay ago"),
+        "hip_rate": Field(2, "rad/s", 1.0, "their rates, a delay ago"),
+        "stance": Field(1, "hip widths", 1.0, "distance of the feet at the start"),
+    }
+    remembers = {"stance": "f8", "work": "f8", "largest_torque": "f8"}
+    """Distance of the feet at the start; positive work (J) and largest torque (N m) of the hips so far."""
+    remembered_within = {"stance": (0.8, 1.8)}
+    reported = ["time", "stance", "work", "largest_torque"]
+    arguments = {
+        **NeuromechanicTask.arguments,
+        "scheme": "``semi_implicit``, as contacts demand",
+        "contacts": "their solver: ``modes``, the default, the paper's ``staggered``, or ``sweep``",
+    }
+    stances = (1.0, 1.4)
+    """Range that the stance is drawn from, hip widths."""
+    pulse_duration = 0.0507
+    """Duration of the ground's acceleration, s."""
+    largest_lean, lowest_hips = 1.2, 0.4 * LEG
+    """The figure has fallen where torso or leg leans out of the vertical by more (rad), or the hips are lower (m)."""
+    largest_torque = 200.0
+    """Largest torque of a hip, N m, at which effort counts as one."""
+    longest_delay = DELAY
+    """Longest delay of the senses, s."""
+
+    def __init__(
+        self,
+        scheme: str = "semi_implicit",
+        dt: float = 1e-3,
+        contacts: str | None = None,
+        params: Mapping[str, Any] | str | Path | None = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(**common)
+        dt = number("dt", time_step(dt, 1e-3), maximum=0.5 * self.longest_delay)
+        if abs(self.longest_delay / dt - round(self.longest_delay / dt)) > 1e-6:
+            raise ValueError(f"dt must divide the delay of {self.longest_delay:g} s, got {shown(dt)}")
+        self.animal = Neuromechanic(changed(self.figure(dt), params), dt, scheme, contacts=contacts)
+
+    @abstractmethod
+    def figure(self, dt: float) -> dict[str, Any]:
+        """Model, for time steps of ``dt`` s."""
+
+    @abstractmethod
+    def hip_torque(self, rows: Rows) -> Floats:
+        """Torques of left and right hip (B, 2), N m."""
+
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        options, draws = episodes.options, episodes.draw(lambda rng: rng.random(2))
+        low, high = self.stances
+        stance = episodes.memory["stance"]
+        stance[:] = options.get("stance", low + (high - low) * draws[:, 0])
+        push = episodes.hidden("push")
+        if "push" not in options:
+            push = np.where(draws[:, 1] < 0.5, -push, push)
+        pulse = np.empty((len(episodes), 3))
+        pulse[:, 0] = episodes.hidden("onset")
+        pulse[:, 1] = self.pulse_duration
+        pulse[:, 2] = push * np.pi / (2.0 * self.pulse_duration)
+        return {"q": upright(stance), "pulse": pulse}
+
+    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        neuron = rows["neuron"]
+        return super().sense(rows, memory) | {
+            "torso_angle": neuron[:, 0],
+            "torso_rate": neuron[:, 1],
+            "hip_angle": neuron[:, 2:6:2],
+            "hip_rate": neuron[:, 3:6:2],
+        }
+
+    def reward(self, rows: Rows, memory: Rows) -> Floats:
+        reward, body = np.empty(len(rows)), (rows["q"], rows["v"], self.hip_torque(rows), rows["mode"])
+        done = memory["work"], memory["largest_torque"]
+        reward_standing(*body, splay(memory["stance"]), self.largest_torque, self.control_rate, *done, reward)
+        return reward
+
+    def ending(self, rows: Rows, memory: Rows) -> Floats:
+        q = rows["q"]
+        torso, left, right = q[:, 2], q[:, 3], q[:, 4]
+        lean = np.maximum(np.abs(torso), np.maximum(np.abs(torso + left), np.abs(torso + right)))
+        return np.where((lean > self.largest_lean) | (q[:, 1] < self.lowest_hips), DOWN, 0.0)
+
+    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        """Time (s), 1 while it stands, stance (hip widths), the ground's speed (m/s), number of slipping feet.
+
+        And the positive work (J) and the largest torque (N m) of the hips so far, at the ends of control periods.
+        """
+        return super().info(rows, memory) | {
+            "survived": np.where((rows["status"] == 0.0) & (self.ending(rows, memory) == 0.0), 1.0, 0.0),
+            "push": rows["pulse"][:, 2] * 2.0 * self.pulse_duration / np.pi,
+            "slipping": np.sum(rows["mode"] >= SLIP, 1),
+        }

@@ -1,0 +1,227 @@
+"""What all tasks of the vibrissa share: the muscle that turns the base, what the follicle feels, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.arguments import number, read_params
+from ..core.control import Floats
+from ..core.noise import normal
+from ..core.spec import ActionField, Field
+from ..core.task import EpisodeStart, Rows, Task, clipped, measures
+from .animal import Whisker, wrench_mean
+from .params import WhiskerParams
+
+ACCELERATION, RATE, REACH = 3000.0, 20.0, 0.7
+"""Largest angular acceleration (rad/s^2) and rate (rad/s) of the base, and its largest angle (rad) either way."""
+
+TWITCH = (5.0e-3, 7.4e-3)
+"""Time constants (s) of the two stages between command and muscle force.
+
+Simony et al. (2010), J. Neurosci. 30:8935, large angles: the release and the decay of calcium in the intrinsic muscle,
+fitted to whisker movements that spikes of motoneurons evoke (their program, ModelDB 127512: taur, tauc). A movement
+reaches its peak 18 ms after the spike: Herfst and Brecht (2008), J. Neurophysiol. 99:2821. What is left out is that
+force grows with the fourth power of calcium.
+"""
+
+DAMPING = 50.0
+"""Rate (1/s) at which tissue slows the base; chosen.
+
+The pad of Simony et al. damps a follicle by about 460/s, beside springs that hold it and that this base does not have.
+"""
+
+SENSOR = (0.01e-6, 0.2e-6, 0.2e-6)
+"""Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
+
+MICRO = 1e-6
+
+SMOOTHING, FOLLOWING = 0.02, 75.0
+"""Time (s) over which amplitude and set point of a commanded whisk are smoothed, and natural frequency (1/s) with which
+the base follows it."""
+
+
+class WhiskerTask(Task):
+    """Actions and observations that all tasks of the vibrissa share; subclasses add scene, answers, reward.
+
+    ## Starting State
+
+    Straight and at rest at a base angle of {start_angle:g} rad.
+
+    ## Version History
+
+    * v0: first version
+    """
+
+    animal: Whisker
+    action_modes = ("trajectory", "whisk")
+    control_rate = 250.0
+    duration: float
+    """Length of an episode, s."""
+    start_angle = -0.35
+    """Base angle at the start, rad."""
+    answers: Mapping[str, ActionField] = {}
+    """Entries of the action after the motion: what the vibrissa answers, one number each."""
+    sensor: tuple[float, ...] = SENSOR
+    """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
+    physiology = measures("whisker_chain", "WhiskerTask")
+    remembers = {
+        **{"action": "({self.action_size},)f8", "muscle": "2f8", "whisk": "2f8"},
+        **{"exertion": "f8", "effort": "f8", "phase": "f8", "noise": "u8"},
+    }
+    """Previous action, muscle (rad/s^2), effort, phase, smoothed whisk (rad), seed of the noise.
+
+    ``exertion`` is the effort of the last period, ``effort`` the sum of all; ``whisk`` its amplitude and set point.
+    """
+    arguments = {
+        **Task.arguments,
+        "scheme": "``complementarity``, or the paper's ``events``",
+        "dt": "time step, s",
+        "noise": "factor on the sensor noise",
+        "friction": "Coulomb's coefficient against pegs; above 0 it is an option of the reset, too; by default 0, or "
+        "what ``params`` says",
+        "params": "``WhiskerParams``, or a mapping of its fields, which changes those of the paper",
+    }
+
+    def __init__(
+        self,
+        scheme: str = "complementarity",
+        dt: float = 1e-4,
+        noise: float = 1.0,
+        friction: float | None = None,
+        params: WhiskerParams | Mapping[str, Any] | None = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(**common)
+        self.noise = number("noise", noise, minimum=0)
+        self.animal = Whisker(read_params("params", params, WhiskerParams(), friction=friction), dt, scheme)
+        low, high = self.action_bounds
+        self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
+        period = 1.0 / self.control_rate
+        self._gains = -np.expm1(-period / np.array(TWITCH))
+        self._yield = -np.expm1(-DAMPING * period) / (DAMPING * period)
+
+    def fields(self) -> dict[str, Field]:
+        noise = ", ".join(f"{1e6 * deviation:g}" for deviation in self.sensor)
+        wrench = f"M, Fx, Fy on the follicle, means over the period, with noise of {noise} uN m, uN, uN times ``noise``"
+        muscle = "first and second stage of the muscle; the second accelerates the base"
+        fields = {
+            "base_wrench_mean": Field(3, "N m, N, N", (1e-6, 1e-5, 5e-5), wrench),
+            "base_angle": Field(1, "rad", 0.5, "angle of the base"),
+            "base_rate": Field(1, "rad/s", 10.0, "rate of the base"),
+            "muscle": Field(2, "rad/s^2", ACCELERATION, muscle),
+            "time": Field(1, "s", 1.0, "time since the start"),
+            "action": Field(self.action_size, "1", 1.0, "previous action"),
+        }
+        if self.actions == "whisk":
+            fields["phase"] = Field(2, "1", 1.0, "sine and cosine of the whisk's phase")
+        return fields | super().fields()
+
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        kept = f"rate and angle of the base are kept within {RATE:g} rad/s and {REACH:g} rad and continuous"
+        stages = " and ".join(f"{1e3 * stage:g}" for stage in TWITCH)
+        meaning = (
+            f"angular acceleration of the base; a muscle follows in two stages of {stages} ms, against a damping of "
+        )
+        meaning += f"{DAMPING:g}/s; {kept}"
+        motion = {
+            "trajectory": {"command": ActionField(1, -ACCELERATION, ACCELERATION, "rad/s^2", meaning)},
+            "whisk": {
+                "amplitude": ActionField(1, 0.0, 0.35, "rad", f"of a sine that the base follows by its muscle; {kept}"),
+                "set_point": ActionField(1, -0.35, 0.35, "rad", "middle of the sine"),
+                "frequency": ActionField(1, 2.0, 20.0, "Hz", "of the sine"),
+            },
+        }
+        return {**motion[mode or self.actions], **self.answers}
+
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        episodes.memory["noise"] = episodes.draw(lambda rng: rng.integers(0, 2**63))
+        episodes.memory["whisk"][:, 1] = self.start_angle
+        return {"base_angle": self.start_angle}
+
+    def length(self, episodes: EpisodeStart) -> Floats | float:
+        """Length (m) that the vibrissae will have in these episodes."""
+        return episodes.options.get("length", self.animal.params.length)
+
+    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
+        # The drive is an acceleration that keeps the rate of the base continuous and its angle within reach.
+        memory["action"] = actions
+        wanted = self._middle + self._half * actions
+        theta, omega, period = rows["link_angle"][:, 0], rows["base_rate"], 1.0 / self.control_rate
+        if self.actions == "trajectory":
+            command = wanted[:, 0]
+        else:
+            command = self.excitation(self._follow_whisk(wanted, theta, omega, memory), omega, memory["muscle"])
+        acceleration = self._pull(np.clip(command, -ACCELERATION, ACCELERATION), omega, memory)
+        # The fastest rates at the period's end from which the base can still stop within its reach.
+        half, coast = 0.5 * ACCELERATION * period, 0.5 * period * omega
+        high = np.sqrt(np.maximum(half**2 + 2 * ACCELERATION * (REACH - theta - coast), 0.0)) - half
+        low = half - np.sqrt(np.maximum(half**2 + 2 * ACCELERATION * (REACH + theta + coast), 0.0))
+        high, low = np.minimum(high, RATE), np.maximum(low, -RATE)
+        target = np.minimum(np.maximum(omega + np.clip(acceleration, -ACCELERATION, ACCELERATION) * period, low), high)
+        drive = np.zeros((len(rows), self.animal.drive_size))
+        drive[:, 0] = np.clip((target - omega) * self.control_rate, -ACCELERATION, ACCELERATION)
+        return drive
+
+    def _pull(self, command: Floats, omega: Floats, memory: Rows) -> Floats:
+        """Mean acceleration of the base in a period in which its muscle follows a command, rad/s^2."""
+        first, second = memory["muscle"][:, 0], memory["muscle"][:, 1]
+        first = first + self._gains[0] * (command - first)
+        second = second + self._gains[1] * (first - second)
+        memory["muscle"] = np.stack([first, second], 1)
+        memory["exertion"] = ((command - second) / ACCELERATION) ** 2
+        memory["effort"] += memory["exertion"]
+        return self._yield * (second - DAMPING * omega)
+
+    def excitation(self, acceleration: Floats, rate: Floats, muscle: Floats) -> Floats:
+        """Command (B,) that gives the base a mean acceleration (B,) in the next period, possible or not.
+
+        All are in rad/s^2, the muscle's stages (B, 2) too; ``rate`` (B,) rad/s is the base's at the period's start.
+        """
+        first, second = muscle[:, 0], muscle[:, 1]
+        stage = second + (acceleration / self._yield + DAMPING * rate - second) / self._gains[1]
+        return first + (stage - first) / self._gains[0]
+
+    def _follow_whisk(self, wanted: Floats, theta: Floats, omega: Floats, memory: Rows) -> Floats:
+        """Acceleration that follows the whisk set point - amplitude cos(phase), both smoothed."""
+        period = 1.0 / self.control_rate
+        turn = 2 * np.pi * wanted[:, 2]
+        memory["phase"] = (memory["phase"] + turn * period) % (2 * np.pi)
+        memory["whisk"] += (wanted[:, :2] - memory["whisk"]) * (period / (period + SMOOTHING))
+        amplitude, middle = memory["whisk"][:, 0], memory["whisk"][:, 1]
+        s, c = np.sin(memory["phase"]), np.cos(memory["phase"])
+        ahead = amplitude * turn**2 * c
+        off = middle - amplitude * c - theta
+        return ahead + 2 * FOLLOWING * (amplitude * turn * s - omega) + FOLLOWING**2 * off
+
+    def answer(self, memory: Rows, name: str) -> Floats:
+        """Give the last answer of a name, (B,) in SI."""
+        j = self.action_size - len(self.answers) + list(self.answers).index(name)
+        return self._middle[j] + self._half[j] * memory["action"][:, j]
+
+    def action_from_values(self, values: Floats) -> NDArray[np.float32]:
+        return clipped((np.asarray(values) - self._middle) / self._half)
+
+    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        noise = self.noise * np.array(self.sensor) * normal(memory["noise"], rows["step"], 3)
+        return super().sense(rows, memory) | {
+            "base_wrench_mean": wrench_mean(rows) + noise,
+            "base_angle": rows["link_angle"][:, 0],
+            "phase": np.stack([np.sin(memory["phase"]), np.cos(memory["phase"])], 1),
+        }
+
+    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        """Time (s), base angle (rad), mean wrench (N m, N) and push of the peg (N s) in the period, mean effort."""
+        return super().info(rows, memory) | {
+            "base_angle": rows["link_angle"][:, 0].copy(),
+            "base_wrench": wrench_mean(rows),
+            "push": rows["contact_sum"][:, 0].copy(),
+            "effort": memory["effort"] / self._periods(rows),
+        }
+
+    def _periods(self, rows: Rows) -> Floats:
+        """Control periods since the start, at least 1."""
+        return np.maximum(rows["time"] * self.control_rate, 1.0)

@@ -1,0 +1,454 @@
+"""What a researcher bends: what is drawn, options that stay, senses and hands."""
+
+import pickle
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from ids import IDS
+
+from gymnosoma.envs import Choice, LogUniform, Normal, Uniform
+
+SWIM, REACH = "gymnosoma/WormSwim-v0", "gymnosoma/WormReach-v0"
+
+
+def several(env_id, count=4, **arguments):
+    return gymnasium.make_vec(env_id, num_envs=count, **arguments)
+
+
+def drawn(name, one, count=400, env_id=SWIM, **arguments):
+    envs = several(env_id, count, randomize={name: one}, **arguments)
+    envs.reset(seed=0)
+    return envs.simulation.rows[name]
+
+
+def test_what_distributions_draw():
+    log = np.log10(drawn("damping", LogUniform(1e-13, 1e-11)))
+    assert log.min() >= -13 and log.max() <= -11 and abs(np.mean(log) + 12) < 0.1
+    low, mean, high = 0.8, 1.0, 1.1
+    values = drawn("control_gain", Normal(mean, 0.1, low, high))[:, 0]
+    assert low <= values.min() and values.max() <= high
+    from scipy.stats import kstest, truncnorm
+
+    assert kstest(values, truncnorm(-2, 1, mean, 0.1).cdf).pvalue > 0.01
+    values = drawn("control_gain", Choice([0.5, 1.0], weights=[1, 3]))[:, 0]
+    assert {*values} == {0.5, 1.0} and abs(np.mean(values == 1.0) - 0.75) < 0.08
+    alike, apart = drawn("control_gain", (0.5, 1.0)), drawn("control_gain", Uniform(0.5, 1.0, each=True))
+    assert (alike == alike[:, :1]).all() and (np.ptp(apart, 1) > 0.1).all()
+    shape = np.linspace(0.5, 1.0, 24)
+    given = drawn("control_gain", lambda rng: rng.uniform(0.9, 1.0) * shape)
+    np.testing.assert_allclose(given / given[:, :1], np.tile(2 * shape, (400, 1)))
+    assert len({*drawn("control_gain", Choice([shape, shape[::-1]]))[:, 0]}) == 2
+
+
+def test_synapses_and_the_friction_on_a_peg_are_drawn():
+    weights = drawn(
+        "synapse", LogUniform(0.5, 2.0, each=True), 4, "gymnosoma/LampreySprint-v0", circuit="cord", actions="brainstem"
+    )
+    assert weights.shape[1] > 5 and np.ptp(weights) > 0.5
+    friction = drawn("friction", (0.1, 0.5), 4, "gymnosoma/WhiskerDetect-v0", friction=0.2)
+    assert len({*friction}) == 4
+
+
+@pytest.mark.parametrize(
+    ("randomize", "message"),
+    [
+        ({"stiffness": "wide"}, r"randomize: stiffness must be \(low, high\), a Uniform, .*got 'wide'"),
+        ({"stiffness": LogUniform(1e-10, 1.0)}, r"randomize: stiffness must be within .*\(1e-10, 1.0\)"),
+        ({"weight": lambda rng: 1.0}, "randomize: weight is not known; allowed are"),
+        ({"control_gain": Choice([[1.0, 2.0]])}, r"randomize: control_gain must (be|have)"),
+        ([1.0, 2.0], "randomize must map names"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(randomize, message):
+    with pytest.raises(ValueError, match=message):
+        several(SWIM, randomize=randomize)
+    envs = several(SWIM)
+    with pytest.raises(ValueError, match=message):
+        envs.set_randomize(randomize)
+    for rows in (3, [0, 1, 0, 1], np.ones(5, bool)):
+        with pytest.raises(ValueError, match="rows must be a bool array"):
+            envs.set_randomize(None, rows)
+
+
+def test_distributions_refuse_what_they_cannot_draw():
+    for make, message in (
+        (lambda: Uniform(1.0, 0.0), "low must not exceed high, got 1.0 and 0.0"),
+        (lambda: LogUniform(0.0, 1.0), "low must be .*greater than 0, got 0.0"),
+        (lambda: Normal(2.0, 1.0, 0.0, 1.0), "mean must be .*at most 1, got 2.0"),
+        (lambda: Normal(0.5, 0.0, 0.0, 1.0), "deviation must be"),
+        (lambda: Choice([]), r"values must be a list .*got \[\]"),
+        (lambda: Choice([1.0, 2.0], [0.0, 0.0]), "weights must be 2 numbers, not all 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    env = gymnasium.make(SWIM, randomize={"stiffness": lambda rng: -1.0})
+    with pytest.raises(ValueError, match=r"randomize: stiffness must be within .*-1.0"):
+        env.reset(seed=0)
+
+
+def test_what_is_drawn_changes_on_a_living_environment_row_by_row():
+    envs = several(REACH, max_episode_steps=2)
+    envs.reset(seed=0)
+    envs.set_randomize({"target_distance": (1e-3, 1e-3)}, np.array([True, False, True, False]))
+    still = np.zeros(envs.action_space.shape)
+
+    def distances():
+        for _ in range(3):  # to the end, and an automatic reset
+            _, _, _, _, infos = envs.step(still)
+        return infos["distance"]
+
+    first = distances()
+    np.testing.assert_allclose(first[[0, 2]], 1e-3, rtol=1e-5)
+    assert (first[[1, 3]] > 1.9e-3).all()
+    snapshot = pickle.loads(pickle.dumps(envs.save()))
+    other = several(REACH, max_episode_steps=2)
+    other.restore(snapshot)
+    envs.set_randomize(None)
+    assert (distances() > 1.9e-3).all()
+    envs = other
+    np.testing.assert_allclose(distances()[[0, 2]], 1e-3, rtol=1e-5)
+
+
+def test_options_stay_until_others_are_kept():
+    envs = several(REACH, max_episode_steps=2, randomize={"target_distance": (3e-3, 3e-3)})
+    near = np.array([1e-3, 1.5e-3, 2e-3, 2.5e-3])
+    slack = {"time": 0.0, "stiffness": 1e-11}
+    envs.reset(seed=0, options={"target_distance": near, "events": [slack], "keep": True})
+    still = np.zeros(envs.action_space.shape)
+
+    def distances():
+        for _ in range(3):
+            _, _, _, _, infos = envs.step(still)
+        return infos["distance"]
+
+    np.testing.assert_allclose(distances(), near, rtol=5e-3)
+    snapshot = pickle.loads(pickle.dumps(envs.save()))
+    envs.step(still)
+    assert (envs.simulation.rows["stiffness"] == 1e-11).all()  # the event comes again, too
+    mask = np.array([True, False, False, False])
+    envs.reset(options={"reset_mask": mask, "keep": True})  # keeps nothing
+    envs.step(still)
+    np.testing.assert_allclose(distances(), [3e-3, *near[1:]], rtol=5e-3)
+    _, infos = envs.reset(options={"target_distance": 2.2e-3})  # for once
+    np.testing.assert_allclose(infos["distance"], 2.2e-3)
+    np.testing.assert_allclose(distances(), [3e-3, *near[1:]], rtol=5e-3)
+    envs.restore(snapshot)
+    np.testing.assert_allclose(distances(), near, rtol=5e-3)
+
+    one = gymnasium.make(REACH)
+    one.reset(seed=0, options={"target_distance": 1e-3, "keep": True})
+    assert one.reset()[1]["distance"] == pytest.approx(1e-3)
+    with pytest.raises(ValueError, match="options: keep must be True or False, got 'yes'"):
+        one.reset(options={"keep": "yes"})
+
+
+def imperfect(env_id):
+    """Every kind of imperfection for an id's first two fields."""
+    task = gymnasium.make(env_id).unwrapped.task
+    first, second, *_ = task.layout.fields
+    size = {name: float(np.min(task.layout.fields[name].scale)) for name in (first, second)}
+    return {
+        "sensor_noise": {first: 0.1 * size[first]},
+        "sensor_dropout": {second: 0.3},
+        "sensor_step": {first: 0.05 * size[first]},
+        "observation_delay": 2,
+        "action_delay": 1,
+    }
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_imperfect_senses_are_those_of_a_row_alone_and_of_a_snapshot(env_id):
+    arguments = imperfect(env_id)
+    envs, rng = several(env_id, 3, **arguments), np.random.default_rng(0)
+    alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
+    seen, _ = envs.reset(seed=5)
+    np.testing.assert_array_equal(seen, [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)])
+    actions = 0.3 * rng.uniform(-1, 1, (6, *envs.action_space.shape))
+    snapshot, path = pickle.loads(pickle.dumps(envs.save())), []
+    for each in actions:
+        path.append(envs.step(each)[0])
+        if not any(env._ended for env in alone) and len(path) < 4:
+            np.testing.assert_array_equal(path[-1], [env.step(a)[0] for env, a in zip(alone, each, strict=True)])
+    assert len({row.tobytes() for row in path[-1]}) == 3
+    envs.restore(snapshot)
+    np.testing.assert_array_equal(path, [envs.step(each)[0] for each in actions])
+    with pytest.raises(ValueError, match="snapshot must be one of"):
+        several(env_id, 3).restore(snapshot)
+    with pytest.raises(ValueError, match="snapshot: senses must be"):
+        envs.restore({**snapshot, "senses": snapshot["senses"][:2]})
+
+
+def test_how_imperfect_senses_are():
+    plain, clear = several(SWIM, 200), {"joint_angle": slice(0, 24), "joint_rate": slice(24, 48)}
+    actions = np.random.default_rng(0).uniform(-1, 1, (4, 200, 24))
+
+    def played(**arguments):
+        envs = several(SWIM, 200, **arguments) if arguments else plain
+        return np.array([envs.reset(seed=0)[0], *(envs.step(each)[0] for each in actions)])
+
+    true = played()
+    noisy = played(sensor_noise={"joint_angle": 0.05}) - true
+    assert np.std(noisy[:, :, clear["joint_angle"]]) == pytest.approx(0.05 / 0.5, rel=0.02)
+    assert not noisy[:, :, 24:].any()
+    assert abs(np.corrcoef(noisy[1, :, :24].ravel(), noisy[2, :, :24].ravel())[0, 1]) < 0.05
+    silent = played(sensor_dropout={"joint_rate": 0.25})[1:, :, clear["joint_rate"]] == 0.0
+    assert np.mean(silent) == pytest.approx(0.25, abs=0.01)
+    steps = 0.5 * played(sensor_step={"joint_angle": 0.1})[:, :, clear["joint_angle"]] / 0.1
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-5)
+    late = played(observation_delay=2)
+    np.testing.assert_array_equal(late[[0, 1, 2]], true[[0, 0, 0]])
+    np.testing.assert_array_equal(late[3:], true[1:3])
+    actions = np.concatenate([np.zeros((1, 200, 24)), actions[:-1]])  # what the hands do that are one period late
+    expected = played()
+    actions = np.concatenate([actions[1:], actions[:1]])
+    np.testing.assert_array_equal(played(action_delay=1)[:4], expected[:4])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sensor_noise": 0.1}, "sensor_noise must map fields of the observation to numbers, got 0.1"),
+        ({"sensor_noise": {"joint_angel": 0.1}}, "sensor_noise must be one of .*did you mean joint_angle"),
+        ({"sensor_noise": {"joint_angle": -1}}, r"sensor_noise: joint_angle must be within \[0, 5\] rad, got -1"),
+        ({"sensor_dropout": {"joint_angle": 1.5}}, r"sensor_dropout: joint_angle must be within \[0, 1\], got 1.5"),
+        ({"sensor_step": {"joint_angle": 0}}, "sensor_step: joint_angle must be within"),
+        ({"observation_delay": 0.5}, "observation_delay must be an integer from 0 to 1000, got 0.5"),
+        ({"action_delay": -1}, "action_delay must be an integer from 0 to 1000, got -1"),
+    ],
+)
+def test_impossible_senses_are_named(arguments, message):
+    for make in (gymnasium.make, several):
+        with pytest.raises(ValueError, match=message):
+            make(SWIM, **arguments)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_pictures_are_those_of_a_row_alone(env_id):
+    arguments = {"observation": "pixels", "history": 2, "observation_delay": 1}
+    if "Pendulum" in env_id:  # whose package draws none
+        with pytest.raises(ValueError, match=r"observation must be 'fields' where .*pendulum has no pixels.py"):
+            several(env_id, 3, **arguments)
+        return
+    envs, rng = several(env_id, 3, **arguments), np.random.default_rng(0)
+    alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
+    seen, _ = envs.reset(seed=5)
+    assert seen.shape == (3, 84, 84, 6) and seen.dtype == np.uint8 and seen in envs.observation_space
+    np.testing.assert_array_equal(seen, [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)])
+    actions = 0.3 * rng.uniform(-1, 1, (4, *envs.action_space.shape))
+    snapshot, path = pickle.loads(pickle.dumps(envs.save())), []
+    for each in actions:
+        path.append(envs.step(each)[0])
+        np.testing.assert_array_equal(path[-1], [env.step(a)[0] for env, a in zip(alone, each, strict=True)])
+    assert (path[-1] != path[0]).any() and np.ptp(path[-1]) > 100
+    np.testing.assert_array_equal(path[-1][..., :3], path[-2][..., 3:])
+    envs.restore(snapshot)
+    np.testing.assert_array_equal(path, [envs.step(each)[0] for each in actions])
+    envs.simulation.rows["centre" if "centre" in envs.simulation.rows.dtype.names else "time"] = np.nan
+    assert envs.simulation.pixels.draw(envs.simulation.rows, envs.simulation.memory).shape == (3, 84, 84, 3)
+
+
+def test_pictures_show_body_goal_and_medium_where_they_are():
+    from gymnosoma.envs.core.pixels import GOAL, WATER
+    from gymnosoma.envs.worm.pixels import AGAR
+
+    def picture(env_id, **options):
+        seen, _ = gymnasium.make(env_id, observation="pixels", pixels=96).reset(seed=0, options=options)
+        return seen.astype(float)
+
+    for bearing in (0.0, 1.0, -2.0):
+        seen = picture(REACH, target_bearing=bearing, target_distance=0.6e-3)
+        envs = gymnasium.make(REACH).unwrapped
+        envs.reset(seed=0, options={"target_bearing": bearing, "target_distance": 0.6e-3})
+        row, memory = envs.simulation.rows[0], envs.simulation.memory[0]
+        j, i = np.nonzero(np.abs(seen - GOAL).sum(-1) < 20)
+        place = row["centre"] + 2.4e-3 * np.array([i.mean() + 0.5 - 48, 48 - j.mean() - 0.5]) / 96
+        np.testing.assert_allclose(place, memory["target"], atol=2.5e-5)
+    paper = [np.median(picture(name).reshape(-1, 3), 0) for name in (SWIM, "gymnosoma/WormCrawl-v0")]
+    np.testing.assert_allclose(paper, [WATER, AGAR], atol=1)
+    hidden = [picture("gymnosoma/WormMedium-v0", sigma=sigma)[..., -3:] for sigma in (0.0, 1.0)]
+    np.testing.assert_array_equal(*hidden)
+
+
+def test_impossible_pictures_are_named():
+    for arguments, message in (
+        ({"observation": "picture"}, "observation must be one of fields, pixels, got 'picture'"),
+        ({"observation": "pixels", "pixels": 8}, "pixels must be an integer from 32 to 256, got 8"),
+        ({"observation": "pixels", "sensor_noise": {"velocity": 1.0}}, "sensor_noise needs observation='fields'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gymnasium.make(SWIM, **arguments)
+    from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+
+    with pytest.raises(ValueError, match="observation must be 'fields' for a controller"):
+        evaluate(SWIM, find_policy(SWIM, "baseline"), 2, observation="pixels")
+
+
+def test_pictures_need_no_window():
+    script = "import gymnasium, sys, gymnosoma.envs as e\n"
+    script += "gymnasium.make('gymnosoma/WormSwim-v0', observation='pixels').reset()\nprint('pygame' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+WAYPOINTS = "gymnosoma/LampreyWaypoints-v0"
+
+
+@pytest.mark.parametrize("env_id", [REACH, WAYPOINTS])
+def test_goals_have_gymnasiums_form(env_id):
+    arguments = {"goal": True, "history": 2}
+    check_env(gymnasium.make(env_id, **arguments).unwrapped, skip_render_check=True)
+    envs = several(env_id, 3, autoreset_mode="SameStep", max_episode_steps=4, **arguments)
+    alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
+    seen, _ = envs.reset(seed=5)
+    ones = [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)]
+    snapshot = pickle.loads(pickle.dumps(envs.save()))
+    for each in np.random.default_rng(0).uniform(-1, 1, (4, *envs.action_space.shape)):
+        for name, value in seen.items():
+            np.testing.assert_array_equal(value, [one[name] for one in ones])
+        seen, rewards, _, truncated, infos = envs.step(each)
+        steps = [env.step(a) for env, a in zip(alone, each, strict=True)]
+        ones = [step[0] for step in steps]
+        for one, reward in zip(ones, rewards, strict=True):
+            assert alone[0].compute_reward(one["achieved_goal"], one["desired_goal"], {}) == reward == -1.0
+    assert truncated.all()
+    for one, final in zip(ones, infos["final_obs"], strict=True):
+        np.testing.assert_array_equal(one["achieved_goal"], final["achieved_goal"])
+    envs.restore(snapshot)
+    assert not hasattr(gymnasium.make(env_id).unwrapped.observation_space, "spaces")
+
+
+def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
+    env = gymnasium.make(REACH, goal=True).unwrapped
+    seen, _ = env.reset(seed=0, options={"target_bearing": 0.5 * np.pi, "target_distance": 2e-3})
+    np.testing.assert_allclose(seen["desired_goal"], [0.0, 1.0], atol=1e-6)  # left of the head, in 2 mm
+    np.testing.assert_array_equal(seen["achieved_goal"], [0.0, 0.0])
+    assert env.compute_reward([[0.0, 0.0]] * 2, [[0.0, 0.049], [0.051, 0.0]]).tolist() == [0.0, -1.0]
+    env.simulation.memory["target"] = env.task.goal_place(env.simulation.rows)
+    _, reward, terminated, _, info = env.step(np.zeros(24))
+    assert reward == 0.0 and terminated and info["is_success"]
+    lamprey = gymnasium.make(WAYPOINTS, goal=True).unwrapped
+    first = lamprey.reset(seed=0)[0]["desired_goal"]
+    lamprey.simulation.memory["waypoint"][:, 0] = lamprey.simulation.rows["centre"]
+    seen, reward, terminated, _, info = lamprey.step(np.zeros(3))
+    assert reward == 0.0 and not terminated and (first != seen["desired_goal"]).any()
+    seen, reward, *_, info = lamprey.step(np.zeros(3))
+    assert reward == -1.0 and info["reached"] == 1 and np.abs(seen["desired_goal"]).max() > 0.1
+
+
+def test_impossible_goals_are_named():
+    for arguments, message in (
+        ({"goal": "yes"}, "goal must be True or False, got 'yes'"),
+        ({"goal": True, "observation": "pixels"}, "observation must be 'fields' with goal=True, got 'pixels'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gymnasium.make(REACH, **arguments)
+    env = gymnasium.make(REACH, goal=True).unwrapped
+    with pytest.raises(ValueError, match=r"desired_goal must have shape \(..., 2\), as the other goal, got \(3,\)"):
+        env.compute_reward([0.0, 0.0], [0.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="compute_reward needs goal=True"):
+        gymnasium.make(REACH).unwrapped.compute_reward([0.0, 0.0], [0.0, 0.0])
+
+
+def test_gymnasiums_checker_passes_without_a_display(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    env = gymnasium.make(SWIM)
+    check_env(env.unwrapped)
+    if sys.platform == "linux":
+        assert env.metadata["render_modes"] == ["rgb_array"]
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    assert gymnasium.make(SWIM).metadata["render_modes"] == ["rgb_array", "human"]
+
+
+def test_observations_become_tensors():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
+    from gymnasium.wrappers.vector import NumpyToTorch
+
+    envs = NumpyToTorch(several(SWIM))
+    seen, _ = envs.reset(seed=0)
+    stepped, rewards, *_ = envs.step(torch.zeros(4, 24))
+    assert all(isinstance(each, torch.Tensor) for each in (seen, stepped, rewards))
+    extras = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert "array-api-compat" in extras["optional-dependencies"]["train"]
+
+
+@pytest.mark.full
+def test_processes_of_gymnasium_play_what_ours_plays():
+    envs = gymnasium.make_vec(f"gymnosoma:{SWIM}", 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+    own = several(SWIM, 2)
+    np.testing.assert_array_equal(envs.reset(seed=3)[0], own.reset(seed=3)[0])
+    actions = np.ones(envs.action_space.shape, np.float32)
+    np.testing.assert_array_equal(envs.step(actions)[0], own.step(actions)[0])
+    envs.close()
+
+
+def test_an_agent_that_remembers_acts_alike_in_evaluation_dataset_and_film(tmp_path, monkeypatch):
+    """Its actions follow from a count of its steps since ``first``."""
+    from gymnosoma.agents.agent import Policy
+    from gymnosoma.agents.evaluation.policies import evaluate
+    from gymnosoma.agents.showing.film import Film
+
+    acted = []
+
+    class Counting:
+        def __init__(self, size):
+            self.size, self.count = size, np.zeros(0)
+
+        def act(self, observations, first):
+            self.count = np.where(first, 0.0, self.count + 1.0 if len(self.count) else 0.0)
+            acted.append(np.tile(0.1 * np.sin(self.count)[:, None], (1, self.size)))
+            return acted[-1].astype(np.float32)
+
+    policy = Policy("counting", lambda envs, start: Counting(envs.task.action_size))
+    evaluate(SWIM, policy, 2, 7)
+    evaluated = np.array(acted)[:50, 0]
+    acted.clear()
+    for _ in Film(SWIM, policy, policy, seed=7, seconds=50 / 40):
+        pass
+    for shown in (acted[::2], acted[1::2]):  # the ghost, too
+        np.testing.assert_array_equal(evaluated, np.array(shown)[:, 0])
+    minari = pytest.importorskip("minari")
+    pytest.importorskip("h5py")
+    from gymnosoma.agents.evaluation.dataset import record
+
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    record(SWIM, policy, "test/counting-v0", 2, seed=7)
+    (first, second) = minari.load_dataset("test/counting-v0").iterate_episodes()
+    np.testing.assert_array_equal(first.actions[:50], evaluated.astype(np.float32))
+    np.testing.assert_array_equal(second.actions[:50], evaluated.astype(np.float32))
+
+
+@pytest.mark.full
+def test_levels_and_mixtures_are_recorded_by_one_command(tmp_path, monkeypatch, command, error_of, capsys):
+    minari = pytest.importorskip("minari")
+    pytest.importorskip("h5py")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    command("record", "WormSwim-v0", "--levels", "--mixture", "--episodes", 4)
+    told = capsys.readouterr().out
+    names = ["random", "medium", "expert", "random-medium-expert"]
+    sets = [minari.load_dataset(f"{SWIM}/{name}-v0") for name in names]
+    returns = [np.mean([episode.rewards.sum() for episode in one.iterate_episodes()]) for one in sets]
+    for name, paid in zip(names[:3], returns, strict=False):
+        assert re.search(rf"{name}-v0: 4 episodes .* return {re.escape(f'{paid:.4g}')}, \S+ MB", told)
+    share = (returns[1] - returns[0]) / (returns[2] - returns[0])
+    assert 0.2 < share < 0.8 and len(sets[3]) == 12 and returns[3] == pytest.approx(np.mean(returns[:3]))
+    assert [*sets[3].storage.metadata["gymnosoma"]["mixture"]] == [f"{SWIM}/{name}-v0" for name in names[:3]]
+    assert sets[3][0].actions.shape[1] == 6
+    command("record", "WormSwim-v0", "--policy", "baseline", "zero", "--episodes", 1)
+    for arguments, message in (
+        (["--levels", "--noise", 0.1], "noise must be left out with levels"),
+        (["--levels", "--policy", "random"], "policy 'random' must be better than chance"),
+        (["--levels", "--policy", "baseline", "random"], "policy must be one, the expert, with levels"),
+        (["--mixture"], "mixture needs several policies, got 'baseline'"),
+        (["--policy", "baseline", "trained", "--mixture"], "mixture needs policies of the same arguments"),
+        (["--policy", "baseline", "random", "--dataset", "test/x-v0"], "dataset must be left out where there are"),
+    ):
+        assert message in error_of("record", "WormSwim-v0", *arguments)

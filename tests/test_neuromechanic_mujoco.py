@@ -1,0 +1,141 @@
+"""Models of MuJoCo against what MuJoCo computes for them."""
+
+import numpy as np
+import pytest
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic.mujoco import read_mujoco
+
+mujoco = pytest.importorskip("mujoco")
+pytestmark = pytest.mark.full
+
+XML = """
+<mujoco>
+  <option gravity="0.5 -0.3 -9.81"/>
+  <worldbody>
+    <site name="origin" pos="0.03 0.05 0.3"/>
+    <site name="low" pos="-0.04 0.02 0.25"/>
+    <body name="upper" pos="0.1 0 0.2" euler="10 20 30">
+      <joint name="shoulder" axis="1 2 0.5" pos="0.01 0.02 0" damping="0.1" armature="0.01"
+        range="-80 80" limited="true"/>
+      <joint name="slide" type="slide" axis="0 0 1" stiffness="30" springref="0.05" damping="1"/>
+      <geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.3" contype="0" conaffinity="0"/>
+      <geom name="ball" type="sphere" size="0.03" pos="0.03 0.01 -0.1" contype="0" conaffinity="0"/>
+      <site name="beside_ball" pos="0.08 0.01 -0.1"/>
+      <body name="lower" pos="0 0 -0.3">
+        <joint name="elbow" axis="0 1 0" ref="20" range="-60 90" limited="true"/>
+        <geom name="pulley" type="cylinder" size="0.02 0.05" euler="90 0 0" contype="0" conaffinity="0"/>
+        <site name="beside_pulley" pos="-0.06 0 0.01"/>
+        <geom type="box" size="0.02 0.01 0.1" pos="0 0 -0.1" contype="0" conaffinity="0"/>
+        <site name="end" pos="-0.01 0.01 -0.1"/>
+        <site name="tip" pos="0.02 0.01 -0.15"/>
+        <body name="led" pos="0 0 -0.2">
+          <joint name="wrist" axis="1 0 0"/>
+          <geom type="sphere" size="0.03" pos="0 0.02 -0.02" contype="0" conaffinity="0"/>
+          <site name="nail" pos="0 0.05 -0.03"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <equality><joint joint1="wrist" joint2="elbow" polycoef="0.1 0.5 0.2 -0.1 0"/></equality>
+  <tendon>
+    <spatial name="one">
+      <site site="origin"/><geom geom="ball"/><site site="end"/>
+      <pulley divisor="2"/>
+      <site site="end"/><site site="nail"/>
+    </spatial>
+    <spatial name="two">
+      <site site="low"/><geom geom="pulley" sidesite="beside_pulley"/><site site="tip"/>
+    </spatial>
+    <spatial name="three"><site site="low"/><geom geom="ball"/><site site="tip"/></spatial>
+  </tendon>
+  <actuator>
+    <muscle name="m.one" tendon="one" force="200" lengthrange="0.3 0.7"/>
+    <muscle name="two" tendon="two" force="300" lengthrange="0.3 0.7" range="0.6 1.2" fvmax="1.4" lmin="0.4"/>
+    <muscle name="three" tendon="three" scale="150" lengthrange="0.3 0.7"/>
+    <motor name="motor" joint="shoulder" gear="3"/>
+  </actuator>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mujoco") / "arm.xml"
+    path.write_text(XML)
+    return mujoco.MjModel.from_xml_path(str(path)), Neuromechanic(path)
+
+
+def test_masses_lengths_arms_and_forces_are_mujocos(pair):
+    model, animal = pair
+    data, row, rng = mujoco.MjData(model), animal.rows(1), np.random.default_rng(4)
+    assert animal.model.bodies == ("shoulder", "slide", "elbow") and animal.model.followers == ("wrist",)
+    assert animal.model.muscles == ("m_one", "two", "three") and animal.model.inputs[-1] == "motor"
+    f = np.poly1d([0.0, -0.1, 0.2, 0.5, 0.1])
+    wound = set()
+    for _ in range(300):
+        q, v = rng.uniform([-1.3, -0.1, -1.4], [1.3, 0.1, 1.2]), rng.normal(size=3)
+        G = np.vstack([np.eye(3), [0.0, 0.0, f.deriv()(q[2])]])
+        data.qpos[:], data.qvel[:] = model.qpos0 + np.append(q, f(q[2])), G @ v
+        data.act[:] = rng.uniform(size=3)
+        mujoco.mj_forward(model, data)
+        row["q"], row["v"], row["activation"] = q, v, data.act
+        k, M = animal.mechanics(row), np.zeros((4, 4))
+        mujoco.mj_fullM(model, data, M)
+        bend = np.array([0.0, 0.0, 0.0, f.deriv().deriv()(q[2]) * v[2] ** 2])
+        assert np.abs(k["M"] - G.T @ M @ G).max() < 1e-12
+        assert np.abs(k["bias"] - G.T @ (data.qfrc_bias + M @ bend)).max() < 1e-11
+        assert np.abs(k["length"] - data.actuator_length[:3]).max() < 1e-12
+        assert np.abs(k["rate"] - data.actuator_velocity[:3]).max() < 1e-11
+        assert np.abs(k["force"] + data.actuator_force[:3]).max() < 1e-9 * 300
+        wound.add(tuple(data.ten_wrapnum))
+    assert len(wound) > 2  # strings touch and do not
+
+
+def test_a_motion_is_mujocos():
+    """The same model without what MuJoCo holds softly: its equality and limits."""
+    xml = XML.replace('<equality><joint joint1="wrist" joint2="elbow" polycoef="0.1 0.5 0.2 -0.1 0"/></equality>', "")
+    xml = xml.replace('limited="true"', 'limited="false"').replace(
+        "<option ", '<option integrator="RK4" timestep="1e-4" '
+    )
+    model = mujoco.MjModel.from_xml_string(xml)
+    animal, data = Neuromechanic(read_mujoco(model)[0], dt=1e-4, scheme="rk4"), mujoco.MjData(model)
+    data.ctrl[:] = 0.3, 0.2, 0.1, 0.2
+    run = simulate(animal, [0.3, 0.2, 0.1, 0.2], 0.3, every=0.3)
+    for _ in range(3000):
+        mujoco.mj_step(model, data)
+    assert run["q"][-1] == pytest.approx(data.qpos - model.qpos0, abs=2e-3)
+    assert np.abs(run["q"][-1]).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('sidesite="beside_pulley"', 'sidesite="inside"', "actuator two: its tendon runs inside pulley"),
+        (
+            '<joint joint1="wrist" joint2="elbow" polycoef="0.1 0.5 0.2 -0.1 0"/>',
+            '<weld body1="led"/>',
+            "WELD is not supp",
+        ),
+        ('<spatial name="two">', '<spatial name="two" stiffness="3">', "tendon two: its own stiffness"),
+        (
+            '<motor name="motor"',
+            '<position name="motor"',
+            "actuator motor: supported are muscles on tendons, and motors",
+        ),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(old, new, told):
+    xml = XML.replace(old, new).replace('<site name="tip"', '<site name="inside" pos="0.01 0 0"/><site name="tip"')
+    with pytest.raises(ValueError, match=told):
+        read_mujoco(mujoco.MjModel.from_xml_string(xml))
+    read_mujoco(mujoco.MjModel.from_xml_string(xml), partial=True)
+
+
+def test_a_file_that_cannot_be_compiled_is_told(tmp_path):
+    (tmp_path / "x.xml").write_text("<mujoco><worldbody><body/></worldbody>")
+    with pytest.raises(ValueError, match=r"x.xml' cannot be compiled by MuJoCo: XML"):
+        Neuromechanic(tmp_path / "x.xml")
+    with pytest.raises(ValueError, match=r"y.mjb' is not a file"):
+        Neuromechanic(tmp_path / "y.mjb")
