@@ -76,8 +76,8 @@ def test_a_benchmark_repeats_nothing_and_can_be_run_again(tmp_path, monkeypatch,
     assert done == ["WormSwim-v0/baseline"]
     assert (tmp_path / "a" / "benchmark.json").read_bytes() == first
     policies = json.loads(first)["results"][SWIM]["policies"]
-    # Measured: 0.82 and 1.00 of the best known.
-    assert policies["baseline"]["normalised"] < 0.9 < policies["trained"]["normalised"] < 1.05
+    # Measured in four episodes: 0.0 and 0.81 of the scale.
+    assert policies["baseline"]["normalised"] < 0.3 < 0.6 < policies["trained"]["normalised"] < 1.05
     assert policies["trained"]["ahead"]["baseline"]["p"] < 0.05
     assert policies["trained"]["trainings"] == 0  # it comes with the package
     with pytest.raises(SystemExit, match=r"episodes must be 4, with which .* was measured, got 5"):
@@ -418,7 +418,7 @@ def test_the_best_training_is_shipped_if_it_may_be(tmp_path, monkeypatch):
         (job.run(tmp_path) / "card.json").write_text(json.dumps(card))
         job.file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
         scores = {"scores": [0.0] * 256, "return": 0.0, "failed": 0.0}
-        played = scores | {"splits": {"robust": scores}, "seconds": 0.0, "validation": validation}
+        played = scores | {"splits": {"test": scores, "robust": scores}, "seconds": 0.0, "validation": validation}
         of = {"job": asdict(job), "depends": job.depends, "score": "", "unit": "", "env": {}, "versions": {}}
         job.file(tmp_path).write_text(json.dumps(played | of))
 

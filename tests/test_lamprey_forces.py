@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymnosoma.envs import simulate
+from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
+from gymnosoma.envs.lamprey.analysis import entrain
 
 P = LampreyParams()
 MASS, INERTIA, HALF = np.asarray(P.mass), np.asarray(P.inertia), 0.5 * np.asarray(P.length)
@@ -144,3 +145,42 @@ def test_a_body_from_its_shape_swims():
 def test_bad_values(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+FORCED = {"forced_bending": np.linspace(2e-3, 0.0, 9), "forced_lag": np.linspace(0.0, 3.0, 9), "forced_frequency": 7.0}
+
+
+def test_the_work_of_forced_bending_is_found_in_the_body():
+    """Kinetic energy grows by what joints, water and the torques from outside do, these being held in each step."""
+    start = {**FORCED, "heading": 0.7}
+    run = simulate(Lamprey(FADING, "muscle", dt=1e-4, scheme="reference"), HELD, 0.2, start=start)
+    middle = run.time[1:, None] - 0.5e-4
+    torque = FORCED["forced_bending"] * np.cos(2.0 * np.pi * 7.0 * middle - FORCED["forced_lag"])
+    np.testing.assert_allclose(run["forced_torque"][1:], torque, atol=1e-15)
+    forced = np.cumsum(np.sum(torque[1:] * np.diff(run["joint_angle"][1:], axis=0), 1))
+    power = run["joint_power"].sum(1) + np.sum(drag(run) * run["link_velocity"], (1, 2))
+    gained = forced + np.cumsum(0.5 * (power[2:] + power[1:-1])) * run.time[1]
+    kinetic = 0.5 * np.sum(MASS * np.sum(run["link_velocity"] ** 2, -1) + INERTIA * run["link_rate"] ** 2, 1)
+    error = abs(kinetic[2:] - kinetic[1] - gained).max()
+    assert error < 1e-3 * abs(gained).max() and error < 0.01 * abs(forced).max()
+
+
+def test_forced_bending_of_one_animal_leaves_others_alone_and_ends_by_an_event():
+    starts = [{}, FORCED, {}]
+    off = Event(0.5, {"forced_bending": 0.0})
+    runs = simulate(Lamprey(), [0.4, 0.0, 0.7], 1.0, 0.01, starts, events=[off], count=3)
+    for run, start in zip(runs, starts, strict=True):
+        alone = simulate(Lamprey(), [0.4, 0.0, 0.7], 1.0, 0.01, start, events=[off])
+        np.testing.assert_array_equal(run["link_angle"], alone["link_angle"])
+    assert abs(runs[1]["link_angle"] - runs[0]["link_angle"]).max() > 0.1
+    bent = abs(runs[1]["forced_torque"]).max(1)
+    assert bent[:51].max() > 1e-3 and not bent[51:].any() and not runs[0]["forced_torque"].any()
+
+
+@pytest.mark.full
+def test_the_rhythm_of_a_swimming_lamprey_follows_forced_bending_of_its_head():
+    """Stronger torques lead it further from its own 4.13 Hz, as any oscillator."""
+    weak, strong = (entrain(Lamprey(), [3.9, 4.1, 4.3], each, duration=20.0) for each in (5e-4, 2e-3))
+    assert strong.free == pytest.approx(4.13, abs=0.01)
+    np.testing.assert_array_equal(weak.entrained.all(1), [False, True, False])
+    assert strong.entrained.all() and strong.rhythm == pytest.approx(np.repeat([[3.9], [4.1], [4.3]], 9, 1), abs=0.01)

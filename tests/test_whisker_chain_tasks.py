@@ -243,9 +243,9 @@ RETURNS = {
     ("Localize", "baseline"): 0.13,
     ("Localize", "quick"): 0.49,
     ("Detect", "baseline"): 0.03,
-    ("Tap", "baseline"): 0.77,
+    ("Tap", "baseline"): 0.789,
     ("Hold", "baseline"): 404.0,
-    ("Whisk", "baseline"): 210.0,
+    ("Whisk", "baseline"): 203.0,
 }
 
 

@@ -532,6 +532,10 @@ class Circuit:
                 0.0, 1.0, "1", f"1 where no axon passes behind a segment, {of}", (sides, max(self.segments - 1, 1))
             ),
             "transection": Option(0.0, end, "1", "segments in front of a cut of both sides; 0: none"),
+            "noise": Option(
+                0.0, 100.0, "1", f"standard deviation of the state of {', '.join(self.cells)}", (self.neurons,)
+            ),
+            "noise_seed": Option(0.0, 2.0**53, "1", "of that noise, which is the same for the same seed"),
         }
         if self.each_synapse:
             shape = (max(len(self.projections), 1), sides, self.segments)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import exp, kernel, sincos
+from .noise import normal_at
 from .records import fields, record
 
 EKEBERG, PHASE, MATSUOKA, LEAKY, BISTABLE, SENSE = range(6)
@@ -36,6 +37,7 @@ def circuit_fields(
     every = (projections, sides, segments) if at else (1, 1, 1)
     return fields(
         ("neuron", (states, sides, neurons, segments), "1", "state, by variable, side, population and segment"),
+        ("noise_count", (), "1", "steps of the neurons until now, for each of which there is a set of random numbers"),
         ("tonic asymmetry head_extra", (), "1", "the brainstem's level, what is added right, and to the head"),
         ("synapse", projections, "1", "factor on every projection"),
         ("synapse_at", every, "1", "the same by side and segment of the target, if that may be set"),
@@ -46,6 +48,8 @@ def circuit_fields(
         ("bath", (sides, segments), "1", "tonic drive beside the brainstem's"),
         ("cut", (sides, max(segments - 1, 1)), "1", "1 where no axon of that side passes behind a segment"),
         ("transection", (), "1", "segments in front of a cut of both sides, 0 where there is none"),
+        ("noise", neurons, "1", "standard deviation that it gives a population's state"),
+        ("noise_seed", (), "1", "of its random numbers"),
     )
 
 
@@ -536,6 +540,33 @@ def _runge_kutta_step(xs, ks, circuit, dt, cut):
 
 
 @kernel
+def _add_noise(xs, circuit, dt, euler):
+    """Add the noise of a step of ``dt`` to the first variable of every neuron; Euler steps forget less than others.
+
+    A cell that has a delay and nothing else to follow then has the standard deviation ``noise``, whatever ``dt`` is.
+    """
+    x, p = xs[0], circuit[0]
+    sides, neurons, segments, lanes = x.neuron.shape[1:]
+    for cell in range(neurons):
+        noisy = False
+        for e in range(lanes):
+            noisy |= x.noise[cell, e] > 0.0
+        if not noisy:
+            continue
+        part = dt * p.rate[cell]
+        left = 1.0 - part if euler else exp(-part)
+        spread = np.sqrt(dt if p.kind[cell] == PHASE else max(1.0 - left * left, 0.0))
+        for side in range(p.sided[cell]):
+            for q in range(p.begin[cell], p.end[cell]):
+                i, value = (side * neurons + cell) * segments + q, x.neuron[0, side, cell, q]
+                for e in range(lanes):
+                    drawn = normal_at(x.noise_seed[e], x.noise_count[e], sides * neurons * segments, i)
+                    value[e] += x.noise[cell, e] * spread * drawn if x.noise[cell, e] > 0.0 else 0.0
+    for e in range(lanes):
+        x.noise_count[e] += 1.0
+
+
+@kernel
 def step_circuit(xs, ks, circuit, dt, cut):
     """Move the neurons by ``dt``; after `fire_circuit`.
 
@@ -545,8 +576,10 @@ def step_circuit(xs, ks, circuit, dt, cut):
     p = circuit[0]
     if p.steps == 0:
         _euler_step(xs, ks, circuit, dt, cut)
+        _add_noise(xs, circuit, dt, True)
     else:
         for n in range(p.steps):
             if n > 0:
                 fire_circuit(xs, ks, circuit, cut)
             _runge_kutta_step(xs, ks, circuit, dt / p.steps, cut)
+            _add_noise(xs, circuit, dt / p.steps, False)

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .jit import kernel, log, sincos
+
+_GAMMA, _MIX, _MIX_AGAIN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
 
 def uniform(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Uniform numbers in (0, 1), by the generator splitmix64 entered at any place.
@@ -24,9 +28,9 @@ def uniform(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> 
         (B, size) float
     """
     place = count.astype(np.uint64)[:, None] * np.uint64(size) + np.arange(1, size + 1, dtype=np.uint64)
-    z: Any = seed[:, None] + place * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z: Any = seed[:, None] + place * _GAMMA
+    z = (z ^ (z >> np.uint64(30))) * _MIX
+    z = (z ^ (z >> np.uint64(27))) * _MIX_AGAIN
     z ^= z >> np.uint64(31)
     return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
@@ -35,3 +39,22 @@ def normal(seed: NDArray[np.uint64], count: NDArray[np.float64], size: int) -> N
     """Standard normal numbers (B, size), by Box and Muller; arguments as for :func:`uniform`."""
     u = uniform(seed, count, 2 * size)
     return np.sqrt(-2.0 * np.log(u[:, :size])) * np.cos(2.0 * np.pi * u[:, size:])
+
+
+@kernel
+def uniform_at(seed, place):
+    """Give the uniform number at a ``place`` (uint64) behind a ``seed`` (uint64), as `uniform` does, in a kernel."""
+    z = seed + place * _GAMMA
+    z = (z ^ (z >> np.uint64(30))) * _MIX
+    z = (z ^ (z >> np.uint64(27))) * _MIX_AGAIN
+    z ^= z >> np.uint64(31)
+    return (np.float64(np.int64(z >> np.uint64(11))) + 0.5) * 2.0**-53
+
+
+@kernel
+def normal_at(seed, count, size, i):
+    """Give number ``i`` of the ``size`` of `normal`, in a kernel; its seed are the bits of the float ``seed``."""
+    bits = np.float64(seed).view(np.uint64)
+    place = np.uint64(np.int64(count)) * np.uint64(2 * size) + np.uint64(i + 1)
+    cosine = sincos(2.0 * np.pi * uniform_at(bits, place + np.uint64(size)))[1]
+    return np.sqrt(-2.0 * log(uniform_at(bits, place))) * cosine

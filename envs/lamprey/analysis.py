@@ -100,7 +100,7 @@ class Entrainment:
 
 
 def entrain(
-    cord: IsolatedCord,
+    cord: IsolatedCord | Lamprey,
     frequencies: ArrayLike,
     amplitude: float = 0.5,
     bent: Sequence[int] = (0, 1, 2),
@@ -114,9 +114,11 @@ def entrain(
     right, of each joint over the last half. With the paper's synapses the head leads: bent there the whole cord
     follows, while the tail bent alone is overruled from in front, or at most follows alone.
 
+    A `Lamprey` swims meanwhile, and is bent by torques (``forced_bending``).
+
     Args:
         frequencies ((F,) float, Hz): In ascending order.
-        amplitude (rad): Of each bent joint.
+        amplitude (rad, or N m): Of each bent joint, or of the torque on it.
         bent (sequence of int): Joints, 0 at the head; the first three by default.
         drive ((3,) float): Tonic level, asymmetry and head extra.
         duration (s)
@@ -150,9 +152,15 @@ def entrain(
         drives[:, [3 + j for j in bent]] = (amplitude * side * np.sin(2.0 * np.pi * all_of * t))[:, None]
         return drives
 
+    driven: Any = bending
+    if isinstance(cord, Lamprey):  # a sine lags by a quarter of a cycle behind a cosine
+        torque = amplitude * np.isin(np.arange(joints), bent) * (all_of > 0.0)[:, None]
+        forced = {"forced_bending": torque, "forced_frequency": all_of}
+        driven, start = drives, {**(start or {}), **forced, "forced_lag": np.outer(0.5 * np.pi * side, np.ones(joints))}
+
     rhythm, wander, phase = np.full((3, len(all_of), joints), np.nan)
     wander[:] = np.inf
-    for k, run in enumerate(swim(cord, bending, duration, start, signals=("motoneuron",))):
+    for k, run in enumerate(swim(cord, driven, duration, start, signals=("motoneuron",))):
         late = run.time >= 0.5 * duration
         for j, wave in enumerate((run["motoneuron"][late, 0] - run["motoneuron"][late, 1]).T):
             begins = _crossings(run.time[late], wave)

@@ -143,6 +143,7 @@ class Lamprey(InLanes):
         "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
         "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature where it stretches the side", "edge_cells"),
         "joint_torque": Signal("(n - 1,)", "N m", "of muscles and tissue, Eq. 7; it acts on ``joint_angle``"),
+        "forced_torque": Signal("(n - 1,)", "N m", "from outside, beside it, in force during the last step"),
         "muscle_torque": Signal("(2, n - 1)", "N m", "of the active left (negative) and right muscle in it"),
         "joint_power": Signal(
             "(n - 1,)",

@@ -17,6 +17,7 @@ import numpy as np
 from ..core.jit import kernel, sincos
 from ..core.lanes import batch_kernel
 from ..core.records import fields, record
+from .forcing import force
 
 BENT, BROKEN = 1.0, 2.0
 """Status codes: a joint beyond ``LARGEST_JOINT_ANGLE``; the state is not finite."""
@@ -59,6 +60,7 @@ def body_fields(n: int) -> list[tuple]:
         ("link_angle link_rate", n, "rad, rad/s", ""),
         ("centre centre_velocity", 2, "m, m/s", "of mass"),
         ("motoneuron", (2, n - 1), "1", "left; right of every joint, held since the last neural step"),
+        ("forced_torque", n - 1, "N m", "from outside on every joint, held since then"),
         (
             "work spent",
             (),
@@ -70,6 +72,8 @@ def body_fields(n: int) -> list[tuple]:
         ("water", (), "1", "factor on both drag coefficients"),
         ("feedback", (), "m", "strength of the edge cells' synapse (Table 2)"),
         ("current", 2, "m/s", "x; y of the water"),
+        ("forced_bending forced_lag", n - 1, "N m, rad", "amplitude and lag of a torque on every joint from outside"),
+        ("forced_frequency", (), "Hz", "of it"),
     )
 
 
@@ -224,6 +228,7 @@ def accelerate(xs, ks, links):
             stiffness = x.muscle_stiffness[j, e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[j, e])
             active = x.muscle_gain[j, e] * (m[LEFT, j, e] - m[RIGHT, j, e])
             torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e]) + x.damping[j, e] * (w1 - w0)
+            torque[i, e] -= x.forced_torque[j, e]
             k.gap[j, X, e] = h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e]
             k.gap[j, Y, e] = h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e]
     for i in range(n):
@@ -364,7 +369,7 @@ def load(xs, ks, links, dt):
             w0, w1 = omega[j, e], omega[i, e]
             stiffness = x.muscle_stiffness[j, e] * (m[LEFT, j, e] + m[RIGHT, j, e] + x.tonic_stiffness[j, e])
             active = x.muscle_gain[j, e] * (m[LEFT, j, e] - m[RIGHT, j, e])
-            torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e])
+            torque[i, e] = active + stiffness * (phi[i, e] - phi[j, e]) - x.forced_torque[j, e]
             viscous[i, e] = dt * (x.damping[j, e] + dt * stiffness)
             gap[j, X, e] = dt * (h0 * w0 * w0 * c[j, e] + h1 * w1 * w1 * c[i, e])
             gap[j, Y, e] = dt * (h0 * w0 * w0 * s[j, e] + h1 * w1 * w1 * s[i, e])
@@ -611,13 +616,14 @@ def clear_work(xs):
 
 
 @kernel
-def add_work(xs, dt):
-    """Add what the muscles do in the coming ``dt``, at the present rates, to ``work`` and ``spent``.
+def begin_step(xs, dt):
+    """Set what bends the body from outside, and add what its muscles do in the coming ``dt`` to ``work`` and ``spent``.
 
-    Each side counts for itself, so that pulling against the other is not free. Work is that of the active part of
-    Eq. 7 while the muscle shortens, dt alpha sum (M_L max(v, 0) + M_R max(-v, 0)) with v = omega_j - omega_{j+1};
-    spent is that and the heat of activity, dt alpha ``MAINTENANCE`` sum (M_L + M_R).
+    Rates are the present ones. Each side counts for itself, so that pulling against the other is not free. Work is that
+    of the active part of Eq. 7 while the muscle shortens, dt alpha sum (M_L max(v, 0) + M_R max(-v, 0)) with
+    v = omega_j - omega_{j+1}; spent is that and the heat of activity, dt alpha ``MAINTENANCE`` sum (M_L + M_R).
     """
+    force(xs, dt)
     x = xs[0]
     n, lanes = x.link_angle.shape
     omega, m = x.link_rate, x.motoneuron
@@ -663,7 +669,7 @@ def swim(xs, ks, steps, dt, links, scheme, substeps):
     """
     clear_work(xs)
     for _ in range(steps):
-        add_work(xs, dt)
+        begin_step(xs, dt)
         move_body(xs, ks, links, scheme, substeps, dt / substeps)
         end_step(xs, dt)
 

@@ -20,7 +20,7 @@ from ..core.circuit_kernels import (
 from ..core.jit import kernel
 from ..core.lanes import batch_kernel
 from ..core.records import fields
-from .body import BROKEN, add_work, clear_work, end_step, move_body
+from .body import BROKEN, begin_step, clear_work, end_step, move_body
 from .nerves import stretch_sides
 
 
@@ -61,7 +61,7 @@ def swim(xs, ks, steps, dt, links, circuit, scheme, substeps):
         stretch_sides(xs, links, (xs[0].feedback, xs[0].feedback), ks[0].sensed)
         fire_circuit(xs, ks, circuit, cut)
         drive_muscles(xs, ks, circuit)
-        add_work(xs, dt)
+        begin_step(xs, dt)
         step_circuit(xs, ks, circuit, dt, cut)
         move_body(xs, ks, links, scheme, substeps, dt / substeps)
         end_step(xs, dt)

@@ -23,7 +23,7 @@ from .body import (
     LEFT,
     RIGHT,
     RUNGE_KUTTA,
-    add_work,
+    begin_step,
     clear_work,
     end_step,
     euler,
@@ -506,7 +506,7 @@ def swim(xs, ks, steps, dt, links, cord, scheme, substeps):
     for _ in range(steps):
         sense_curvature(xs, ks, links)
         fire(xs, ks, cord)
-        add_work(xs, dt)
+        begin_step(xs, dt)
         integrate(xs, ks, cord, dt)
         if scheme == EULER:
             euler(xs, ks, links, substeps, dt / substeps)
@@ -522,7 +522,7 @@ def swim_reference(xs, ks, steps, dt, links, cord):
     prepare(xs, ks, cord)
     for _ in range(steps):
         fire(xs, ks, cord)
-        add_work(xs, dt)
+        begin_step(xs, dt)
         runge_kutta(xs, ks, links, cord, dt)
         end_step(xs, dt)
 
@@ -567,7 +567,7 @@ def swim_driven(xs, ks, steps, dt, links, neuron, scheme, substeps):
         if scheme == RUNGE_KUTTA:
             follow(xs, neuron, half)
         respond(xs, neuron)
-        add_work(xs, dt)
+        begin_step(xs, dt)
         follow(xs, neuron, half if scheme == RUNGE_KUTTA else dt * rate)
         move_body(xs, ks, links, scheme, substeps, dt / substeps)
         end_step(xs, dt)

@@ -44,7 +44,14 @@ PHYSICAL = {
 def physical(joints: int) -> dict[str, Option]:
     """Parameters that a row of a body with so many joints may change; of muscles one number serves all joints."""
     own = {name: replace(option, shape=(joints,)) if name in MUSCLES else option for name, option in PHYSICAL.items()}
-    return {**own, "current": Option(-10.0, 10.0, "m/s", "velocity of the water, x and y", (2,))}
+    lag = "lag of it, by joint: it is ``forced_bending`` cos(2 pi ``forced_frequency`` time - lag)"
+    return {
+        **own,
+        "current": Option(-10.0, 10.0, "m/s", "velocity of the water, x and y", (2,)),
+        "forced_bending": Option(0.0, 3.0, "N m", "amplitude of a torque from outside, by joint", (joints,)),
+        "forced_lag": Option(-100.0, 100.0, "rad", lag, (joints,)),
+        "forced_frequency": Option(0.0, 100.0, "Hz", "frequency of it; 0: it is constant"),
+    }
 
 
 def nervous(segments: int) -> dict[str, Option]:

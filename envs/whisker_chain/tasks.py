@@ -217,11 +217,12 @@ class Tap(PegTask):
 
     ## Description
 
-    The vibrissa of Quist et al. (2014). A point peg stands 0.4 to 0.9 lengths from the base, where the straight
+    The vibrissa of Quist et al. (2014). A point peg stands 0.5 to 0.8 lengths from the base, where the straight
     whisker would touch it at a base angle of -0.15 to 0.25 rad. It is to be tapped once in each of {taps} windows of
     {window:g} s; after the first tap it is known where it stands, so that memory pays. The animal's own way forgets: it
     approaches at 92 deg/s and retracts as soon as Fx tells the touch. ``remembers`` brakes for the bearing at which it
-    has felt the peg before.
+    has felt the peg before. Nearer pegs, which are stiffer, and farther ones, which are hardly felt, are left
+    out, so that what policies differ by is how they tap and not where the peg was.
 
     ## Rewards
 
@@ -237,7 +238,7 @@ class Tap(PegTask):
     """Time for a tap, s."""
     behind = -0.3
     """Base angle (rad) behind which the base must have been in a window before a touch counts."""
-    hidden = {"peg_place": Hidden(0.4, 0.9), "peg_bearing": Hidden(-0.15, 0.25)}
+    hidden = {"peg_place": Hidden(0.5, 0.8), "peg_bearing": Hidden(-0.15, 0.25)}
     observes = {
         "left": Field(1, "s", 0.6, "time to the window's end"),
         "back": Field(1, "1", 1.0, "whether the base has been behind in this window"),

@@ -1,0 +1,26 @@
+"""Torques from outside that bend a lamprey which swims, as kernels: a wave of one frequency, joint by joint."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.jit import kernel, sincos
+
+
+@kernel
+def force(xs, dt):
+    """Write the ``forced_torque`` of the coming step of ``dt`` (s), which is that at its middle; 0 where none is asked.
+
+    A positive torque increases the angle of its joint.
+    """
+    x = xs[0]
+    joints, lanes = x.forced_bending.shape
+    forced = False
+    for j in range(joints):
+        for e in range(lanes):
+            forced |= (x.forced_bending[j, e] != 0.0) | (x.forced_torque[j, e] != 0.0)
+    for j in range(joints if forced else 0):
+        for e in range(lanes):
+            phase = 2.0 * np.pi * x.forced_frequency[e] * (x.time[e] + 0.5 * dt) - x.forced_lag[j, e]
+            torque = x.forced_bending[j, e] * sincos(phase)[1]
+            x.forced_torque[j, e] = torque if x.forced_bending[j, e] != 0.0 else 0.0

@@ -1,0 +1,87 @@
+"""Noise of a circuit's cells: its size, and that it is the same again."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core.circuit import Circuit, Population
+from gymnosoma.envs.core.noise import normal, normal_at
+from gymnosoma.envs.lamprey import IsolatedCord
+
+QUIET = [0.4, 0.0, 0.7, *np.zeros(9)]
+CELLS = {
+    "leaky": Population("MN", "leaky", delay=0.02),
+    "ekeberg": Population("MN", "ekeberg", threshold=0.0, gain=1.0, delay=0.03),
+    "phase": Population("MN", "phase", frequency=1.0),
+}
+
+
+def test_kernels_draw_what_arrays_draw():
+    seed = 12345.0
+    drawn = [[normal_at(seed, count, 50, i) for i in range(50)] for count in (0.0, 1.0, 1e6)]
+    of_arrays = normal(np.full(3, seed).view(np.uint64), np.array([0.0, 1.0, 1e6]), 50)
+    np.testing.assert_allclose(drawn, of_arrays, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("dt", [5e-3, 10e-3])
+@pytest.mark.parametrize("kind", CELLS)
+def test_noise_has_the_standard_deviation_that_is_asked_for(kind, dt):
+    """That of the process of Ornstein and Uhlenbeck, which forgets with the delay; phases wander as a random walk."""
+    isolated = IsolatedCord(circuit=Circuit(9, [CELLS[kind]], [], "MN", joint=range(9)), dt=dt)
+    rows, ids = isolated.rows(64), np.arange(64)
+    isolated.reset(rows, ids, {"noise": 0.3, "noise_seed": ids, "kick": 0.0})
+    state, still = [], np.zeros((64, 12))
+    for _ in range(100):
+        isolated.advance(rows, ids, still, round(0.01 / dt))
+        state.append(rows["neuron"][:, 0].copy())
+    if kind == "phase":
+        assert np.std(state[-1] - 2.0 * np.pi) == pytest.approx(0.3, rel=0.05)  # after 1 s, of 1152 cells
+        return
+    late = np.array(state[30:])
+    assert late.std() == pytest.approx(0.3, rel=0.03) and abs(late.mean()) < 0.01
+    left = np.mean(late[1:] * late[:-1]) / late.var()
+    exact = np.exp(-0.01 / 0.02) if kind == "leaky" else (1.0 - dt / 0.03) ** round(0.01 / dt)
+    assert left == pytest.approx(exact, abs=0.02)
+
+
+def test_noise_repeats_alone_and_beside_others_in_one_go_and_after_a_snapshot():
+    cord, seeds = IsolatedCord(circuit="cord"), np.arange(5.0)
+    noise = np.where(np.arange(5)[:, None] == 2, 0.0, [0.2, 0.0, 0.0, 0.1])
+    runs = simulate(cord, QUIET, 0.5, start={"noise": noise, "noise_seed": seeds}, count=5)
+    for k, run in enumerate(runs):
+        alone = simulate(cord, QUIET, 0.5, start={"noise": noise[k], "noise_seed": seeds[k]})
+        np.testing.assert_array_equal(run["neurons"], alone["neurons"])
+    np.testing.assert_array_equal(runs[2]["neurons"], simulate(cord, QUIET, 0.5)["neurons"])
+    assert abs(runs[0]["neurons"] - runs[1]["neurons"])[10:].max() > 0.1
+    rows, ids, drive = cord.rows(1), np.arange(1), np.array([QUIET])
+    cord.reset(rows, ids, {"noise": noise[1], "noise_seed": 1.0})
+    cord.advance(rows, ids, drive, 20)
+    snapshot = rows.copy()
+    for again in (rows, snapshot):
+        cord.advance(again, ids, drive, 30)
+        np.testing.assert_array_equal(cord.neurons(again)[0], runs[1]["neurons"][-1])
+
+
+def test_an_environment_draws_the_seed_of_the_noise():
+    env = gymnasium.make("gymnosoma/LampreySpeed-v0", circuit="cord", randomize={"noise_seed": (0.0, 1e9)})
+    seeds, ends = [], []
+    for seed, noise in ((0, 0.1), (0, 0.1), (0, 0.0), (1, 0.1)):
+        env.reset(seed=seed, options={"noise": noise})
+        rows = env.unwrapped.simulation.rows
+        seeds.append(float(rows["noise_seed"][0]))
+        for _ in range(5):
+            env.step(np.zeros(env.action_space.shape, np.float32))
+        ends.append(rows["neuron"][0].copy())
+    assert seeds[0] == seeds[1] == seeds[2] != seeds[3]
+    np.testing.assert_array_equal(ends[0], ends[1])
+    assert abs(ends[0] - ends[2]).max() > 0.01
+
+
+def test_noise_that_is_none_is_refused():
+    cord = IsolatedCord(circuit="cord")
+    for given, words in (({"noise": -0.1}, "noise must"), ({"noise": [0.1, 0.2]}, r"noise must have shape \(4,\)")):
+        with pytest.raises(ValueError, match=words):
+            simulate(cord, QUIET, 0.1, start=given)
