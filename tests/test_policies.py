@@ -35,7 +35,7 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import figures
 
 SWIM = "gymnosoma/WormSwim-v0"
-UNTRAINED = {"HindlimbHold-v0", "WormEscape-v0", "WormFollow-v0"}
+UNTRAINED = {"HindlimbHold-v0", "WhiskerTap-v0", "WhiskerWhisk-v0", "WormEscape-v0", "WormFollow-v0"}
 """Ids that have changed since policies were trained."""
 SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
 
