@@ -399,9 +399,9 @@ REFERENCES: References = {
     },
     Tap: {
         # They know Fx, angle and rate of the base, and the time to the window's end. The baseline's 2 numbers were
-        # chosen. remembers has 3: the baseline's threshold, and one of three pairs in 256 episodes each from seed
-        # 700000, that kept clear of missing the peg (the best returned 0.003 more); about a minute of CPU time with
-        # the trials before. half_sine knows angle and rate and touches once; its 2 numbers were chosen.
+        # chosen. remembers has 3: the baseline's threshold, and of three pairs in 256 episodes each from seed 700000
+        # one that kept clear of missing the peg (the best returned 0.003 more); about a minute of CPU time with the
+        # trials before. half_sine knows angle and rate and touches once; its 2 numbers were chosen.
         "baseline": Reference(_through_muscle(Tapper), bounds={"speed": (1.0, 8.0), "threshold": (0.5e-6, 2e-6)}),
         "remembers": Reference(_through_muscle(Tapper, speed=2.0, remembers=0.0275)),
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),

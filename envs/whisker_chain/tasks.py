@@ -409,7 +409,11 @@ class Whisk(SmoothTask):
             "goal": goal + self.blur * normal(~memory["noise"], rows["step"], 1)[:, 0],
         }
 
+    def goal(self, rows: Rows, memory: Rows) -> Floats:
+        """Where the tip's direction is to be now, (B,) rad."""
+        return swinging(memory, rows["time"])
+
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         angle = rows["link_angle"]
         tip = np.arctan2(np.sum(np.sin(angle), 1), np.sum(np.cos(angle), 1))
-        return np.abs(tip - swinging(memory, rows["time"]))
+        return np.abs(tip - self.goal(rows, memory))
