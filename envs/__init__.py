@@ -141,8 +141,9 @@ for _name, _task, _limit, _threshold, _arguments, _ in CATALOGUE:
     register(f"gymnosoma/{_name}", f"gymnosoma.envs.{_task}", _limit, _threshold, **_arguments)
 
 
-def gone(name: str, **_: Any) -> Any:
+def gone(**given: Any) -> Any:
     """Raise ValueError, which names the successor of an id that has gone."""
+    name = given["name"]
     raise ValueError(f"id must be one that is still there, got {name!r}, which was merged into {SUCCESSORS[name]}")
 
 
