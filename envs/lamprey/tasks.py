@@ -349,7 +349,7 @@ class Waypoints(GoalTask, LampreyTask):
     reached where the centre of mass comes within {radius:g} m. The distance is what has been approached to one
     waypoint after the other; ``info["reached"]`` counts them.
 
-    Policies are not ranked on it: its scale ends at what one policy reached, and on that scale 256 episodes leave 3.4% of
+    Policies are not ranked on it: its scale ends at what one policy reached, and 256 episodes leave 3.4% of that in
     doubt, where 3% are allowed. No oracle has been run.
     """
 
