@@ -75,9 +75,9 @@ CATALOGUE = (
     CatalogueEntry("WormEscape-v0", "worm.tasks:Escape", 480),
     CatalogueEntry("WormFollow-v0", "worm.tasks:Follow", 601),
     CatalogueEntry("LampreyEconomy-v0", "lamprey.tasks:Economy", 300, None, {"history": 2}),
-    CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 480.0),
+    CatalogueEntry("LampreyWaypoints-v0", "lamprey.tasks:Waypoints", 600, 480.0, ranked=False),
     CatalogueEntry("LampreyEscape-v0", "lamprey.tasks:Escape", 200),
-    CatalogueEntry("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 330.0, {"history": 4}),
+    CatalogueEntry("LampreySpeed-v0", "lamprey.tasks:Speed", 400, 330.0, {"history": 4}, ranked=False),
     CatalogueEntry("WhiskerLocalize-v0", "whisker_chain.tasks:Localize", 150, 0.7),
     CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, 0.65),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600),
@@ -141,8 +141,9 @@ for _name, _task, _limit, _threshold, _arguments, _ in CATALOGUE:
     register(f"gymnosoma/{_name}", f"gymnosoma.envs.{_task}", _limit, _threshold, **_arguments)
 
 
-def gone(name: str, **_: Any) -> Any:
+def gone(**given: Any) -> Any:
     """Raise ValueError, which names the successor of an id that has gone."""
+    name = given["name"]
     raise ValueError(f"id must be one that is still there, got {name!r}, which was merged into {SUCCESSORS[name]}")
 
 

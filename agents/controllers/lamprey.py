@@ -385,7 +385,12 @@ WAVES: Mapping[type, Mapping[str, float]] = {
     Escape: {"frequency": 4.5, "wavelength": 0.808, "head": 0.414, "tail": 1.879, "gain": 0.186},
     Waypoints: {"frequency": 2.156, "wavelength": 1.461, "head": 0.873, "tail": 0.587, "gain": 0.357, "offset": -0.092},
 }
-"""Parameters of the `SteeredWave` of each task."""
+"""Parameters of the `SteeredWave` of each task.
+
+It knows what the task shows of the goal, and of the time left; current and weak side it does not know. CMA-ES found the
+numbers, in episodes from seed 700000 on: the 10 of Economy in 48 episodes and 31 CPU s, the 5 of Escape in 40 and
+16 CPU s, the 6 of Waypoints in 16 and 45 CPU s.
+"""
 
 _MOTONEURON = {"actions": "motoneuron"}
 

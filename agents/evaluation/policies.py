@@ -65,7 +65,7 @@ def full_id(name: str) -> str:
     """
     full = name if "/" in name else f"gymnosoma/{name}"
     if (short := full.removeprefix("gymnosoma/")) in SUCCESSORS:
-        gone(short)
+        gone(name=short)
     if full not in all_ids():
         # Compared without what all ids have in common, which would make all of them alike.
         ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
