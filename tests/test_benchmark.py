@@ -23,6 +23,7 @@ import gymnosoma
 from gymnosoma.agents.controllers import Oracle, worm
 from gymnosoma.agents.evaluation import benchmark, oracle
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
+from gymnosoma.agents.evaluation.fingerprints import of_id
 from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, Job, do, jobs_of
 from gymnosoma.agents.evaluation.policies import (
     BENCHMARK_SEED,
@@ -525,6 +526,14 @@ def test_gates_are_those_of_how_the_ids_behave():
         assert " ".join(gates.failing(row)) == row["fails"]
         scale = normalisers()[name]
         assert (float(row["floor"]), float(row["best"])) == (scale["floor"], scale["best"])
+    passing = {name for name, row in kept.items() if not row["fails"]}
+    assert {entry.name for entry in CATALOGUE if entry.ranked} <= passing
+
+
+@pytest.mark.full
+def test_gates_were_measured_on_what_the_ids_are_now():
+    for name, row in gates.kept().items():
+        assert row["fingerprint"] == of_id(f"gymnosoma/{name}", {}), name
 
 
 def test_gates_fail_where_they_should():
