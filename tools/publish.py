@@ -216,6 +216,7 @@ def written_curves(curves: Curves) -> str:
 
 def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Set what normalised scores call 0 or 1: the keys that are given, of ids; the others stay as they are."""
+    normalisers.cache_clear()  # the file may have changed since this process began
     known = {name: dict(entry) for name, entry in normalisers().items()}
     for env_id, entry in entries.items():
         known.setdefault(env_id.removeprefix("gymnosoma/"), {}).update(entry)
