@@ -16,6 +16,7 @@ import pytest
 from stable_baselines3 import PPO
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, RandomAgent, rollout
+from gymnosoma.agents.agent import Policy
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy, full_id, references_of
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
@@ -35,7 +36,7 @@ def command(*arguments, cwd, **kwargs):
 
 def test_actions_encode_control_angles():
     envs = gymnasium.make_vec(SWIM, num_envs=3)
-    envs.reset(seed=0)
+    envs.reset(seed=0, options={"curl": 0.0})
     angles = envs.simulation.rows["control_angle"] + np.random.default_rng(0).uniform(-0.3, 0.3, (3, 24))
     envs.step(envs.task.action_from_drive(angles))
     np.testing.assert_allclose(envs.simulation.rows["control_angle"], angles, atol=1e-7)  # float32 actions
@@ -50,8 +51,10 @@ def test_modes_encode_what_they_can():
 
 @pytest.mark.parametrize("name", ["WormCrawl-v0", "WormSwim-v0", "WormEscape-v0", "WormFollow-v0"])
 def test_residual_with_zeros_is_the_reference(name):
+    """Of worms that go forward, the paper's wave, which their baseline steers."""
     env_id = f"gymnosoma/{name}"
-    plain = evaluate(env_id, find_policy(env_id, "baseline"), 4)
+    wave = Policy("wave", lambda envs, _: ControllerAgent(envs.task.reference(), envs.task))
+    plain = evaluate(env_id, wave if name in ("WormCrawl-v0", "WormSwim-v0") else find_policy(env_id, "baseline"), 4)
     zeros = evaluate(env_id, find_policy(env_id, "baseline"), 4, actions="residual")
     np.testing.assert_allclose(zeros.returns, plain.returns, rtol=1e-5)  # float32 actions
 
