@@ -256,6 +256,7 @@ def test_pictures_are_those_of_a_row_alone(env_id):
 
 def test_pictures_show_body_goal_and_medium_where_they_are():
     from gymnosoma.envs.core.pixels import GOAL, WATER
+    from gymnosoma.envs.worm.params import friction
     from gymnosoma.envs.worm.pixels import AGAR
 
     def picture(env_id, **options):
@@ -270,7 +271,8 @@ def test_pictures_show_body_goal_and_medium_where_they_are():
         j, i = np.nonzero(np.abs(seen - GOAL).sum(-1) < 20)
         place = row["centre"] + 2.4e-3 * np.array([i.mean() + 0.5 - 48, 48 - j.mean() - 0.5]) / 96
         np.testing.assert_allclose(place, memory["target"], atol=2.5e-5)
-    paper = [np.median(picture(name).reshape(-1, 3), 0) for name in (SWIM, "gymnosoma/WormCrawl-v0")]
+    media = [{"friction_perpendicular": float(friction(sigma)[0])} for sigma in (0.0, 1.0)]
+    paper = [np.median(picture(REACH, **medium).reshape(-1, 3), 0) for medium in media]
     np.testing.assert_allclose(paper, [WATER, AGAR], atol=1)
     hidden = [picture("gymnosoma/WormMedium-v0", sigma=sigma)[..., -3:] for sigma in (0.0, 1.0)]
     np.testing.assert_array_equal(*hidden)

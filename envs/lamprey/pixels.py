@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.pixels import WATER, Colour, Sketch
-from .tasks import Waypoints
+from .tasks import Economy, Waypoints
 
 FLESH: Colour = (84, 92, 88)
 HEAD: Colour = (200, 62, 50)
@@ -19,6 +19,8 @@ def sketch(task: Any, rows: Any, memory: Any) -> Sketch:
     result = Sketch(rows["centre"], 3.0 * length, 0.3 * length, WATER)
     if isinstance(task, Waypoints):
         result.target(task.waypoint(memory), task.radius)
+    elif isinstance(task, Economy):
+        result.target(memory["place"], task.near)
     else:
         result.direction(memory["goal"])
     pieces = points.shape[1] - 1
