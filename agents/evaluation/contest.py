@@ -22,7 +22,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -39,7 +38,17 @@ from ..agent import Agent, FunctionAgent, Policy
 from ..files import replacing
 from .fingerprints import of_files, of_id
 from .jobs import BINARY_EPISODES, EPISODES
-from .policies import BENCHMARK_SEED, OWN, evaluate, find_policy, references_of, task_class, task_of, versions
+from .policies import (
+    BENCHMARK_SEED,
+    OWN,
+    evaluate,
+    find_policy,
+    own_module,
+    references_of,
+    task_class,
+    task_of,
+    versions,
+)
 
 PROTOCOL, FORMAT = "P1", "gymnosoma-result-1"
 MARKS = (100_000, 300_000, 1_000_000)
@@ -217,13 +226,7 @@ def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entra
             f"learner must be the name of one that comes with the package, or module:function, got {name!r}"
         )
     module, _, function = full.partition(":")
-    if not {"", str(Path.cwd())} & {*sys.path}:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = import_module(module)
-    except Exception as error:  # the module may do anything
-        cause = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ValueError(f"learner {name!r}: module {module!r} cannot be imported: {cause}") from error
+    found = own_module(f"learner {name!r}", module)
     if module == SHIPPED:
         choice("learner", function, found.LEARNERS)
     learner, load = getattr(found, function, None), getattr(found, "load", None)

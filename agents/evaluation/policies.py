@@ -206,6 +206,17 @@ def _check_id(name: str, trained: str, env_id: str) -> None:
         raise ValueError(f"policy {name!r} was trained for {trained}, not for {env_id}")
 
 
+def own_module(what: str, module: str) -> Any:
+    """Import a user's module, also from the working folder; ValueError, which names ``what`` asks for it."""
+    if not {"", str(Path.cwd())} & {*sys.path}:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return import_module(module)
+    except Exception as error:  # the module may do anything
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"{what}: module {module!r} cannot be imported: {cause}") from error
+
+
 def own_policy(name: str) -> Policy:
     """A user's own function or class as a policy, from ``module:function``.
 
@@ -221,13 +232,7 @@ def own_policy(name: str) -> Policy:
         ValueError: If there is no such module, function or class, naming it.
     """
     module, _, function = name.partition(":")
-    if not {"", str(Path.cwd())} & {*sys.path}:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = import_module(module)
-    except Exception as error:  # the module may do anything
-        cause = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ValueError(f"policy {name!r}: module {module!r} cannot be imported: {cause}") from error
+    found = own_module(f"policy {name!r}", module)
     own = getattr(found, function, None)
     if not callable(own):
         raise ValueError(f"policy {name!r}: module {module!r} must have a callable {function!r}, got {shown(own)}")
