@@ -303,8 +303,11 @@ def test_a_state_that_is_not_finite_ends_the_episode(env_id):
 def test_reference_finishes_its_episode(env_id):
     if "baseline" not in references_of(env_id):
         return  # a task needs none
-    # A hidden curl leads recorded worms astray that do not steer, and a hidden load the limb that does not add up.
-    name = next((name for name in ("staged", "steered", "integral") if name in references_of(env_id)), "baseline")
+    # A hidden curl leads recorded worms astray that do not steer, a hidden load the limb that does not add up; and a
+    # whisker lifts off that does not foresee the surface.
+    name = next(
+        (name for name in ("staged", "steered", "integral", "tracker") if name in references_of(env_id)), "baseline"
+    )
     result = evaluate(env_id, find_policy(env_id, name), episodes=32)
     if "Stand" in env_id:  # the paper's reflex mostly loses its balance
         assert set(result.failures) <= {None, "the figure has fallen"}
@@ -315,6 +318,9 @@ def test_reference_finishes_its_episode(env_id):
         return
     if "Texture" in env_id:  # its sensor is noisy: it is right in 73% of the episodes
         assert set(result.failures) == {None, "the answer was wrong"} and result.failures.count(None) > 16
+        return
+    if "WormMedium" in env_id:  # 8% of its episodes end in a coil
+        assert set(result.failures) <= {None, "the body crossed itself"} and result.failures.count(None) > 26
         return
     assert result.failures == [None] * 32
     if "is_success" in result.info:

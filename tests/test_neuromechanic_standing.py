@@ -193,7 +193,8 @@ def test_agents_survive_as_often_as_measured_independently():
 
 
 def test_gains_stand_in_the_order_of_their_returns():
-    """The score is the return; it orders as the share of those who stand does, where any do."""
+    """The score is the return; it orders as the share of those who stand does, where some do: by the paper's own gains,
+    and without any, hardly one does under these jerks."""
     own = references_of(GAINS)["baseline"]
     better = reference_policy("better", own, stiffness=255.0, damping=40.0)
     none = reference_policy("none", own, stiffness=0.0, damping=0.0)
@@ -202,9 +203,8 @@ def test_gains_stand_in_the_order_of_their_returns():
     played = [evaluate(GAINS, policy, episodes=128) for policy in policies]
     returns = [one.returns.mean() for one in played]
     survived = [one.info["survived"].mean() for one in played]
-    assert returns == sorted(returns, reverse=True)
-    assert survived[0] > survived[1] > 2.0 * survived[2] > 4.0 * max(survived[3:])
-    assert returns[1] > 1.5 * returns[2]
+    assert returns[0] > returns[1] > 1.5 * max(returns[2:])
+    assert survived[0] > survived[1] > 10.0 * max(survived[2:])
 
 
 def survival(count, options, stiffness=STIFFNESS, damping=DAMPING):

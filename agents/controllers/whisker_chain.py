@@ -248,7 +248,7 @@ class Tapper(BaseController):
 
     def _decide(self, t, seen, kept):
         new, angle = seen["left"] > kept["left"], seen["base_angle"]
-        kept["left"] = seen["left"]
+        kept["left"] = seen["left"].copy()
         for name in ("touched", "turns"):
             kept[name] = np.where(new, 0.0, kept[name])
         felt = seen["base_wrench_mean"][:, 1] < -self.threshold
