@@ -344,10 +344,11 @@ def test_a_person_can_steer(name):
     envs = gymnasium.make_vec(f"gymnosoma/Lamprey{name}-v0", num_envs=1, control_rate=Steering.control_rate)
     hands = Steering(envs.unwrapped.task)
     agent = ControllerAgent(hands, envs.unwrapped.task)
-    observations, _ = envs.reset(seed=0)
+    even = {"weakness": 0.0} if name == "Escape" else None
+    observations, _ = envs.reset(seed=0, options=even)
     rows = envs.unwrapped.simulation.rows
     before = rows["link_angle"].mean()
-    for k in range(100):
+    for k in range(130):  # the drive of a joint follows late
         hands.hold({"right", "up"} if k > 25 else {"up"}, 0.02)
         observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
     assert rows["link_angle"].mean() < before - 1.0
