@@ -156,7 +156,7 @@ def read_distributions(given: Any, option: Callable[[str, str], Option], alone: 
             checked[name] = one
             continue
         if not isinstance(one, Distribution):
-            if not isinstance(one, Sequence | np.ndarray) or np.ndim(one) == 0 or len(one) != 2:
+            if not isinstance(one, Sequence | np.ndarray) or getattr(one, "ndim", 1) == 0 or len(one) != 2:
                 raise ValueError(f"{label} must be {WANTED}, got {shown(one)}")
             pair = option(label, name).check(label, one)
             if pair.shape != (2,) or pair[0] > pair[1]:
