@@ -58,7 +58,8 @@ class RelaxationFit:
 
     Args:
         friction_over_stiffness (s/m^2): b_perp / kappa; NaN where only a bound is known.
-        friction_interval (tuple of 2 float): Of 95%; where only a bound is known, from 0 to `CAUTION` standard errors above.
+        friction_interval (tuple of 2 float): Of 95%; from 0 to a bound of `CAUTION` standard errors
+            where no more is known.
         lag (s): c / kappa.
         lag_interval (tuple of 2 float): Of 95%.
         ratio: b_perp / b_par that was assumed or found.
