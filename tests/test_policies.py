@@ -42,6 +42,8 @@ UNTRAINED = {
     "LampreyEscape-v0",
     "StandGains-v0",
     "StandPulse-v0",
+    "WhiskerDetect-v0",
+    "WhiskerLocalize-v0",
     "WhiskerRegulate-v0",
     "WhiskerTap-v0",
     "WhiskerWhisk-v0",

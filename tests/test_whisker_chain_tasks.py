@@ -263,6 +263,22 @@ def test_a_goal_that_moves_is_foreseen():
     assert foreseen.mean() > seen.mean() + 100.0
 
 
+def test_who_answers_pays_for_a_hard_push_and_for_effort():
+    env = gymnasium.make(IDS[0])
+    env.reset(seed=0, options={"peg_place": 0.4, "peg_bearing": 0.0})
+    task, hard = env.unwrapped.task, 0.0
+    for _ in range(100):
+        _, reward, _, _, info = env.step(np.array([0.5, 0.0, 0.0, -1.0], np.float32))
+        excess = max(info["push"] * task.control_rate / task.gentle - 1.0, 0.0)
+        rest = reward + task.push_cost * info["push"] / 1e-6 + task.hurt_price * excess
+        assert -task.effort_price <= rest <= 1e-9
+        hard += excess
+    assert hard > 1.0
+    env.reset(seed=0, options={"peg_place": 0.9, "peg_bearing": 0.35})
+    spent = [env.step(np.array([command, 0.0, 0.0, -1.0], np.float32))[1] for command in (0.0, 1.0)]
+    assert spent[0] == 0.0 > spent[1]
+
+
 def test_localisation_error():
     """The scripted localiser, 100 deg/s: median of the radial error 0.001 lengths, 90% below 0.03."""
     error = evaluate(IDS[0], find_policy(IDS[0], "baseline"), 128).info["place_error"]
