@@ -370,7 +370,7 @@ def test_thresholds_lie_between_the_best_constant_and_the_best_known(entry):
         assert between[0] < entry.reward_threshold <= between[1]
 
 
-QUICK = {"WormSwim-v0": "trained", "WhiskerSweep-v0": "baseline"}
+QUICK = {"WormSwim-v0": "trained", "WhiskerTexture-v0": "baseline"}
 """What is measured by default: a network, and an animal's own controller."""
 
 

@@ -333,15 +333,15 @@ class Hold(SmoothTask):
 
     ## Description
 
-    The vibrissa of Quist et al. (2014). A point peg 0.35 to 0.6 lengths from the base, just ahead of the whisker,
-    swings across it by up to 1 mm in three sines of 1.5 to 12 Hz. The rats are predicted to press in and to wait until
-    the vibrations have died; here the pressure itself is to be kept, a moment of -1.5 to -0.5 uN m drawn for every
-    episode. The reference turns the base at a rate in proportion to the error of M: it stays within 0.06 uN m on
-    average and returns 428; with 1.5 times the gain it chatters.
+    The vibrissa of Quist et al. (2014). A point peg 0.45 to 0.6 lengths from the base, just ahead of the whisker,
+    swings across it in three sines of 3 to 10 Hz, with 0.17 to 0.33 mm each. The rats are predicted to press in and to
+    wait until the vibrations have died; here the pressure itself is to be kept, a moment of -1.5 to -0.5 uN m drawn for
+    every episode. The reference turns the base at a rate in proportion to the error of M; with twice the gain it
+    chatters in some episodes.
 
     ## Rewards
 
-    1 within 0.02 uN m of the goal, falling to 0.1 at 0.32 uN m, less {effort_price:g} times the effort: the squared
+    1 within 0.01 uN m of the goal, falling to 0.1 at 0.09 uN m, less {effort_price:g} times the effort: the squared
     distance of command and muscle, over the largest command. ``info["error"]`` is the distance from the goal in N m,
     ``info["effort"]`` the effort, means over the episode so far.
 
@@ -351,11 +351,12 @@ class Hold(SmoothTask):
     """
 
     start_angle = -0.05
-    precision = (0.02 * MICRO, 0.3 * MICRO)
+    precision = (0.01 * MICRO, 0.08 * MICRO)
+    effort_price = 1.0
     observes = {"goal": Field(1, "N m", 1e-6, "moment to hold")}
     remembers = {"goal": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
     reported = ["time", "goal"]
-    hidden = {"peg_place": Hidden(0.35, 0.6)}
+    hidden = {"peg_place": Hidden(0.45, 0.6)}
     options = {
         "peg_place": Option(0.2, 0.9, "lengths", "distance of the peg from the base"),
         "goal": Option(-3e-6, 0.0, "N m", "moment to hold"),
@@ -367,8 +368,8 @@ class Hold(SmoothTask):
         memory["goal"] = episodes.options.get("goal", (-1.5 + episodes.draw(lambda rng: rng.uniform())) * MICRO)
         place = episodes.hidden("peg_place")
         drawn = episodes.draw(lambda rng: rng.uniform(size=9))
-        memory["swing"] = 1e-3 / 3 * drawn[:, :3]
-        memory["frequency"] = 1.5 + 10.5 * drawn[:, 3:6]
+        memory["swing"] = 1e-3 / 3 * (0.5 + 0.5 * drawn[:, :3])
+        memory["frequency"] = 3.0 + 7.0 * drawn[:, 3:6]
         memory["lag"] = 2 * np.pi * drawn[:, 6:]
         peg = np.stack([place * self.length(episodes), swinging(memory, 0.0)], 1)
         return values | {"peg": peg[:, None]}
