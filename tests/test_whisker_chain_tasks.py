@@ -244,7 +244,8 @@ RETURNS = {
     ("Localize", "quick"): 0.49,
     ("Detect", "baseline"): 0.03,
     ("Tap", "baseline"): 0.789,
-    ("Hold", "baseline"): 210.0,
+    ("Hold", "baseline"): 220.0,
+    ("Hold", "firm"): 300.0,
     ("Whisk", "baseline"): 203.0,
 }
 

@@ -333,11 +333,11 @@ class Hold(SmoothTask):
 
     ## Description
 
-    The vibrissa of Quist et al. (2014). A point peg 0.45 to 0.6 lengths from the base, just ahead of the whisker,
+    The vibrissa of Quist et al. (2014). A point peg 0.5 to 0.6 lengths from the base, just ahead of the whisker,
     swings across it in three sines of 3 to 10 Hz, with 0.17 to 0.33 mm each. The rats are predicted to press in and to
     wait until the vibrations have died; here the pressure itself is to be kept, a moment of -1.5 to -0.5 uN m drawn for
-    every episode. The reference turns the base at a rate in proportion to the error of M; with twice the gain it
-    chatters in some episodes.
+    every episode. The reference turns the base at a rate in proportion to the error of M; ``firm`` has almost
+    twice the gain, and with half as much again some episodes chatter.
 
     ## Rewards
 
@@ -356,7 +356,7 @@ class Hold(SmoothTask):
     observes = {"goal": Field(1, "N m", 1e-6, "moment to hold")}
     remembers = {"goal": "f8", "swing": "3f8", "frequency": "3f8", "lag": "3f8"}
     reported = ["time", "goal"]
-    hidden = {"peg_place": Hidden(0.45, 0.6)}
+    hidden = {"peg_place": Hidden(0.5, 0.6)}
     options = {
         "peg_place": Option(0.2, 0.9, "lengths", "distance of the peg from the base"),
         "goal": Option(-3e-6, 0.0, "N m", "moment to hold"),
