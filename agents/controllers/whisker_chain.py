@@ -422,9 +422,9 @@ REFERENCES: References = {
         "half_sine": Reference(_through_muscle(HalfSineTap, reach=0.62, frequency=4.0)),
     },
     Hold: {
-        # They know M, the goal and the rate of the base. The baseline's 2 numbers were chosen; firm has another gain, of
-        # five that were tried in 256 episodes each from seed 700000 the largest at which no episode chatters and the
-        # base shakes less than the limit by a quarter, in half a minute of CPU time.
+        # They know M, the goal and the rate of the base. The baseline's 2 numbers were chosen; firm has another gain:
+        # of five, tried in 256 episodes each from seed 700000, the largest at which no episode chatters and the base
+        # shakes by a quarter less than the limit, in half a minute of CPU time.
         "baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 2e7), "integral": (0.0, 3e8)}),
         "firm": Reference(_through_muscle(Holder, gain=1.4e7)),
     },

@@ -234,9 +234,9 @@ class Texture(PlateTask):
     {hold_ms:g} ms on end, the answer given then is final, and the episode ends. Slow sweeps tell textures apart; at
     the paper's 0.2 m/s all settle into much the same vibration. ``info["memory_length"]`` is the truth.
 
-    The id is not ranked: an episode holds one answer, right or wrong, and the best that was found on the exact signals
-    of the reference's own sweep (0.76: a network on their spectra, taught by 2,200 sweeps, which answers after 0.15 s)
-    is only 0.24 better than the reference, which 256 episodes do not resolve to 3%.
+    The id is not ranked: an episode holds one answer, right or wrong, so that 256 of them resolve the difference of two
+    policies to 13% of the scale, whose 1 is the bound of a right answer after {hold_ms:g} ms. How near to that the best
+    estimate from all that is felt comes is not known; for 3%, an episode would have to hold some twenty textures.
 
     ## Rewards
 
