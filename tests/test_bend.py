@@ -448,6 +448,32 @@ def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
     assert reward == -1.0 and info["reached"] == 1 and np.abs(seen["desired_goal"]).max() > 0.1
 
 
+@pytest.mark.parametrize("env_id", [REACH, WAYPOINTS])
+def test_goals_can_be_exchanged_in_hindsight(env_id):
+    """What was paid is computed again from what is observed, to the end; the goal is seen nowhere else."""
+    arguments = {"goal": True, "control_rate": 5.0, "max_episode_steps": 60, "autoreset_mode": "SameStep"}
+    arguments |= {"randomize": {"target_distance": (0.2e-3, 0.4e-3)}, "actions": "modes"} if env_id == REACH else {}
+    envs, rng, paid, ended = several(env_id, 64, **arguments), np.random.default_rng(0), 0, 0
+    envs.reset(seed=0)
+    for _ in range(120):
+        seen, rewards, terminated, truncated, infos = envs.step(rng.uniform(-1, 1, envs.action_space.shape))
+        last = {name: seen[name].copy() for name in seen}
+        for i in np.flatnonzero(terminated | truncated):
+            for name in last:
+                last[name][i] = infos["final_obs"][i][name]
+        np.testing.assert_array_equal(rewards, envs.compute_reward(last["achieved_goal"], last["desired_goal"]))
+        if env_id == REACH:
+            np.testing.assert_array_equal(terminated, rewards == 0.0)
+        paid, ended = paid + np.sum(rewards == 0.0), ended + np.sum(truncated & ~terminated)
+    assert ended > 10 and (paid > 10 or env_id == WAYPOINTS)
+    task, rows, memory = envs.task, envs.simulation.rows, envs.simulation.memory
+    shown = task.observe(rows, memory)
+    name = "target" if env_id == REACH else "waypoint"
+    memory[name] += 1e-3
+    moved = shown != task.observe(rows, memory)
+    assert moved[:, -2:].all() and not moved[:, :-2].any()
+
+
 def test_impossible_goals_are_named():
     for arguments, message in (
         ({"goal": "yes"}, "goal must be True or False, got 'yes'"),
