@@ -78,6 +78,7 @@ def run(*command, **more):
         ("pixels_ppo", "256", "stable_baselines3"),
         ("her_reach", "2500", "stable_baselines3"),
         ("transfer", "1700", "stable_baselines3"),
+        ("gymnasium_vectors", "20", "array_api_compat"),
         ("recurrent_agent", "2", "torch"),
         ("curriculum", "2", "stable_baselines3"),
         ("imperfect_senses", "2", "torch"),
