@@ -310,7 +310,8 @@ class StandGains(StandTask):
     its rate, as they were a delay ago, at most {largest_torque:g} N m. The action sets the two gains. The delay, 80 to
     140 ms, is drawn for every episode, as is the stance; the option ``delay`` is its share of 140 ms. What is observed
     of the body is one time step older than the delay. The figure has fallen where torso or a leg leans by more than
-    {largest_lean:g} rad, or the hips are lower than 0.4 leg lengths.
+    {largest_lean:g} rad, or the hips are lower than 0.4 leg lengths. The reference has the paper's gains, with
+    which it falls a little sooner than without any reflex.
 
     ## Starting State
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -367,7 +368,11 @@ def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.G
     assert motion.places is not None and motion.measured is not None
     head, tail = np.abs(rng.normal(0.0, motion.jitter / motion.length, (2, len(curve), 1)))
     lines = even(curve, arc_length(curve), head + (1.0 - head - tail) * motion.places)
-    lines += rng.normal(0.0, motion.noise, lines.shape)
+    noise, stays = rng.normal(0.0, motion.noise, lines.shape), motion.persistence
+    for before, now in pairwise(noise):
+        now *= np.sqrt(1.0 - stays**2)
+        now += stays * before
+    lines += noise
     lines[~motion.measured] = np.nan
     again = smoothed(lines, motion.measured, motion.rate, motion.order, n)
     return replace(again, gaps=motion.gaps)

@@ -35,6 +35,9 @@ LEAST_POINTS, LEAST_FRAMES = 5, 8
 VARIATION = 0.15
 """Share of the length by which midlines of one worm may differ from their median."""
 
+MOST_PERSISTENT = 0.95
+"""Correlation of noise from frame to frame at most: what stays longer is no noise, but a shape."""
+
 HEADS = ("first", "last")
 """Where a file has the head."""
 
@@ -50,11 +53,13 @@ class Motion:
         length (m): Median over the record.
         rate: Frames a second of the recording.
         noise (m): Standard deviation of each coordinate of a point.
+        persistence: Correlation of a point's noise with that in the next frame, at least 0.
         jitter (m): Standard deviation by which tips are missed.
         measured ((N,) bool): Which frames had a midline.
         gaps (tuple of (int, int)): First frame, and the one after the last, of each gap that is too long to be bridged.
         places ((P,) array): Of the points of a recorded midline along it, from 0 to 1.
         order: Degree of the polynomials along the body.
+        shapes ((N, order + 1, 2) array, m): Coefficients of the polynomials of each frame, not smoothed in time.
         notes (tuple of str): What was done to get it, in order; `report` shows them.
     """
 
@@ -70,6 +75,8 @@ class Motion:
     places: Array | None = None
     order: int = ORDER
     notes: tuple[str, ...] = ()
+    persistence: float = 0.0
+    shapes: Array | None = None
 
     @property
     def joint_angle(self) -> Array:
@@ -140,7 +147,7 @@ def turned_round(points: Array, known: Flags) -> tuple[Array, list[tuple[int, in
     return points, [(int(frames[a]), int(frames[b - 1]) + 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _basis(places: Array, order: int) -> tuple[Array, Array]:
+def polynomials(places: Array, order: int) -> tuple[Array, Array]:
     """Orthonormal polynomials on ``places`` (P, m + 1), shares of the length, and the same on `ARC` even ones."""
     vander = np.polynomial.legendre.legvander
     q, r = np.linalg.qr(vander(2.0 * places - 1.0, order))
@@ -154,10 +161,13 @@ def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) 
     count, width = points.shape[:2]
     along = arc_length(points[known])
     places = np.mean(along / along[:, -1:], 0)
-    basis, fine = _basis(places, order)
+    basis, fine = polynomials(places, order)
     shapes = np.einsum("pm,tpx->tmx", basis, np.where(known[:, None, None], points, 0.0))
     rest = np.where(known[:, None, None], points - np.einsum("pm,tmx->tpx", basis, shapes), 0.0)
     noise = np.sqrt(np.sum(rest**2) / (2 * known.sum() * (width - order - 1)))
+    both = np.flatnonzero(known[1:] & known[:-1])
+    power = np.sum(0.5 * (rest[both] ** 2 + rest[both + 1] ** 2))
+    persistence = np.clip(np.sum(rest[both] * rest[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
     # Between few points polynomials swing more than at them.
     raw = arc_length(np.einsum("pm,tmx->tpx", basis, shapes[known]))[:, -1]
     low, median, high = np.quantile(raw, [0.05, 0.5, 0.95])
@@ -177,7 +187,6 @@ def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) 
     mean = angle.mean(1)
     angle += (np.unwrap(mean) - mean)[:, None]
     centre = 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1)
-    both = np.flatnonzero(known[1:] & known[:-1])
     place = np.cumsum(known) - 1
     ends = np.mean((raw[place[both + 1]] - raw[place[both]]) ** 2) / 2 if len(both) else 0.0
     # What the noise of the first and the last point makes of it; a sum of two |N(0, 1)| has the deviation 0.853.
@@ -186,7 +195,8 @@ def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) 
     gaps = _long_gaps(known, np.diff(angle), rate)
     time = moments / rate
     length = float(np.median(along[:, -1]))
-    return Motion(time, angle, centre, length, rate, float(noise), float(jitter), known, gaps, places, order)
+    seen = float(noise), float(jitter), known, gaps, places, order
+    return Motion(time, angle, centre, length, rate, *seen, persistence=float(persistence), shapes=shapes)
 
 
 def arc_length(curve: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from ..core.arguments import number, whole
 from ..core.simulate import ensemble
 from .animal import Worm
 from .fit import LARGEST_RATIO, fit_medium, seen_again, sigma_of
-from .motion import FINER, Motion
+from .motion import FINER, Motion, polynomials
 from .params import WormParams
 from .params import friction as friction_of
 
@@ -39,8 +39,11 @@ of each mode."""
 UNKNOWN = 0.5
 """Standard error of a logarithm from which on a bound is told."""
 
-VISIBLE = 1.1
-"""Factor on the sum of squares by which a body without friction must fit worse for a number to be told."""
+VISIBLE = 10.0
+"""Variances of the noise by which a body without friction must fit worse, in squares, for a number to be told."""
+
+CAUTION = 4.0
+"""Standard errors at which a bound is told: at 1.65, 3 of 8 bounds from 2 s in water were too low."""
 
 INNER = slice(2, -2)
 """Joints that count: the others' angles are known half as well."""
@@ -55,7 +58,8 @@ class RelaxationFit:
 
     Args:
         friction_over_stiffness (s/m^2): b_perp / kappa; NaN where only a bound is known.
-        friction_interval (tuple of 2 float): Of 95%; from 0, one-sided, where a bound is known.
+        friction_interval (tuple of 2 float): Of 95%; from 0 to a bound of `CAUTION` standard errors
+            where no more is known.
         lag (s): c / kappa.
         lag_interval (tuple of 2 float): Of 95%.
         ratio: b_perp / b_par that was assumed or found.
@@ -85,14 +89,29 @@ class _Relaxing:
     """Joint angles of a motion from a time on, and of worms that straighten from its shape."""
 
     def __init__(self, motion: Motion, ratio: float, first: int) -> None:
-        self._ratio, self._usual = ratio, WormParams.in_medium(1.0, length=motion.length)
+        from scipy.interpolate import CubicSpline  # slow to import
+
+        # The tips are missed by |N(0, jitter)| each.
+        missed = 2.0 * np.sqrt(2.0 / np.pi) * motion.jitter
+        self.length = motion.length + missed
+        self._ratio, self._usual = ratio, WormParams.in_medium(1.0, length=self.length)
+        assert motion.shapes is not None and motion.places is not None and motion.measured is not None
         self._angle, self._centre = motion.rod_angle[first * FINER], motion.centre[first * FINER]
         joints = len(self._angle) - 1
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * (np.arange(joints) + 0.5) / joints)
-        angle = motion.joint_angle[first * FINER :: FINER]
-        self._known = motion.reliable[first * FINER :: FINER]
-        self._measured = angle[:, INNER][self._known]
-        self._every, self._frames = 1.0 / motion.rate, len(angle) - 1
+        known = motion.measured & motion.reliable[::FINER]
+        self._known, self._smooth = known[first:], motion.joint_angle[first * FINER :: FINER, INNER]
+        # Each frame alone: what smooths in time blunts the release, by which damping shows.
+        self._measured = motion.shapes[first:][self._known]
+        basis, _ = polynomials(motion.places, motion.order)
+        spline = CubicSpline(np.linspace(0.0, 1.0, joints + 2), np.eye(joints + 2))
+        self._seen, self._level = basis.T @ spline(motion.places), basis.sum(0)
+        # Missed tips move points along the body, by so much that its curvature counts, too.
+        from_head, from_tail = motion.places[:, None], 1.0 - motion.places[:, None]
+        slope, bend = spline(motion.places, 1), spline(motion.places, 2)
+        moves = [from_tail * slope, from_head * slope, from_tail**2 * bend, from_tail * from_head * bend]
+        self._tips = [basis.T @ each for each in (*moves, from_head**2 * bend)]
+        self._every, self._frames = 1.0 / motion.rate, len(self._known) - 1
         self._worm = Worm(self._usual, dt=self._every / np.ceil(self._every / 5e-3))
 
     def run(self, unknown: Array) -> list[tuple[Array, Array]]:
@@ -113,8 +132,27 @@ class _Relaxing:
         return list(zip(*(np.moveaxis(runs[name], 1, 0) for name in names), strict=True))
 
     def misfit(self, unknown: Array) -> Array:
-        """Joint angles of worms less those measured (K, M), rad."""
-        return np.array([(np.diff(a)[:, INNER][self._known] - self._measured).ravel() for a, _ in self.run(unknown)])
+        """Polynomials of worms less those measured (K, M), m, without what place, heading or missed tips explain."""
+        rest = []
+        for angle, centre in self.run(unknown):
+            angle, centre = angle[self._known], centre[self._known]
+            rods = self._usual.length / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
+            ends = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
+            ends += (centre - 0.5 * (ends[:, 1:] + ends[:, :-1]).mean(1))[:, None]
+            shape = self._seen @ ends
+            around = self._seen @ (ends - centre[:, None])
+            level = np.broadcast_to(self._level, (len(ends), len(self._level)))
+            free = [np.stack([level, 0.0 * level], -1), np.stack([0.0 * level, level], -1)]
+            free += [np.stack([-around[..., 1], around[..., 0]], -1), *(each @ ends for each in self._tips)]
+            axes, _ = np.linalg.qr(np.stack([each.reshape(len(ends), -1) for each in free], -1))
+            off = (shape - self._measured).reshape(len(ends), -1, 1)
+            rest.append((off - axes @ (np.swapaxes(axes, 1, 2) @ off)).ravel())
+        return np.array(rest)
+
+    def residual(self, unknown: Array) -> float:
+        """Root mean square of what a worm leaves of the smoothed joint angles, rad."""
+        ((angle, _),) = self.run(unknown[None])
+        return float(np.sqrt(np.mean((np.diff(angle)[:, INNER] - self._smooth)[self._known] ** 2)))
 
     def fit(self, unknown: Array, iterations: int, held: int = -1) -> tuple[Array, float, Array]:
         """Unknowns (2 + MODES,) of least squares, sum of squares, and slopes (M, 2 + MODES).
@@ -146,8 +184,8 @@ def fit_relaxation(
     """Find b_perp / kappa and c / kappa of a worm whose muscles are silent, such as an anaesthetised one let go bent.
 
     Without a drive the joints straighten as the medium and the body's damping let them. In media like water the medium
-    hardly matters, so that b_perp / kappa has a bound only. Nothing tells kappa itself, in N m, but a force. Of a
-    recording that begins with the release the first shape is known badly: on agar c / kappa is 15% too large then.
+    hardly matters, so that b_perp / kappa has a bound only. Nothing tells kappa itself, in N m, but a force.
+    Frames are compared as they are, not smoothed in time, which would blunt the release.
 
     Args:
         motion: From `Midlines.smoothed`.
@@ -175,9 +213,10 @@ def fit_relaxation(
     rng = np.random.default_rng(seed)
     before = motion.rod_angle[: first * FINER : FINER], motion.centre[: first * FINER : FINER]
     whole_angle, whole_centre = np.concatenate([before[0], angle]), np.concatenate([before[1], centre])
+    entire = replace(motion, length=worm.length)
     draws = np.array(
         [
-            _Relaxing(seen_again(motion, whole_angle, whole_centre, rng), ratio, first).fit(found, AGAIN)[0][:2]
+            _Relaxing(seen_again(entire, whole_angle, whole_centre, rng), ratio, first).fit(found, AGAIN)[0][:2]
             for _ in range(repeats)
         ]
     )
@@ -185,19 +224,19 @@ def fit_relaxation(
     corrected = np.exp(2.0 * found[:2] - draws.mean(0))
     noise = squares / len(slopes)
     own = noise * np.diag(np.linalg.pinv(slopes.T @ slopes, rcond=1e-12))
-    # Smoothed angles are no independent numbers: by so much their noise counts for more.
+    # Where the noise is more than the model takes it for.
     more = max(1.0, float(spread[1] ** 2 / own[1]))
     spread[0] = max(spread[0], np.sqrt(more * own[0]))
     kappa = float(np.max(usual.stiffness))
     scale, lag = usual.friction_perpendicular / kappa, float(np.max(usual.damping)) / kappa * float(corrected[1])
     without = worm.fit(np.array([FAR[0, 0], *found[1:]]), AGAIN, held=0)[1]
-    if spread[0] > UNKNOWN or without < VISIBLE * squares:
+    if spread[0] > UNKNOWN or without < squares + VISIBLE * more * noise:
         friction, low, high = float("nan"), 0.0, scale * float(np.exp(_bound(worm, found, squares, more * noise)))
     else:
         friction, by = scale * float(corrected[0]), float(np.exp(1.96 * spread[0]))
         low, high = friction / by, friction * by
     by = float(np.exp(1.96 * spread[1]))
-    return RelaxationFit(friction, (low, high), lag, (lag / by, lag * by), float(ratio), float(np.sqrt(noise)))
+    return RelaxationFit(friction, (low, high), lag, (lag / by, lag * by), float(ratio), worm.residual(found))
 
 
 def _first(motion: Motion, start: float) -> int:
@@ -224,12 +263,12 @@ def _ratio(motion: Motion, given: float | None) -> float:
 
 
 def _bound(worm: _Relaxing, found: Array, squares: float, noise: float) -> float:
-    """Logarithm of friction over stiffness at which the sum of squares is too large by chance, one-sided 95%."""
-    limit = squares + 2.71 * noise
+    """Logarithm of friction over stiffness at which the sum of squares is too large by chance."""
+    limit = squares + CAUTION**2 * noise
     low, high = float(found[0]), float(FAR[1, 0])
     while high - low > 0.05:
         middle = 0.5 * (low + high)
-        if worm.fit(np.array([middle, *found[1:]]), 2, held=0)[1] > limit:
+        if worm.fit(np.array([middle, *found[1:]]), ITERATIONS, held=0)[1] > limit:
             high = middle
         else:
             low = middle
