@@ -288,14 +288,17 @@ def test_who_answers_pays_for_a_hard_push_and_for_effort():
 
 
 def test_localisation_error():
-    """The scripted localiser, 100 deg/s, pegs within 0.8 lengths: median of the radial error 0.001, 90% below 0.008.
+    """The scripted localiser, 100 deg/s: errors within 0.8 lengths have a median of 0.001, and 90% are below 0.008.
 
-    Farther pegs are felt too faintly: over all that are drawn 90% are below 0.03 to 0.08, by the seed.
+    Farther pegs are felt too faintly, and half of them are missed by more than 0.05. Their share decides where the 90th
+    percentile of all lies (0.03 to 0.09 in sets of 128), which was tested against 0.05 while it was seen in one set.
     """
-    places = {"peg_place": np.random.default_rng(0).uniform(0.4, 0.8, 128)}
-    error = evaluate(IDS[0], find_policy(IDS[0], "baseline"), 128, options=places).info["place_error"]
-    assert np.median(error) < 0.002
-    assert np.percentile(error, 90) < 0.015
+    places = np.random.default_rng(0).uniform(0.4, 0.9, 192)
+    error = evaluate(IDS[0], find_policy(IDS[0], "baseline"), 192, options={"peg_place": places}).info["place_error"]
+    near = error[places <= 0.8]
+    assert np.median(near) < 0.002
+    assert np.percentile(near, 90) < 0.015
+    assert np.mean(error < 0.05) > 0.8  # 0.84 to 0.92 in eight sets
 
 
 @pytest.mark.paper

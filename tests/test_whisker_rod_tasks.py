@@ -226,9 +226,13 @@ def ordered(env_id, names, episodes):
 
 
 def test_the_return_orders_sweeps_by_what_is_held():
-    """Measured: tracker 332, keeper 206, no action 145."""
+    """Measured: tracker 336, keeper 215, no action 146; shares held 0.57, 0.38, 0.19.
+
+    A keeper whose commands were limited to a third of today's returned 154, so that the factor was 1.6 then. It has its
+    jerks to pay, so that its return lies below what it holds.
+    """
     returns, held = ordered(SWEEP, ["tracker", "keeper"], 32)
-    alike = ["zero", "half", "tracker"]  # the keeper's jerks cost more
+    alike = ["zero", "half", "tracker"]
     assert sorted(alike, key=returns.get) == sorted(alike, key=held.get) == alike
     assert returns["tracker"] > 1.4 * returns["keeper"] and held["tracker"] > 1.4 * held["keeper"]
 
