@@ -259,16 +259,17 @@ def _cylinders(tables: _Tables, names: Names) -> _Arrays:
     rows = []
     for name, values in tables.items():
         row = read(keys.CYLINDER, values, f"cylinder.{name}", names)
-        axis, way = row.get("axis", np.eye(3)[2]), row.get("side")
-        side = np.eye(3)[np.argmin(np.abs(axis))] if way is None else way
-        if row["type"] == "sphere" and way is not None:
+        axis, way, ball = row.get("axis", np.eye(3)[2]), row["side"], row["type"] == "sphere"
+        side = np.eye(3)[np.argmin(np.abs(axis))] if isinstance(way, str) else way
+        if ball:
             axis = np.eye(3)[np.argmin(np.abs(side))]
             axis = _across(axis, side, f"cylinder.{name}.side", values.get("side"))
         side = _across(side, axis, f"cylinder.{name}.side", values.get("side"))
-        if row["type"] == "sphere":
-            kind = paths.SPHERE if way is None else paths.SIDED_SPHERE
+        if isinstance(way, str):
+            kind = paths.ANY if way == "any" else paths.INSIDE
         else:
-            kind = paths.ANY if way is None else paths.SIDED if row["rule"] == "mujoco" else paths.SIDE
+            kind = paths.SIDED if ball or row["rule"] == "mujoco" else paths.SIDE
+        kind += (paths.SPHERE - paths.ANY) * ball
         row |= {"way": kind, "half": 0.5 * row.get("length", LARGEST)}
         rows.append({**row, "frame": [side, np.cross(axis, side), axis]})
     names.known["cylinder"] = tuple(tables)
