@@ -45,6 +45,28 @@ def test_lengths_arms_and_torques_are_opensims(name):
     assert max(error) < 1e-9 * max(largest)  # measured: 1e-15
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["leg6dof9musc", "gait10dof18musc"])
+def test_lengths_and_arms_are_opensims_at_500_postures(name):
+    """As above, at postures drawn here, by the package opensim itself."""
+    opensim = pytest.importorskip("opensim")
+    animal, other, rng = Neuromechanic(OPENSIM / f"{name}.osim"), opensim.Model(str(OPENSIM / f"{name}.osim")), np.random
+    state, row, joints = other.initSystem(), animal.rows(1), animal.model.bodies
+    coordinates = [other.getCoordinateSet().get(joint) for joint in joints]
+    muscles = [other.getMuscles().get(muscle) for muscle in animal.model.muscles]
+    ranges = np.array([(each.getRangeMin(), each.getRangeMax()) for each in coordinates])
+    for q in rng.default_rng(7).uniform(*ranges.T, (500, len(joints))):
+        for coordinate, value in zip(coordinates, q, strict=True):
+            coordinate.setValue(state, value, False)
+        other.assemble(state)
+        other.realizePosition(state)
+        row["q"][0] = [coordinate.getValue(state) for coordinate in coordinates]
+        k = animal.mechanics(row)
+        assert k["length"] == pytest.approx([muscle.getLength(state) for muscle in muscles], abs=1e-6)
+        arms = [[muscle.computeMomentArm(state, coordinate) for coordinate in coordinates] for muscle in muscles]
+        assert np.abs(k["arm"] - arms).max() < 1e-6
+
+
 def test_a_written_model_is_the_same(tmp_path):
     description, report = describe(OPENSIM / "gait10dof18musc.osim")
     path = tmp_path / "model.toml"
@@ -152,6 +174,13 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match=r"parts that are not supported: Schutte1993Muscle bifemlh_r: supported are"):
         load(path)
     assert len(describe(path, partial=True)[1].refused) == 9
+    actuator = '<CoordinateActuator name="push"><coordinate>hip_flexion_r</coordinate></CoordinateActuator>'
+    where = text.index("<objects>", text.index("<ForceSet")) + len("<objects>")
+    path.write_text(text[:where] + actuator + text[where:])
+    assert "input.push" in str(describe(path)[0]["motor"]["push"])
+    at = text.index("<locked>", text.index('<Coordinate name="hip_flexion_r">'))
+    path.write_text(text[:at] + text[at:where].replace("<locked>false", "<locked>true", 1) + actuator + text[where:])
+    assert "CoordinateActuator push on hip_flexion_r, which is locked" in describe(path)[1].ignored
 
 
 def test_arm26_loads_as_a_whole():
