@@ -69,6 +69,28 @@ def pierces(radius, p, q):
 
 
 @kernel
+def active_turn(radius, p, q):
+    """Sense (1 is anticlockwise) in which OpenSim goes round a cylinder about the z axis, whose side is positive x.
+
+    The tangents from each end touch on both sides of it. It takes the pair that touches on the cylinder's side; the
+    first end decides, the last one where both or none of the first do, and the longer way where none of the four does.
+    """
+    lead = math.sqrt(p[0] * p[0] + p[1] * p[1] - radius * radius)
+    trail = math.sqrt(q[0] * q[0] + q[1] * q[1] - radius * radius)
+    up, up_y = radius * p[0] - lead * p[1], radius * p[1] + lead * p[0]
+    down, down_y = radius * p[0] + lead * p[1], radius * p[1] - lead * p[0]
+    last_up, last_up_y = radius * q[0] + trail * q[1], radius * q[1] - trail * q[0]
+    last_down, last_down_y = radius * q[0] - trail * q[1], radius * q[1] + trail * q[0]
+    if (up > 0.0) != (down > 0.0):
+        return 1.0 if up > 0.0 else -1.0
+    if last_down > 0.0:
+        return -1.0
+    if up > 0.0 or last_up > 0.0:
+        return 1.0
+    return 1.0 if up * last_up + up_y * last_up_y < down * last_down + down_y * last_down_y else -1.0
+
+
+@kernel
 def wrapped(meet, way, radius, half, p, q):
     """Length (m) on a surface of a string from ``p`` to ``q``, -1 where it is straight, and whether it must wrap.
 
@@ -88,7 +110,7 @@ def wrapped(meet, way, radius, half, p, q):
     if way == SIDE:
         if (p[0] > 0.0 or q[0] > 0.0) and not hit and not (p[0] * q[0] <= 0.0 and near <= 0.0):
             return -1.0, False
-        arc = around(meet, radius, p, q, 1.0 if q[1] >= p[1] else -1.0, 2.0 * math.pi)
+        arc = around(meet, radius, p, q, active_turn(radius, p, q), 2.0 * math.pi)
     else:
         if not hit:
             return -1.0, False
