@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
+from gymnosoma.agents.showing.inverse import draw
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate
@@ -15,7 +16,6 @@ from gymnosoma.envs.neuromechanic.inverse import (
     Load,
     Motion,
     _least,
-    draw,
     inverse_dynamics,
     moment_arms,
     read_motion,
