@@ -50,6 +50,8 @@ def test_lengths_arms_and_torques_are_opensims(name):
 def test_lengths_and_arms_are_opensims_at_500_postures(name):
     """As above, at postures drawn here, by the package opensim itself."""
     opensim = pytest.importorskip("opensim")
+    opensim.Logger.setLevelString("Off")
+    opensim.Logger.removeFileSink()
     animal, other = Neuromechanic(OPENSIM / f"{name}.osim"), opensim.Model(str(OPENSIM / f"{name}.osim"))
     state, row, joints = other.initSystem(), animal.rows(1), animal.model.bodies
     coordinates = [other.getCoordinateSet().get(joint) for joint in joints]

@@ -37,6 +37,7 @@ def beside_opensim(repeats: int) -> list[Row]:
     import opensim
 
     opensim.Logger.setLevelString("Off")
+    opensim.Logger.removeFileSink()
     (_, exact), start = _their_arm(opensim, EXACT)
     walker = Neuromechanic(MODELS / "gait10dof18musc.osim")
     moves: dict[str, Callable[[], Moved]] = {
