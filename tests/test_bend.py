@@ -281,7 +281,7 @@ def test_pictures_show_body_goal_and_medium_where_they_are():
 
 def test_impossible_pictures_are_named():
     for arguments, message in (
-        ({"observation": "picture"}, "observation must be one of fields, pixels, got 'picture'"),
+        ({"observation": "picture"}, "observation must be one of fields, modes, pixels, got 'picture'"),
         ({"observation": "pixels", "pixels": 8}, "pixels must be an integer from 32 to 256, got 8"),
         ({"observation": "pixels", "sensor_noise": {"velocity": 1.0}}, "sensor_noise needs observation='fields'"),
     ):
@@ -301,6 +301,109 @@ def test_pictures_need_no_window():
 
 
 WAYPOINTS = "gymnosoma/LampreyWaypoints-v0"
+
+
+def divided(env_id, parts):
+    """Arguments of the same body, of other parts."""
+    from gymnosoma.envs.lamprey import LampreyParams
+    from gymnosoma.envs.worm import WormParams
+
+    finer, own = (parts - 1) / 24, WormParams()
+    stiff = {"stiffness": finer * own.stiffness, "damping": finer * own.damping, "control_gain": 1 / finer}
+    if env_id == SWIM:
+        return {"observation": "modes", "actions": "modes", "params": {"n_rods": parts, **stiff}}
+    finer, own = (parts - 1) / 9, LampreyParams()
+    stiff = {"muscle_stiffness": finer * own.muscle_stiffness, "damping": finer * own.damping}
+    body = LampreyParams.from_outline(links=parts, **stiff)
+    return {
+        "observation": "modes",
+        "actions": "brainstem",
+        "scheme": "implicit",
+        "params": body,
+        "cord": {"segments": 120},
+    }
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments"),
+    [(SWIM, {"actions": "modes"}), (SWIM, {}), (REACH, {"goal": True}), (WAYPOINTS, {}), (WAYPOINTS, {"goal": True})],
+)
+def test_modes_are_those_of_a_row_alone(env_id, arguments):
+    arguments = {**arguments, "observation": "modes", "modes": 5, "history": 2, "sensor_noise": {"joint_angle": 0.01}}
+    envs, rng = several(env_id, 3, **arguments), np.random.default_rng(0)
+    alone = [gymnasium.make(env_id, **arguments).unwrapped for _ in range(3)]
+
+    def flat(seen):
+        return np.concatenate(list(seen.values()), -1) if isinstance(seen, dict) else seen
+
+    seen = flat(envs.reset(seed=5)[0])
+    np.testing.assert_array_equal(seen, [flat(env.reset(seed=5 + i)[0]) for i, env in enumerate(alone)])
+    snapshot, path = pickle.loads(pickle.dumps(envs.save())), []
+    actions = 0.3 * rng.uniform(-1, 1, (4, *envs.action_space.shape))
+    for each in actions:
+        path.append(flat(envs.step(each)[0]))
+        np.testing.assert_array_equal(path[-1], [flat(env.step(a)[0]) for env, a in zip(alone, each, strict=True)])
+    envs.restore(snapshot)
+    np.testing.assert_array_equal(path, [flat(envs.step(each)[0]) for each in actions])
+    with pytest.raises(ValueError, match="snapshot must be one of"):
+        several(env_id, 3, **{**arguments, "observation": "fields"}).restore(snapshot)
+    envs.simulation.rows["centre"] = np.nan
+    envs.simulation.rows["rod_angle" if env_id in (SWIM, REACH) else "link_angle"] = np.nan
+    assert envs.simulation.task.observe(envs.simulation.rows, envs.simulation.memory).shape[0] == 3
+
+
+def test_amplitudes_are_those_of_the_joints():
+    envs, fields = several(SWIM, observation="modes"), several(SWIM)
+    place = np.linspace(0, 1, 24)
+    angles = 0.1 - 0.3 * np.cos(3 * np.pi * place)
+    for each in (envs, fields):
+        each.reset(seed=0)
+        each.simulation.rows["rod_angle"][:, 1:] = each.simulation.rows["rod_angle"][:, :1] + np.cumsum(angles)
+        each.simulation.memory["action"] = np.cos(np.pi * place)
+    seen, plain = (each.task.observe(each.simulation.rows, each.simulation.memory) for each in (envs, fields))
+    np.testing.assert_allclose(0.5 * seen[:, :6], np.tile([0.1, 0, 0, -0.3, 0, 0], (4, 1)), atol=1e-6)
+    np.testing.assert_allclose(seen[:, 12:18], np.tile([0, 1, 0, 0, 0, 0], (4, 1)), atol=1e-6)
+    np.testing.assert_array_equal(seen[:, 18:], plain[:, 72:])
+    assert "amplitudes of 6 cosines along the body, as of 24 joints" in envs.__doc__
+
+
+@pytest.mark.parametrize(("env_id", "coarse", "fine"), [(SWIM, 13, 25), (WAYPOINTS, 10, 20)])
+def test_a_body_is_observed_and_moves_alike_however_finely_it_is_divided(env_id, coarse, fine):
+    rng, shown = np.random.default_rng(0), []
+    bends, weights = rng.normal(0, 0.2, (16, 3)), rng.normal(0, 0.3, (64, 6))
+    for parts in (coarse, fine):
+        envs = several(env_id, 16, **divided(env_id, parts))
+        envs.reset(seed=0)
+        rows, memory = envs.simulation.rows, envs.simulation.memory
+        angles = np.sum(bends[:, :, None] * np.cos(np.pi * np.arange(3)[:, None] * np.linspace(0, 1, parts - 1)), 1)
+        angles *= (24 if env_id == SWIM else 9) / (parts - 1)
+        rod = rows["rod_angle" if env_id == SWIM else "link_angle"]
+        rod[:, 1:] = rod[:, :1] + np.cumsum(angles, 1)
+        seen, known = envs.task.observe(rows, memory), envs.task.layout.slices["joint_angle"]
+        after, *_ = envs.step(
+            np.tanh(np.sum(seen[:, :, None] * weights[: seen.shape[1], : envs.action_space.shape[1]], 1))
+        )
+        shown.append((seen[:, known], after[:, known]))
+    np.testing.assert_allclose(shown[0][0], shown[1][0], atol=1e-5)
+    assert np.corrcoef(shown[0][1].ravel(), shown[1][1].ravel())[0, 1] > 0.98
+
+
+def test_impossible_modes_are_named():
+    whisker = "gymnosoma/StandPulse-v0"
+    for env_id, arguments, message in (
+        (SWIM, {"modes": 0}, "modes must be an integer from 1 to 1000000, got 0"),
+        (SWIM, {"modes": 25}, "modes must be an integer from 1 to 24, got 25"),
+        (SWIM, {"modes": 13, "n_rods": 13}, "modes must be an integer from 1 to 12, got 13"),
+        (WAYPOINTS, {"modes": 2.5}, "modes must be an integer from 1 to 1000000, got 2.5"),
+        (whisker, {}, "observation must be 'fields' or 'pixels' where nothing is observed along a body, got 'modes'"),
+    ):
+        for make in (gymnasium.make, several):
+            with pytest.raises(ValueError, match=message):
+                make(env_id, observation="modes", **arguments)
+    from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+
+    with pytest.raises(ValueError, match="observation must be 'fields' for a controller that reads them, got 'modes'"):
+        evaluate(SWIM, find_policy(SWIM, "baseline"), 2, observation="modes")
 
 
 @pytest.mark.parametrize("env_id", [REACH, WAYPOINTS])
@@ -343,6 +446,32 @@ def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
     assert reward == 0.0 and not terminated and (first != seen["desired_goal"]).any()
     seen, reward, *_, info = lamprey.step(np.zeros(3))
     assert reward == -1.0 and info["reached"] == 1 and np.abs(seen["desired_goal"]).max() > 0.1
+
+
+@pytest.mark.parametrize("env_id", [REACH, WAYPOINTS])
+def test_goals_can_be_exchanged_in_hindsight(env_id):
+    """What was paid is computed again from what is observed, to the end; the goal is seen nowhere else."""
+    arguments = {"goal": True, "control_rate": 5.0, "max_episode_steps": 60, "autoreset_mode": "SameStep"}
+    arguments |= {"randomize": {"target_distance": (0.2e-3, 0.4e-3)}, "actions": "modes"} if env_id == REACH else {}
+    envs, rng, paid, ended = several(env_id, 64, **arguments), np.random.default_rng(0), 0, 0
+    envs.reset(seed=0)
+    for _ in range(120):
+        seen, rewards, terminated, truncated, infos = envs.step(rng.uniform(-1, 1, envs.action_space.shape))
+        last = {name: seen[name].copy() for name in seen}
+        for i in np.flatnonzero(terminated | truncated):
+            for name in last:
+                last[name][i] = infos["final_obs"][i][name]
+        np.testing.assert_array_equal(rewards, envs.compute_reward(last["achieved_goal"], last["desired_goal"]))
+        if env_id == REACH:
+            np.testing.assert_array_equal(terminated, rewards == 0.0)
+        paid, ended = paid + np.sum(rewards == 0.0), ended + np.sum(truncated & ~terminated)
+    assert ended > 10 and (paid > 10 or env_id == WAYPOINTS)
+    task, rows, memory = envs.task, envs.simulation.rows, envs.simulation.memory
+    shown = task.observe(rows, memory)
+    name = "target" if env_id == REACH else "waypoint"
+    memory[name] += 1e-3
+    moved = shown != task.observe(rows, memory)
+    assert moved[:, -2:].all() and not moved[:, :-2].any()
 
 
 def test_impossible_goals_are_named():

@@ -76,7 +76,9 @@ def run(*command, **more):
         ("single_file_ppo", "40000", "torch"),
         ("optuna_sine", "3", "optuna"),
         ("pixels_ppo", "256", "stable_baselines3"),
-        ("her_reach", "2000", "stable_baselines3"),
+        ("her_reach", "2500", "stable_baselines3"),
+        ("transfer", "1700", "stable_baselines3"),
+        ("gymnasium_vectors", "20", "array_api_compat"),
         ("recurrent_agent", "2", "torch"),
         ("curriculum", "2", "stable_baselines3"),
         ("imperfect_senses", "2", "torch"),
@@ -93,6 +95,28 @@ def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
         (tmp_path / "my_agent.py").write_text(block)
         command = [ROOT / "train.py", "evaluate", "WormSwim-v0", "--policy", "my_agent:swim", "--episodes", "4"]
         assert "my_agent:swim" in run(*command, cwd=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_hindsight_learns_to_reach(seed):
+    pytest.importorskip("stable_baselines3")
+    told = run(ROOT / "examples" / "her_reach.py", "40000", seed)
+    before, learned = (
+        float(re.search(rf"^{name}: .* ([\d.]+)% of 256", told, re.M)[1]) for name in ("before learning", "learned")
+    )
+    assert before < 5 and learned > 80
+
+
+@pytest.mark.slow
+def test_what_was_learned_on_a_coarse_body_is_worth_as_much_on_a_fine_one():
+    pytest.importorskip("stable_baselines3")
+    told = run(ROOT / "examples" / "transfer.py", "40000")
+    lines = re.findall(r"^gymnosoma/(\w+)-v0, (\w+), (\d+) parts: return (\S+)", told, re.M)
+    found = {(name, learned, int(parts)): float(paid) for name, learned, parts, paid in lines}
+    for name, coarse, fine in (("WormReach", 13, 25), ("LampreyEscape", 10, 20)):
+        gained = [found[name, "learned", parts] - found[name, "untrained", parts] for parts in (coarse, fine)]
+        assert gained[0] > 0 and gained[1] > 0.7 * gained[0]
 
 
 @pytest.mark.full

@@ -176,9 +176,11 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         threads: As of `BodyVectorEnv`, so that the same arguments make both; one animal moves in one.
         width, height: Of a rendered frame, in pixels.
         signals (sequence of str): Signals of the animal to be added to the info, such as ``("joint_rate",)``.
-        observation ({"fields", "pixels"}): What is observed: numbers, or a small picture (pixels, pixels, 3) of
-            body, goal and medium, in which what the task hides is not drawn; more of them are stacked in the last axis.
+        observation ({"fields", "modes", "pixels"}): What is observed: numbers, joint by joint; numbers that do not
+            depend on how many joints a body has; or a small picture (pixels, pixels, 3) of body, goal and medium, in
+            which what the task hides is not drawn; more of them are stacked in the last axis.
         pixels: Width and height of that picture, 32 to 256.
+        modes: With ``"modes"``, cosines along the body, whose amplitudes are observed instead of the joints' values.
         sensor_noise, sensor_dropout, sensor_step: Field of the observation to the standard deviation of its noise, to
             the probability with which a number of it reads 0, and to the step to whose multiples it is rounded; the
             first and the last in the field's unit.

@@ -33,7 +33,7 @@ RENDER_MODES = ("rgb_array", "human")
 IMPERFECT = ("sensor_noise", "sensor_dropout", "sensor_step", "observation_delay", "action_delay")
 """Arguments of all environments that make senses imperfect and hands late."""
 
-SHARED = ("history", "randomize", "split", "signals", "observation", "pixels", *IMPERFECT)
+SHARED = ("history", "randomize", "split", "signals", "observation", "pixels", "modes", *IMPERFECT)
 """Arguments of all environments that change what is observed, drawn or in the info."""
 
 FASTEST = 50.0
@@ -113,8 +113,9 @@ class Simulation:
         render_mode ({None, "rgb_array", "human"})
         width, height: Of a frame, in pixels: 64 to 4096.
         signals (sequence of str): Signals of the animal that are added to the info.
-        observation ({"fields", "pixels"}): What is observed.
+        observation ({"fields", "modes", "pixels"}): What is observed.
         pixels: Width and height of the pictures that are observed.
+        modes: Cosines by which fields along the body are observed with ``"modes"``.
         sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay: As of `senses.Senses`.
         **arguments: Of the task.
     """
@@ -135,6 +136,7 @@ class Simulation:
         signals: Sequence[str] = (),
         observation: str = "fields",
         pixels: int = 84,
+        modes: int = 6,
         sensor_noise: Mapping[str, float] | None = None,
         sensor_dropout: Mapping[str, float] | None = None,
         sensor_step: Mapping[str, float] | None = None,
@@ -164,7 +166,10 @@ class Simulation:
         self.rows = animal.rows(count)
         self.memory = np.zeros(count, self.task.memory)
         self.rngs: list[np.random.Generator] = []
-        choice("observation", observation, ("fields", "pixels"))
+        choice("observation", observation, ("fields", "modes", "pixels"))
+        if observation == "modes":
+            whole("modes", modes)
+            self.task.observed_modes = modes
         self.pixels = Pixels(self.task, pixels) if observation == "pixels" else None
         if self.pixels is None:
             self.frames: NDArray[Any] = np.zeros((count, history, self.task.layout.size), np.float32)
@@ -527,6 +532,8 @@ class Simulation:
         solvers = [getattr(animal, name) for name in animal.solvers]
         if self.pixels is not None:
             shared = [*shared, "pixels"]
+        if task.observed_modes:
+            shared = [*shared, "modes"]
         if self.senses is not None:
             shared = [*shared, *(each or {} for each in self.senses.settings)]
         parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]

@@ -9,7 +9,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import choice, shown, within
+from .arguments import choice, shown, whole, within
 
 Params = TypeVar("Params", bound=Any)
 
@@ -78,12 +78,17 @@ class Field:
         unit: SI unit of the value; several, separated by commas, where the numbers differ in it.
         scale (float or tuple of float): Typical magnitude in that unit; observations lie in [-10, 10] times it.
         meaning: For the documentation.
+        along: Lists that it holds one after the other, each with a number for each joint along the body.
+        usual: Joints of the body at which these numbers are what they are: angles become smaller the more joints there
+            are. 0 where they do not.
     """
 
     size: int
     unit: str
     scale: float | tuple[float, ...]
     meaning: str
+    along: int = 0
+    usual: int = 0
 
 
 class Layout:
@@ -125,6 +130,53 @@ class Layout:
             )
         newest = observations[:, -self.size :] * self.scale
         return {name: newest[:, part] for name, part in self.slices.items()}
+
+
+class ModeLayout(Layout):
+    """A layout in which fields along the body are amplitudes of cosines, as many for bodies of any number of joints.
+
+    They are those that come closest to the values; of angles and their rates, times the joints by those of the usual
+    body, so that a body that is bent alike is observed alike, however finely it is divided.
+
+    Args:
+        fields (mapping of name to Field)
+        modes: Cosines, of 0, 1/2, 1, ... waves from the first joint to the last.
+
+    Raises:
+        ValueError: For an impossible number of them, or where no field lies along a body.
+    """
+
+    def __init__(self, fields: Mapping[str, Field], modes: int) -> None:
+        found, self._weights = dict(fields), {}
+        for name, field in fields.items():
+            if not field.along:
+                continue
+            joints = field.size // field.along
+            whole("modes", modes, 1, joints)
+            cosines = np.cos(np.pi * np.arange(modes)[:, None] * np.linspace(0.0, 1.0, joints))
+            weights = np.linalg.solve(cosines @ cosines.T, cosines) * (joints / field.usual if field.usual else 1.0)
+            self._weights[name] = (field.along, weights)
+            as_usual = f", as of {field.usual} joints" if field.usual else ""
+            meaning = f"{field.meaning}; amplitudes of {modes} cosines along the body{as_usual}"
+            found[name] = replace(field, size=modes * field.along, meaning=meaning)
+        if not self._weights:
+            raise ValueError(
+                "observation must be 'fields' or 'pixels' where nothing is observed along a body, got 'modes'"
+            )
+        super().__init__(found)
+
+    def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
+        """Pack values in SI, those along the body joint by joint, into observations (B, d)."""
+        amplitudes = {}
+        with np.errstate(all="ignore"):  # rows that have failed
+            for name, (lists, weights) in self._weights.items():
+                each = values[name].reshape(-1, lists, 1, weights.shape[1])
+                amplitudes[name] = np.sum(each * weights, 3).reshape(len(each), -1)
+        return super().pack({**values, **amplitudes})
+
+    def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
+        """Refuse: controllers read joints."""
+        raise ValueError("observation must be 'fields' for a controller that reads them, got 'modes'")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .animal import Animal
 from .arguments import choice, number, within
 from .control import Floats, Values
-from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, Option, Score
+from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Option, Score
 
 Rows = NDArray[Any]
 """Records of animals or of what a task remembers of them, one for each row."""
@@ -89,6 +89,8 @@ class Task(ABC):
     """Options that are drawn for every episode and not shown; ``split`` divides their ranges."""
     split: str | None = None
     """Part of what is drawn for an episode, one of `SPLITS`; all by default."""
+    observed_modes: int | None = None
+    """Cosines by which fields along the body are observed, with ``observation="modes"``."""
     endings: Mapping[float, Ending] = {}
     """What the codes of `ending` mean."""
     score = Score("return")
@@ -135,7 +137,8 @@ class Task(ABC):
     @cached_property
     def layout(self) -> Layout:
         """Places of the fields in the observation."""
-        return Layout(self.fields())
+        fields = self.fields()
+        return ModeLayout(fields, self.observed_modes) if self.observed_modes else Layout(fields)
 
     @cached_property
     def memory(self) -> np.dtype[Any]:

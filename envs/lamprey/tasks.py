@@ -31,6 +31,9 @@ BRAINSTEM = {
 WITH_CORD = "actions='brainstem' or 'residual', which have a cord"
 """Action modes that options of the cord need, for errors."""
 
+JOINTS = 9
+"""Of the paper's lamprey."""
+
 MODES = 3
 """Spatial cosine modes of the shape at the start."""
 
@@ -115,10 +118,10 @@ class LampreyTask(Task):
 
     def fields(self) -> dict[str, Field]:
         return {
-            "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail"),
-            "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates"),
-            "edge_cell": Field(2 * self.joints, "1/m", 10.0, "edge cells of the joints, left, then right"),
-            "action": Field(self.action_size, "1", 1.0, "previous action"),
+            "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
+            "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates", 1, JOINTS),
+            "edge_cell": Field(2 * self.joints, "1/m", 10.0, "edge cells of the joints, left, then right", 2),
+            "action": Field(self.action_size, "1", 1.0, "previous action", 0 if self.actions == "brainstem" else 2),
             "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass along and left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
             **super().fields(),

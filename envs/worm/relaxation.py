@@ -185,7 +185,8 @@ def fit_relaxation(
 
     Without a drive the joints straighten as the medium and the body's damping let them. In media like water the medium
     hardly matters, so that b_perp / kappa has a bound only. Nothing tells kappa itself, in N m, but a force.
-    Frames are compared as they are, not smoothed in time, which would blunt the release.
+    Frames are compared as they are, not smoothed in time, which would blunt the release; on agar c / kappa is still
+    some 4% too large.
 
     Args:
         motion: From `Midlines.smoothed`.

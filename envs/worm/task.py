@@ -27,6 +27,9 @@ CROSSED = 10.0
 MAX_WEIGHT = 3.0
 """Largest factor on a projection of a circuit that an action sets."""
 
+JOINTS = 24
+"""Of the paper's worm."""
+
 MODES = 6
 """Spatial cosine modes of the action mode ``modes``."""
 
@@ -116,9 +119,9 @@ class WormTask(Task):
     def fields(self) -> dict[str, Field]:
         joints = self.animal.drive_size
         return {
-            "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail"),
-            "joint_rate": Field(joints, "rad/s", 5.0, "joint rates"),
-            "action": Field(self.action_size, "1", 1.0, "previous action"),
+            "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
+            "joint_rate": Field(joints, "rad/s", 5.0, "joint rates", 1, JOINTS),
+            "action": Field(self.action_size, "1", 1.0, "previous action", int(self.actions in ("angles", "residual"))),
             "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass along and left of the head"),
             **super().fields(),
         }

@@ -1,0 +1,24 @@
+"""Tensors from 64 worms, and worms in processes of their own: ``python examples/gymnasium_vectors.py [STEPS]``."""
+
+import sys
+
+import gymnasium
+import torch
+from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers.vector import NumpyToTorch
+
+ID = "gymnosoma:gymnosoma/WormSwim-v0"  # processes import the package by what stands before the colon
+steps = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+
+if __name__ == "__main__":  # a process that is spawned reads this file, too
+    check_env(gymnasium.make(ID).unwrapped)
+    envs = NumpyToTorch(gymnasium.make_vec(ID, 64))
+    processes = gymnasium.make_vec(ID, 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+    for kind in (envs, NumpyToTorch(processes)):
+        seen, _ = kind.reset(seed=0)
+        total = torch.zeros(len(seen))
+        for _ in range(steps):
+            seen, rewards, *_ = kind.step(torch.zeros(kind.action_space.shape))
+            total += rewards
+        print(f"{len(seen)} worms at rest: return {total.mean():.2f}")
+        kind.close()
