@@ -9,8 +9,8 @@ from typing import Annotated
 import tyro
 
 from ..evaluation import contest, results
+from ..evaluation.pictures import draw_leaderboard
 from ..evaluation.policies import all_ids, full_id
-from ..evaluation.progress import progress_bar
 from ..evaluation.work import watched, workers
 from ..files import locked
 from ..schema import in_range
@@ -98,7 +98,9 @@ def _enter(env_id: str, name: str, folder: Path, *training: object) -> None:
         contest.stand(env_id, name, folder)
 
 
-def check(file: Annotated[Path, tyro.conf.Positional], /, retrain: int = 0, trust: Trust = False) -> None:
+def check(
+    file: Annotated[Path, tyro.conf.Positional], /, retrain: int = 0, trust: Trust = False, processes: Processes = 1
+) -> None:
     """Check a file of results: its form, its fingerprints, its weights, and every score, by playing all policies again.
 
     The exit status is 0 where all is as the file says, 1 where something differs, 2 where something cannot be checked.
@@ -109,33 +111,27 @@ def check(file: Annotated[Path, tyro.conf.Positional], /, retrain: int = 0, trus
         retrain: So many trainings, drawn at random, are trained again; their scores must be likely beside the others.
     """
     in_range("retrain", retrain, 0, 10_000)
-    total = len(results.read(file)) + retrain
-    with progress_bar(total=total, unit="line") as bar:
-        for found in results.check(file, trust, retrain):
-            if isinstance(found, results.Verdict):
-                break
-            bar.set_postfix_str(found, refresh=False)
-            bar.update()
-    for line in (*found.differs, *found.unchecked):  # type: ignore[union-attr]
+    found = results.check(file, trust, retrain, processes=processes)
+    for line in (*found.differs, *found.unchecked):
         print(line)
-    print(f"{found.checked} lines played again, {len(found.differs)} differ, {len(found.unchecked)} not checkable.")  # type: ignore[union-attr]
-    status = results.exit_status(found)  # type: ignore[arg-type]
-    if status:
+    print(f"{found.checked} lines played again, {len(found.differs)} differ, {len(found.unchecked)} not checkable.")
+    if status := results.exit_status(found):
         sys.exit(status)
 
 
 def leaderboard(folders: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path = Path()) -> None:
-    """Make a leaderboard, a page and a table, of results that were checked.
+    """Make a leaderboard, a page, a table and a picture, of results that were checked.
 
     Args:
         folders: Each holds a results.jsonl and what `check` noted of it.
-        out: Folder that gets leaderboard.html and leaderboard.csv.
+        out: Folder that gets leaderboard.html, leaderboard.csv and leaderboard.png.
     """
     rows = results.rows_of([folder / "results.jsonl" for folder in folders])
     out.mkdir(parents=True, exist_ok=True)
     results.write_leaderboard(rows, out)
+    draw_leaderboard(rows, out / "leaderboard.png")
     results.show(rows)
     for track, mark in sorted({(row["track"], row["mark"]) for row in rows}):
         print(f"Track {track}, mark {mark:,}:")
         results.show_agreement(results.agreement([row for row in rows if (row["track"], row["mark"]) == (track, mark)]))
-    print(f"Written: {out / 'leaderboard.html'}, {out / 'leaderboard.csv'}.")
+    print(f"Written: {', '.join(str(out / f'leaderboard.{suffix}') for suffix in ('html', 'csv', 'png'))}.")
