@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import Neuromechanic, load
+from gymnosoma.envs.neuromechanic import Neuromechanic, load, opensim_skeleton
 from gymnosoma.envs.neuromechanic.model import describe
 from gymnosoma.envs.neuromechanic.written import written
 
@@ -204,7 +204,8 @@ def test_strings_go_round_a_cylinder_as_opensims(side, radius, start, end, lengt
     assert animal.mechanics(row)["length"][0] == pytest.approx(length, abs=1e-9)
 
 
-def test_what_is_not_supported_is_refused_by_name(tmp_path):
+def test_what_is_not_supported_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(opensim_skeleton, "package", lambda: None)  # which reads older formats
     text = (OPENSIM / "leg6dof9musc.osim").read_text()
     path = tmp_path / "other.osim"
     path.write_text(text.replace('<CustomJoint name="ankle_r">', '<BallJoint name="ankle_r">', 1))
@@ -227,6 +228,38 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
     at = text.index("<locked>", text.index('<Coordinate name="hip_flexion_r">'))
     path.write_text(text[:at] + text[at:where].replace("<locked>false", "<locked>true", 1) + actuator + text[where:])
     assert "CoordinateActuator push on hip_flexion_r, which is locked" in describe(path)[1].ignored
+
+
+def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):
+    """Models damp a joint everywhere by limits whose low bound is not below the high one."""
+    text = (OPENSIM / "leg6dof9musc.osim").read_text()
+    limit = (
+        '<CoordinateLimitForce name="{}"><coordinate>hip_flexion_r</coordinate><upper_stiffness>0</upper_stiffness>'
+        "<upper_limit>{}</upper_limit><lower_stiffness>0</lower_stiffness><lower_limit>{}</lower_limit>"
+        "<damping>0.1</damping><transition>1</transition></CoordinateLimitForce>"
+    )
+    where = text.index("<objects>", text.index("<ForceSet")) + len("<objects>")
+    path = tmp_path / "damped.osim"
+    path.write_text(text[:where] + limit.format("a", 190, 190) + limit.format("b", -200, 30) + text[where:])
+    plain, damped = Neuromechanic(OPENSIM / "leg6dof9musc.osim"), Neuromechanic(path)
+    torques = []
+    for animal in (plain, damped):
+        row = animal.rows(1)
+        row["q"], row["v"] = 0.1, 2.0
+        torques.append(animal.mechanics(row)["tau"][animal.model.bodies.index("hip_flexion_r")])
+    # By the first, below its low bound; by the second, beyond both: 0.1 N m s a degree each time.
+    assert torques[1] - torques[0] == pytest.approx(-3 * 0.1 * 2.0 * 180 / np.pi, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_older_formats_are_read_by_the_package_opensim(tmp_path):
+    pytest.importorskip("opensim.simulation")
+    older = (OPENSIM / "arm26.osim").read_text().replace('Version="40000"', 'Version="39999"')
+    path = tmp_path / "older.osim"
+    path.write_text(older)
+    description, report = describe(path)
+    assert "the file as OpenSim saves it anew, in format 4" in report.taken
+    assert set(description["muscle"]) == set(reference("arm26")["muscles"])
 
 
 def test_arm26_loads_as_a_whole():

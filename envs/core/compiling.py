@@ -153,6 +153,7 @@ def compile_kernel(
         options.update(no_cpython_wrapper=True, forceinline=inline)
         return numba.njit(pipeline_class=PartCompiler, **options)(function)
 
+    dispatcher.inline = inline
     # Other kernels call the part; Python calls the kernel.
     dispatcher.get_call_template = lambda args, kws: part().get_call_template(
         tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()}

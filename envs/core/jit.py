@@ -12,6 +12,7 @@ things are settled here and nowhere else:
 
 from __future__ import annotations
 
+import dis
 import functools
 import logging
 import math
@@ -88,15 +89,32 @@ def _copy(function: Callable[..., Any], name: str, module: str | None, constants
 
 
 def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
-    """Compile a function, or a kernel again, with other constants for some of its global names, such as other kernels.
+    """Compile a function, or a kernel again, with other constants for some global names, such as other kernels.
 
-    What the constants leave out is not compiled. To other kernels it is as if `inlined`. A kernel passed as an argument
-    would not be kept on disk.
+    So are the kernels that it calls, where they or those that they call use such a name; a kernel for which nothing
+    changes stays what it is. What the constants leave out is not compiled. To other kernels a function is as if
+    `inlined`. A kernel passed as an argument would not be kept on disk.
 
     ``name`` is added to the function's own; ``constants`` are given by the global names that they replace.
     """
-    function = getattr(function, "py_func", function)
-    return compile_kernel(_copy(function, f"{function.__qualname__}_{name}", None, constants), inline=True)
+    return _variant(function, name, frozenset(constants.items()))
+
+
+@functools.cache
+def _variant(function: Any, name: str, constants: frozenset[tuple[str, Any]]) -> Any:
+    given, changed = dict(constants), {}
+    plain = getattr(function, "py_func", function)
+    for each in {line.argval for line in dis.get_instructions(plain) if line.opname == "LOAD_GLOBAL"}:
+        own = plain.__globals__.get(each)
+        value = given.get(each, own)
+        if hasattr(value, "py_func"):
+            value = _variant(value, name, constants)
+        if value is not own:
+            changed[each] = value
+    if plain is not function and not changed:
+        return function
+    copy = _copy(plain, f"{plain.__qualname__}_{name}", None, changed)
+    return compile_kernel(copy, inline=getattr(function, "inline", True))
 
 
 def serial_and_threaded(

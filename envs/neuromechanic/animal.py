@@ -34,14 +34,18 @@ _chained = cache(chain)  # several modules are compiled once
 
 
 @cache
-def _rows_kernels(scheme: str, contacts: str | None) -> tuple[Any, Any]:
-    """Make the serial and the threaded kernel of `take_rows`; no other scheme and solver of contacts is compiled."""
-    step, name = SCHEMES[scheme], scheme
-    if contacts is not None:
-        name += f"_{contacts}"
-        step = variant(step, contacts, collide=variant(collide, contacts, find_impulses=SOLVERS[contacts]))
-    run = variant(follow, name, run=variant(take_steps, name, step=step))
-    return serial_and_threaded(take_rows, f"{name}_rows", run=run)
+def _make_kernels(scheme: str, contacts: str | None, followers: bool, winding: bool) -> tuple[Any, Any, Any, Any]:
+    """Make the kernels of `take_steps`, of `take_rows`, serial and threaded, and of `evaluate`.
+
+    No other scheme and solver of contacts is compiled, and nothing for what a model lacks.
+    """
+    parts = {"FOLLOWERS": followers, "WINDING": winding}
+    had = "_".join(name.lower() for name, has in parts.items() if has) or "plain"
+    name = "_".join([scheme, *filter(None, [contacts]), *(["with", had] if followers or winding else [])])
+    solver = contacts and {"collide": variant(collide, had, **parts), "find_impulses": SOLVERS[contacts]}
+    steps = variant(take_steps, name, step=variant(SCHEMES[scheme], had, **parts), **solver or {})
+    rows = serial_and_threaded(take_rows, f"{name}_rows", run=variant(follow, name, run=steps))
+    return steps, *rows, variant(evaluate, had, **parts)
 
 
 class Neuromechanic(Animal):
@@ -182,7 +186,10 @@ class Neuromechanic(Animal):
         self.parameters = {name: option for name, option in PHYSICAL.items() if has.get(name, True)}
         if counts["wrenches"]:
             self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
-        self._kernels = _rows_kernels(scheme, self.contacts)
+        arrays = self.model.arrays
+        winding = bool(arrays["winds"].any() or (arrays["form"] >= 0).any())
+        made = _make_kernels(scheme, self.contacts, counts["links"] > counts["bodies"], winding)
+        self.take_steps, *self._kernels, self._evaluate = made
         self.table, records = self.model.records(self.dt)
         if "delay" in self.parameters:
             delays = self.model.delays[self.model.delays > 0.0]
@@ -254,7 +261,7 @@ class Neuromechanic(Animal):
     def _settle(self, rows: NDArray[Any]) -> None:
         rate, states = np.empty(self.model.counts["size"]), rows.view(self._kernel_state)
         for i, z in enumerate(states["z"]):
-            evaluate(self.table, self._work[:1], states[i : i + 1], z, rate, True, self._control)
+            self._evaluate(self.table, self._work[:1], states[i : i + 1], z, rate, True, self._control)
 
     def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh[:] = self._fresh
@@ -388,7 +395,7 @@ class Neuromechanic(Animal):
         """
         z = self.vector(row) if z is None else np.ascontiguousarray(z, float)
         rate = np.empty(len(z))
-        evaluate(self.table, self._work[:1], row.view(self._kernel_state), z, rate, False, self._control)
+        self._evaluate(self.table, self._work[:1], row.view(self._kernel_state), z, rate, False, self._control)
         return rate
 
     def vector(self, row: NDArray[Any]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..core.jit import fetch_add, inlined, kernel, prange, sincos
-from .muscles import PROPORTIONAL, activation_rate, contract
+from .muscles import PROPORTIONAL, activation_rate, contract, contract_proportional
 from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths
 from .skeleton import (
@@ -100,7 +100,7 @@ def excite_muscles(t, k, x, z, time):
         e = min(max(e, 0.0), 1.0)
         k.excitation[m] = e
         if t.muscle[m] == PROPORTIONAL:
-            contract(t, k, m, e, 0.0, x.strength)
+            contract_proportional(t, k, m, e, x.strength)
         else:
             j = active + t.activation[m]
             k.dz[j] = activation_rate(t.activation_kind[m], t.rise_time[m], t.fall_time[m], e, z[j])

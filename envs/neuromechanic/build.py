@@ -160,8 +160,8 @@ def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
     array = columns(rows, "parent joint axis at mass centre inertia coordinate")
     array |= columns(free, "damping stiffness rest armature") | arrays_of({"sequence": list(map(bodies.index, order))})
     array |= arrays_of({name: [0] * len(free) + [row[name] for row in led] for name in ("curve", "slope", "shift")})
-    limited = [i for i, row in enumerate(free) if row.get("limit") is not None]
-    limits = arrays_of({"limit_joint": limited, "limit": [_limit(rows[i]["limit"]) for i in limited]})
+    limited = [(i, _limit(each)) for i, row in enumerate(free) for each in row.get("limit") or []]
+    limits = arrays_of({"limit_joint": [i for i, _ in limited], "limit": [each for _, each in limited]})
     return tuple(joint_rows), {"ball": np.array(balls, np.int64), **array, **limits}
 
 
@@ -208,9 +208,9 @@ def _inertia(inertial: Mapping[str, Any], path: str) -> NDArray[np.float64]:
 
 def _hinge(joint: dict[str, Any], path: str) -> dict[str, Any]:
     expect(joint["range"][0] < joint["range"][1], f"{path}.joint.range", "be [low, high]", joint["range"])
-    if limit := joint["limit"]:
-        here, stiff = f"{path}.joint.limit", limit["stiffness"]
-        expect(limit["low"] < limit["high"], f"{here}.low", f"be below high, {limit['high']:g}", limit["low"])
+    for bound in joint["limit"] or []:
+        here, stiff = f"{path}.joint.limit", bound["stiffness"]
+        expect(bound["low"] < bound["high"], f"{here}.low", f"be below high, {bound['high']:g}", bound["low"])
         expect(min(stiff) >= 0.0, f"{here}.stiffness", "not be negative", stiff)
     return {**joint, "joint": skeleton.REVOLUTE if joint["type"] == "revolute" else skeleton.PRISMATIC}
 

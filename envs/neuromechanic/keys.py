@@ -116,6 +116,18 @@ def several(keys: Sequence[Key]) -> Form:
     return Form("list of tables", check)
 
 
+def one_or_several(keys: Sequence[Key], most: int = 8) -> Form:
+    """A table with these keys, or a list of up to ``most``; a list either way."""
+
+    def check(value: Any, path: str, names: Names) -> list[dict[str, Any]]:
+        if not _is_list(value):
+            return [read(keys, value, path, names)]
+        expect(1 <= len(value) <= most, path, f"hold one to {most} tables", value)
+        return [read(keys, entry, f"{path}[{i}]", names) for i, entry in enumerate(value)]
+
+    return Form("table or list of tables", check)
+
+
 def tables(kind: str) -> Form:
     """A table of tables of a kind, by their names; they are read later."""
 
@@ -309,7 +321,7 @@ JOINT_KEYS = (
         "beyond which tasks end an episode, and in which they start it; nothing stops the joint, but a `limit`",
         _HINGES,
     ),
-    Key("limit", table(LIMIT), OPTIONAL, "", "torque that holds the joint back", _HINGES),
+    Key("limit", one_or_several(LIMIT), OPTIONAL, "", "torque that holds the joint back; several add up", _HINGES),
     Key("start", vector(3), NOWHERE, "m", "x, y and z at the beginning", ("free",)),
     Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "quaternion w, x, y, z at the beginning", ("ball", "free")),
 )

@@ -228,9 +228,15 @@ def contract(t, k, m, a, fibre, strength):
         k.force[m] = per * max(f, 0.0)
         k.slope[m] = per * t.short_viscosity[m] if f > 0.0 else 0.0
     else:
-        k.fibre[m], k.fibre_rate[m] = k.length[m], k.rate[m]
-        k.force[m] = most * min(max(a, 0.0), 1.0)
-        k.slope[m] = 0.0
+        contract_proportional(t, k, m, a, strength)
+
+
+@kernel
+def contract_proportional(t, k, m, e, strength):
+    """Do what `contract` does for a proportional muscle with the excitation ``e``, Eq. 13."""
+    k.fibre[m], k.fibre_rate[m] = k.length[m], k.rate[m]
+    k.force[m] = strength * t.max_force[m] * min(max(e, 0.0), 1.0)
+    k.slope[m] = 0.0
 
 
 @kernel

@@ -78,6 +78,11 @@ def _muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
         entry = {"path": points}
         if found := [each for wrap in wraps if (each := _wrap(importer, wrap, len(points))) is not None]:
             entry["wraps"] = found
+            if len(found) > 1:
+                importer.report.taken.append(
+                    f"{len(found)} surfaces of {name}, round which its string is the shortest; where both touch one "
+                    "segment, OpenSim 4.6 adds an arc and points of different passes, and is some mm shorter"
+                )
     muscle = entry | {"excitation": f"input.{name}", "model": model | {"activation": activation}}
     importer.description.setdefault("muscle", {})[name] = muscle
     inputs.append(name)
@@ -106,13 +111,11 @@ def _fit(importer: o.Importer, muscle: str, optimal: float) -> dict[str, Any]:
 @cache
 def _sampled(source: Path, count: int = 3000) -> tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, Any]]]:
     """Postures within the ranges of all coordinates, and OpenSim's lengths and moment arms there, by their names."""
-    try:
-        import opensim
-    except ImportError:
+    opensim = o.package()
+    if opensim is None:
         raise ValueError(
             "it wraps an ellipsoid or torus, round which lengths are fitted to OpenSim's: pip install opensim"
-        ) from None
-    opensim.Logger.setLevelString("Off")
+        )
     model = opensim.Model(str(source))
     state, rng = model.initSystem(), np.random.default_rng(0)
     coordinates = {c.getName(): c for c in model.getCoordinateSet()}
@@ -234,15 +237,20 @@ def _coordinate(importer: o.Importer, force: o.Element) -> tuple[str, dict[str, 
 
 def _limit(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
     name, joint, unit = _coordinate(importer, force)
-    if "limit" in joint:
-        raise ValueError(f"{name} has a limit already")
-    joint["limit"] = {
+    limit: dict[str, Any] = {
         "low": unit * o.number_of(force, "lower_limit", 0.0),
         "high": unit * o.number_of(force, "upper_limit", 0.0),
         "stiffness": [o.number_of(force, f"{side}_stiffness", 1.0) / unit for side in ("lower", "upper")],
         "damping": o.number_of(force, "damping", 0.001) / unit,
         "transition": unit * o.number_of(force, "transition", 1.0),
     }
+    limits = joint.setdefault("limit", [])
+    if limit["low"] < limit["high"]:
+        limits.append(limit)
+    else:  # as some models damp a joint everywhere
+        lower, upper = limit["stiffness"]
+        limits.append(limit | {"high": o.LARGEST, "stiffness": [lower, 0.0]})
+        limits.append(limit | {"low": -o.LARGEST, "stiffness": [0.0, upper]})
     importer.report.taken.append(f"CoordinateLimitForce {force.get('name')} of {name}")
 
 
@@ -296,14 +304,13 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     """Description of an OpenSim model, as `model.load` takes it, and what became of its parts.
 
     Args:
-        source: File in OpenSim's format 4.
+        source: File in OpenSim's format 4; where the package ``opensim`` is installed, in any that it reads.
         partial: Whether to leave out what is refused.
 
     Raises:
         ValueError: If the file cannot be read, or some part is refused; each is named.
     """
-    importer = o.Importer(o.parse(source))
-    importer.source = Path(source).resolve()
+    importer = o.Importer(Path(source).resolve())
     importer.skeleton()
     _forces(importer)
     for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ContactGeometrySet", "ComponentSet"):

@@ -354,6 +354,10 @@ def polynomial(t, k, q, m, form):
     return length
 
 
+WINDING = True
+"""Whether paths may wind, or be polynomials; `variant` leaves out what is for those."""
+
+
 @inlined
 def paths(t, k, q, v):
     """Lengths ``k.length`` (m), moment arms ``k.arm`` = -dL/dq (m or 1) and rates ``k.rate`` (m/s); R of Eq. 14.
@@ -383,14 +387,14 @@ def paths(t, k, q, v):
             for i in range(n):
                 arm[i] = 0.0
             first = t.path_start[m]
-            if t.form[m] >= 0:
+            if WINDING and t.form[m] >= 0:
                 k.length[m] = polynomial(t, k, q, m, t.form[m])
                 rate = 0.0
                 for i in range(n):
                     rate -= arm[i] * v[i]
                 k.rate[m] = rate
                 continue
-            if t.winds[m]:
+            if WINDING and t.winds[m]:
                 length = winding(t, k, q, m)
                 first = t.path_start[m + 1] - 1
             body = t.point_body[first]

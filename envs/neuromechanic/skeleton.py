@@ -110,10 +110,8 @@ def curve(t, c, x):
     return y, slope, bend
 
 
-@kernel
-def followed(t):
-    """Whether any joint follows another: a constant to the compiler, by the size of an array."""
-    return len(t.sequence) > 1
+FOLLOWERS = True
+"""Whether joints may follow others; `variant` leaves out what is for those."""
 
 
 @kernel
@@ -135,12 +133,12 @@ def kinematics(t, k, q):
     of a ball are its rotation vector, and its three axes are those of the body that turns. Followers have the numbers
     from n on; their positions are functions of that of a joint, and their axes count by the slope of these.
     """
-    if followed(t):
+    if FOLLOWERS:
         lead(t, k, q)
     for e in range(t.links):
-        i = t.sequence[e] if followed(t) else e
+        i = t.sequence[e] if FOLLOWERS else e
         p = t.parent[i]
-        x = k.follow[i, 0] if followed(t) and i >= t.bodies else q[i]
+        x = k.follow[i, 0] if FOLLOWERS and i >= t.bodies else q[i]
         R = k.turn[i]
         a0, a1, a2 = t.axis[i, 0], t.axis[i, 1], t.axis[i, 2]
         b0, b1, b2 = rotate(k.turn[p], a0, a1, a2) if p >= 0 else (a0, a1, a2)
@@ -251,7 +249,7 @@ def mass_matrix(t, k):
         for j in range(n):
             k.M[i, j] = 0.0
     for e in range(links - 1, -1, -1):
-        i = t.sequence[e] if followed(t) else e
+        i = t.sequence[e] if FOLLOWERS else e
         p = t.parent[i]
         if p >= 0:
             for j in range(10):
@@ -261,7 +259,7 @@ def mass_matrix(t, k):
         while j >= 0:
             S = k.S[j]
             m = S[0] * f0 + S[1] * f1 + S[2] * f2 + S[3] * f3 + S[4] * f4 + S[5] * f5
-            if not followed(t):
+            if not FOLLOWERS:
                 k.M[i, j] = k.M[j, i] = m
             else:
                 m *= (1.0 if i < n else k.follow[i, 1]) * (1.0 if j < n else k.follow[j, 1])
@@ -275,7 +273,7 @@ def mass_matrix(t, k):
 @kernel
 def speed(t, k, v, i):
     """Velocity (rad/s or m/s) of joint or follower ``i``; kept in a variable, it makes `bias_force` 7% slower."""
-    return k.follow[i, 1] * v[t.coordinate[i]] if followed(t) and i >= t.bodies else v[i]
+    return k.follow[i, 1] * v[t.coordinate[i]] if FOLLOWERS and i >= t.bodies else v[i]
 
 
 @inlined
@@ -288,13 +286,13 @@ def bias_force(t, k, v):
     """
     n = t.bodies
     for e in range(t.links):
-        i = t.sequence[e] if followed(t) else e
+        i = t.sequence[e] if FOLLOWERS else e
         p = t.parent[i]
         V, A, S = k.V[i], k.A[i], k.S[i]
         for j in range(6):
             V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * speed(t, k, v, i)
             A[j] = k.A[p, j] if p >= 0 else 0.0
-        if followed(t) and i >= n:
+        if FOLLOWERS and i >= n:
             bend = k.follow[i, 2] * v[t.coordinate[i]] ** 2
             for j in range(6):
                 A[j] += S[j] * bend
@@ -319,17 +317,17 @@ def bias_force(t, k, v):
         f[4] += V[2] * p3 - V[0] * p5 - B[MASS] * g[1]
         f[5] += V[0] * p4 - V[1] * p3 - B[MASS] * g[2]
     for e in range(t.links - 1, -1, -1):
-        i = t.sequence[e] if followed(t) else e
+        i = t.sequence[e] if FOLLOWERS else e
         S, f, p = k.S[i], k.f[i], t.parent[i]
         bias = S[0] * f[0] + S[1] * f[1] + S[2] * f[2] + S[3] * f[3] + S[4] * f[4] + S[5] * f[5]
-        if followed(t) and i >= n:
+        if FOLLOWERS and i >= n:
             k.follow[i, 3] = bias
         else:
             k.bias[i] = bias
         if p >= 0:
             for j in range(6):
                 k.f[p, j] += f[j]
-    if followed(t):
+    if FOLLOWERS:
         for i in range(n, t.links):
             k.bias[t.coordinate[i]] += k.follow[i, 1] * k.follow[i, 3]
 
@@ -388,7 +386,7 @@ def push(t, k, body, x, y, z, f0, f1, f2, row):
     while j >= 0:
         S = k.S[j]
         s = S[0] * m0 + S[1] * m1 + S[2] * m2 + S[3] * f0 + S[4] * f1 + S[5] * f2
-        if followed(t) and j >= t.bodies:
+        if FOLLOWERS and j >= t.bodies:
             row[t.coordinate[j]] += k.follow[j, 1] * s
         else:
             row[j] += s
@@ -402,7 +400,7 @@ def turn_force(t, k, body, m0, m1, m2, row):
     while j >= 0:
         S = k.S[j]
         s = S[0] * m0 + S[1] * m1 + S[2] * m2
-        if followed(t) and j >= t.bodies:
+        if FOLLOWERS and j >= t.bodies:
             row[t.coordinate[j]] += k.follow[j, 1] * s
         else:
             row[j] += s

@@ -379,7 +379,8 @@ class Pose(NeuromechanicTask):
 
     ## Starting State
 
-    The model's start, each joint displaced by up to 0.05 (rad, or m) at random, at rest and silent.
+    The model's start, each joint displaced by up to 0.05 (rad, or m) at random, at rest and silent; a joint whose start
+    is at an end of its range starts 0.05 inside it.
     """
 
     action_modes = ("inputs",)
@@ -450,7 +451,10 @@ class Pose(NeuromechanicTask):
         draws = episodes.draw(lambda rng: rng.uniform(-0.05, 0.05, len(joints)))
         goal = episodes.draw(lambda rng: rng.uniform(*self.goal))
         episodes.memory["goal"] = episodes.options.get("goal", goal)
-        return {"q": np.array([joint.start for joint in joints]) + draws, "input": self.inputs[0]}
+        start = np.array([joint.start for joint in joints])
+        inner = np.minimum(0.05, 0.25 * (self._ranges[1] - self._ranges[0]))
+        start = np.clip(start + draws, self._ranges[0] + inner, self._ranges[1] - inner)
+        return {"q": start, "input": self.inputs[0]}
 
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         """Goal less position (B,), rad or m."""

@@ -21,7 +21,6 @@ from gymnosoma.envs.lamprey.params import table as lamprey_table
 from gymnosoma.envs.neuromechanic import Neuromechanic, standing
 from gymnosoma.envs.neuromechanic import body as steps
 from gymnosoma.envs.neuromechanic import picture as model_picture
-from gymnosoma.envs.neuromechanic.contact import SOLVERS, collide
 from gymnosoma.envs.neuromechanic.hindlimb import (
     LARGEST_REFLEX,
     PAW_FORCE,
@@ -307,11 +306,7 @@ keep_finite = steps.keep_finite
 
 def _model(animal: Neuromechanic, **more: Any) -> Live:
     """A musculoskeletal model."""
-    step = steps.SCHEMES[animal.scheme]
-    if animal.contacts is not None:
-        solver = variant(collide, animal.contacts, find_impulses=SOLVERS[animal.contacts])
-        step = variant(step, animal.contacts, collide=solver)
-    moves = variant(move_model, "live", take=variant(steps.take_steps, "live", step=step))
+    moves = variant(move_model, "live", take=animal.take_steps)
     arrays = {"table": animal.table, "work": animal._work}
     if len(animal.model.arrays["cylinder_radius"]) or len(animal.model.arrays["ball"]):
         raise ValueError("a model must have neither cylinders nor balls: angles of the C library are not at hand")
