@@ -370,7 +370,7 @@ def test_thresholds_lie_between_the_best_constant_and_the_best_known(entry):
         assert between[0] < entry.reward_threshold <= between[1]
 
 
-QUICK = {"WormSwim-v0": "trained", "WhiskerSweep-v0": "baseline"}
+QUICK = {"WormSwim-v0": "trained", "WhiskerTexture-v0": "baseline"}
 """What is measured by default: a network, and an animal's own controller."""
 
 
@@ -538,10 +538,12 @@ def test_gates_were_measured_on_what_the_ids_are_now():
 
 def test_gates_fail_where_they_should():
     row = {"id": "WormSwim-v0", "feedback": 0.2, "script_share": 0.9, "beyond": "", "half_width": 0.03, "failed": 0.0}
+    row["saturation"] = 0.05
     assert gates.failing(row) == []
     worse = {"feedback": 0.19, "script_share": 0.91, "beyond": "power (sine)", "half_width": 0.031, "failed": 0.05}
     for gate, (name, value) in zip("abcde", worse.items(), strict=True):
         assert gates.failing(row | {name: value}) == [gate]
+    assert gates.failing(row | {"saturation": 0.051}) == ["c"]
     assert gates.failing(row | {"id": "StandPulse-v0", "failed": 0.9}) == []
     with pytest.raises(ValueError, match="ids must be one where a policy is given, got 2"):
         gates.gates(("WormSwim-v0", "WormReach-v0"), policy="trained")

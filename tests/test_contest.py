@@ -110,7 +110,7 @@ def copy(entered, tmp_path):
 
 
 def verdict(folder, **given):
-    return list(results.check(folder / "results.jsonl", **given))[-1]
+    return results.check(folder / "results.jsonl", **given)
 
 
 def changed(folder, **changes):
@@ -125,7 +125,9 @@ def test_results_are_played_again(entered, copy):
     assert [(each["train_seed"], each["mark"], each["steps"]) for each in lines][1:] == [
         *((seed, mark, used) for seed in range(3) for mark, used in ((60, 40), (100, 80)))
     ]
-    assert verdict(copy).checked == 1 and len(verdict(copy).unchecked) == 6  # it runs no code of others
+    one = verdict(copy)
+    assert one.checked == 1 and len(one.unchecked) == 6  # it runs no code of others
+    assert verdict(copy, processes=2).unchecked == one.unchecked  # of 16 episodes, which others do not know of
     assert verdict(copy, trust=True) == ([], [], 7)
 
 

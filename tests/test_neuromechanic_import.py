@@ -45,6 +45,32 @@ def test_lengths_arms_and_torques_are_opensims(name):
     assert max(error) < 1e-9 * max(largest)  # measured: 1e-15
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["leg6dof9musc", "gait10dof18musc"])
+def test_lengths_and_arms_are_opensims_at_500_postures(name):
+    """As above, at postures drawn here, by the package opensim itself."""
+    pytest.importorskip("opensim.simulation")  # the folder beside this file is a module opensim, too
+    import opensim
+
+    opensim.Logger.setLevelString("Off")
+    opensim.Logger.removeFileSink()
+    animal, other = Neuromechanic(OPENSIM / f"{name}.osim"), opensim.Model(str(OPENSIM / f"{name}.osim"))
+    state, row, joints = other.initSystem(), animal.rows(1), animal.model.bodies
+    coordinates = [other.getCoordinateSet().get(joint) for joint in joints]
+    muscles = [other.getMuscles().get(muscle) for muscle in animal.model.muscles]
+    ranges = np.array([(each.getRangeMin(), each.getRangeMax()) for each in coordinates])
+    for q in np.random.default_rng(7).uniform(*ranges.T, (500, len(joints))):
+        for coordinate, value in zip(coordinates, q, strict=True):
+            coordinate.setValue(state, value, False)
+        other.assemble(state)
+        other.realizePosition(state)
+        row["q"][0] = [coordinate.getValue(state) for coordinate in coordinates]
+        k = animal.mechanics(row)
+        assert k["length"] == pytest.approx([muscle.getLength(state) for muscle in muscles], abs=1e-6)
+        arms = [[muscle.computeMomentArm(state, coordinate) for coordinate in coordinates] for muscle in muscles]
+        assert np.abs(k["arm"] - arms).max() < 1e-6
+
+
 def test_a_written_model_is_the_same(tmp_path):
     description, report = describe(OPENSIM / "gait10dof18musc.osim")
     path = tmp_path / "model.toml"
@@ -136,6 +162,48 @@ def test_points_come_and_go_with_a_joint():
     assert np.abs(lengths).max() < 1e-14
 
 
+def string(side, radius, start):
+    """A string from ``start`` on the ground round a cylinder about the z axis, to a point that slides in the plane."""
+    slide = {"type": "prismatic", "axis": [1, 0, 0]}
+    across = {"type": "prismatic", "axis": [0, 1, 0]}
+    inertial = {"mass": 1.0, "inertia": [0.1, 0.1, 0.1]}
+    return {
+        "schema": 1,
+        "body": {"x": {"joint": slide}, "y": {"parent": "x", "joint": across, "inertial": inertial}},
+        "cylinder": {"c": {"body": "ground", "at": [0, 0, 0], "axis": [0, 0, 1], "side": side, "radius": radius}},
+        "muscle": {
+            "m": {
+                "path": [["ground", *start, 0.0], ["y", 0.0, 0.0, 0.0]],
+                "wraps": [{"cylinder": "c", "from": 0, "to": 1}],
+                "excitation": 0.0,
+                "model": {"type": "proportional", "max_force": 1.0},
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("side", "radius", "start", "end", "length"),
+    [
+        ([1, 0, 0], 0.03, (-0.04, 0.06), (0.0, 0.12), 0.314104246),
+        ([1, 0, 0], 0.03, (-0.08, 0.04), (0.03, 0.08), 0.323511198),
+        ([1, 0, 0], 0.03, (-0.03, 0.08), (0.01, 0.14), 0.341488426),
+        ([1, 0, 0], 0.04, (-0.05, 0.03), (-0.06, -0.02), 0.240220650),
+        ([0, 1, 0], 0.03, (0.05, -0.02), (-0.04, 0.06), 0.122825402),
+        ([0, -1, 0], 0.03, (0.05, 0.04), (-0.04, 0.06), 0.199369550),
+        ([0, -1, 0], 0.03, (0.02, 0.04), (-0.05, -0.03), 0.138440143),
+        ([1, 0, 0], 0.04, (-0.06, 0.02), (-0.07, -0.01), 0.265856452),
+        # The same from its other end, anticlockwise: OpenSim 4.6 adds the short way to a whole turn, and says 0.451397.
+        ([1, 0, 0], 0.04, (-0.07, -0.01), (-0.06, 0.02), 0.265856452),
+    ],
+)
+def test_strings_go_round_a_cylinder_as_opensims(side, radius, start, end, length):
+    animal = Neuromechanic(string(side, radius, start))
+    row = animal.rows(1)
+    row["q"] = end
+    assert animal.mechanics(row)["length"][0] == pytest.approx(length, abs=1e-9)
+
+
 def test_what_is_not_supported_is_refused_by_name(tmp_path):
     text = (OPENSIM / "leg6dof9musc.osim").read_text()
     path = tmp_path / "other.osim"
@@ -152,6 +220,13 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match=r"parts that are not supported: Schutte1993Muscle bifemlh_r: supported are"):
         load(path)
     assert len(describe(path, partial=True)[1].refused) == 9
+    actuator = '<CoordinateActuator name="push"><coordinate>hip_flexion_r</coordinate></CoordinateActuator>'
+    where = text.index("<objects>", text.index("<ForceSet")) + len("<objects>")
+    path.write_text(text[:where] + actuator + text[where:])
+    assert "input.push" in str(describe(path)[0]["motor"]["push"])
+    at = text.index("<locked>", text.index('<Coordinate name="hip_flexion_r">'))
+    path.write_text(text[:at] + text[at:where].replace("<locked>false", "<locked>true", 1) + actuator + text[where:])
+    assert "CoordinateActuator push on hip_flexion_r, which is locked" in describe(path)[1].ignored
 
 
 def test_arm26_loads_as_a_whole():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
+from gymnosoma.agents.showing.inverse import draw
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate
@@ -123,6 +124,25 @@ def test_arms_over_a_joint_are_slopes_of_the_length(walker):
     slope = np.gradient(run["length"][:, muscle], run.time)
     error = np.abs(slope + run["arm"][:, muscle])[2:-2]
     assert np.quantile(error, 0.95) < 1e-4  # beside the knots of its moving points
+
+
+def test_what_is_found_is_drawn_by_its_names(walker):
+    pytest.importorskip("matplotlib").use("Agg")
+    q = walk(walker, "q")
+    motion = Motion(np.array(WALK["time"])[:20], walker.model.bodies, q[:20], False)
+    run = static_optimisation(walker, inverse_dynamics(walker, motion))
+    torque, force = draw(walker, run, "torque", "force")
+    lines = {line.get_label(): line for line in torque.get_lines() + force.get_lines()}
+    at = walker.model.muscles.index("soleus_r")
+    assert np.array_equal(lines["soleus_r"].get_ydata(), run["force"][:, at]) and "pelvis_tx" not in lines
+    assert lines["hip_flexion_r"].get_xdata()[[0, -1]] == pytest.approx([0.0, 100.0])
+    (arm,) = draw(walker, moment_arms(walker, "knee_angle_r"), "arm", joint="knee_angle_r")
+    assert arm.get_xlabel() == "knee_angle_r [rad]"
+    assert {"rect_fem_r", "vasti_r"} <= {line.get_label() for line in arm.get_lines()}
+    with pytest.raises(ValueError, match=r"names must be of activation, force, torque, residual, got 'arm'"):
+        draw(walker, run, "arm")
+    with pytest.raises(ValueError, match=r"joint must be one of .*, got 'knee'"):
+        draw(walker, run, "force", joint="knee")
 
 
 # Feedback

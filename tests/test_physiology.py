@@ -76,6 +76,8 @@ def test_policies_are_held_to_limits(monkeypatch, tmp_path, capsys, command):
     assert wave["policies"]["baseline"] == pytest.approx(2.5, abs=0.1) and "limit" not in wave
     assert distance["beyond"] == ["baseline"]
     assert table["action at its ends"]["policies"]["baseline"] == 0.0
+    guess = physiology("gymnosoma/WhiskerLocalize-v0", [find_policy("gymnosoma/WhiskerLocalize-v0", "guess")], 2)
+    assert guess["action at its ends"]["policies"]["guess"] == 0.0  # though it holds its commitment at its end
     file = tmp_path / "table.json"
     command("physiology", "WormSwim-v0", "--policy", "random", "--episodes", 2, "--json-file", file)
     assert json.loads(file.read_text()) == table

@@ -7,7 +7,7 @@ import pytest
 
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.animal import ANIMALS
-from gymnosoma.tools.speed import environments, first, lamprey, neuromechanic, sizes, threads
+from gymnosoma.tools.speed import environments, first, lamprey, neuromechanic, opensim, sizes, threads
 
 
 @pytest.mark.full
@@ -56,6 +56,20 @@ def test_hindlimb_and_standing_figure_are_timed():
     assert all(row.value > 0 for row in rows)
     assert sum("muscles" in row.what for row in rows) == 2
     assert sum("standing" in row.what for row in rows) >= 4
+
+
+def test_opensim_is_left_out_with_a_word_where_it_is_not_installed(monkeypatch, capsys):
+    monkeypatch.setattr(opensim.importlib.util, "find_spec", lambda name: None)
+    assert opensim.beside_opensim(1) == [] and "opensim is not installed" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_arm26_is_as_right_as_opensims_and_timed():
+    pytest.importorskip("opensim.simulation")  # the folder beside this file is a module opensim, too
+    theirs, ours, *torques = opensim.beside_opensim(1)
+    errors = [float(row.note.split()[1]) for row in (theirs, ours)]
+    assert errors[0] < 0.01 and errors[1] < 0.03  # rad; two of our lengths are fitted
+    assert [row.unit for row in torques] == ["frames per CPU s"] * 2
 
 
 @pytest.mark.full

@@ -90,7 +90,8 @@ def test_the_muscle_follows_in_its_time(rate):
     assert env.simulation.rows["base_rate"][0] == pytest.approx(300.0 / DAMPING, rel=0.1)
 
 
-# Scores through the muscle, its price included, over those of the same controller whose drive is done at once.
+# Scores through the muscle, the price of effort included but where answers are due, over those of the same controller
+# whose drive is done at once.
 @pytest.mark.parametrize("name", ["Localize", "Tap", "Hold", "Whisk"])
 def test_references_lose_little_by_the_muscle(name, monkeypatch):
     env_id = f"gymnosoma/Whisker{name}-v0"
@@ -99,7 +100,7 @@ def test_references_lose_little_by_the_muscle(name, monkeypatch):
     monkeypatch.setattr(base, "DAMPING", 1e-9)
     at_once = evaluate(env_id, find_policy(env_id, "baseline"), 128)
     assert at_once.info["effort"].max() < 1e-12
-    assert own.returns.mean() > 0.97 * at_once.returns.mean()
+    assert np.mean(own.returns + effort_paid(env_id, own.info)) > 0.97 * at_once.returns.mean()
 
 
 class Oracle:
@@ -174,7 +175,12 @@ def worth(env_id, info):
         earned = np.where(done, left / (1.0 + 9.0 * (np.maximum(info["error"] - 0.01, 0.0) / 0.1) ** 2), 0.0)
     else:
         earned = np.where(info["is_success"], left, -1.0)
-    return earned - 1e4 * info["pushed"]
+    return earned - 1e4 * info["pushed"] - effort_paid(env_id, info)
+
+
+def effort_paid(env_id, info):
+    """Price of the effort of episodes that end with an answer, 0 in other tasks."""
+    return 0.02 * info["effort"] * info["time"] * 250.0 if env_id in IDS[:2] else 0.0
 
 
 def contestants(env_id):
@@ -189,7 +195,8 @@ def contestants(env_id):
 
 
 @pytest.mark.parametrize("env_id", IDS[:2])
-def test_returns_are_what_answers_are_worth(env_id):
+def test_returns_are_what_answers_are_worth(env_id, monkeypatch):
+    monkeypatch.setattr(task_class(env_id), "hurt_price", 0.0)  # it has a test of its own
     for policy in contestants(env_id):
         result = evaluate(env_id, policy, 48)
         np.testing.assert_allclose(result.returns, worth(env_id, result.info), atol=1e-6)
@@ -244,7 +251,8 @@ RETURNS = {
     ("Localize", "quick"): 0.49,
     ("Detect", "baseline"): 0.03,
     ("Tap", "baseline"): 0.789,
-    ("Hold", "baseline"): 404.0,
+    ("Hold", "baseline"): 220.0,
+    ("Hold", "firm"): 300.0,
     ("Whisk", "baseline"): 203.0,
 }
 
@@ -263,11 +271,34 @@ def test_a_goal_that_moves_is_foreseen():
     assert foreseen.mean() > seen.mean() + 100.0
 
 
+def test_who_answers_pays_for_a_hard_push_and_for_effort():
+    env = gymnasium.make(IDS[0])
+    env.reset(seed=0, options={"peg_place": 0.4, "peg_bearing": 0.0})
+    task, hard = env.unwrapped.task, 0.0
+    for _ in range(100):
+        _, reward, _, _, info = env.step(np.array([0.5, 0.0, 0.0, -1.0], np.float32))
+        excess = max(info["push"] * task.control_rate / task.gentle - 1.0, 0.0)
+        rest = reward + task.push_cost * info["push"] / 1e-6 + task.hurt_price * excess
+        assert -task.effort_price <= rest <= 1e-9
+        hard += excess
+    assert hard > 1.0
+    env.reset(seed=0, options={"peg_place": 0.9, "peg_bearing": 0.35})
+    spent = [env.step(np.array([command, 0.0, 0.0, -1.0], np.float32))[1] for command in (0.0, 1.0)]
+    assert spent[0] == 0.0 > spent[1]
+
+
 def test_localisation_error():
-    """The scripted localiser, 100 deg/s: median of the radial error 0.001 lengths, 90% below 0.03."""
-    error = evaluate(IDS[0], find_policy(IDS[0], "baseline"), 128).info["place_error"]
-    assert np.median(error) < 0.0125
-    assert np.percentile(error, 90) < 0.05
+    """The scripted localiser, 100 deg/s: errors within 0.8 lengths have a median of 0.001, and 90% are below 0.008.
+
+    Farther pegs are felt too faintly, and half of them are missed by more than 0.05. Their share decides where the 90th
+    percentile of all lies (0.03 to 0.09 in sets of 128), which was tested against 0.05 while it was seen in one set.
+    """
+    places = np.random.default_rng(0).uniform(0.4, 0.9, 192)
+    error = evaluate(IDS[0], find_policy(IDS[0], "baseline"), 192, options={"peg_place": places}).info["place_error"]
+    near = error[places <= 0.8]
+    assert np.median(near) < 0.002
+    assert np.percentile(near, 90) < 0.015
+    assert np.mean(error < 0.05) > 0.8  # 0.84 to 0.92 in eight sets
 
 
 @pytest.mark.paper

@@ -142,17 +142,22 @@ def test_the_plate_lags():
         envs.step(np.full((1, 1), -float(k == 0), np.float32))
         ways.append(simulation.rows["plate_distance"][0] / simulation.rows["length"][0] - 0.985)
     t = np.arange(1, 21) / task.control_rate
-    np.testing.assert_allclose(ways, -DISTANCE_STEP * (1 - np.exp(-t / LAG)), atol=1e-9)
+    np.testing.assert_allclose(ways, -task.largest_change * (1 - np.exp(-t / LAG)), atol=1e-9)
 
 
 def test_flight_is_worth_nothing():
-    envs, _, _ = made(SWEEP)
+    """But what the command costs."""
+    envs, task, _ = made(SWEEP)
     envs.reset(seed=0, options={"amplitude": 0.0, "distance": 0.985})
     held = envs.step(np.zeros((1, 1), np.float32))[1][0]
     assert held == pytest.approx(1.0)
     for _ in range(35):
         _, rewards, *_, info = envs.step(np.ones((1, 1), np.float32))
-    assert info["contact"][0] == 0.0 and rewards[0] == 0.0 and 1 / 500 < info["held"][0] < 36 / 500
+    assert (
+        info["contact"][0] == 0.0
+        and rewards[0] == pytest.approx(-task.effort_price)
+        and 1 / 500 < info["held"][0] < 36 / 500
+    )
 
 
 def test_regulation_is_rewarded_near_the_goal():
@@ -221,10 +226,15 @@ def ordered(env_id, names, episodes):
 
 
 def test_the_return_orders_sweeps_by_what_is_held():
-    """Measured: tracker 344, keeper 154, no action 146."""
+    """Measured: tracker 336, keeper 215, no action 146; shares held 0.57, 0.38, 0.19.
+
+    A keeper whose commands were limited to a third of today's returned 154, so that the factor was 1.6 then. It has its
+    jerks to pay, so that its return lies below what it holds.
+    """
     returns, held = ordered(SWEEP, ["tracker", "keeper"], 32)
-    assert sorted(returns, key=returns.get) == sorted(held, key=held.get)
-    assert returns["tracker"] > 1.6 * returns["keeper"] and held["tracker"] > 1.6 * held["keeper"]
+    alike = ["zero", "half", "tracker"]
+    assert sorted(alike, key=returns.get) == sorted(alike, key=held.get) == alike
+    assert returns["tracker"] > 1.4 * returns["keeper"] and held["tracker"] > 1.4 * held["keeper"]
 
 
 def test_the_return_orders_regulation_by_what_is_held():
@@ -235,7 +245,7 @@ def test_the_return_orders_regulation_by_what_is_held():
 
 
 def test_keepers_without_a_model_of_the_swing_are_not_enough():
-    """Gains from a tenth to all that is possible in a period: none comes near the tracker's 344."""
+    """Gains from a tenth to all that is possible in a period: none comes near the tracker's 332."""
     best = 0.0
     for gain, share in ((2e3, 0.3), (5e3, 1.0), (2e4, 1.0)):
         keeper = reference_policy(

@@ -40,9 +40,10 @@ from .publish import checkout
 FILE = "gates.csv"
 """File in docs."""
 
-LEAST, MOST, RESOLVED, FAILING = 0.2, 0.9, 0.03, 0.05
+LEAST, MOST, RESOLVED, FAILING, SATURATED = 0.2, 0.9, 0.03, 0.05, 0.05
 """Of the scale: what feedback must be worth, what a script may reach, how wide half of a paired interval of `EPISODES`
-may be; and the share of episodes of the best reference that may fail otherwise than by what the task measures."""
+may be; the share of episodes of the best reference that may fail otherwise than by what the task measures, and that of
+commands of the motion that may be at their ends."""
 
 GUESS = "guess"
 """Reference of a task of perception that answers without touching; it stands where others have a replay."""
@@ -80,7 +81,8 @@ def gates(
 
     (a) The better of the best reference and of a policy that was trained is worth at least .2 of the scale more than a
     replay of its own actions (in tasks of perception: than answering without touching); (b) no reference reaches .9 of
-    the scale; (c) best reference and policy keep to the limits of the animal; (d) half of the 95% interval of the mean
+    the scale; (c) best reference and policy keep to the limits of the animal, and at most
+    5% of the commands that move it are at their ends; (d) half of the 95% interval of the mean
     difference from the animal's own controller is at most 3% of the scale; (e) less than 5% of the best reference's
     episodes fail otherwise than by what the task measures.
 
@@ -174,7 +176,7 @@ def failing(row: Mapping[str, Any]) -> list[str]:
     held = {
         "a": float(row["feedback"]) >= LEAST,
         "b": float(row["script_share"]) <= MOST,
-        "c": not row["beyond"],
+        "c": not row["beyond"] and float(row["saturation"]) <= SATURATED,
         "d": float(row["half_width"]) <= RESOLVED,
         "e": row["id"] in MEASURED or float(row["failed"]) < FAILING,
     }

@@ -10,7 +10,6 @@ import tyro
 
 from ..evaluation import contest, results
 from ..evaluation.policies import all_ids, full_id
-from ..evaluation.progress import progress_bar
 from ..evaluation.work import watched, workers
 from ..files import locked
 from ..schema import in_range
@@ -98,7 +97,9 @@ def _enter(env_id: str, name: str, folder: Path, *training: object) -> None:
         contest.stand(env_id, name, folder)
 
 
-def check(file: Annotated[Path, tyro.conf.Positional], /, retrain: int = 0, trust: Trust = False) -> None:
+def check(
+    file: Annotated[Path, tyro.conf.Positional], /, retrain: int = 0, trust: Trust = False, processes: Processes = 1
+) -> None:
     """Check a file of results: its form, its fingerprints, its weights, and every score, by playing all policies again.
 
     The exit status is 0 where all is as the file says, 1 where something differs, 2 where something cannot be checked.
@@ -109,18 +110,11 @@ def check(file: Annotated[Path, tyro.conf.Positional], /, retrain: int = 0, trus
         retrain: So many trainings, drawn at random, are trained again; their scores must be likely beside the others.
     """
     in_range("retrain", retrain, 0, 10_000)
-    total = len(results.read(file)) + retrain
-    with progress_bar(total=total, unit="line") as bar:
-        for found in results.check(file, trust, retrain):
-            if isinstance(found, results.Verdict):
-                break
-            bar.set_postfix_str(found, refresh=False)
-            bar.update()
-    for line in (*found.differs, *found.unchecked):  # type: ignore[union-attr]
+    found = results.check(file, trust, retrain, processes=processes)
+    for line in (*found.differs, *found.unchecked):
         print(line)
-    print(f"{found.checked} lines played again, {len(found.differs)} differ, {len(found.unchecked)} not checkable.")  # type: ignore[union-attr]
-    status = results.exit_status(found)  # type: ignore[arg-type]
-    if status:
+    print(f"{found.checked} lines played again, {len(found.differs)} differ, {len(found.unchecked)} not checkable.")
+    if status := results.exit_status(found):
         sys.exit(status)
 
 

@@ -74,7 +74,7 @@ CAUSED = (
 """Errors that users can cause by an argument, a file or what their machine lacks; others are ours, and show a trace."""
 
 
-TRAIN = ("cma", "matplotlib", "optuna", "safetensors", "stable_baselines3", "tensorboard", "torch")
+TRAIN = ("cma", "matplotlib", "optuna", "stable_baselines3", "tensorboard", "torch")
 """Modules that come with the extra ``train``; commands that show or simulate do without them."""
 
 LEARNING = {"train", "tune", "--train-seeds"}

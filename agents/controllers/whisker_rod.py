@@ -14,7 +14,7 @@ import numpy as np
 from gymnosoma.envs.core.control import Controller, Flags, Floats, Schedule, Values
 from gymnosoma.envs.core.table import read_table
 from gymnosoma.envs.whisker_rod import tasks
-from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCE_STEP, DISTANCES, LENGTHS, SPEEDS, Regulate, Sweep, Texture
+from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCES, LENGTHS, SPEEDS, Regulate, Sweep, Texture
 
 from . import Reference, References, drop_task
 from .base import ByHand, RowMemory, moved, pressed
@@ -129,7 +129,7 @@ class SwingTracker(RowMemory):
     """
 
     task: Sweep
-    gain: float = 0.25
+    gain: float = 0.1
     rate_gain: float = 0.1
     frequency: float = 7.5
     reads = ("base_wrench_mean", "own_way")
@@ -144,7 +144,9 @@ class SwingTracker(RowMemory):
         c, s = np.cos(turn), np.sin(turn)
         swing, rate = kept["swing"] + self.gain * off, kept["rate"] + self.rate_gain * off
         kept["swing"], kept["rate"] = c * swing + s * rate, c * rate - s * swing  # a period later
-        change = np.clip(-(kept["swing"] + lag * kept["rate"]) - kept["asked"], -DISTANCE_STEP, DISTANCE_STEP)
+        change = np.clip(
+            -(kept["swing"] + lag * kept["rate"]) - kept["asked"], -self.task.largest_change, self.task.largest_change
+        )
         kept["asked"] = kept["asked"] + change
         return change[:, None]
 
@@ -249,7 +251,10 @@ REFERENCES: References = {
         "guess": Reference(drop_task(Guess)),
     },
     Sweep: {
-        "baseline": Reference(lambda task: SwingTracker(task, gain=0.5, rate_gain=0.0, frequency=0.0)),
+        # They know the force on the base and the way that was added. The numbers of the reflex (1) and the tracker (3)
+        # are the best of three and five sets without saturated commands, 64 episodes each from seed 700000, in half a
+        # minute of CPU time.
+        "baseline": Reference(lambda task: SwingTracker(task, gain=0.2, rate_gain=0.0, frequency=0.0)),
         "tracker": Reference(
             SwingTracker, bounds={"gain": (0.02, 0.6), "rate_gain": (0.0, 0.3), "frequency": (3.0, 12.0)}
         ),

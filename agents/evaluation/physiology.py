@@ -16,7 +16,7 @@ from .policies import Policy, find_policy, references_of, task_of
 from .rollout import rollout
 
 ACTION = {
-    "action at its ends": Measure("saturation", "action", "%", 100.0, "share of all entries of the action"),
+    "action at its ends": Measure("saturation", "action", "%", 100.0, "share of what moves it, answers left out"),
     "action's slew": Measure("slew", "action", "1/s", 1.0, "rms rate of change of the action"),
 }
 """Measures of every task, beside its own."""
@@ -35,6 +35,9 @@ class _Watched:
         self._agent, self._simulation = agent, envs.unwrapped.simulation
         self._sources = sources
         self._running = np.ones(envs.num_envs, np.bool_)
+        fields = envs.unwrapped.task.action_fields()
+        moves = [not field.truth and name != "commit" for name, field in fields.items()]
+        self._moving = np.repeat(moves, [field.size for field in fields.values()])
         self._begun = False
         self.found: list[dict[str, list[NDArray[np.float64]]]] = [{name: [] for name in sources} for _ in self._running]
 
@@ -63,7 +66,7 @@ class _Watched:
         self.look()
         action = self._agent.act(observations, first)
         if "action" in self._sources:
-            self._note("action", action)
+            self._note("action", action[:, self._moving])
         return action
 
 

@@ -12,7 +12,7 @@ import math
 import random
 import reprlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from .benchmark import UNRANKED, normalised
 from .fingerprints import of_files, of_id
 from .policies import BENCHMARK_SEED, all_ids, find_policy
 from .statistics import aggregate, difference, estimate, holm, share
+from .work import watched, workers
 
 EPISODE, MEAN, MOST = 1e-5, 1e-3, 0.99
 """Shares of the scale by which a replay may differ in an episode and in the mean. On another processor, which rounds
@@ -156,39 +157,44 @@ class Verdict(NamedTuple):
     checked: int
 
 
-def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0) -> Iterator[str | Verdict]:
-    """Check a file of results: give a name for each line that is begun, and in the end the verdict.
+def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, processes: int = 1) -> Verdict:
+    """Check a file of results, line by line; a bar shows how far it is.
 
     Policies in the form of the package's own learners are played again; those of others need the ``load`` beside their
     learner, which runs with ``trust`` only.
     """
     lines = read(file)
-    differs, unchecked, checked = _gaps(lines), [], 0
-    for each in lines:
-        about = f"{each['id'].split('/')[1]}, {each['learner']['name']}, seed {each['train_seed']}, mark {each['mark']}"
-        yield about
-        try:
-            problem = _different(each, file.parent, trust)
-        except _Unchecked as reason:
-            unchecked.append(f"{about}: {reason}")
-            continue
-        except Exception as error:
-            problem = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        checked += 1
-        if problem:
-            differs.append(f"{about}: {problem}")
+    pieces: dict[str, tuple[Any, ...]] = {}
+    for number, each in enumerate(lines, 1):
+        pieces[f"line {number}: {_name(each)}"] = (_different, each, file.parent, trust)
     trained = [each for each in lines if each["mark"] and each["failed"] is None]
     for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
-        about = f"{each['id'].split('/')[1]}, {each['learner']['name']}, seed {each['train_seed']}, trained again"
-        yield about
-        problem = _unlikely(each, lines)
-        if problem:
-            differs.append(f"{about}: {problem}")
-    verdict = Verdict(differs, unchecked, checked)
+        pieces[f"{_name(each)}, trained again"] = (_unlikely, each, lines)
+    with workers(processes) as engine:
+        found = {each.name: each for each in watched(engine.work(_judged, pieces), len(pieces), "line")}
+    differs, unchecked = _gaps(lines), []
+    for name in pieces:
+        reason, problem = (None, found[name].error) if found[name].error else found[name].value
+        if reason:
+            unchecked.append(f"{name}: {reason}")
+        elif problem:
+            differs.append(f"{name}: {problem}")
     kept = {"results": of_files(file), "differs": len(differs), "unchecked": len(unchecked), "retrained": retrain}
     with replacing(file.parent / "checked.json") as out:
         out.write((json.dumps(kept) + "\n").encode())
-    yield verdict
+    return Verdict(differs, unchecked, len(lines) - len(unchecked))
+
+
+def _name(line: Mapping[str, Any]) -> str:
+    return f"{line['id'].split('/')[1]}, {line['learner']['name']}, seed {line['train_seed']}, mark {line['mark']}"
+
+
+def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
+    """Why something cannot be checked, and what of it is not so; both empty where all is well."""
+    try:
+        return "", judge(*arguments)
+    except _Unchecked as reason:
+        return str(reason), ""
 
 
 class _Unchecked(Exception):

@@ -14,23 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .network import Network
+from .network import Network, NetworkAgent
 
 LEARNERS = ("ppo", "sac", "cma")
 
 CARD, WEIGHTS = "network.json", "policy.safetensors"
 
 
-class NetworkPolicy:
-    """A network that plays: its outputs are clipped, or squashed by tanh."""
-
-    def __init__(self, network: Network, squashed: bool) -> None:
-        self.network, self.squashed = network, squashed
-
-    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
-        outputs = self.network(observations)
-        return np.tanh(outputs) if self.squashed else np.clip(outputs, -1.0, 1.0)
+class NetworkPolicy(NetworkAgent):
+    """A network that plays, and that can be kept."""
 
     def save(self, folder: Path) -> None:
         """Write weights, and how they are played."""

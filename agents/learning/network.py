@@ -1,28 +1,39 @@
-"""Small networks without a library: what evolves, and what answers."""
+"""Small networks without a library: what plays, whatever trained it; what evolves, and what answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+Activation = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+
+
+def relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The positive part."""
+    return np.maximum(x, 0.0)
+
 
 class Network:
-    """Layers of tanh, the last one linear.
+    """Layers with an activation, tanh by default; the last one is linear.
 
     Weights have shapes (..., out, in) and biases (..., out), with the same leading axes: networks side by side.
     """
 
-    def __init__(self, layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-        self.layers = list(layers)
+    def __init__(
+        self,
+        layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]],
+        activation: Activation = np.tanh,
+    ) -> None:
+        self.layers, self.activation = list(layers), activation
 
     def __call__(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         """Outputs (..., K, out) of inputs (..., K, in); those of a row do not depend on how many rows there are."""
         x = inputs
         for k, (weight, bias) in enumerate(self.layers):
-            x = np.einsum("...ki,...oi->...ko", np.tanh(x) if k else x, weight) + bias[..., None, :]
+            x = np.einsum("...ki,...oi->...ko", self.activation(x) if k else x, weight) + bias[..., None, :]
         return x
 
     @classmethod
@@ -52,20 +63,23 @@ class Network:
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[np.float32]]) -> Network:
+    def from_tensors(cls, tensors: Mapping[str, NDArray[np.float32]]) -> Network:
         """The network of `tensors`."""
         count = len(tensors) // 2
         return cls([(tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]) for k in range(count)])
 
 
 class NetworkAgent:
-    """One network, or several side by side: each plays as many rows, one after another."""
+    """One network, or several side by side: each plays as many rows, one after another.
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    Its outputs are clipped to what actions may be, or ``squashed`` by tanh.
+    """
+
+    def __init__(self, network: Network, squashed: bool = False) -> None:
+        self.network, self.squashed = network, squashed
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Outputs, clipped to what actions may be."""
+        """Actions."""
         count = self.network.layers[0][0].shape[:-2]
         outputs = self.network(observations.reshape(*count, -1, observations.shape[-1]))
-        return np.clip(outputs, -1.0, 1.0).reshape(len(observations), -1)
+        return (np.tanh(outputs) if self.squashed else np.clip(outputs, -1.0, 1.0)).reshape(len(observations), -1)

@@ -30,7 +30,7 @@ from ..controllers import Reference, references
 from ..files import replacing
 from ..schema import Check, held, read, typed
 from .answers import AnsweringAgent, Answers
-from .network import Network, NetworkAgent
+from .network import Activation, Network, NetworkAgent, relu
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -63,7 +63,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
 }
 """Parts that the policies of each algorithm may consist of."""
 
-ACTIVATIONS = ("Tanh", "ReLU")
+ACTIVATIONS: dict[str, Activation] = {"Tanh": np.tanh, "ReLU": relu}
 """Activations that a card may name, as ``torch.nn`` does."""
 
 
@@ -207,7 +207,7 @@ def _network(algorithm: str) -> Check:
                     f"{name} must be a list of at most {MAX_LAYERS} integers greater than 0{two}, got {_short(arch)}"
                 )
 
-    activation = partial(choice, known=ACTIVATIONS if second else ACTIVATIONS[:1])
+    activation = partial(choice, known=[*ACTIVATIONS] if second else ["Tanh"])
     return partial(held, keys={"net_arch": architecture, "activation": activation}, show=_short)
 
 
@@ -267,8 +267,8 @@ def _shapes(card: Mapping[str, Any], outputs: int | None = None) -> dict[str, tu
     return shapes
 
 
-def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
-    """Load the policy of a folder, to act in ``envs``; it is one of stable-baselines3 where that trained it.
+def load_policy(folder: Path, envs: Any) -> Agent:
+    """Load the policy of a folder, to act in ``envs``; NumPy plays its network, whatever trained it.
 
     Raises:
         ValueError: Naming file and key.
@@ -289,23 +289,22 @@ def load_policy(folder: Path, envs: Any) -> BasePolicy | Agent:
         tensors = _read_weights(folder / WEIGHTS, header, _shapes(card, answers.outputs if answers else None))
     except (ValueError, OSError) as error:
         raise ValueError(f"{str(folder / WEIGHTS)!r}: {error}") from None
-    if card["algorithm"] not in SECOND:
-        network = Network.from_tensors(tensors)
-        if answers is None:
-            return NetworkAgent(network)
-        return AnsweringAgent(_controller(folder, card, envs), network, answers, **card["rule"])
-    import stable_baselines3
-    import torch
+    network = _played(card, tensors)
+    if answers is None:
+        return NetworkAgent(network, squashed=card["algorithm"] == "sac")
+    return AnsweringAgent(_controller(folder, card, envs), network, answers, **card["rule"])
 
-    policy = getattr(stable_baselines3, card["algorithm"]).MlpPolicy(
-        **spaces,
-        lr_schedule=lambda _: 0.0,  # of an optimizer that has nothing to do
-        net_arch=card["network"]["net_arch"],
-        activation_fn=getattr(torch.nn, card["network"]["activation"]),
-    )
-    policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
-    policy.set_training_mode(False)
-    return policy
+
+def _played(card: Mapping[str, Any], tensors: Mapping[str, NDArray[np.float32]]) -> Network:
+    """The network that acts, of all that a file holds."""
+    if card["algorithm"] not in SECOND:
+        return Network.from_tensors(tensors)
+    ppo = card["algorithm"] == "ppo"
+    start, last = ("mlp_extractor.policy_net", "action_net") if ppo else ("actor.latent_pi", "actor.mu")
+    hidden = sum(name.startswith(f"{start}.") for name in tensors) // 2
+    names = [*(f"{start}.{2 * k}" for k in range(hidden)), last]
+    layers = [(tensors[f"{name}.weight"], tensors[f"{name}.bias"]) for name in names]
+    return Network(layers, ACTIVATIONS[card["network"]["activation"]])
 
 
 class TrainedAgent:

@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import shown
-from . import keys, muscles, nerves, paths, skeleton
+from . import keys, muscles, nerves, skeleton
+from .build_muscles import Arrays, Tables, cylinder_arrays, muscle_arrays
 from .curves import curves
 from .modules import Module
-from .reader import LARGEST, SMALLEST, Names, expect, limit, listed, read
+from .reader import SMALLEST, Names, across, expect, limit, listed, read
 from .table import arrays_of, columns
 
 SCHEMA = 1
 """Version of the schema."""
 
 _SUFFIXES = {"ball": ("rx", "ry"), "free": ("x", "y", "z", "rx", "ry")}
-_Tables = Mapping[str, Any]
-_Arrays = dict[str, NDArray[Any]]
 
 
 class Joint(NamedTuple):
@@ -33,7 +32,7 @@ class Joint(NamedTuple):
     revolute: bool
 
 
-def build(description: _Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
+def build(description: Tables, modules: Mapping[str, Module]) -> dict[str, Any]:
     """Everything that a `model.Model` has, but the origin, from a description whose values are plain."""
     expect(description.get("schema", 0) == SCHEMA, "model.schema", f"be {SCHEMA}", description.get("schema", 0))
     names = Names({"module": tuple(modules)})
@@ -46,8 +45,8 @@ def build(description: _Tables, modules: Mapping[str, Module]) -> dict[str, Any]
     arrays = {"gravity": np.array(top["gravity"]), "platform": axis, **curves(top["curve"], names)}
     joints, bodies = _bodies(top["body"], names)
     arrays |= bodies
-    arrays |= _cylinders(top["cylinder"], names) | _splines(top["spline"], names)
-    arrays |= _muscles(top["muscle"], names, arrays)
+    arrays |= cylinder_arrays(top["cylinder"], names) | _splines(top["spline"], names)
+    arrays |= muscle_arrays(top["muscle"], names, arrays)
     leaky, delays, neurons = _neurons(top["neuron"], names, arrays)
     arrays |= neurons | _readings(modules, names, leaky) | _motors(top["motor"], names)
     arrays |= _pins(top["pin"], names, arrays["joint"])
@@ -117,7 +116,7 @@ def _modules(modules: Mapping[str, Module], names: Names) -> tuple[int, int]:
     return states, outputs
 
 
-def _bodies(tables: _Tables, names: Names) -> tuple[tuple[Joint, ...], _Arrays]:
+def _bodies(tables: Tables, names: Names) -> tuple[tuple[Joint, ...], Arrays]:
     """Arrays of the bodies, parents first, and their joints; from here on the names are those of all joints."""
     if not tables:
         raise ValueError("model.body must hold at least one body")
@@ -172,7 +171,7 @@ _MASSLESS = {"mass": 0.0, "centre": np.zeros(3), "inertia": np.zeros(6)}
 _FREE_ONLY = "start", "damping", "armature", "stiffness", "rest", "range", "limit"
 
 
-def _leader(row: dict[str, Any], given: _Tables, free: int, bodies: Sequence[str]) -> int:
+def _leader(row: dict[str, Any], given: Tables, free: int, bodies: Sequence[str]) -> int:
     """Joint that a follower follows, the first one where it is locked; how it does so is added to the row."""
     path, other = f"body.{row['name']}.joint", row["follows"]
     if other is not None and row["fixed"] is not None:
@@ -222,7 +221,7 @@ def _limit(limit: Mapping[str, Any]) -> list[float]:
     return [limit["low"], limit["high"], stiff[0], stiff[-1], limit["damping"], limit["transition"]]
 
 
-def _ball(joint: dict[str, Any], path: str, given: _Tables) -> list[dict[str, Any]]:
+def _ball(joint: dict[str, Any], path: str, given: Tables) -> list[dict[str, Any]]:
     """Joints of a ball, or of a free body, each the parent of the next."""
     size = float(np.linalg.norm(joint["attitude"]))
     expect(size > SMALLEST, f"{path}.joint.attitude", "not be zero", given["joint"].get("attitude"))
@@ -246,36 +245,7 @@ def _ball(joint: dict[str, Any], path: str, given: _Tables) -> list[dict[str, An
     ]
 
 
-def _across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, given: Any) -> NDArray[np.float64]:
-    """Unit vector along the part of ``side`` that is perpendicular to ``axis``; ``path`` is the key that gave it."""
-    side = side - (side @ axis) * axis
-    size = np.linalg.norm(side)
-    other = "normal" if path.endswith("tangent") else "the axis"
-    expect(bool(size >= 1e-6), path, f"not be parallel to {other}", given)
-    return side / size
-
-
-def _cylinders(tables: _Tables, names: Names) -> _Arrays:
-    rows = []
-    for name, values in tables.items():
-        row = read(keys.CYLINDER, values, f"cylinder.{name}", names)
-        axis, way = row.get("axis", np.eye(3)[2]), row.get("side")
-        side = np.eye(3)[np.argmin(np.abs(axis))] if way is None else way
-        if row["type"] == "sphere" and way is not None:
-            axis = np.eye(3)[np.argmin(np.abs(side))]
-            axis = _across(axis, side, f"cylinder.{name}.side", values.get("side"))
-        side = _across(side, axis, f"cylinder.{name}.side", values.get("side"))
-        if row["type"] == "sphere":
-            kind = paths.SPHERE if way is None else paths.SIDED_SPHERE
-        else:
-            kind = paths.ANY if way is None else paths.SIDED if row["rule"] == "mujoco" else paths.SIDE
-        row |= {"way": kind, "half": 0.5 * row.get("length", LARGEST)}
-        rows.append({**row, "frame": [side, np.cross(axis, side), axis]})
-    names.known["cylinder"] = tuple(tables)
-    return columns(rows, "body at frame radius half way", "cylinder_")
-
-
-def _splines(tables: _Tables, names: Names) -> _Arrays:
+def _splines(tables: Tables, names: Names) -> Arrays:
     start, times, cubics = [0], list[float](), list[Any]()
     for name, given in tables.items():
         spline, path = read(keys.SPLINE, given, f"spline.{name}", names), f"spline.{name}.times"
@@ -292,155 +262,7 @@ def _splines(tables: _Tables, names: Names) -> _Arrays:
     return arrays_of({"spline_start": start, "spline_time": times, "spline_cubic": cubics})
 
 
-def _muscles(tables: _Tables, names: Names, known: _Arrays) -> _Arrays:
-    rows: list[dict[str, Any]] = []
-    points: list[tuple[Any, ...]] = []
-    wraps: list[tuple[int, int, int]] = []
-    wrap_start = [0]
-    fits: list[dict[str, Any]] = []
-    forms: list[dict[str, Any]] = []
-    start, sources, active, fibres = [0], [], 0, 0
-    for name, given in tables.items():
-        path = f"muscle.{name}"
-        if ("path" in given) == ("length" in given):
-            raise ValueError(f"{path} must have either path or length, got {listed(given)}")
-        muscle = read(keys.MUSCLE, given, path, names)
-        fit, model = muscle["length"], muscle["model"]
-        own, around, winds = _path(muscle, known, path, names)
-        points += own
-        wraps += around
-        wrap_start.append(len(wraps))
-        limit("wraps", len(wraps), f"{path}.wraps")
-        limit("points of paths", len(points), f"{path}.path")
-        start.append(len(points))
-        sources.append((muscle["excitation"], f"{path}.excitation"))
-        if model["type"] == "proportional":
-            names.proportional.add(name)
-        activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
-        places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
-        rows.append({**_muscle(model, path), **places, "winds": winds, "fit": -1, "form": -1})
-        active, fibres = active + activated, fibres + compliant
-        if fit is not None and fit["joints"] is not None:
-            rows[-1]["form"] = len(forms)
-            forms.append(_form(fit, f"{path}.length"))
-            limit("terms of lengths", sum(len(form["terms"]) for form in forms), f"{path}.length")
-        elif fit is not None:
-            rows[-1]["fit"] = len(fits)
-            fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
-    excitations = [keys.SHARE.read(source, path, names) for source, path in sources]
-    signals = [(nerves.CONSTANT, 0) if isinstance(source, float) else source for source in excitations]
-    for name, (kind, index) in zip(tables, signals, strict=True):
-        if name in names.proportional and kind == nerves.FORCE and list(tables)[index] in names.proportional:
-            raise ValueError(f"muscle.{name}.excitation must not be the force of a proportional muscle")
-    parts = zip(*points, strict=True) if points else [()] * 6
-    names_of = ("body", "at", "cylinder", "joint", "range", "share")
-    strings: dict[str, Any] = {f"point_{key}": part for key, part in zip(names_of, parts, strict=True)}
-    strings |= {"path_start": start, "wrap_start": wrap_start, "wrap": wraps}
-    values = [source if isinstance(source, float) else 0.0 for source in excitations]
-    return (
-        columns(rows, _MUSCLE)
-        | arrays_of(strings | {"excitation": signals, "excitation_value": values})
-        | columns(fits, "mean at a B", "fit_", len(names.known["joint"]))
-        | columns(forms, "joint middle half", "form_")
-        | columns([term for form in forms for term in form["terms"]], "power value", "term_")
-        | arrays_of({"form_start": np.cumsum([0, *(len(form["terms"]) for form in forms)])})
-    )
-
-
-def _form(fit: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Columns of a length that is a polynomial, and its terms."""
-    count, degree = len(fit["joints"]), fit["degree"]
-    whole = isinstance(degree, int) and not isinstance(degree, bool) and 0 <= degree <= 9
-    expect(whole, f"{path}.degree", "be a whole number from 0 to 9", degree)
-    for key in ("middle", "half"):
-        expect(len(fit[key]) == count, f"{path}.{key}", f"be {count} numbers, one for each joint", fit[key])
-    expect(min(fit["half"]) >= SMALLEST, f"{path}.half", "be greater than 0", fit["half"])
-    powers = keys.exponents(count, degree)
-    values = fit["coefficients"]
-    expect(len(values) == len(powers), f"{path}.coefficients", f"be {len(powers)} numbers", len(values))
-    spare = 4 - count
-    return {
-        "joint": fit["joints"] + [-1] * spare,
-        "middle": fit["middle"] + [0.0] * spare,
-        "half": fit["half"] + [1.0] * spare,
-        "terms": [{"power": [*e, *[0] * spare], "value": c} for e, c in zip(powers, values, strict=True)],
-    }
-
-
-def _path(
-    muscle: Mapping[str, Any], known: _Arrays, path: str, names: Names
-) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, int]], bool]:
-    """Points and wraps of a muscle, and whether the path winds: if it has those, or points that come and go."""
-    points = muscle["path"] or []
-    given = muscle["wraps"]
-    expect(given is None or isinstance(given, list), f"{path}.wraps", "be a list of tables", given)
-    if given and muscle["path"] is None:
-        raise ValueError(f"{path}.wraps: only a path has them")
-    inline = [point[2] for point in points if point[2] >= 0]
-    plain = all(known["cylinder_way"][c] == paths.SIDE and known["cylinder_half"][c] == 0.5 * LARGEST for c in inline)
-    if plain and not given and all(point[3] < 0 and point[5] == 1.0 for point in points):
-        return points, [], False
-    own: list[tuple[Any, ...]] = []
-    wraps = []
-    for point in points:
-        if point[2] >= 0:
-            wraps.append((point[2], len(own) - 1, len(own)))
-        else:
-            own.append(point)
-    for i, values in enumerate(given or []):
-        wrap, here = read(keys.WRAP, values, f"{path}.wraps[{i}]", names), f"{path}.wraps[{i}]"
-        ends = wrap["from"], len(own) - 1 if wrap["to"] is None else wrap["to"]
-        whole = all(isinstance(end, int) and not isinstance(end, bool) for end in ends)
-        expect(whole and 0 <= ends[0] < ends[1] < len(own), here, f"go from one of {len(own)} points to a later", ends)
-        wraps.append((wrap["cylinder"], *ends))
-    return own, wraps, True
-
-
-_MUSCLE = """
-    muscle curves max_force optimal_length slack_length cos_pennation max_velocity thelen force_length short_stiffness
-    short_viscosity reference_length activation activation_kind rise_time fall_time fibre winds fit form
-"""
-
-
-def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
-    """Constants of a muscle by its model; what the model does not have is without effect."""
-    eccentric = model.get("eccentric", 1.4)
-    expect(eccentric > 1.0, f"{path}.model.eccentric", "be above 1", eccentric)
-    if model.get("curves") == "mujoco":
-        expect(
-            model["type"] == "rigid_tendon", f"{path}.model.type", "be rigid_tendon by MuJoCo's curves", model["type"]
-        )
-        for key, low, high in (("lmin", 0.0, 1.0), ("lmax", 1.0, LARGEST), ("fvmax", 1.0, LARGEST)):
-            within = f"be from {low:g} to {high:g}, and not 1 where it is an end of the active curve"
-            expect(
-                low <= model[key] <= high and (model[key] != 1.0 or key == "fvmax"),
-                f"{path}.model.{key}",
-                within,
-                model[key],
-            )
-        shape = [*(model[name] for name, _, _ in keys.MUJOCO), 0.0, 0.0]
-    else:
-        shape = [model.get(name, default) for name, default, _ in keys.THELEN]
-        slack = model.get("slack_length", 1.0)
-        expect(slack >= SMALLEST, f"{path}.model.slack_length", "be a number greater than 0", slack)
-    activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})
-    return {
-        **dict.fromkeys(_MUSCLE.split(), 0.0),
-        **model,
-        "muscle": keys.MUSCLES.index(model["type"]),
-        "curves": keys.CURVES.index(model.get("curves", "de_groote")),
-        "thelen": shape,
-        "optimal_length": model.get("optimal_length", 1.0),
-        "cos_pennation": np.cos(model.get("pennation", 0.0)),
-        "short_stiffness": model.get("stiffness", 0.0),
-        "short_viscosity": model.get("viscosity", 0.0),
-        "activation_kind": keys.ACTIVATIONS.index(activation["type"]),
-        "rise_time": activation["rise"],
-        "fall_time": activation["fall"],
-    }
-
-
-def _neurons(tables: _Tables, names: Names, muscle: _Arrays) -> tuple[dict[str, float], NDArray[np.float64], _Arrays]:
+def _neurons(tables: Tables, names: Names, muscle: Arrays) -> tuple[dict[str, float], NDArray[np.float64], Arrays]:
     """States of leaky neurons at the beginning, delays (s) of all synapses, and the arrays."""
     found = {name: read(keys.NEURON, values, f"neuron.{name}", names) for name, values in tables.items()}
     leaky = {name: neuron["start"] for name, neuron in found.items() if neuron["tau"] is not None}
@@ -483,7 +305,7 @@ def _neurons(tables: _Tables, names: Names, muscle: _Arrays) -> tuple[dict[str, 
     return leaky, np.array([synapse["delay"] for synapse in synapses], float), arrays
 
 
-def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: _Arrays) -> list[dict[str, Any]]:
+def _organ(neuron: dict[str, Any], path: str, names: Names, muscle: Arrays) -> list[dict[str, Any]]:
     """Synapses of a neuron that belong to a muscle's organ, if it is one."""
     if neuron["type"] == "sum":
         return []
@@ -520,7 +342,7 @@ def _refuse_instant(path: str, signal: tuple[int, int], names: Names) -> None:
         raise ValueError(f"{path}: the force of a proportional muscle follows its excitation at once")
 
 
-def _readings(modules: Mapping[str, Module], names: Names, leaky: Mapping[str, float]) -> _Arrays:
+def _readings(modules: Mapping[str, Module], names: Names, leaky: Mapping[str, float]) -> Arrays:
     """Signals that control modules read, which must be known before they run."""
     found = []
     for name, module in modules.items():
@@ -536,14 +358,14 @@ def _readings(modules: Mapping[str, Module], names: Names, leaky: Mapping[str, f
     return arrays_of({"read": found})
 
 
-def _motors(tables: _Tables, names: Names) -> _Arrays:
+def _motors(tables: Tables, names: Names) -> Arrays:
     rows = [read(keys.MOTOR, motor, f"motor.{name}", names) for name, motor in tables.items()]
     return columns(
         [{"motor": (row["joint"], *row["from"]), "motor_gain": row["gain"]} for row in rows], "motor motor_gain"
     )
 
 
-def _pins(tables: _Tables, names: Names, joints: NDArray[np.int64]) -> _Arrays:
+def _pins(tables: Tables, names: Names, joints: NDArray[np.int64]) -> Arrays:
     rows = []
     for name, given in tables.items():
         path = f"pin.{name}"
@@ -579,7 +401,7 @@ def _motion(given: Any, count: int, path: str, names: Names) -> list[int]:
     return found
 
 
-def _contacts(tables: _Tables, names: Names, pinned: bool) -> _Arrays:
+def _contacts(tables: Tables, names: Names, pinned: bool) -> Arrays:
     rows = []
     for name in tables if pinned else ():
         raise ValueError(f"contact.{name}: contacts and pins exclude each other; remove the tables pin or contact")
@@ -592,12 +414,12 @@ def _contacts(tables: _Tables, names: Names, pinned: bool) -> _Arrays:
         (body, at), normal, tangent = contact["point"], contact["normal"], contact["tangent"]
         expect(body >= 0, f"{path}.point", "be on a body", "ground")
         given_side = np.eye(3)[np.argmin(np.abs(normal))] if tangent is None else tangent
-        side = _across(given_side, normal, f"{path}.tangent", given.get("tangent"))
+        side = across(given_side, normal, f"{path}.tangent", given.get("tangent"))
         rows.append({**contact, "body": body, "at": at, "frame": [normal, side, np.cross(normal, side)]})
     return columns(rows, "body at frame height friction", "contact_")
 
 
-def _wrenches(tables: _Tables, names: Names) -> tuple[NDArray[np.float64], _Arrays]:
+def _wrenches(tables: Tables, names: Names) -> tuple[NDArray[np.float64], Arrays]:
     """Constant parts (W, 6) of all wrenches, and the arrays."""
     rows, driven = [], []
     constant = np.zeros((len(tables), 6))

@@ -223,9 +223,12 @@ SHARE, COMPONENTS = Form("number or signal", _share_or_signal), Form("list of 3 
 INPUTS = Form("list of names", _input_names)
 
 
-def _side(value: Any, path: str, names: Names) -> NDArray[np.float64] | None:
-    """A direction, or None for "any"."""
-    return None if value == "any" else _direction(value, path, names)
+def _side(value: Any, path: str, names: Names) -> NDArray[np.float64] | str:
+    """A direction, or how a path that has none keeps to a surface."""
+    return str(value) if isinstance(value, str) and value in ("any", "inside") else _direction(value, path, names)
+
+
+SIDES = Form('direction, "any" or "inside"', _side)
 
 
 def later(says: str) -> Form:
@@ -326,8 +329,8 @@ CYLINDER = (
     Key("type", choice("cylinder", "sphere"), "cylinder", "", "its form"),
     Key("at", vector(3), REQUIRED, "m", "a point of its axis, or its centre"),
     Key("axis", DIRECTION, REQUIRED, "", "of the cylinder", ("cylinder",)),
-    Key("side", Form('direction or "any"', _side), REQUIRED, "", "the way round it that paths take", ("cylinder",)),
-    Key("side", DIRECTION, OPTIONAL, "", "likewise, by MuJoCo's rule", ("sphere",)),
+    Key("side", SIDES, REQUIRED, "", "the way round it that paths take, or through it", ("cylinder",)),
+    Key("side", SIDES, "any", "", "likewise, by MuJoCo's rule", ("sphere",)),
     Key("rule", choice("opensim", "mujoco"), "opensim", "", "whose rule decides when paths take it", ("cylinder",)),
     Key("radius", POSITIVE, REQUIRED, "m", "of it"),
     Key("length", POSITIVE, LARGEST, "m", "beyond which paths do not touch it, `at` in its middle", ("cylinder",)),

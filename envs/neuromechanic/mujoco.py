@@ -237,13 +237,12 @@ class _Importer:
             if m.site_bodyid[site] != m.geom_bodyid[g]:
                 raise ValueError(f"the side of {own} must be a site on its own body")
             side = turn.T @ (m.site_pos[site] - m.geom_pos[g])
-            side[2] *= sphere
             if np.linalg.norm(side) < entry["radius"]:
-                raise ValueError(f"its tendon runs inside {own}, which is not supported")
-            entry["side"] = (R @ side / np.linalg.norm(side)).tolist()
-            entry |= {} if sphere else {"rule": "mujoco"}
-            if sphere and f"{own}_{self.name(self.kinds.mjOBJ_SITE, site, 'site')}" not in self.surface:
-                self.report.taken.append(f"sphere {own} by its side; at some postures MuJoCo does not wrap where we do")
+                entry["side"] = "inside"
+            else:
+                side[2] *= sphere
+                entry["side"] = (R @ (side / np.linalg.norm(side) if side.any() else np.eye(3)[0])).tolist()
+                entry |= {} if sphere else {"rule": "mujoco"}
             own = f"{own}_{self.name(self.kinds.mjOBJ_SITE, site, 'site')}"
         self.surface.setdefault(own, entry)
         return own

@@ -218,9 +218,14 @@ def _wrap(importer: o.Importer, wrap: o.Element, count: int) -> dict[str, Any] |
     return {"cylinder": own, "from": max(first - 1, 0), "to": last - 1 if last >= 1 else count - 1}
 
 
+def _on(force: o.Element) -> str:
+    """The coordinate on which a force acts, "" for none."""
+    return o.text_of(force, "coordinate") or o.last_of(o.text_of(force, "socket_coordinate"))
+
+
 def _coordinate(importer: o.Importer, force: o.Element) -> tuple[str, dict[str, Any], float]:
     """Name of a force's coordinate, the keys of its joint, and the angle of a unit of OpenSim's."""
-    coordinate = o.text_of(force, "coordinate") or o.last_of(o.text_of(force, "socket_coordinate"))
+    coordinate = _on(force)
     if coordinate not in importer.owner:
         raise ValueError(f"its coordinate {coordinate!r} does not move freely")
     joint = importer.body[importer.owner[coordinate]]["joint"]
@@ -277,6 +282,8 @@ def _forces(importer: o.Importer) -> None:
         kind, name = force.tag, force.get("name", "")
         if o.text_of(force, "appliesForce", "true") == "false":
             importer.report.ignored.append(f"{kind} {name}, which applies no force")
+        elif importer.depends.get(_on(force), ("free",))[0] == "":
+            importer.report.ignored.append(f"{kind} {name} on {_on(force)}, which is locked")
         elif kind not in FORCES:
             importer.report.refused.append(f"{kind} {name}: supported are {', '.join(FORCES)}")
         else:

@@ -7,9 +7,9 @@ import math
 from ..core.jit import inlined, kernel
 from .skeleton import place, push
 
-SIDE, ANY, SPHERE, SIDED, SIDED_SPHERE = range(5)
-"""Ways round a surface: by the side of a cylinder, the shorter one round a cylinder, and that round a sphere; by the
-side of a cylinder and of a sphere as MuJoCo has it."""
+SIDE, ANY, SIDED, INSIDE, SPHERE = range(5)
+"""Ways of a string along a surface: by the side of a cylinder, the shorter one round it, by its side as MuJoCo has it,
+and through it; the last three are SPHERE, SPHERE + 1 and SPHERE + 2 for a sphere, beginning with the shorter one."""
 
 MEETS, LEAVES, BEFORE, AFTER = range(4)
 """Rows of ``k.meet``: where a string meets and leaves a cylinder, and its points before and after it."""
@@ -69,6 +69,28 @@ def pierces(radius, p, q):
 
 
 @kernel
+def active_turn(radius, p, q):
+    """Sense (1 is anticlockwise) in which OpenSim goes round a cylinder about the z axis, whose side is positive x.
+
+    The tangents from each end touch on both sides of it. It takes the pair that touches on the cylinder's side; the
+    first end decides, the last one where both or none of the first do, and the longer way where none of the four does.
+    """
+    lead = math.sqrt(p[0] * p[0] + p[1] * p[1] - radius * radius)
+    trail = math.sqrt(q[0] * q[0] + q[1] * q[1] - radius * radius)
+    up, up_y = radius * p[0] - lead * p[1], radius * p[1] + lead * p[0]
+    down, down_y = radius * p[0] + lead * p[1], radius * p[1] - lead * p[0]
+    last_up, last_up_y = radius * q[0] + trail * q[1], radius * q[1] - trail * q[0]
+    last_down, last_down_y = radius * q[0] - trail * q[1], radius * q[1] + trail * q[0]
+    if (up > 0.0) != (down > 0.0):
+        return 1.0 if up > 0.0 else -1.0
+    if last_down > 0.0:
+        return -1.0
+    if up > 0.0 or last_up > 0.0:
+        return 1.0
+    return 1.0 if up * last_up + up_y * last_up_y < down * last_down + down_y * last_down_y else -1.0
+
+
+@kernel
 def wrapped(meet, way, radius, half, p, q):
     """Length (m) on a surface of a string from ``p`` to ``q``, -1 where it is straight, and whether it must wrap.
 
@@ -79,7 +101,7 @@ def wrapped(meet, way, radius, half, p, q):
 
     Args:
         meet, radius, p, q: As of `tangents`.
-        way: SIDE, ANY or SPHERE; for a sphere the axis is perpendicular to the plane of p, q and its centre.
+        way: SIDE or ANY; for a sphere the axis is perpendicular to the plane of p, q and its centre.
         half (m): Of the length.
     """
     if math.hypot(p[0], p[1]) <= radius or math.hypot(q[0], q[1]) <= radius:
@@ -88,7 +110,7 @@ def wrapped(meet, way, radius, half, p, q):
     if way == SIDE:
         if (p[0] > 0.0 or q[0] > 0.0) and not hit and not (p[0] * q[0] <= 0.0 and near <= 0.0):
             return -1.0, False
-        arc = around(meet, radius, p, q, 1.0 if q[1] >= p[1] else -1.0, 2.0 * math.pi)
+        arc = around(meet, radius, p, q, active_turn(radius, p, q), 2.0 * math.pi)
     else:
         if not hit:
             return -1.0, False
@@ -105,44 +127,56 @@ def wrapped(meet, way, radius, half, p, q):
 def sided(meet, radius, x, y, p, q):
     """Length (m) on a cylinder about the z axis of a string that keeps to the side of (x, y), -1 where it is straight.
 
-    Rules of MuJoCo (wrap_circle): it wraps where the piece from ``p`` to ``q`` pierces the circle, or passes the axis
-    on the other side, and goes round by the tangents that lie more on this side, unless these cross. Other arguments
-    and results are those of `wrapped`.
+    Rule of MuJoCo 4: where that side lies opposite to the sector between ``p`` and ``q``, the string goes the far way
+    round, however long that is; elsewhere the side is not asked. Other arguments and results are those of `wrapped`.
     """
-    if math.hypot(p[0], p[1]) < radius or math.hypot(q[0], q[1]) < radius:
-        return -1.0, False
-    u, v = q[0] - p[0], q[1] - p[1]
-    size = u * u + v * v
-    if size < 1e-15:
-        return -1.0, False
-    s = min(max(-(p[0] * u + p[1] * v) / size, 0.0), 1.0)
-    near_x, near_y = p[0] + s * u, p[1] + s * v
-    hit = near_x * near_x + near_y * near_y <= radius * radius
-    if not hit and near_x * x + near_y * y >= 0.0:
-        return -1.0, False
-    best, turn = -math.inf, 0.0
-    for way in (-1.0, 1.0):
-        if around(meet, radius, p, q, way, 2.0 * math.pi) < 0.0:
-            continue
-        a, b = meet[MEETS, 0] + meet[LEAVES, 0], meet[MEETS, 1] + meet[LEAVES, 1]
-        good = (a * x + b * y) / max(math.hypot(a, b), 1e-15)
-        if not cross(p, meet[MEETS], q, meet[LEAVES]) and good > best:
-            best, turn = good, way
-    if turn == 0.0:
-        return -1.0, False
-    return around(meet, radius, p, q, turn, 2.0 * math.pi), hit
+    across = p[0] * q[1] - p[1] * q[0]
+    if (y * q[0] - x * q[1]) * across >= 0.0 and (x * p[1] - y * p[0]) * across >= 0.0:
+        return around(meet, radius, p, q, -1.0 if across > 0.0 else 1.0, 2.0 * math.pi), True
+    return wrapped(meet, ANY, radius, math.inf, p, q)
 
 
 @kernel
-def cross(a, b, c, d):
-    """Whether the pieces a to b and c to d of a plane cross."""
-    ux, uy, vx, vy = b[0] - a[0], b[1] - a[1], d[0] - c[0], d[1] - c[1]
-    det = vy * ux - vx * uy
-    if abs(det) < 1e-15:
-        return False
-    wx, wy = a[0] - c[0], a[1] - c[1]
-    s, r = (vx * wy - vy * wx) / det, (ux * wy - uy * wx) / det
-    return 0.0 <= s <= 1.0 and 0.0 <= r <= 1.0
+def pulled(meet, radius, p, q):
+    """Length 0 of a string that touches a cylinder about the z axis from within, -1 where it passes through it anyhow.
+
+    Rule of MuJoCo (wrap_inside): where the straight piece misses the circle, the string is pulled to the point of it
+    by which the way is shortest, as light is reflected; the angle to the surface's normal there is found by Newton.
+    """
+    a, b = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
+    if a <= radius or b <= radius or pierces(radius, p, q)[0]:
+        return -1.0, False
+    between = math.acos(min(max((p[0] * q[0] + p[1] * q[1]) / (a * b), -1.0), 1.0))
+    A, B, angle = radius / a, radius / b, 0.5 * math.pi
+    for _ in range(30):  # what misses is concave and falls, so steps from the right stay there
+        sine, cosine = math.sin(angle), math.cos(angle)
+        first, last = A * sine, B * sine
+        miss = math.asin(first) + math.asin(last) - 2.0 * angle + between
+        step = miss / (2.0 - A * cosine / math.sqrt(1.0 - first * first) - B * cosine / math.sqrt(1.0 - last * last))
+        angle += step
+        if abs(step) < 1e-14:
+            break
+    turn = angle - math.asin(A * math.sin(angle))
+    s, c = math.sin(turn), math.cos(turn)
+    if p[0] * q[1] - p[1] * q[0] < 0.0:
+        s = -s
+    x, y = c * p[0] - s * p[1], s * p[0] + c * p[1]
+    f = radius / math.hypot(x, y)
+    x, y = f * x, f * y
+    first, last = math.hypot(p[0] - x, p[1] - y), math.hypot(q[0] - x, q[1] - y)
+    for r in (MEETS, LEAVES):
+        meet[r, 0], meet[r, 1], meet[r, 2] = x, y, p[2] + (q[2] - p[2]) * first / (first + last)
+    return 0.0, False
+
+
+@kernel
+def flat(meet, way, radius, half, x, y, p, q):
+    """What `wrapped`, `sided` or `pulled` says, by the way of a cylinder."""
+    if way == SIDED:
+        return sided(meet, radius, x, y, p, q)
+    if way == INSIDE:
+        return pulled(meet, radius, p, q)
+    return wrapped(meet, way, radius, half, p, q)
 
 
 @kernel
@@ -152,11 +186,9 @@ def segment(t, k, w, i):
     p, q = meet[BEFORE], meet[AFTER]
     inside(t, k, c, k.node[i, 0], k.node[i, 1], k.node[i, 2], p)
     inside(t, k, c, k.node[i + 1, 0], k.node[i + 1, 1], k.node[i + 1, 2], q)
-    way = t.cylinder_way[c]
-    if way == SIDED:
-        arc, hit = sided(meet, t.cylinder_radius[c], 1.0, 0.0, p, q)
-    elif way != SPHERE and way != SIDED_SPHERE:
-        arc, hit = wrapped(meet, way, t.cylinder_radius[c], t.cylinder_half[c], p, q)
+    way, radius, half = t.cylinder_way[c], t.cylinder_radius[c], t.cylinder_half[c]
+    if way < SPHERE:
+        arc, hit = flat(meet, way, radius, half, 1.0, 0.0, p, q)
     else:
         # In the plane of both ends and the centre: x to the first end, y across, z out of it.
         R, dp = k.ball, math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2)
@@ -171,13 +203,8 @@ def segment(t, k, w, i):
             R[1, j] /= across
         p[0], p[1], p[2] = dp, 0.0, 0.0
         q[0], q[1], q[2] = along, across, 0.0
-        if way == SPHERE:
-            arc, hit = wrapped(meet, ANY, t.cylinder_radius[c], t.cylinder_half[c], p, q)
-        else:
-            side = math.hypot(R[0, 0], R[1, 0])  # its side is the x axis of its own frame
-            if side < 1e-12:
-                return -1.0, False
-            arc, hit = sided(meet, t.cylinder_radius[c], R[0, 0] / side, R[1, 0] / side, p, q)
+        # Its side is the x axis of its own frame.
+        arc, hit = flat(meet, way - SPHERE + ANY, radius, half, R[0, 0], R[1, 0], p, q)
         for r in (MEETS, LEAVES):
             x, y = meet[r, 0], meet[r, 1]
             for j in range(3):

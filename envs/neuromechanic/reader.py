@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.arguments import shown
 from ..core.files import check_file
@@ -281,3 +282,12 @@ def read(keys: Sequence[Key], values: Any, path: str, names: Names) -> dict[str,
         if name not in known:
             raise ValueError(f"{path}.{name} is not known; allowed are {listed(known)}")
     return found
+
+
+def across(side: NDArray[np.float64], axis: NDArray[np.float64], path: str, given: Any) -> NDArray[np.float64]:
+    """Unit vector along the part of ``side`` that is perpendicular to ``axis``; ``path`` is the key that gave it."""
+    side = side - (side @ axis) * axis
+    size = np.linalg.norm(side)
+    other = "normal" if path.endswith("tangent") else "the axis"
+    expect(bool(size >= 1e-6), path, f"not be parallel to {other}", given)
+    return side / size

@@ -111,6 +111,12 @@ def curve(t, c, x):
 
 
 @kernel
+def followed(t):
+    """Whether any joint follows another: a constant to the compiler, by the size of an array."""
+    return len(t.sequence) > 1
+
+
+@kernel
 def lead(t, k, q):
     """Positions ``k.follow`` of the followers, and their derivatives by that of the joint which each follows."""
     for i in range(t.bodies, t.links):
@@ -129,11 +135,12 @@ def kinematics(t, k, q):
     of a ball are its rotation vector, and its three axes are those of the body that turns. Followers have the numbers
     from n on; their positions are functions of that of a joint, and their axes count by the slope of these.
     """
-    lead(t, k, q)
+    if followed(t):
+        lead(t, k, q)
     for e in range(t.links):
-        i = t.sequence[e]
+        i = t.sequence[e] if followed(t) else e
         p = t.parent[i]
-        x = q[i] if i < t.bodies else k.follow[i, 0]
+        x = k.follow[i, 0] if followed(t) and i >= t.bodies else q[i]
         R = k.turn[i]
         a0, a1, a2 = t.axis[i, 0], t.axis[i, 1], t.axis[i, 2]
         b0, b1, b2 = rotate(k.turn[p], a0, a1, a2) if p >= 0 else (a0, a1, a2)
@@ -244,7 +251,7 @@ def mass_matrix(t, k):
         for j in range(n):
             k.M[i, j] = 0.0
     for e in range(links - 1, -1, -1):
-        i = t.sequence[e]
+        i = t.sequence[e] if followed(t) else e
         p = t.parent[i]
         if p >= 0:
             for j in range(10):
@@ -254,7 +261,7 @@ def mass_matrix(t, k):
         while j >= 0:
             S = k.S[j]
             m = S[0] * f0 + S[1] * f1 + S[2] * f2 + S[3] * f3 + S[4] * f4 + S[5] * f5
-            if links == n:
+            if not followed(t):
                 k.M[i, j] = k.M[j, i] = m
             else:
                 m *= (1.0 if i < n else k.follow[i, 1]) * (1.0 if j < n else k.follow[j, 1])
@@ -263,6 +270,12 @@ def mass_matrix(t, k):
                 if i != j:
                     k.M[b, a] += m
             j = t.parent[j]
+
+
+@kernel
+def speed(t, k, v, i):
+    """Velocity (rad/s or m/s) of joint or follower ``i``; kept in a variable, it makes `bias_force` 7% slower."""
+    return k.follow[i, 1] * v[t.coordinate[i]] if followed(t) and i >= t.bodies else v[i]
 
 
 @inlined
@@ -275,24 +288,23 @@ def bias_force(t, k, v):
     """
     n = t.bodies
     for e in range(t.links):
-        i = t.sequence[e]
+        i = t.sequence[e] if followed(t) else e
         p = t.parent[i]
         V, A, S = k.V[i], k.A[i], k.S[i]
-        speed = v[i] if i < n else k.follow[i, 1] * v[t.coordinate[i]]
         for j in range(6):
-            V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * speed
+            V[j] = (k.V[p, j] if p >= 0 else 0.0) + S[j] * speed(t, k, v, i)
             A[j] = k.A[p, j] if p >= 0 else 0.0
-        if i >= n:
+        if followed(t) and i >= n:
             bend = k.follow[i, 2] * v[t.coordinate[i]] ** 2
             for j in range(6):
                 A[j] += S[j] * bend
         if t.joint[i] < BALL:
-            add_turning(A, V, S, speed)
+            add_turning(A, V, S, speed(t, k, v, i))
         else:
             # The axes turn with the whole ball, whose own velocity gives no acceleration.
             before = t.parent[i - (t.joint[i] - BALL)]
             if before >= 0:
-                add_turning(A, k.V[before], S, speed)
+                add_turning(A, k.V[before], S, speed(t, k, v, i))
         B, f = k.body_inertia[i], k.f[i]
         if B[MASS] == 0.0:
             f[0] = f[1] = f[2] = f[3] = f[4] = f[5] = 0.0
@@ -307,18 +319,19 @@ def bias_force(t, k, v):
         f[4] += V[2] * p3 - V[0] * p5 - B[MASS] * g[1]
         f[5] += V[0] * p4 - V[1] * p3 - B[MASS] * g[2]
     for e in range(t.links - 1, -1, -1):
-        i = t.sequence[e]
+        i = t.sequence[e] if followed(t) else e
         S, f, p = k.S[i], k.f[i], t.parent[i]
         bias = S[0] * f[0] + S[1] * f[1] + S[2] * f[2] + S[3] * f[3] + S[4] * f[4] + S[5] * f[5]
-        if i < n:
-            k.bias[i] = bias
-        else:
+        if followed(t) and i >= n:
             k.follow[i, 3] = bias
+        else:
+            k.bias[i] = bias
         if p >= 0:
             for j in range(6):
                 k.f[p, j] += f[j]
-    for i in range(n, t.links):
-        k.bias[t.coordinate[i]] += k.follow[i, 1] * k.follow[i, 3]
+    if followed(t):
+        for i in range(n, t.links):
+            k.bias[t.coordinate[i]] += k.follow[i, 1] * k.follow[i, 3]
 
 
 @kernel
@@ -375,10 +388,10 @@ def push(t, k, body, x, y, z, f0, f1, f2, row):
     while j >= 0:
         S = k.S[j]
         s = S[0] * m0 + S[1] * m1 + S[2] * m2 + S[3] * f0 + S[4] * f1 + S[5] * f2
-        if j < t.bodies:
-            row[j] += s
-        else:
+        if followed(t) and j >= t.bodies:
             row[t.coordinate[j]] += k.follow[j, 1] * s
+        else:
+            row[j] += s
         j = t.parent[j]
 
 
@@ -389,10 +402,10 @@ def turn_force(t, k, body, m0, m1, m2, row):
     while j >= 0:
         S = k.S[j]
         s = S[0] * m0 + S[1] * m1 + S[2] * m2
-        if j < t.bodies:
-            row[j] += s
-        else:
+        if followed(t) and j >= t.bodies:
             row[t.coordinate[j]] += k.follow[j, 1] * s
+        else:
+            row[j] += s
         j = t.parent[j]
 
 

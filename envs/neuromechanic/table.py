@@ -23,13 +23,15 @@ states outputs size leaky reads pushes balls:
 """Numbers of what a model has, the first fields of its record."""
 
 # In the tables below, a line holds names, then their shape: numbers, or padded counts. Those are b, of bodies; l, of
-# bodies with followers; d, of coefficients; p, of a polynomial's terms; e, of a path's points and wraps; c, of anything
-# else; z, of the state vector; ring, of what is remembered. What is not of "int" is a float.
+# bodies with followers; s, likewise, 1 where none follows; d, of coefficients; p, of a polynomial's terms; e, of a
+# path's points and wraps; c, of anything else; z, of the state vector; ring, of what is remembered. What is not of
+# "int" is a float.
 
 ARRAYS = """
 gravity platform: 3  # m/s^2; direction in which the ground moves, 0 where it stays
 ball: int c  # first joint of each ball
-sequence coordinate: int c  # bodies after their parents, followers having the last numbers; the joint that moves each
+sequence: int s  # bodies after their parents, followers having the last numbers; where none follows, as they are
+coordinate: int c  # the joint that moves each
 curve: int c  # of followers, -1 where they are linear; others have none
 slope shift: c  # of linear followers: position by that of their joint
 curve_start: int c+1  # where each begins among the pieces
@@ -189,10 +191,8 @@ def _fields(text: str, sizes: Mapping[str, int]) -> list[tuple[str, str, tuple[i
 @cache
 def _forms(bodies: int, wide: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Forms and shapes of the constants, as many as there are."""
-    return {
-        name: (form, shape)
-        for name, form, shape in _fields(ARRAYS, {"b": bodies, "c": -1, "p": -1, "c+1": -1, "4c": -1, "d": wide})
-    }
+    sizes = dict.fromkeys(("s", "c", "p", "c+1", "4c"), -1) | {"b": bodies, "d": wide}
+    return {name: (form, shape) for name, form, shape in _fields(ARRAYS, sizes)}
 
 
 def arrays_of(values: Mapping[str, ArrayLike], bodies: int = 0, wide: int = 4) -> dict[str, NDArray[Any]]:
@@ -242,11 +242,13 @@ def pack(
     wide = _power(4, arrays["curve_piece"].shape[1]), _power(8, counts["links"]), _power(8, int(paths))
     sizes = dict(zip("dle", wide, strict=True)) | {"b": b, "c": c, "c+1": c + 1, "4c": 4 * c}
     sizes["p"] = _power(8, len(arrays["term_value"]))
+    # A size is a constant to the compiler, which leaves out of kernels what is for followers alone.
+    sizes["s"] = sizes["l"] if counts["links"] > counts["bodies"] else 1
     sizes |= {"z": 2 * b + 3 * c, "ring": _power(256, past) if past else 1}
     table = np.zeros(1, [(name, "i8") for name in counted] + _fields(ARRAYS, sizes))
     for name in counted:
         table[name] = counts[name]
-    for name, array in arrays.items():
+    for name, array in ({**arrays, "sequence": arrays["sequence"][: sizes["s"]]}).items():
         table[name][0][tuple(slice(0, n) for n in array.shape)] = array
     state = np.dtype(_fields(_STATE, sizes))
     kept = {name: (form, at) for name, (form, at, *_) in state.fields.items()}  # type: ignore[union-attr]

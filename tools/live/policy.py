@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.agents.evaluation.policies import shipped
-from gymnosoma.agents.learning.policy_file import WEIGHTS, read_card
+from gymnosoma.agents.learning.network import NetworkAgent
+from gymnosoma.agents.learning.policy_file import load_policy, read_card
 from gymnosoma.envs.worm import Worm
 
 ID = "gymnosoma/WormSwim-v0"
@@ -44,6 +45,9 @@ def trained() -> tuple[Worm, dict[str, Any]]:
         raise ValueError(f"the policy for {ID} was trained with other observations: {card['observation_space']}")
     if task.actions != "modes" or task.animal.scheme != "midpoint":
         raise ValueError(f"the page knows actions='modes' and scheme='midpoint', got {card['env']}")
+    agent = load_policy(folder, gymnasium.make_vec(ID, 1, **card["env"]))
+    if not isinstance(agent, NetworkAgent) or agent.squashed or agent.network.activation is not np.tanh:
+        raise ValueError(f"the page knows networks of tanh by ppo or cma, got the policy of {card['algorithm']}")
     return task.animal, {
         "fields": [[name, field.size] for name, field in task.layout.fields.items()],
         "scale": task.layout.scale.tolist(),
@@ -52,28 +56,10 @@ def trained() -> tuple[Worm, dict[str, Any]]:
         "largest_angle": task.largest_angle,
         "fastest": task.fastest,
         "modes": task.modes.tolist(),
-        "layers": [[list(w.shape), _text(w), _text(b)] for w, b in _layers(card)],
+        "layers": [[list(w.shape), _text(w), _text(b)] for w, b in agent.network.layers],
         "id": ID,
     }
 
 
 def _text(array: NDArray[np.float32]) -> str:
     return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode()
-
-
-def _layers(card: dict[str, Any]) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Weights and biases of the network that acts, first to last; tanh stands between them.
-
-    Raises:
-        ValueError: If it is another network.
-    """
-    from safetensors.numpy import load_file
-
-    if "network" not in card or card["network"]["activation"] != "Tanh" or card["algorithm"] not in ("ppo", "cma"):
-        raise ValueError(f"the page knows networks of tanh by ppo or cma, got the policy of {card['algorithm']}")
-    tensors = load_file(shipped(ID) / WEIGHTS)
-    start = "mlp_extractor.policy_net." if card["algorithm"] == "ppo" else "layers."
-    names = sorted((name for name in tensors if name.startswith(start)), key=lambda name: int(name.split(".")[-2]))
-    layers = list(dict.fromkeys(name.rpartition(".")[0] for name in names))
-    layers += ["action_net"] if card["algorithm"] == "ppo" else []
-    return [(tensors[f"{name}.weight"], tensors[f"{name}.bias"]) for name in layers]

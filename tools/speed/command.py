@@ -25,7 +25,7 @@ def speed(
     repeats: int = 5,
     json_file: Path | None = None,
 ) -> None:
-    """Measure the speed on one core: alone, in lanes, and of peers (ElegansBot, MuJoCo, PyElastica) that are installed.
+    """Measure the speed on one core: alone, in lanes, and of installed peers (ElegansBot, MuJoCo, OpenSim, PyElastica).
 
     Args:
         animal: Which.

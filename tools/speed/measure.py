@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 LANES = 64
 """Animals side by side where they are stepped in lanes."""
 
-PEERS = ("mujoco", "elegansbot", "scipy", "pyelastica")
+PEERS = ("mujoco", "elegansbot", "scipy", "pyelastica", "opensim")
 """Distributions that are compared with, where they are installed."""
 
 PACE = "simulated s per wall s"

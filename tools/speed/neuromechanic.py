@@ -1,4 +1,4 @@
-"""Speed of the cat's hindlimb and the standing figure against MuJoCo: time steps per second of the same bodies."""
+"""Speed of the cat's hindlimb and the standing figure against MuJoCo, in time steps per second; OpenSim's models."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, sta
 
 from .measure import LANES, Row, paired
 from .mujoco import in_mujoco, standing_on_springs
+from .opensim import beside_opensim
 
 ENVIRONMENTS = ("HindlimbHold-v0", "StandPulse-v0")
 """Those that are timed."""
@@ -55,7 +56,7 @@ def simulations(repeats: int, seconds: float) -> list[Row]:
         side = f", {LANES} rows" if what.endswith("rows") else ""
         other = rates.get(f"{what.partition(':')[0]}: MuJoCo's rollout{side}")
         rows.append(Row.median(what, rate, "steps/s", None if other is None else rate / other))
-    return rows
+    return rows + beside_opensim(repeats)
 
 
 def _limb(muscles: bool) -> dict[str, Any]:

@@ -1,0 +1,187 @@
+"""What follows from the tables of muscles and of the surfaces that they wrap; `build` makes the rest of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import keys, nerves, paths
+from .reader import LARGEST, SMALLEST, Names, across, expect, limit, listed, read
+from .table import arrays_of, columns
+
+Tables = Mapping[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+def cylinder_arrays(tables: Tables, names: Names) -> Arrays:
+    """Constants of cylinders and spheres."""
+    rows = []
+    for name, values in tables.items():
+        row = read(keys.CYLINDER, values, f"cylinder.{name}", names)
+        axis, way, ball = row.get("axis", np.eye(3)[2]), row["side"], row["type"] == "sphere"
+        side = np.eye(3)[np.argmin(np.abs(axis))] if isinstance(way, str) else way
+        if ball:
+            axis = np.eye(3)[np.argmin(np.abs(side))]
+            axis = across(axis, side, f"cylinder.{name}.side", values.get("side"))
+        side = across(side, axis, f"cylinder.{name}.side", values.get("side"))
+        if isinstance(way, str):
+            kind = paths.ANY if way == "any" else paths.INSIDE
+        else:
+            kind = paths.SIDED if ball or row["rule"] == "mujoco" else paths.SIDE
+        kind += (paths.SPHERE - paths.ANY) * ball
+        row |= {"way": kind, "half": 0.5 * row.get("length", LARGEST)}
+        rows.append({**row, "frame": [side, np.cross(axis, side), axis]})
+    names.known["cylinder"] = tuple(tables)
+    return columns(rows, "body at frame radius half way", "cylinder_")
+
+
+def muscle_arrays(tables: Tables, names: Names, known: Arrays) -> Arrays:
+    """Constants of muscles: their paths or fitted lengths, what drives them, and how they pull."""
+    rows: list[dict[str, Any]] = []
+    points: list[tuple[Any, ...]] = []
+    wraps: list[tuple[int, int, int]] = []
+    wrap_start = [0]
+    fits: list[dict[str, Any]] = []
+    forms: list[dict[str, Any]] = []
+    start, sources, active, fibres = [0], [], 0, 0
+    for name, given in tables.items():
+        path = f"muscle.{name}"
+        if ("path" in given) == ("length" in given):
+            raise ValueError(f"{path} must have either path or length, got {listed(given)}")
+        muscle = read(keys.MUSCLE, given, path, names)
+        fit, model = muscle["length"], muscle["model"]
+        own, around, winds = _path(muscle, known, path, names)
+        points += own
+        wraps += around
+        wrap_start.append(len(wraps))
+        limit("wraps", len(wraps), f"{path}.wraps")
+        limit("points of paths", len(points), f"{path}.path")
+        start.append(len(points))
+        sources.append((muscle["excitation"], f"{path}.excitation"))
+        if model["type"] == "proportional":
+            names.proportional.add(name)
+        activated, compliant = model["type"] != "proportional", model["type"] == "compliant_tendon"
+        places = {"activation": active if activated else -1, "fibre": fibres if compliant else -1}
+        rows.append({**_muscle(model, path), **places, "winds": winds, "fit": -1, "form": -1})
+        active, fibres = active + activated, fibres + compliant
+        if fit is not None and fit["joints"] is not None:
+            rows[-1]["form"] = len(forms)
+            forms.append(_form(fit, f"{path}.length"))
+            limit("terms of lengths", sum(len(form["terms"]) for form in forms), f"{path}.length")
+        elif fit is not None:
+            rows[-1]["fit"] = len(fits)
+            fits.append({**fit, "at": fit["at"] or [0.0] * len(fit["a"])})
+    excitations = [keys.SHARE.read(source, path, names) for source, path in sources]
+    signals = [(nerves.CONSTANT, 0) if isinstance(source, float) else source for source in excitations]
+    for name, (kind, index) in zip(tables, signals, strict=True):
+        if name in names.proportional and kind == nerves.FORCE and list(tables)[index] in names.proportional:
+            raise ValueError(f"muscle.{name}.excitation must not be the force of a proportional muscle")
+    parts = zip(*points, strict=True) if points else [()] * 6
+    names_of = ("body", "at", "cylinder", "joint", "range", "share")
+    strings: dict[str, Any] = {f"point_{key}": part for key, part in zip(names_of, parts, strict=True)}
+    strings |= {"path_start": start, "wrap_start": wrap_start, "wrap": wraps}
+    values = [source if isinstance(source, float) else 0.0 for source in excitations]
+    return (
+        columns(rows, _MUSCLE)
+        | arrays_of(strings | {"excitation": signals, "excitation_value": values})
+        | columns(fits, "mean at a B", "fit_", len(names.known["joint"]))
+        | columns(forms, "joint middle half", "form_")
+        | columns([term for form in forms for term in form["terms"]], "power value", "term_")
+        | arrays_of({"form_start": np.cumsum([0, *(len(form["terms"]) for form in forms)])})
+    )
+
+
+def _form(fit: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Columns of a length that is a polynomial, and its terms."""
+    count, degree = len(fit["joints"]), fit["degree"]
+    whole = isinstance(degree, int) and not isinstance(degree, bool) and 0 <= degree <= 9
+    expect(whole, f"{path}.degree", "be a whole number from 0 to 9", degree)
+    for key in ("middle", "half"):
+        expect(len(fit[key]) == count, f"{path}.{key}", f"be {count} numbers, one for each joint", fit[key])
+    expect(min(fit["half"]) >= SMALLEST, f"{path}.half", "be greater than 0", fit["half"])
+    powers = keys.exponents(count, degree)
+    values = fit["coefficients"]
+    expect(len(values) == len(powers), f"{path}.coefficients", f"be {len(powers)} numbers", len(values))
+    spare = 4 - count
+    return {
+        "joint": fit["joints"] + [-1] * spare,
+        "middle": fit["middle"] + [0.0] * spare,
+        "half": fit["half"] + [1.0] * spare,
+        "terms": [{"power": [*e, *[0] * spare], "value": c} for e, c in zip(powers, values, strict=True)],
+    }
+
+
+def _path(
+    muscle: Mapping[str, Any], known: Arrays, path: str, names: Names
+) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, int]], bool]:
+    """Points and wraps of a muscle, and whether the path winds: if it has those, or points that come and go."""
+    points = muscle["path"] or []
+    given = muscle["wraps"]
+    expect(given is None or isinstance(given, list), f"{path}.wraps", "be a list of tables", given)
+    if given and muscle["path"] is None:
+        raise ValueError(f"{path}.wraps: only a path has them")
+    inline = [point[2] for point in points if point[2] >= 0]
+    plain = all(known["cylinder_way"][c] == paths.SIDE and known["cylinder_half"][c] == 0.5 * LARGEST for c in inline)
+    if plain and not given and all(point[3] < 0 and point[5] == 1.0 for point in points):
+        return points, [], False
+    own: list[tuple[Any, ...]] = []
+    wraps = []
+    for point in points:
+        if point[2] >= 0:
+            wraps.append((point[2], len(own) - 1, len(own)))
+        else:
+            own.append(point)
+    for i, values in enumerate(given or []):
+        wrap, here = read(keys.WRAP, values, f"{path}.wraps[{i}]", names), f"{path}.wraps[{i}]"
+        ends = wrap["from"], len(own) - 1 if wrap["to"] is None else wrap["to"]
+        whole = all(isinstance(end, int) and not isinstance(end, bool) for end in ends)
+        expect(whole and 0 <= ends[0] < ends[1] < len(own), here, f"go from one of {len(own)} points to a later", ends)
+        wraps.append((wrap["cylinder"], *ends))
+    return own, wraps, True
+
+
+_MUSCLE = """
+    muscle curves max_force optimal_length slack_length cos_pennation max_velocity thelen force_length short_stiffness
+    short_viscosity reference_length activation activation_kind rise_time fall_time fibre winds fit form
+"""
+
+
+def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
+    """Constants of a muscle by its model; what the model does not have is without effect."""
+    eccentric = model.get("eccentric", 1.4)
+    expect(eccentric > 1.0, f"{path}.model.eccentric", "be above 1", eccentric)
+    if model.get("curves") == "mujoco":
+        expect(
+            model["type"] == "rigid_tendon", f"{path}.model.type", "be rigid_tendon by MuJoCo's curves", model["type"]
+        )
+        for key, low, high in (("lmin", 0.0, 1.0), ("lmax", 1.0, LARGEST), ("fvmax", 1.0, LARGEST)):
+            within = f"be from {low:g} to {high:g}, and not 1 where it is an end of the active curve"
+            expect(
+                low <= model[key] <= high and (model[key] != 1.0 or key == "fvmax"),
+                f"{path}.model.{key}",
+                within,
+                model[key],
+            )
+        shape = [*(model[name] for name, _, _ in keys.MUJOCO), 0.0, 0.0]
+    else:
+        shape = [model.get(name, default) for name, default, _ in keys.THELEN]
+        slack = model.get("slack_length", 1.0)
+        expect(slack >= SMALLEST, f"{path}.model.slack_length", "be a number greater than 0", slack)
+    activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})
+    return {
+        **dict.fromkeys(_MUSCLE.split(), 0.0),
+        **model,
+        "muscle": keys.MUSCLES.index(model["type"]),
+        "curves": keys.CURVES.index(model.get("curves", "de_groote")),
+        "thelen": shape,
+        "optimal_length": model.get("optimal_length", 1.0),
+        "cos_pennation": np.cos(model.get("pennation", 0.0)),
+        "short_stiffness": model.get("stiffness", 0.0),
+        "short_viscosity": model.get("viscosity", 0.0),
+        "activation_kind": keys.ACTIVATIONS.index(activation["type"]),
+        "rise_time": activation["rise"],
+        "fall_time": activation["fall"],
+    }
