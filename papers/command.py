@@ -41,8 +41,7 @@ def figures(
     papers = [drawn.load(name) for name in animal or drawn.PAPERS]
     known = [entry.name for paper in papers for entry in paper.figures]
     for name in figure:
-        if name not in known:
-            raise ValueError(f"figure must be one of {', '.join(dict.fromkeys(known))}, got {name!r}")
+        choice("figure", name, dict.fromkeys(known))
     pieces = {
         f"{paper.animal} {entry.name}": (paper.animal, entry.name, folder)
         for paper in papers

@@ -195,6 +195,7 @@ def test_a_leaderboard_is_made_of_checked_results(copy, command, error_of, capsy
     page = (copy / "board" / "leaderboard.html").read_text()
     table = (copy / "board" / "leaderboard.csv").read_text()
     assert page.count("<tr>") == 4 and '"hold","fixed","100"' in table and '"partial","checked"' in table
+    assert (copy / "board" / "leaderboard.png").stat().st_size > 5000
     changed(copy, wall_s=1.0)
     assert "has changed since it was checked" in error_of("leaderboard", copy)
 

@@ -482,7 +482,13 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
         (("evaluate", "whisker_sweep"), "WhiskerSweep-v0"),
         (("simulate", "wrom"), "worm"),
         (("speed", "--animal", "Lamprey"), "lamprey"),
+        (("tarin", "WormSwim-v0"), "train"),
+        (("train", "WormSwim-v0", "--timesteps", "5"), "--steps"),
+        (("render", "WormSwim-v0", "--output=x.png"), "--save"),
+        (("figures", "--figure", "4"), "figure_4"),
+        (("list", "WormSwin-v0"), "WormSwim-v0"),
         (("evaluate", "Banana-v0"), None),
+        (("evaluate", "WormSwim-v0", "--policy", "runs/none"), None),
     ],
 )
 def test_a_mistyped_name_is_told_what_was_meant(error_of, arguments, meant):

@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from ..evaluation import contest, results
+from ..evaluation.pictures import draw_leaderboard
 from ..evaluation.policies import all_ids, full_id
 from ..evaluation.work import watched, workers
 from ..files import locked
@@ -119,17 +120,18 @@ def check(
 
 
 def leaderboard(folders: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path = Path()) -> None:
-    """Make a leaderboard, a page and a table, of results that were checked.
+    """Make a leaderboard, a page, a table and a picture, of results that were checked.
 
     Args:
         folders: Each holds a results.jsonl and what `check` noted of it.
-        out: Folder that gets leaderboard.html and leaderboard.csv.
+        out: Folder that gets leaderboard.html, leaderboard.csv and leaderboard.png.
     """
     rows = results.rows_of([folder / "results.jsonl" for folder in folders])
     out.mkdir(parents=True, exist_ok=True)
     results.write_leaderboard(rows, out)
+    draw_leaderboard(rows, out / "leaderboard.png")
     results.show(rows)
     for track, mark in sorted({(row["track"], row["mark"]) for row in rows}):
         print(f"Track {track}, mark {mark:,}:")
         results.show_agreement(results.agreement([row for row in rows if (row["track"], row["mark"]) == (track, mark)]))
-    print(f"Written: {out / 'leaderboard.html'}, {out / 'leaderboard.csv'}.")
+    print(f"Written: {', '.join(str(out / f'leaderboard.{suffix}') for suffix in ('html', 'csv', 'png'))}.")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import gymnasium
+import tyro
 
 from gymnosoma.envs.core.describe import summary
 
-from ..evaluation.policies import all_ids, references_of, task_class
+from ..evaluation.policies import all_ids, full_id, references_of, task_class
 
 
-def list_() -> None:
-    """Show all environments: what is asked, for how long, what actions may mean, reference controllers."""
+def list_(ids: Annotated[tuple[str, ...], tyro.conf.Positional] = (), /) -> None:
+    """Show environments: what is asked, for how long, what actions may mean, reference controllers.
+
+    Args:
+        ids: Those that are shown; all by default.
+    """
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, show_header=False, padding=(0, 1, 1, 0))
-    for env_id in all_ids():
+    for env_id in [full_id(name) for name in ids] or all_ids():
         # From the class alone: to make every environment takes seconds.
         kind, spec = task_class(env_id), gymnasium.spec(env_id)
         seconds = f"{(spec.max_episode_steps or 0) / kind.control_rate:.4g} s at {kind.control_rate:g} Hz"

@@ -1,14 +1,17 @@
 """The command line: ``python train.py COMMAND`` in a checkout, ``gymnosoma COMMAND`` once installed.
 
+``python -m gymnosoma COMMAND`` does the same.
+
 A module for each command; the function of its name is what ``tyro`` reads.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +19,7 @@ import gymnasium
 import tyro
 
 import gymnosoma
+from gymnosoma.envs.core.arguments import choice
 
 from . import checkout
 from .benchmark import benchmark
@@ -81,6 +85,21 @@ LEARNING = {"train", "tune", "--train-seeds"}
 """What learns in a command line; other pictures and figures need nothing of that extra but matplotlib."""
 
 
+MEANT = {"timesteps": "steps", "total-timesteps": "steps", "output": "save", "n-envs": "num-envs"}
+"""Options of other programs, and what they are called here."""
+
+
+def _check_names(given: Sequence[str]) -> None:
+    """Raise ValueError that says what was meant by a command or an option that other programs have."""
+    if not given or given[0].startswith("-"):
+        return
+    choice("command", given[0], COMMANDS)
+    known = {name.replace("_", "-") for name in inspect.signature(COMMANDS[given[0]]).parameters}
+    for option in (each.removeprefix("--").partition("=")[0].replace("_", "-") for each in given if each[:2] == "--"):
+        if option in MEANT and option not in known and MEANT[option] in known:
+            raise ValueError(f"--{option} is not known to {given[0]}; did you mean --{MEANT[option]}?")
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which schedulers send; it ends everything as well as Ctrl-C does."""
 
@@ -125,6 +144,7 @@ def main() -> None:
         with _terminable():
             if sys.argv[1:2] and sys.argv[1] in checkout.COMMANDS:  # before its arguments are read
                 checkout.room(checkout.COMMANDS[sys.argv[1]])
+            _check_names(sys.argv[1:])
             tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma", description=gymnosoma.__doc__)
             sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has closed it

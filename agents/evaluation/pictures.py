@@ -104,3 +104,56 @@ def draw_curves(curves: Curves, results: Mapping[str, Any], path: Path) -> None:
             plot.spines[["top", "right"]].set_visible(False)
             plot.grid(alpha=0.3)
     figure.savefig(path, dpi=100)
+
+
+NEAREST = -1.0
+"""Score on the scale below which a point of `draw_leaderboard` stands at the edge; in means nothing counts as less."""
+
+
+def draw_leaderboard(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw what learners reach on each id, by the animal at 0 and the oracle or bound at 1, of `results.rows_of`.
+
+    The rows are those of the track fixed at the mark that most trainings reach; what does not learn is grey.
+    """
+    from matplotlib.figure import Figure
+
+    still = [row for row in rows if not row["mark"] and row["learner"] not in ("baseline", "zero")]
+    marks = [row["mark"] for row in rows if row["mark"] and row["track"] == "fixed"]
+    mark = max(marks, key=lambda each: (marks.count(each), each), default=0)
+    learners = [row for row in rows if row["mark"] == mark and row["mark"] and row["track"] == "fixed"]
+    best = {
+        env_id: max(row["ids"][env_id]["mean"] for row in learners if env_id in row["ids"])
+        for env_id in {env_id for row in learners for env_id in row["ids"]}
+    }
+    ids = sorted(best, key=lambda env_id: best[env_id])
+    figure = Figure(figsize=(8, 1.2 + 0.34 * len(ids)), layout="constrained")
+    plot = figure.subplots()
+    for x, name in ((0.0, "animal, or none"), (1.0, "oracle or bound")):
+        plot.axvline(x, color="0.2", linewidth=1)
+        plot.text(x, 1.01, name, transform=plot.get_xaxis_transform(), ha="center", fontsize=9)
+    for k, env_id in enumerate(ids):
+        for row in still:
+            if env_id in row["ids"]:
+                plot.plot(max(row["ids"][env_id]["mean"], NEAREST), k, "|", color="0.6", markersize=9)
+        for n, row in enumerate(learners):
+            if env_id not in row["ids"]:
+                continue
+            colour, y = f"C{n}", k + 0.18 * (n - 0.5 * (len(learners) - 1))
+            mean, ends = row["ids"][env_id]["mean"], np.maximum(row["ids"][env_id]["interval"], NEAREST)
+            plot.plot(ends, [y, y], color=colour, linewidth=3, alpha=0.4)
+            plot.plot(max(mean, NEAREST), y, "o" if mean >= NEAREST else "<", color=colour, markersize=6)
+    for n, row in enumerate(learners):
+        total = f", mean {row['mean']:.2f} ({row['standing']})" if "mean" in row else ""
+        plot.plot([], [], "o", color=f"C{n}", label=f"{row['learner']}{total}")
+    if still:
+        plot.plot(
+            [], [], "|", color="0.6", markersize=9, label=", ".join(dict.fromkeys(row["learner"] for row in still))
+        )
+    plot.set_yticks(range(len(ids)), [env_id.split("/")[1] for env_id in ids])
+    plot.set_xlim(NEAREST - 0.05, 1.1)
+    plot.set_xlabel(f"score on the scale of each id after {mark:,} steps; bars are 95% intervals over trainings")
+    plot.grid(axis="y", alpha=0.2)
+    plot.spines[["top", "right", "left"]].set_visible(False)
+    if learners:
+        plot.legend(frameon=False, fontsize=9, loc="lower right")
+    figure.savefig(path, dpi=110)

@@ -143,6 +143,8 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     if OWN.fullmatch(name):
         return own_policy(name)
     if path.suffix != ".zip" or not path.is_file():
+        if path.name != name and not path.exists():
+            raise ValueError(f"policy {name!r}: there is no such folder or file")
         raise ValueError(
             f"policy must be {', '.join(['random', *own, 'zero'])}, trained, {REPLAY}another, a run folder, a zip of "
             f"stable-baselines3 or module:function, got {name!r}"

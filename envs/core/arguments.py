@@ -38,6 +38,8 @@ def suggestion(value: Any, known: Iterable[str]) -> str:
     names = {name.lower(): name for name in known}
     short = isinstance(value, str) and len(value) <= LONGEST
     close = difflib.get_close_matches(value.lower(), names, 1, ALIKE) if short else []
+    if short and value and not close:
+        close = [name for name in names if name.endswith(f"_{value.lower()}")]  # figure_4 of 4
     return f"; did you mean {names[close[0]]}?" if close else ""
 
 
