@@ -7,6 +7,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.control import OpenLoop
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 from gymnosoma.envs.worm.fit import ratio_of
+from gymnosoma.envs.worm.motion import arc_length, even
 from gymnosoma.envs.worm.params import friction
 
 RATE = 30.0
@@ -52,12 +53,10 @@ def joints(run, first=0):
 
 
 def seen(ends, rng, points=49, noise=2e-6, cut=10e-6, drops=0.05, gap=10):
-    """Midlines (N, P, 2) m of chains: tips cut, noise on each point, frames lost alone and in a row."""
-    place = np.linspace(0.0, 1.0, ends.shape[1])
-    tips = np.abs(rng.normal(0.0, cut / 1e-3, (len(ends), 2)))
-    lines = np.array(
-        [CubicSpline(place, each)(np.linspace(a, 1 - b, points)) for each, (a, b) in zip(ends, tips, strict=True)]
-    )
+    """Midlines (N, P, 2) m of chains: even, tips cut, noise on each point, frames lost alone and in a row."""
+    curve = CubicSpline(np.linspace(0.0, 1.0, ends.shape[1]), ends, axis=1)(np.linspace(0.0, 1.0, 501))
+    head, tail = np.abs(rng.normal(0.0, cut / 1e-3, (len(ends), 2))).T[..., None]
+    lines = even(curve, arc_length(curve), head + (1.0 - head - tail) * np.linspace(0.0, 1.0, points))
     lines += rng.normal(0.0, noise, lines.shape)
     lost = rng.random(len(lines)) < drops
     start = rng.integers(len(lines) // 5, len(lines) // 2)

@@ -251,9 +251,6 @@ def _fit_whisker(
     if csv is not None:
         with result("csv", csv) as file:
             run.to_csv(file, "base_angle", "base", "base_wrench")
-    for path in (save, csv):
-        if path is not None:
-            print(f"Wrote {path}.")
 
 
 def _hair(path: Path | None) -> WhiskerParams:

@@ -37,12 +37,8 @@ class RecordedFilm:
         open_display("")
         self._first = round(float(run.time[0]) * midlines.rate)
         stride = round(1.0 / (midlines.rate * float(run.time[1] - run.time[0])))
-        angle = (run["rod_angle"] + run["refit_turn"][:, None])[::stride]
-        rods = run.motion.length / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
-        joints = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
-        self._joints = joints - 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1, keepdims=True)
-        self._joints += run["refit_centre"][::stride, None]
-        self._run, self._lines = run, midlines.points[self._first : self._first + len(angle)]
+        self._joints = run.refit_joints[::stride]
+        self._run, self._lines = run, midlines.points[self._first : self._first + len(self._joints)]
         self._reliable = run["reliable"][::stride] > 0.0
         self._canvas, self._now = Canvas(width, height), 0
         self.fps, self.size = midlines.rate, (width, height)

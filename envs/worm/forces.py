@@ -51,6 +51,15 @@ class RecordedRun(Trajectory):
             raise ValueError(f"{NEEDS[name]} for {name}: {WHY}")
         return super().__getitem__(name)
 
+    @property
+    def refit_joints(self) -> Array:
+        """Head, joints and tail (T, n + 1, 2) m of the worm that the medium moves."""
+        angle = self["rod_angle"] + self["refit_turn"][:, None]
+        rods = self.motion.length / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
+        joints = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
+        joints -= 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1, keepdims=True)
+        return np.asarray(joints + self["refit_centre"][:, None])
+
     def kymogram(self) -> Kymogram:
         """Control angles as a recording of their own, which plays in `simulate` and, at 32 Hz, in WormFollow.
 
