@@ -95,7 +95,8 @@ def test_the_wheel_holds_the_package_and_works_beside_a_foreign_envs_folder(tmp_
         wheel.extractall(home)  # as an installer does with a wheel of Python alone
     mine = [name for name in files() if name.startswith(tuple(f"{top}/" for top in MAPPED))]
     kept = {f"gymnosoma/{name}": (ROOT / name).read_bytes() for name in mine}
-    kept |= {f"gymnosoma/{name}": (ROOT / "gymnosoma" / name).read_bytes() for name in ("__init__.py", "py.typed")}
+    own = ("__init__.py", "__main__.py", "py.typed")
+    kept |= {f"gymnosoma/{name}": (ROOT / "gymnosoma" / name).read_bytes() for name in own}
     assert packed.keys() == kept.keys()
     assert packed == kept
     assert told["Version"] == gymnosoma.__version__
