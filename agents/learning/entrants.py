@@ -121,7 +121,7 @@ sac.config = {  # type: ignore[attr-defined]
     "learning_rate": 3e-4,
     "buffer_size": 300_000,
     "learning_starts": 5_000,
-    "net_arch": {"pi": [64, 64], "qf": [256, 256]},
+    "net_arch": {"pi": [64, 64], "qf": [64, 64]},
 }
 
 

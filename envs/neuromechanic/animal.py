@@ -34,14 +34,13 @@ _chained = cache(chain)  # several modules are compiled once
 
 
 @cache
-def _make_kernels(scheme: str, contacts: str | None, followers: bool, winding: bool) -> tuple[Any, Any, Any, Any]:
+def _make_kernels(scheme: str, contacts: str | None, **parts: bool) -> tuple[Any, Any, Any, Any]:
     """Make the kernels of `take_steps`, of `take_rows`, serial and threaded, and of `evaluate`.
 
     No other scheme and solver of contacts is compiled, and nothing for what a model lacks.
     """
-    parts = {"FOLLOWERS": followers, "WINDING": winding}
     had = "_".join(name.lower() for name, has in parts.items() if has) or "plain"
-    name = "_".join([scheme, *filter(None, [contacts]), *(["with", had] if followers or winding else [])])
+    name = "_".join([scheme, *filter(None, [contacts]), *(["with", had] if any(parts.values()) else [])])
     solver = contacts and {"collide": variant(collide, had, **parts), "find_impulses": SOLVERS[contacts]}
     steps = variant(take_steps, name, step=variant(SCHEMES[scheme], had, **parts), **solver or {})
     rows = serial_and_threaded(take_rows, f"{name}_rows", run=variant(follow, name, run=steps))
@@ -187,8 +186,14 @@ class Neuromechanic(Animal):
         if counts["wrenches"]:
             self.parameters["wrench"] = replace(WRENCH, shape=(counts["wrenches"], 6))
         arrays = self.model.arrays
-        winding = bool(arrays["winds"].any() or (arrays["form"] >= 0).any())
-        made = _make_kernels(scheme, self.contacts, counts["links"] > counts["bodies"], winding)
+        made = _make_kernels(
+            scheme,
+            self.contacts,
+            CURVES=bool(arrays["curves"].any()),
+            FOLLOWERS=counts["links"] > counts["bodies"],
+            LIMITS=counts["limits"] > 0,
+            WINDING=bool(arrays["winds"].any() or (arrays["form"] >= 0).any()),
+        )
         self.take_steps, *self._kernels, self._evaluate = made
         self.table, records = self.model.records(self.dt)
         if "delay" in self.parameters:

@@ -57,6 +57,10 @@ def ground_acceleration(pulse, time):
     return peak * sincos(math.pi * since / lasts)[0] if 0.0 < since < lasts else 0.0
 
 
+LIMITS = True
+"""Whether joints may have limits; `variant` leaves out what is for those."""
+
+
 @kernel
 def limit_torque(limit, q, v):
     """Torque (N m) of a joint's limit and its damping (N m s/rad), as of OpenSim's CoordinateLimitForce (Seth 2018).
@@ -150,7 +154,7 @@ def forces(t, k, x, z, time, fraction, module):
             k.M[i, j] *= mass
         k.M[i, i] += t.armature[i]
         k.tau[i] = -mass * k.bias[i] - damping * t.damping[i] * v[i] - t.stiffness[i] * (q[i] - t.rest[i])
-    for j in range(t.limits):
+    for j in range(t.limits if LIMITS else 0):
         i = t.limit_joint[j]
         k.tau[i] += limit_torque(t.limit[j], q[i], v[i])[0]
     for w in range(t.wrenches):
@@ -275,7 +279,7 @@ def make_damping_implicit(t, k, x, dt):
     n = t.bodies
     for i in range(n):
         k.M[i, i] += dt * x.damping * t.damping[i]
-    for j in range(t.limits):
+    for j in range(t.limits if LIMITS else 0):
         i = t.limit_joint[j]
         k.M[i, i] += dt * limit_torque(t.limit[j], x.z[i], x.z[n + i])[1]
     for m in range(t.muscles):

@@ -5,7 +5,7 @@ SciPy is imported where it is used: tasks import this module, and most of them n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,9 @@ class Balance:
     contact: Vector
 
 
-def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, high: Vector) -> Vector:
+def quadratic_program(
+    Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, high: Vector, names: Sequence[str] = ()
+) -> Vector:
     """Minimise x'Qx / 2 + c'x subject to A x = b and low <= x <= high; Eqs 15-17.
 
     A primal-dual interior-point method with Mehrotra's predictor and corrector, from a strictly interior point.
@@ -56,6 +58,7 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
         c, low, high ((n,) float)
         A ((r, n) float)
         b ((r,) float)
+        names: Of the constraints, for the message of the error.
 
     Returns:
         x (n,) float
@@ -77,6 +80,7 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
             b - A[:, fixed] @ low[fixed],
             low[free],
             high[free],
+            names,
         )
         return x
     scale = max(float(np.abs(A).max(initial=0.0)), 1e-300)
@@ -87,7 +91,9 @@ def quadratic_program(Q: Vector, c: Vector, A: Vector, b: Vector, low: Vector, h
         bounds=[*zip(low, high, strict=True), *[(0.0, None)] * (2 * r)],
     )
     if not miss.success or miss.fun > 1e-9 * max(1.0, float(np.abs(b).max(initial=0.0)) / scale):
-        short = np.inf if miss.x is None else scale * (miss.x[n : n + r] - miss.x[n + r :])
+        short: Any = np.full(r, np.inf) if miss.x is None else scale * (miss.x[n : n + r] - miss.x[n + r :])
+        if names:
+            short = ", ".join(f"{value:.4g} at {name}" for name, value in zip(names, short, strict=True) if value)
         raise Infeasible(f"no forces within their limits balance the load; at best it is missed by {short}")
     if n == 0:
         return np.zeros(0)
@@ -228,7 +234,8 @@ def equilibrate(
     size = len(rows)
     Q = np.pad(Q, (0, size - m))
     most = np.r_[high, np.full(size - m, far)]
-    found = quadratic_program(Q, np.r_[c, np.zeros(size - m)], rows.T, load, np.maximum(least, -far), most)
+    c, least = np.r_[c, np.zeros(size - m)], np.maximum(least, -far)
+    found = quadratic_program(Q, c, rows.T, load, least, most, animal.model.bodies)
     pushed = np.einsum("k,kcx->cx", found[size - len(touch) :], push)
     return balance(animal, q, found[:m], wrench, pushed)
 

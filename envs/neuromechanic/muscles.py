@@ -34,6 +34,10 @@ LEAST = 0.01
 """Least activation of a muscle with a compliant tendon, whose fibre velocity is a force divided by it."""
 
 
+CURVES = True
+"""Whether muscles may have curves other than De Groote's; `variant` leaves out what is for those."""
+
+
 @kernel
 def force_length(curves, shape, length):
     """Active force-length curve: three Gaussians, De Groote et al. (2016), or one, Thelen (2003), Eq. 4.
@@ -196,7 +200,8 @@ def contract(t, k, m, a, fibre, strength):
     activation, or the excitation of a proportional muscle, Eq. 13; ``fibre`` (m) is the fibre length, where that is a
     state; ``strength`` is a factor on the maximal force.
     """
-    kind, curves, optimal, shape = t.muscle[m], t.curves[m], t.optimal_length[m], t.thelen[m]
+    kind, optimal, shape = t.muscle[m], t.optimal_length[m], t.thelen[m]
+    curves = t.curves[m] if CURVES else DE_GROOTE
     most = strength * t.max_force[m]
     if kind == RIGID_TENDON:
         fibre, c = pennate(t, m, k.length[m] - t.slack_length[m])
