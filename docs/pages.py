@@ -19,8 +19,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import gymnosoma
-from gymnosoma.agents.evaluation.pictures import draw_curves
-from gymnosoma.agents.evaluation.policies import references_of, shipped
+from gymnosoma.agents.evaluation import results
+from gymnosoma.agents.evaluation.pictures import draw_curves, draw_leaderboard
+from gymnosoma.agents.evaluation.policies import all_ids, references_of, shipped
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.animal import ANIMALS
 from gymnosoma.envs.core.describe import figures
@@ -30,6 +31,9 @@ from gymnosoma.tools.live import build
 from gymnosoma.tools.publish import CURVES
 
 HERE = Path(__file__).parent
+
+CONTEST = HERE / "contest"
+"""Results of the contest, and its policies."""
 
 
 def title(animal: str) -> str:
@@ -203,6 +207,59 @@ def gates() -> str:
     )
 
 
+def contest(folder: Path) -> str:
+    """Page of what learners reached on the track `fixed`, whether ids tell them apart, and its picture in ``folder``."""
+    rows = results.rows_of([CONTEST / "results.jsonl"])
+    folder.mkdir(parents=True, exist_ok=True)
+    draw_leaderboard(rows, folder / "contest.png")
+    ids = [env_id for env_id in all_ids() if any(env_id in row["ids"] for row in rows)]
+    parts = [
+        "# Learners compared\n",
+        "What algorithms reach on all ranked ids as they are registered, each by one configuration that was not tuned, "
+        "within a budget of steps, in the same 256 episodes that nobody learned in. 0 is the better of the animal's own "
+        "controller and zero actions, 1 a bound or what an oracle found. "
+        "[Enter an algorithm](../guides/enter.md) tells how yours comes in.\n",
+        "![Learners by colour on each id, the animal at 0 and the oracle at 1](contest.png)\n",
+    ]
+    for mark in sorted({row["mark"] for row in rows}, reverse=True):
+        at = [row for row in rows if row["mark"] == mark]
+        parts.append(f"## After {mark:,} steps\n" if mark else "## Without learning\n")
+        lines = [
+            (f"[{env_id.split('/')[1]}]({env_id.split('/')[1]}.md)", *(results.cell(row["ids"].get(env_id)) for row in at))
+            for env_id in ids
+        ]
+        if any("mean" in row for row in at):
+            totals = [f"{row['mean']:.2f} [{row['interval'][0]:.2f}, {row['interval'][1]:.2f}]" for row in at]
+            unclipped = [f"{row['unclipped']:.2f}" for row in at]
+            lines += [("**mean**", *totals), ("mean, nothing clipped at -1", *unclipped)]
+        parts.append(table(("id", *(row["learner"] for row in at)), lines) + "\n")
+        found = results.agreement(at)
+        if found:
+            low, high = found["interval"]
+            parts.append(
+                f"Kendall's tau between ids of the learners' ranks is {found['tau']:.2f} (95% interval {low:.2f} to "
+                f"{high:.2f}): 1 would mean that all ids rank them alike, 0 that they do so by chance.\n"
+            )
+            lines = [
+                (
+                    env_id.split("/")[1],
+                    f"{each['tau']:.2f} [{each['interval'][0]:.2f}, {each['interval'][1]:.2f}]",
+                    f"{each['apart']} of {each['pairs']}",
+                    "all" if each["all"] else "none" if each["none"] else "some",
+                )
+                for env_id, each in found["ids"].items()
+            ]
+            head = ("id", "tau with the others", "pairs of learners told apart", f"reach {results.SOLVED}")
+            parts.append(table(head, lines) + "\n")
+    commits = {row["commit"][:10] for row in rows if row["commit"]}
+    parts.append(
+        "Intervals are Student's, over trainings; the least training stands beside. Pairs are told apart by Welch's "
+        f"test at 5%, adjusted by Holm. Trained on {', '.join(sorted(commits))}, by `gymnosoma enter`; all scores of all "
+        "episodes are in `docs/contest/results.jsonl`, and `gymnosoma check` plays its policies again.\n"
+    )
+    return "\n".join(parts)
+
+
 SCORES = {
     "random": "chance",
     "baseline": "animal's own controller",
@@ -322,6 +379,7 @@ def generate(app: Any) -> None:
     """Write all pages."""
     folder = HERE / "environments"
     write(folder / "index.md", environments())
+    write(folder / "contest.md", contest(folder))
     for entry in CATALOGUE:
         write(folder / f"{entry.name}.md", page(entry.name))
     write(HERE / "animals" / "tables" / "films.md", films())

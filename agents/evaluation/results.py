@@ -423,7 +423,7 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         for k, (env_id, entry) in enumerate(row["ids"].items()):
             head = (row["track"], f"{row['mark']:,}", row["learner"]) if k == 0 else ("", "", "")
-            table.add_row(*head, env_id.split("/")[1], _cell(entry).replace("[", r"\["), str(len(entry["points"])))
+            table.add_row(*head, env_id.split("/")[1], cell(entry).replace("[", r"\["), str(len(entry["points"])))
         if "mean" in row:
             table.add_row("", "", "", f"mean of all, {row['standing']}", f"{row['mean']:.3f}", str(row["trainings"]))
     Console(width=110).print(table)
@@ -439,7 +439,7 @@ def write_leaderboard(rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
         total = f"{row['mean']:.3f} [{row['interval'][0]:.3f}, {row['interval'][1]:.3f}]" if "mean" in row else ""
         cells = [row["learner"], row["track"], f"{row['mark']:,}", total, row["standing"], row["checked"]]
         cells += [row["commit"][:10], row["file"]]
-        table.append([*cells, *(_cell(row["ids"].get(env_id)) for env_id in ids)])
+        table.append([*cells, *(cell(row["ids"].get(env_id)) for env_id in ids)])
     with replacing(folder / "leaderboard.csv") as out:
         out.write("".join(",".join(f'"{cell}"' for cell in cells) + "\n" for cells in table).encode())
     lines = [
@@ -450,7 +450,8 @@ def write_leaderboard(rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
         out.write(PAGE.replace("ROWS", "\n".join(lines)).encode())
 
 
-def _cell(entry: Mapping[str, Any] | None) -> str:
+def cell(entry: Mapping[str, Any] | None) -> str:
+    """Mean, interval and least training of a row's entry for an id, as text."""
     if entry is None:
         return ""
     count = len(entry["points"])
