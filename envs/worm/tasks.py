@@ -18,6 +18,7 @@ from ..core.spec import Ending, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, measures, tolerance
 from .kymogram import FRAME_RATE, RECORDED
 from .params import friction
+from .steering import REMEMBERED, WITHIN
 from .task import WormTask
 
 REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
@@ -55,9 +56,12 @@ class Forward(WormTask):
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
     physiology = measures("worm", "Forward", WormTask.physiology)
     observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
+    reference_text = "the paper's sine, steered by the goal direction"
+    steers = {"gain": 0.1, "limit": 0.3, "integral": 0.03}
     options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
     hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
-    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8"}
+    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
+    remembered_within = WITHIN
 
     @property
     def price_shown(self) -> str:
@@ -74,9 +78,11 @@ class Forward(WormTask):
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
 
+    def aim(self, rows, memory):
+        return to_body_frame(self.heading(rows), memory["goal"])
+
     def sense(self, rows, memory):
-        seen = super().sense(rows, memory)
-        return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
+        return super().sense(rows, memory) | {"direction": self.aim(rows, memory)}
 
     def own_wave(self, memory: Rows) -> tuple[Floats | float, ...]:
         """Speed v0, power P0 and effort E0 of the animal's own wave."""
@@ -177,7 +183,7 @@ class Medium(Forward):
     mean of 256 episodes is not resolved.
     """
 
-    reference_text = "the paper's sine on agar"
+    reference_text = "the paper's sine on agar, steered by the goal direction"
     options = {**Forward.options, "sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
     derived = ("friction_perpendicular", "friction_parallel")
     hidden = {**Forward.hidden, "sigma": Hidden(0.0, 1.0)}
@@ -269,14 +275,16 @@ class Reach(GoalTask, WormTask):
     """
 
     friction_scale = 0.01
-    reference_text = "the paper's sine on agar"
+    reference_text = "the paper's sine on agar, steered by the target"
+    steers = {"gain": 0.1, "limit": 0.15}
     options = {
         "target_distance": Option(0.2e-3, 10e-3, "m", "distance of the target from the head"),
         "target_bearing": Option(-np.pi, np.pi, "rad", "its bearing from the direction of the body, left positive"),
     }
     endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
     observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
-    remembers = {"target": "2f8", "way": "f8"}
+    remembers = {"target": "2f8", "way": "f8", **REMEMBERED}
+    remembered_within = WITHIN
     own_time, own_energy = 13.9, 17.9e-9
     """Time (s) and energy (J) that the reference takes to the target."""
     own_energy_nj = 1e9 * own_energy
@@ -310,10 +318,11 @@ class Reach(GoalTask, WormTask):
         away = self.animal.points(rows)[:, 0] - memory["target"]
         return np.sqrt(np.sum(away * away, 1))
 
+    def aim(self, rows, memory):
+        return to_body_frame(self.heading(rows), memory["target"] - self.animal.points(rows)[:, 0])
+
     def sense(self, rows, memory):
-        away = memory["target"] - self.animal.points(rows)[:, 0]
-        seen = super().sense(rows, memory)
-        return seen | {"target": to_body_frame(seen["heading"], away)}
+        return super().sense(rows, memory) | {"target": self.aim(rows, memory)}
 
     def value(self, rows, memory):
         left = np.maximum(self._distance(rows, memory) - self.radius, 0.0) / memory["way"]
