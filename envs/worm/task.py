@@ -18,7 +18,7 @@ from ..core.simulation_kernels import limit_change
 from ..core.spec import ActionField, Ending, Field
 from ..core.task import EpisodeStart, Rows, Task, clipped, measures
 from .animal import Worm
-from .kymogram import KymogramPlayback, SineKymogram
+from .kymogram import FRAME_RATE, KymogramPlayback, SineKymogram
 from .params import WormParams
 from .steering import SteeringLaw
 
@@ -69,6 +69,8 @@ class WormTask(Task):
     """Recorded kymogram that is the reference, unless another one is given."""
     recorded_frames = 0
     """Its last frames, or 0 for all."""
+    recorded_smoothing = 0.0
+    """Standard deviation (s) of the Gaussian by which these are smoothed over time."""
     endings = {CROSSED: Ending("the body crossed itself")}
     physiology = measures("worm", "WormTask", largest_angle=largest_angle)
     posture: Floats | float = 0.0
@@ -201,7 +203,14 @@ class WormTask(Task):
         if angles.shape[1] != joints:
             what = source if isinstance(source, str | Path) else "kymogram"
             raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")
-        return angles[-self.recorded_frames :] if given is None else angles
+        if given is not None:
+            return angles
+        angles = angles[-self.recorded_frames :]
+        if self.recorded_smoothing:
+            from scipy.ndimage import gaussian_filter1d  # slow to import
+
+            angles = gaussian_filter1d(angles, self.recorded_smoothing * FRAME_RATE, axis=0, mode="nearest")
+        return angles
 
     def reference(self) -> Controller:
         """Kymogram to which ``actions="residual"`` adds, or else the paper's wave, which a task may steer."""

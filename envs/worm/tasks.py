@@ -381,14 +381,15 @@ class Escape(Recorded):
     is seen; stage 2 counts the distance of the centre of mass from where that was. Having run a body length, the worm
     has escaped. What is done counts no faster than {fastest_way_shown:g} mm/s and {fastest_turn:g} rad/s, the most that
     the recorded worm does for half a second: a burst gains nothing. The reference is the last 15 s of the recorded
-    escape, or its mirror image.
+    escape, or its mirror image, smoothed over time by a Gaussian of {recorded_smoothing:g} s: as recorded, the commands
+    jump from frame to frame, and cost more than the escape is worth.
 
     ## Rewards
 
     Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
     {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
-    is what the reference takes where nothing is hidden. The shortest time is 3.5 s, so the return is below 0.97; that
-    of an episode in which the worm breaks down is -{fine:g}. A body lying on itself is only reported
+    is what the commands as recorded take where nothing is hidden. The shortest time is 3.5 s, so the return is below
+    0.97; that of an episode in which the worm breaks down is -{fine:g}. A body lying on itself is only reported
     (``info["crossed"]``), as real worms do so.
     """
 
@@ -409,7 +410,7 @@ class Escape(Recorded):
     reported = [*WormTask.reported, "side", "stage", "reversed", "turned", "run"]
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
-    """Time (s) and energy (J) that the reference takes."""
+    """Time (s) and energy (J) that the commands as recorded take."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.1, 3.0
     """Prices of that time and energy: the recorded commands are jerky, a smooth escape takes a twentieth of it."""
@@ -422,7 +423,7 @@ class Escape(Recorded):
     fastest_way, fastest_turn = 0.6e-3, 2.1
     """How fast progress counts, m/s and rad/s: the recorded worm has 0.58 mm/s and 2.11 rad/s over half a second."""
     fastest_way_shown = 1e3 * fastest_way
-    recorded, recorded_frames = "omega_turn", round(15.0 * FRAME_RATE)
+    recorded, recorded_frames, recorded_smoothing = "omega_turn", round(15.0 * FRAME_RATE), 0.25
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
