@@ -178,9 +178,9 @@ class Medium(Forward):
 
     As ``Crawl``, with a hidden curl, but in place of the drag the medium index sigma (0 water, 1 agar) is drawn
     uniformly for every episode and hidden; four observations are stacked, so that it can be felt. The reference
-    controller sees it (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does
-    the price. It is not ranked: half way to agar a gait is worth several times what it is at either end, so that the
-    mean of 256 episodes is not resolved.
+    crawls as on agar; ``oracle`` sees the medium (``observe_medium``) and has the wave that suits it. The friction
+    follows from the medium and cannot be given beside it; so does the price. It is not ranked: half way to agar a gait
+    is worth several times what it is at either end, so that the mean of 256 episodes is not resolved.
     """
 
     reference_text = "the paper's sine on agar, steered by the goal direction"
