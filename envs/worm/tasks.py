@@ -350,6 +350,7 @@ class Recorded(WormTask):
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
+    residual_lag = 0.25
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
     options = {
@@ -357,7 +358,7 @@ class Recorded(WormTask):
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
     hidden = {"curl": Hidden(-0.12, 0.12), "drag": Hidden(0.5, 2.0, logarithmic=True)}
-    remembers = {"curl": "f8"}
+    remembers = {"curl": "f8", "eased": "({self.action_size},)f8"}
 
     def start(self, episodes):
         usual, drag = self.animal.params, episodes.hidden("drag")
