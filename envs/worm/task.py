@@ -63,8 +63,6 @@ class WormTask(Task):
     """What ``actions="residual"`` adds to."""
     residual_scale = 0.5
     """Share of the largest angle that an action of 1 adds to it by each mode."""
-    residual_lag = 0.0
-    """Time constant (s) with which it follows the action: jerks of the muscles are work."""
     steers: Mapping[str, float] | None = None
     """How the paper's sine is steered, see `SteeringLaw`; None where nothing is."""
     recorded: str | None = None
@@ -176,10 +174,6 @@ class WormTask(Task):
             return np.zeros((len(actions), self.animal.drive_size)) + curl
         largest, step = self.largest_angle, self.fastest / self.control_rate
         before = rows["control_angle" if self.animal.circuit is None else "residual"] - curl
-        if self.residual_lag and self.actions == "residual":
-            share = 1.0 - np.exp(-1.0 / (self.residual_lag * self.control_rate))
-            memory["eased"] += share * (actions - memory["eased"])
-            actions = memory["eased"]
         if self.actions == "angles":
             angles = largest * actions
         else:

@@ -350,7 +350,7 @@ class Recorded(WormTask):
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
-    residual_lag = 0.25
+    residual_scale = 0.3
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
     options = {
@@ -358,7 +358,7 @@ class Recorded(WormTask):
         "drag": Option(0.1, 10.0, "1", "factor on the friction of the medium"),
     }
     hidden = {"curl": Hidden(-0.12, 0.12), "drag": Hidden(0.5, 2.0, logarithmic=True)}
-    remembers = {"curl": "f8", "eased": "({self.action_size},)f8"}
+    remembers = {"curl": "f8"}
 
     def start(self, episodes):
         usual, drag = self.animal.params, episodes.hidden("drag")
@@ -395,6 +395,7 @@ class Escape(Recorded):
     """
 
     physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
+    residual_scale = 0.1
     hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06)}
     options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "to turn to: left above 0, otherwise right")}
     observes = {
