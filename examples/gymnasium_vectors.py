@@ -20,5 +20,5 @@ if __name__ == "__main__":  # a process that is spawned reads this file, too
         for _ in range(steps):
             seen, rewards, *_ = kind.step(torch.zeros(kind.action_space.shape))
             total += rewards
-        print(f"{len(seen)} worms at rest: return {total.mean():.2f}")
+        print(f"{len(seen)} worms by themselves: return {total.mean():.2f}")
         kind.close()

@@ -26,18 +26,18 @@ half.env = {"actions": "modes"}
 
 def short(observations):
     """A policy that gives an action too few."""
-    return np.zeros((len(observations) - 1, 24))
+    return np.zeros((len(observations) - 1, 6))
 
 
 def endless(observations):
     """A policy that gives no number."""
-    return np.full((len(observations), 24), np.nan)
+    return np.full((len(observations), 6), np.nan)
 
 
 def counting(observations, first):
     """A policy that notes what it is told of the beginning of episodes."""
     counting.told.append(first.copy())
-    return np.zeros((len(first), 24))
+    return np.zeros((len(first), 6))
 
 
 counting.told = []

@@ -210,10 +210,10 @@ def test_options_per_row_and_reset_mask():
     _, info = envs.reset(seed=0, options={"sigma": [0.0, 0.25, 0.5, 1.0]})
     assert info["sigma"].tolist() == [0.0, 0.25, 0.5, 1.0]
     for _ in range(2):
-        *_, truncated, info = envs.step(np.zeros((4, 24)))
+        *_, truncated, info = envs.step(np.zeros((4, 6)))
     assert truncated.all()
     with pytest.raises(gymnasium.error.ResetNeeded):
-        envs.step(np.zeros((4, 24)))
+        envs.step(np.zeros((4, 6)))
     mask = np.array([True, False, False, True])
     _, info = envs.reset(options={"reset_mask": mask, "sigma": [0.1, 0.2]})
     assert info["_sigma"].tolist() == mask.tolist()
@@ -231,7 +231,7 @@ def test_episode_statistics_of_gymnasium():
     envs.reset(seed=0)
     total = np.zeros(3)
     for _ in range(10):
-        _, rewards, *_, infos = envs.step(np.ones((3, 24)))
+        _, rewards, *_, infos = envs.step(np.ones((3, 6)))
         total += rewards
     assert infos["_episode"].all()
     assert infos["episode"]["l"].tolist() == [10, 10, 10]
@@ -246,7 +246,7 @@ def test_worker_processes(context):
     native = gymnasium.make_vec("gymnosoma/WormCrawl-v0", num_envs=2)
     try:
         assert np.array_equal(envs.reset(seed=0)[0], native.reset(seed=0)[0])
-        actions = np.full((2, 24), 0.3, np.float32)
+        actions = np.full((2, 6), 0.3, np.float32)
         assert np.array_equal(envs.step(actions)[0], native.step(actions)[0])
     finally:
         envs.close()

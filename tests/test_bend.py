@@ -187,7 +187,7 @@ def test_imperfect_senses_are_those_of_a_row_alone_and_of_a_snapshot(env_id):
 
 def test_how_imperfect_senses_are():
     plain, clear = several(SWIM, 200), {"joint_angle": slice(0, 24), "joint_rate": slice(24, 48)}
-    actions = np.random.default_rng(0).uniform(-1, 1, (4, 200, 24))
+    actions = np.random.default_rng(0).uniform(-1, 1, (4, 200, 6))
 
     def played(**arguments):
         envs = several(SWIM, 200, **arguments) if arguments else plain
@@ -205,7 +205,7 @@ def test_how_imperfect_senses_are():
     late = played(observation_delay=2)
     np.testing.assert_array_equal(late[[0, 1, 2]], true[[0, 0, 0]])
     np.testing.assert_array_equal(late[3:], true[1:3])
-    actions = np.concatenate([np.zeros((1, 200, 24)), actions[:-1]])  # what the hands do that are one period late
+    actions = np.concatenate([np.zeros((1, 200, 6)), actions[:-1]])  # what the hands do that are one period late
     expected = played()
     actions = np.concatenate([actions[1:], actions[:1]])
     np.testing.assert_array_equal(played(action_delay=1)[:4], expected[:4])
@@ -437,7 +437,7 @@ def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
     np.testing.assert_array_equal(seen["achieved_goal"], [0.0, 0.0])
     assert env.compute_reward([[0.0, 0.0]] * 2, [[0.0, 0.049], [0.051, 0.0]]).tolist() == [0.0, -1.0]
     env.simulation.memory["target"] = env.task.goal_place(env.simulation.rows)
-    _, reward, terminated, _, info = env.step(np.zeros(24))
+    _, reward, terminated, _, info = env.step(np.zeros(6))
     assert reward == 0.0 and terminated and info["is_success"]
     lamprey = gymnasium.make(WAYPOINTS, goal=True).unwrapped
     first = lamprey.reset(seed=0)[0]["desired_goal"]
@@ -506,7 +506,7 @@ def test_observations_become_tensors():
 
     envs = NumpyToTorch(several(SWIM))
     seen, _ = envs.reset(seed=0)
-    stepped, rewards, *_ = envs.step(torch.zeros(4, 24))
+    stepped, rewards, *_ = envs.step(torch.zeros(4, 6))
     assert all(isinstance(each, torch.Tensor) for each in (seen, stepped, rewards))
     extras = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     assert "array-api-compat" in extras["optional-dependencies"]["train"]

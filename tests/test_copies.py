@@ -157,12 +157,11 @@ def test_controllers(env_id):
 
 @pytest.mark.parametrize("env_id", ids.IDS)
 def test_agents(env_id):
-    envs = made(env_id)
+    baseline = references(task_class(env_id)).get("baseline")
+    envs = made(env_id, **({} if baseline is None else baseline.env))
     size = envs.task.action_size
     agents = [ConstantAgent(np.zeros(size, np.float32)), RandomAgent(size)]
-    baseline = references(task_class(env_id)).get("baseline")
     if baseline is not None:
-        envs = made(env_id, **baseline.env)
         agents.append(ControllerAgent(baseline.make(envs.task), envs.task))
     for agent in agents:
         observations, _ = envs.reset(seed=0)

@@ -78,7 +78,7 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     asked = ("benchmark", "WormSwim-v0", "--policy", "own_swimmer:act", "--episodes", 2, "--folder", "b")
 
     def write(value):
-        own.write_text(f"import numpy as np\n\ndef act(seen):\n    return np.full((len(seen), 24), {value})\n")
+        own.write_text(f"import numpy as np\n\ndef act(seen):\n    return np.full((len(seen), 6), {value})\n")
         monkeypatch.delitem(sys.modules, "own_swimmer", raising=False)
 
     write(0.1)

@@ -467,7 +467,7 @@ print([float(total(np.arange(5, dtype=kind))) for kind in np.roll(kinds, -k)])
 env = gymnasium.make("gymnosoma:gymnosoma/WormSwim-v0")
 observation, _ = env.reset(seed=0)
 for _ in range(5):
-    observation, reward, *_ = env.step(np.full(24, 0.3, np.float32))
+    observation, reward, *_ = env.step(np.full(6, 0.3, np.float32))
 print(observation.tobytes().hex(), reward)
 """)
     done = at_once(script, folder, 8)

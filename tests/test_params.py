@@ -171,10 +171,10 @@ def test_a_kymogram_of_ones_own(tmp_path):
         play(env, 2)
         same(env, envs[0])
     assert len(envs[0].task.path) == 41
-    crawl = make("gymnosoma/WormCrawl-v0", kymogram=angles, actions="residual", control_rate=32.0, dt=0.1 / 32.0)
+    crawl = make("gymnosoma/WormCrawl-v0", kymogram=angles, control_rate=32.0, dt=0.1 / 32.0)
     crawl.reset(seed=0, options={"friction_parallel": 3.2e-5, "friction_perpendicular": 1.28e-3})
     for _ in range(3):
-        crawl.step(np.zeros(24, np.float32))
+        crawl.step(np.zeros(6, np.float32))
     step = crawl.task.fastest / 32.0
     assert np.abs(crawl.simulation.rows["control_angle"][0] - angles[2]).max() <= step
     assert np.array_equal(crawl.task.reference().drive(np.array([3.5 / 32]), {}, np.array([False]))[0], angles[3])

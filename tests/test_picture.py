@@ -298,7 +298,7 @@ def test_human_mode_shows_true_speed_and_can_be_closed(dummy):
     env = gymnasium.make(SWIM, render_mode="human", **SMALL)
     env.reset(seed=0)
     assert pygame.display.get_surface().get_size() == (320, 180)
-    action, started = np.zeros(24, np.float32), pygame.time.get_ticks()
+    action, started = np.zeros(6, np.float32), pygame.time.get_ticks()
     for _ in range(8):
         env.step(action)
     assert pygame.time.get_ticks() - started >= 8 * 24

@@ -66,7 +66,7 @@ def test_every_mode_and_solver_is_a_case():
     assert found("StandPulse-v0") == [
         f"{mode} semi_implicit {way}" for mode in ("torque", "residual") for way in contacts
     ]
-    assert found("WormSwim-v0")[0] == "angles midpoint" and len(found("WormSwim-v0")) == 6
+    assert found("WormSwim-v0")[0] == "residual midpoint" and len(found("WormSwim-v0")) == 6
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -331,7 +331,7 @@ def test_a_table_drives_an_animal_and_plays_a_task_by_its_names():
     assert names == tuple(simulate(Worm(), np.zeros(24), 0.1).to_pandas("control_angle"))
     values = np.random.default_rng(0).uniform(-0.1, 0.1, (1, 24))
     tables = Schedule(0.1, values, names), Schedule(0.1, values[:, ::-1], names[::-1])
-    envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=1)
+    envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=1, actions="angles")
     one, other = (ControllerAgent(table, envs.task).act(envs.reset(seed=0)[0], np.ones(1, bool)) for table in tables)
     assert same(one, other)
     assert Pendulum().drive_names == ("drive_0",) and len(Lamprey(drive="residual").drive_names) == 21

@@ -138,5 +138,5 @@ def test_a_task_takes_a_circuit_to_which_actions_add_or_whose_weights_they_are()
     assert np.unique(rows["residual"], axis=1).shape == (2, 1)  # the hidden curl alone
     bends = np.abs(rows["control_angle"]).max(1)
     assert bends[1] < bends[0]
-    with pytest.raises(ValueError, match="actions must be one of angles, modes, residual, got 'weights'"):
+    with pytest.raises(ValueError, match="actions must be one of residual, modes, angles, got 'weights'"):
         gymnasium.make("gymnosoma/WormMedium-v0", actions="weights")

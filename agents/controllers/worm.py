@@ -1,9 +1,12 @@
-"""Reference controllers of the worm: waves with the right constants, steering, recorded kymograms."""
+"""Reference controllers of the worm: waves with the right constants, steering, recorded kymograms.
+
+They command control angles. Each ``baseline`` is what tasks add to by default, so that zero actions are it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +17,13 @@ from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.core.task import Task
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import WormParams, table
+from gymnosoma.envs.worm.steering import SteeringLaw
 from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim, Transition
 
 from . import Oracle, Reference, References
 from .base import ByHand, RowMemory, moved, pressed
+
+_ANGLES = {"actions": "angles"}
 
 
 class MediumSine:
@@ -62,21 +68,11 @@ class Waves:
 
 @dataclass(eq=False)
 class SteeredSine(RowMemory):
-    """Steering: a ``wave`` with a bias by the bearing of ``towards``, and by how long it has been off.
-
-    The bias is ``gain`` (rad per rad of bearing) times it and ``integral`` (1/s) times its integral over time, which
-    ends at 6 rad s, up to ``limit`` (rad). As the bearing swings with the head, it is averaged over a time of
-    ``smoothing`` (s). All may differ from row to row, (B,).
-    """
+    """A ``wave`` that is steered by the bearing of ``towards``, a field of the observation: see `SteeringLaw`."""
 
     wave: Controller
-    gain: Floats | float = 0.1
-    limit: Floats | float = 0.15
-    smoothing: Floats | float = 1.6
-    control_rate: float = 20.0
-    integral: Floats | float = 0.0
+    steering: SteeringLaw
     towards: str = "target"
-    longest = 6.0
     memory = {"towards": np.zeros(2), "off": 0.0}
 
     @property
@@ -87,16 +83,7 @@ class SteeredSine(RowMemory):
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
         first, kept = self.recall(first)
-        # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
-        seen = signals[self.towards]
-        seen = seen / np.maximum(np.linalg.norm(seen, axis=1, keepdims=True), 1e-12)
-        old = np.reshape(np.exp(-1.0 / (self.smoothing * self.control_rate)), (-1, 1))
-        target = kept["towards"] = np.where(first[:, None], seen, old * kept["towards"] + (1 - old) * seen)
-        bearing = np.arctan2(target[:, 1], target[:, 0])
-        off = kept["off"] = np.clip(kept["off"] + bearing / self.control_rate, -self.longest, self.longest)
-        # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
-        bias = np.clip(-self.gain * bearing - self.integral * off, -self.limit, self.limit)
-        return self.wave.drive(t, signals, first) + bias[:, None]
+        return self.wave.drive(t, signals, first) + self.steering.bias(signals[self.towards], first, kept)
 
 
 class Mirrored:
@@ -233,6 +220,7 @@ class Steering(ByHand):
     """The paper's wave in the hands of a person."""
 
     control_rate = 40.0
+    env = _ANGLES
     keys = (
         ("left, right", "bend, and so turn"),
         ("up, down", "faster, slower"),
@@ -293,17 +281,17 @@ def _wave(task: Any, **wave: float) -> SineKymogram:
     return SineKymogram.for_medium(task.sigma, n_joints=task.animal.drive_size, **wave)
 
 
-def _steered(task: Any, gain: float = 0.1, **wave: float) -> Controller:
-    return SteeredSine(_wave(task, **wave), gain, control_rate=task.control_rate)
+def _steered(task: Any, gain: float | None = None, **wave: float) -> Controller:
+    steering = task.steering if gain is None else replace(task.steering, gain=gain)
+    return SteeredSine(_wave(task, **wave), steering)
 
 
-def _forward(
-    task: Any, gain: float = 0.1, integral: float = 0.03, limit: float = 0.3, wave: Any = None, **sine: float
-) -> Controller:
+def _forward(task: Any, wave: Any = None, **given: float) -> Controller:
     """A wave, by default the paper's sine, that is steered to where the worm is to go."""
-    wave = _wave(task, **sine) if wave is None else wave
+    steers = {name: given.pop(name) for name in ("gain", "integral", "limit") if name in given}
+    wave = _wave(task, **given) if wave is None else wave
     smoothing = getattr(wave, "period", 1.6)
-    return SteeredSine(wave, gain, limit, smoothing, task.control_rate, integral, "direction")
+    return SteeredSine(wave, replace(task.steering, smoothing=smoothing, **steers), "direction")
 
 
 def _gait(task: Any, parameters: Floats) -> Controller:
@@ -317,14 +305,14 @@ def _gait(task: Any, parameters: Floats) -> Controller:
     parts = np.sum(parameters[:, 6:].reshape(len(parameters), 2, -1, 1) * task.modes, 2)
     parts += amplitude[:, None, None] * np.stack([np.cos(phase), np.sin(phase)], 1)
     wave = Waves(period, parts[None, :, 0], parts[None, :, 1])
-    return SteeredSine(wave, gain, np.abs(limit), period, task.control_rate, integral, "direction")
+    return SteeredSine(wave, SteeringLaw(task.control_rate, period, gain, np.abs(limit), integral), "direction")
 
 
 def _oracle(start: str) -> Oracle:
     """Oracle that begins with parameters of `_gait`, the best of a search over all episodes of the training split."""
     begin = [float(each) for each in start.split()]
     spread = [0.03, 0.1, 0.05 * begin[2], 0.05, 0.1, 0.02] + [0.03] * (len(begin) - 6)
-    return Oracle(_gait, begin, spread)
+    return Oracle(_gait, begin, spread, _ANGLES)
 
 
 def _steered_playback(task: Any, gain: float = 0.88, **given: float) -> Controller:
@@ -351,61 +339,62 @@ _CIRCUIT = Reference(
 )
 """The nervous system of `ahead`, whose weights can be searched."""
 
+_SEEING = Reference(
+    lambda task: _forward(task, wave=MediumSine(task.animal.drive_size)), {**_ANGLES, "observe_medium": True}
+)
+"""The wave that suits the medium, which is seen, steered."""
+
 REFERENCES: References = {
     Crawl: {
-        "baseline": Reference(_forward, bounds=_STEERED),
+        "baseline": Reference(_forward, _ANGLES, _STEERED),
         # The six numbers are the best of CMA-ES in 320 steps of 16 episodes of the training split, 10 CPU s.
         # They were searched where the strength was drawn from .8 to 1.18.
         "best_sine": Reference(
             lambda task: _forward(
                 task, amplitude=0.577, wavenumber=1.695, period=0.967, gain=0.445, limit=0.399, integral=0.0379
-            )
+            ),
+            _ANGLES,
         ),
     },
     Swim: {
-        "baseline": Reference(_forward, bounds=_STEERED),
+        "baseline": Reference(_forward, _ANGLES, _STEERED),
         # As in Crawl, 8 CPU s.
         "best_sine": Reference(
             lambda task: _forward(
                 task, amplitude=0.573, wavenumber=0.639, period=0.4, gain=0.0574, limit=0.204, integral=0.134
-            )
+            ),
+            _ANGLES,
         ),
     },
     Medium: {
-        "baseline": Reference(
-            lambda task: _forward(task, wave=MediumSine(task.animal.drive_size)), {"observe_medium": True}
-        ),
-        "agar_sine": Reference(_forward, bounds=_STEERED),
+        "baseline": Reference(_forward, _ANGLES, _STEERED),
+        "oracle": _SEEING,
         "circuit": _CIRCUIT,
     },
     Transition: {
-        "baseline": Reference(_forward, bounds=_STEERED),
-        "oracle": Reference(
-            lambda task: _forward(task, wave=MediumSine(task.animal.drive_size)), {"observe_medium": True}
-        ),
+        "baseline": Reference(_forward, _ANGLES, _STEERED),
+        "oracle": _SEEING,
         "circuit": _CIRCUIT,
     },
     Reach: {
-        "baseline": Reference(_steered, bounds={"gain": (0.02, 0.3), **_WAVE}),
+        "baseline": Reference(_steered, _ANGLES, {"gain": (0.02, 0.3), **_WAVE}),
         # It knows the target; 6 numbers, by CMA-ES: 40 generations of 12 in 16 episodes from seed 700000, in 34 CPU s.
         # A seventh, by which the wave grew towards the tail, was searched with them and left out.
         "best_steered": Reference(
             lambda task: SteeredSine(
                 _wave(task, amplitude=0.34, wavenumber=0.593, period=0.375),
-                gain=0.148,
-                limit=0.403,
-                smoothing=0.192,
-                control_rate=task.control_rate,
-            )
+                SteeringLaw(task.control_rate, smoothing=0.192, gain=0.148, limit=0.403),
+            ),
+            _ANGLES,
         ),
     },
     Escape: {
-        "baseline": Reference(_mirrored, bounds={"gain": (0.1, 1.1), "pace": (0.5, 3.0)}),
-        "staged": Reference(lambda task: StagedWaves(task.control_rate, n_joints=task.animal.drive_size)),
+        "baseline": Reference(_mirrored, _ANGLES, {"gain": (0.1, 1.1), "pace": (0.5, 3.0)}),
+        "staged": Reference(lambda task: StagedWaves(task.control_rate, n_joints=task.animal.drive_size), _ANGLES),
     },
     Follow: {
-        "baseline": Reference(_replayed, bounds={"gain": (0.5, 1.1), "pace": (0.8, 1.2)}),
-        "steered": Reference(_steered_playback),
+        "baseline": Reference(_replayed, _ANGLES, {"gain": (0.5, 1.1), "pace": (0.8, 1.2)}),
+        "steered": Reference(_steered_playback, _ANGLES),
     },
 }
 

@@ -57,9 +57,8 @@ class Game:
             raise ValueError(f"id must be of an animal that can be steered by hand, got {env_id!r}")
         instead = "play where there is a screen, or through ssh -X"
         open_display(instead)
-        made: Any = gymnasium.make(
-            env_id, render_mode="rgb_array", width=width, height=height, control_rate=make.control_rate
-        )
+        given = {"control_rate": make.control_rate, **getattr(make, "env", {})}
+        made: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **given)
         self._env = made.unwrapped  # without its time limit
         self.task = self._env.task
         self._view: View = self._env.view

@@ -18,8 +18,9 @@ from ..core.simulation_kernels import limit_change
 from ..core.spec import ActionField, Ending, Field
 from ..core.task import EpisodeStart, Rows, Task, clipped, measures
 from .animal import Worm
-from .kymogram import KymogramPlayback, SineKymogram
+from .kymogram import FRAME_RATE, KymogramPlayback, SineKymogram
 from .params import WormParams
+from .steering import SteeringLaw
 
 CROSSED = 10.0
 """Ending: the body crossed itself."""
@@ -31,7 +32,7 @@ JOINTS = 24
 """Of the paper's worm."""
 
 MODES = 6
-"""Spatial cosine modes of the action mode ``modes``."""
+"""Spatial cosines of the action modes ``modes`` and ``residual``; a body with fewer joints has as many as these."""
 
 
 class WormTask(Task):
@@ -47,7 +48,7 @@ class WormTask(Task):
     """
 
     animal: Worm
-    action_modes = ("angles", "modes", "residual")
+    action_modes: tuple[str, ...] = ("residual", "modes", "angles")
     sigma = 1.0
     """Medium index: 0 water, 1 agar."""
     friction_scale = 1.0
@@ -60,10 +61,16 @@ class WormTask(Task):
     time_step = 5e-3
     reference_text = "the paper's sine"
     """What ``actions="residual"`` adds to."""
+    residual_scale = 0.5
+    """Share of the largest angle that an action of 1 adds to it by each mode."""
+    steers: Mapping[str, float] | None = None
+    """How the paper's sine is steered, see `SteeringLaw`; None where nothing is."""
     recorded: str | None = None
     """Recorded kymogram that is the reference, unless another one is given."""
     recorded_frames = 0
     """Its last frames, or 0 for all."""
+    recorded_smoothing = 0.0
+    """Standard deviation (s) of the Gaussian by which these are smoothed over time."""
     endings = {CROSSED: Ending("the body crossed itself")}
     physiology = measures("worm", "WormTask", largest_angle=largest_angle)
     posture: Floats | float = 0.0
@@ -79,8 +86,8 @@ class WormTask(Task):
         "n_rods": "rods of the body; by default 25, or what ``params`` says",
         "params": "``WormParams``, or a mapping of its fields, which changes those of the task",
         "kymogram": (
-            'the reference, instead of what the task knows, to which ``actions="residual"`` adds: a recording\'s name, '
-            "a file, or angles (frames, joints) in rad, 32 a second"
+            "what ``actions=\"residual\"`` adds to instead of the animal's own controller: a recording's name, a file, "
+            "or angles (frames, joints) in rad, 32 a second"
         ),
         "circuit": (
             "a nervous system, to whose control angles the actions add: a ``Circuit``, a file, or ``ahead``; with it "
@@ -110,9 +117,11 @@ class WormTask(Task):
         self.drives = self.actions != "weights"
         joints = self.animal.drive_size
         place = np.arange(joints) / (joints - 1)
-        self.modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
-        """Spatial modes (`MODES`, joints)."""
+        self.modes = np.cos(np.pi * np.arange(min(MODES, joints))[:, None] * place)
+        """Spatial modes (modes, joints)."""
         self._wave = SineKymogram.for_medium(self.sigma, n_joints=joints)
+        self.steering = SteeringLaw(self.control_rate, self._wave.period, **self.steers or {})
+        """How the paper's sine is steered, where it is."""
         self.kymogram = self._angles(kymogram)
         """Angles (frames, joints) rad, 32 frames a second; none where the paper's sine is the reference."""
 
@@ -121,7 +130,7 @@ class WormTask(Task):
         return {
             "joint_angle": Field(joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(joints, "rad/s", 5.0, "joint rates", 1, JOINTS),
-            "action": Field(self.action_size, "1", 1.0, "previous action", int(self.actions in ("angles", "residual"))),
+            "action": Field(self.action_size, "1", 1.0, "previous action", int(self.actions == "angles")),
             "velocity": Field(2, "m/s", 1e-3, "velocity of the centre of mass along and left of the head"),
             **super().fields(),
         }
@@ -133,17 +142,19 @@ class WormTask(Task):
             assert self.animal.circuit is not None
             names = self.animal.circuit.weights
             return {"weight": ActionField(len(names), 0.0, MAX_WEIGHT, "1", f"factors on {', '.join(names)}")}
-        if mode == "modes":
-            meaning = f"amplitudes of cosines along the body, of 0, 1/2, 1, ... waves; their sum is clipped, and {pace}"
-            return {"mode_amplitude": ActionField(MODES, -largest, largest, "rad", meaning)}
-        meaning = f"control angle of each joint, head to tail; it {pace}"
+        if mode == "angles":
+            meaning = f"control angle of each joint, head to tail; it {pace}"
+            return {"control_angle": ActionField(joints, -largest, largest, "rad", meaning)}
+        meaning = "amplitudes of cosines along the body, of 0, 1/2, 1, ... waves"
         if mode == "residual":
-            meaning = f"added to {self.reference_text}, joint by joint; the sum is clipped, and {pace}"
-        return {"control_angle": ActionField(joints, -largest, largest, "rad", meaning)}
+            largest *= self.residual_scale
+            meaning += f", added to {self.reference_text}"
+        meaning += f"; the sum is clipped, and {pace}"
+        return {"mode_amplitude": ActionField(len(self.modes), -largest, largest, "rad", meaning)}
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, MODES + 1))
-        deviation = 0.05 * np.sum(draws[:, :MODES, None] * self.modes, 1)
+        deviation = 0.05 * np.sum(draws[:, : len(self.modes), None] * self.modes, 1)
         return {"joint_angle": self.posture + deviation, "heading": np.pi * draws[:, MODES]}
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
@@ -165,10 +176,10 @@ class WormTask(Task):
         before = rows["control_angle" if self.animal.circuit is None else "residual"] - curl
         if self.actions == "angles":
             angles = largest * actions
-        elif self.actions == "modes":
-            angles = largest * np.sum(actions[:, :, None] * self.modes, 1)
         else:
-            angles = self.reference_angles(rows, memory) + largest * actions
+            angles = largest * np.sum(actions[:, :, None] * self.modes, 1)
+        if self.actions == "residual":
+            angles = self.reference_angles(rows, memory) + self.residual_scale * angles
         drive = np.empty_like(angles)
         limit_change(angles, before, largest, step, drive)
         return drive + curl
@@ -192,21 +203,36 @@ class WormTask(Task):
         if angles.shape[1] != joints:
             what = source if isinstance(source, str | Path) else "kymogram"
             raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")
-        return angles[-self.recorded_frames :] if given is None else angles
+        if given is not None:
+            return angles
+        angles = angles[-self.recorded_frames :]
+        if self.recorded_smoothing:
+            from scipy.ndimage import gaussian_filter1d  # slow to import
+
+            angles = gaussian_filter1d(angles, self.recorded_smoothing * FRAME_RATE, axis=0, mode="nearest")
+        return angles
 
     def reference(self) -> Controller:
-        """Controller to which ``actions="residual"`` adds: the kymogram, or else the paper's wave."""
+        """Kymogram to which ``actions="residual"`` adds, or else the paper's wave, which a task may steer."""
         return KymogramPlayback(self.kymogram) if len(self.kymogram) else self._wave
 
     def reference_angles(self, rows: Rows, memory: Rows) -> Floats:
-        """Control angles (B, n_joints) rad to which ``actions="residual"`` adds."""
+        """Control angles (B, n_joints) rad to which ``actions="residual"`` adds: the animal's own controller's."""
         time = rows["time"]
-        return self.reference().drive(time + 0.5 / self.control_rate, {}, time == 0.0)
+        first = time == 0.0
+        angles = self.reference().drive(time + 0.5 / self.control_rate, {}, first)
+        if self.steers is None or len(self.kymogram):
+            return angles
+        return angles + self.steering.bias(self.aim(rows, memory), first, memory)
+
+    def aim(self, rows: Rows, memory: Rows) -> Floats:
+        """Where the worm is to go, (B, 2) along and left of its head; of tasks whose reference is steered."""
+        raise NotImplementedError
 
     def action_from_values(self, values):
         if self.actions == "weights":
             return super().action_from_values(values)
-        return clipped(np.asarray(values) / self.largest_angle)
+        return clipped(np.asarray(values) / self.action_bounds[1])
 
     def action_from_drive(self, drive):
         if self.actions != "modes":
@@ -215,8 +241,13 @@ class WormTask(Task):
         actions = np.asarray(drive) / self.largest_angle
         return clipped(np.sum(actions[:, None, :] * weights, 2))
 
+    @staticmethod
+    def heading(rows: Rows) -> Floats:
+        """Direction (B,) rad in which the head points."""
+        return rows["rod_angle"][:, 0] + np.pi
+
     def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        angle, rate, heading = rows["rod_angle"], rows["rod_rate"], rows["rod_angle"][:, 0] + np.pi
+        angle, rate, heading = rows["rod_angle"], rows["rod_rate"], self.heading(rows)
         # np.diff takes three times as long.
         return super().sense(rows, memory) | {
             "joint_angle": angle[:, 1:] - angle[:, :-1],

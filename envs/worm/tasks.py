@@ -18,6 +18,7 @@ from ..core.spec import Ending, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, measures, tolerance
 from .kymogram import FRAME_RATE, RECORDED
 from .params import friction
+from .steering import REMEMBERED, WITHIN
 from .task import WormTask
 
 REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
@@ -55,9 +56,12 @@ class Forward(WormTask):
     score = Score("priced_speed", "mm/s", 1e3, failed=-0.25e-3)
     physiology = measures("worm", "Forward", WormTask.physiology)
     observes = {"direction": Field(2, "1", 1.0, "goal direction along and left of the head")}
+    reference_text = "the paper's sine, steered by the goal direction"
+    steers = {"gain": 0.1, "limit": 0.3, "integral": 0.03}
     options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
     hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
-    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8"}
+    remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
+    remembered_within = WITHIN
 
     @property
     def price_shown(self) -> str:
@@ -74,9 +78,11 @@ class Forward(WormTask):
         episodes.memory["goal"] = self.forward(episodes)
         episodes.memory["start"] = rows["centre"]
 
+    def aim(self, rows, memory):
+        return to_body_frame(self.heading(rows), memory["goal"])
+
     def sense(self, rows, memory):
-        seen = super().sense(rows, memory)
-        return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
+        return super().sense(rows, memory) | {"direction": self.aim(rows, memory)}
 
     def own_wave(self, memory: Rows) -> tuple[Floats | float, ...]:
         """Speed v0, power P0 and effort E0 of the animal's own wave."""
@@ -172,12 +178,12 @@ class Medium(Forward):
 
     As ``Crawl``, with a hidden curl, but in place of the drag the medium index sigma (0 water, 1 agar) is drawn
     uniformly for every episode and hidden; four observations are stacked, so that it can be felt. The reference
-    controller sees it (``observe_medium``). The friction follows from the medium and cannot be given beside it; so does
-    the price. It is not ranked: half way to agar a gait is worth several times what it is at either end, so that the
-    mean of 256 episodes is not resolved.
+    crawls as on agar; ``oracle`` sees the medium (``observe_medium``) and has the wave that suits it. The friction
+    follows from the medium and cannot be given beside it; so does the price. It is not ranked: half way to agar a gait
+    is worth several times what it is at either end, so that the mean of 256 episodes is not resolved.
     """
 
-    reference_text = "the paper's sine on agar"
+    reference_text = "the paper's sine on agar, steered by the goal direction"
     options = {**Forward.options, "sigma": Option(0.0, 1.0, "1", "medium index: 0 water, 1 agar")}
     derived = ("friction_perpendicular", "friction_parallel")
     hidden = {**Forward.hidden, "sigma": Hidden(0.0, 1.0)}
@@ -269,14 +275,16 @@ class Reach(GoalTask, WormTask):
     """
 
     friction_scale = 0.01
-    reference_text = "the paper's sine on agar"
+    reference_text = "the paper's sine on agar, steered by the target"
+    steers = {"gain": 0.1, "limit": 0.15}
     options = {
         "target_distance": Option(0.2e-3, 10e-3, "m", "distance of the target from the head"),
         "target_bearing": Option(-np.pi, np.pi, "rad", "its bearing from the direction of the body, left positive"),
     }
     endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
     observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
-    remembers = {"target": "2f8", "way": "f8"}
+    remembers = {"target": "2f8", "way": "f8", **REMEMBERED}
+    remembered_within = WITHIN
     own_time, own_energy = 13.9, 17.9e-9
     """Time (s) and energy (J) that the reference takes to the target."""
     own_energy_nj = 1e9 * own_energy
@@ -310,10 +318,11 @@ class Reach(GoalTask, WormTask):
         away = self.animal.points(rows)[:, 0] - memory["target"]
         return np.sqrt(np.sum(away * away, 1))
 
+    def aim(self, rows, memory):
+        return to_body_frame(self.heading(rows), memory["target"] - self.animal.points(rows)[:, 0])
+
     def sense(self, rows, memory):
-        away = memory["target"] - self.animal.points(rows)[:, 0]
-        seen = super().sense(rows, memory)
-        return seen | {"target": to_body_frame(seen["heading"], away)}
+        return super().sense(rows, memory) | {"target": self.aim(rows, memory)}
 
     def value(self, rows, memory):
         left = np.maximum(self._distance(rows, memory) - self.radius, 0.0) / memory["way"]
@@ -341,6 +350,7 @@ class Recorded(WormTask):
     friction_scale = 0.01
     control_rate = FRAME_RATE
     largest_angle = 1.1
+    residual_scale = 0.3
     time_step = 0.1 / FRAME_RATE
     reference_text = "the recorded kymogram"
     options = {
@@ -372,18 +382,20 @@ class Escape(Recorded):
     is seen; stage 2 counts the distance of the centre of mass from where that was. Having run a body length, the worm
     has escaped. What is done counts no faster than {fastest_way_shown:g} mm/s and {fastest_turn:g} rad/s, the most that
     the recorded worm does for half a second: a burst gains nothing. The reference is the last 15 s of the recorded
-    escape, or its mirror image.
+    escape, or its mirror image, smoothed over time by a Gaussian of {recorded_smoothing:g} s: as recorded, the commands
+    jump from frame to frame, and cost more than the escape is worth.
 
     ## Rewards
 
     Progress: 0.2 for reversing, 0.4 for turning and 0.4 for the run, in proportion to what is done of it; less
     {haste:g} for each {own_time:g} s and less {effort:g} for each {own_energy_nj:g} nJ of positive muscle work, which
-    is what the reference takes where nothing is hidden. The shortest time is 3.5 s, so the return is below 0.97; that
-    of an episode in which the worm breaks down is -{fine:g}. A body lying on itself is only reported
+    is what the commands as recorded take where nothing is hidden. The shortest time is 3.5 s, so the return is below
+    0.97; that of an episode in which the worm breaks down is -{fine:g}. A body lying on itself is only reported
     (``info["crossed"]``), as real worms do so.
     """
 
     physiology = measures("worm", "Escape", WormTask.physiology, largest_angle=Recorded.largest_angle)
+    residual_scale = 0.1
     hidden = {**Recorded.hidden, "curl": Hidden(-0.06, 0.06)}
     options = {**Recorded.options, "side": Option(-1.0, 1.0, "1", "to turn to: left above 0, otherwise right")}
     observes = {
@@ -400,7 +412,7 @@ class Escape(Recorded):
     reported = [*WormTask.reported, "side", "stage", "reversed", "turned", "run"]
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
-    """Time (s) and energy (J) that the reference takes."""
+    """Time (s) and energy (J) that the commands as recorded take."""
     own_energy_nj = 1e9 * own_energy
     haste, effort = 0.1, 3.0
     """Prices of that time and energy: the recorded commands are jerky, a smooth escape takes a twentieth of it."""
@@ -413,7 +425,7 @@ class Escape(Recorded):
     fastest_way, fastest_turn = 0.6e-3, 2.1
     """How fast progress counts, m/s and rad/s: the recorded worm has 0.58 mm/s and 2.11 rad/s over half a second."""
     fastest_way_shown = 1e3 * fastest_way
-    recorded, recorded_frames = "omega_turn", round(15.0 * FRAME_RATE)
+    recorded, recorded_frames, recorded_smoothing = "omega_turn", round(15.0 * FRAME_RATE), 0.25
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)
