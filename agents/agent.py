@@ -174,10 +174,13 @@ class Policy:
 
 
 def reference_policy(name: str, reference: Reference, **parameters: float) -> Policy:
-    """A reference as a policy, with other parameters than its own."""
+    """A reference as a policy, with other parameters than its own.
+
+    With ``actions="residual"`` the animal's own controller, ``baseline``, is in the environment, and acts with zeros.
+    """
 
     def make(envs: Any, start: int) -> Agent:
-        if envs.task.actions == "residual":  # it is in the environment already
+        if envs.task.actions == "residual" and name == "baseline":
             return ConstantAgent(np.zeros(envs.task.action_size, np.float32))
         return ControllerAgent(reference.make(envs.task, **parameters), envs.task)
 

@@ -159,12 +159,12 @@ def test_controllers(env_id):
 def test_agents(env_id):
     envs = made(env_id)
     size = envs.task.action_size
-    agents = [ConstantAgent(np.zeros(size, np.float32)), RandomAgent(size)]
+    players = [(envs, ConstantAgent(np.zeros(size, np.float32))), (envs, RandomAgent(size))]
     baseline = references(task_class(env_id)).get("baseline")
     if baseline is not None:
         envs = made(env_id, **baseline.env)
-        agents.append(ControllerAgent(baseline.make(envs.task), envs.task))
-    for agent in agents:
+        players.append((envs, ControllerAgent(baseline.make(envs.task), envs.task)))
+    for envs, agent in players:
         observations, _ = envs.reset(seed=0)
         first = agent.act(observations, np.ones(3, bool))
         kept = copies([first, observations])
