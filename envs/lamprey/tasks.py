@@ -148,13 +148,12 @@ class LampreyTask(Task):
         return [*fields, recent, *((name, "f8", self.cord.state[name].shape) for name in self._neurons)]
 
     def fields(self) -> dict[str, Field]:
+        by_joint = self.actions != "brainstem" and self.cord is None
         return {
             "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates", 1, JOINTS),
             "edge_cell": Field(2 * self.joints, "1/m", 10.0, "edge cells of the joints, left, then right", 2),
-            "action": Field(
-                self.action_size, "1", 1.0, "previous action", 2 if self.action_size == 2 * self.joints else 0
-            ),
+            "action": Field(self.action_size, "1", 1.0, "previous action", 2 if by_joint else 0),
             "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass along and left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
             **super().fields(),
@@ -303,7 +302,7 @@ class Weakened(LampreyTask):
     """A task in which one side of the lamprey has lost a hidden share of its excitation, from head to tail.
 
     Inhibition is not lost. With a cord the output of all segments of that side is weakened instead. The drive of the
-    joints follows the action with a time constant, which keeps rhythms within those of the animal.
+    joints follows what is commanded with a time constant, which keeps rhythms within those of the animal.
     """
 
     action_modes = ("residual", "motoneuron", "muscle", "brainstem")
@@ -316,7 +315,7 @@ class Weakened(LampreyTask):
     hidden = {"weakness": Hidden(-0.4, 0.4)}
     remembers = {"strength": "2f8", "excited": "(2,{self.joints})f8"}
     lag = 0.035
-    """Time constant with which the drive of the joints follows the action, s."""
+    """Time constant with which the drive of the joints follows what is commanded, s."""
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -362,7 +361,8 @@ class Economy(Weakened, InCurrent):
     The lamprey of Ekeberg (1993). The place lies {away:g} m ahead, up to 0.8 rad to a side. What has been approached
     counts, up to {near:g} m from the place, and within {duration:g} s. The current (up to 0.15 m/s, from all
     directions) is hidden, and so is the weak side, which has lost up to 0.5 of its excitation; two observations are
-    stacked. The drive of the joints follows the action within 35 ms.
+    stacked. The drive of the joints follows what is commanded within 35 ms. By default a cord in the loop swims to the
+    place, and actions add to what it commands: zeros are the animal's own controller.
     """
 
     price = 4.0
@@ -495,8 +495,9 @@ class Escape(Weakened, Directed):
     ## Description
 
     The lamprey of Ekeberg (1993). The direction is drawn from all around. One side has lost a hidden share of its
-    excitation, up to 0.4, and the drive of the joints follows the action within 35 ms, so that rhythms beyond the
-    cord's own, 5.3 Hz at most, do not pay.
+    excitation, up to 0.4, and the drive of the joints follows what is commanded within 35 ms, so that rhythms beyond
+    the cord's own, 5.3 Hz at most, do not pay. By default a cord in the loop swims in the direction, and actions add to
+    what it commands: zeros are the animal's own controller.
     """
 
     steering = Steering(0.4, 0.6, 0.3)
