@@ -157,13 +157,14 @@ def test_controllers(env_id):
 
 @pytest.mark.parametrize("env_id", ids.IDS)
 def test_agents(env_id):
-    baseline = references(task_class(env_id)).get("baseline")
-    envs = made(env_id, **({} if baseline is None else baseline.env))
+    envs = made(env_id)
     size = envs.task.action_size
-    agents = [ConstantAgent(np.zeros(size, np.float32)), RandomAgent(size)]
+    players = [(envs, ConstantAgent(np.zeros(size, np.float32))), (envs, RandomAgent(size))]
+    baseline = references(task_class(env_id)).get("baseline")
     if baseline is not None:
-        agents.append(ControllerAgent(baseline.make(envs.task), envs.task))
-    for agent in agents:
+        envs = made(env_id, **baseline.env)
+        players.append((envs, ControllerAgent(baseline.make(envs.task), envs.task)))
+    for envs, agent in players:
         observations, _ = envs.reset(seed=0)
         first = agent.act(observations, np.ones(3, bool))
         kept = copies([first, observations])

@@ -189,7 +189,8 @@ def episodes_of(env, agent, steps, seed):
 @pytest.mark.full
 def test_many_cords_across_autoreset_are_as_if_alone(mode):
     """16 cords in one kernel call, each cleared by ``first``, bit for bit as 16 runs of one."""
-    env_id, count, steps, limits = "gymnosoma/LampreyEscape-v0", 16, 100, {"max_episode_steps": 35}
+    env_id, count, steps = "gymnosoma/LampreyEscape-v0", 16, 100
+    limits = {"max_episode_steps": 35, "actions": "motoneuron"}
     envs = gymnasium.make_vec(env_id, num_envs=count, autoreset_mode=mode, **limits)
     agent = ControllerAgent(LampreyCPG(0.4), envs.unwrapped.task)
     observations, _ = envs.reset(seed=3)
@@ -230,7 +231,8 @@ def test_steering_is_per_row(controller):
 def test_action_modes(name):
     """Every mode gives an environment that runs; actions come back from drives and values; no residual is the cord.
 
-    Where a side is weak, and the drive late, this is so with both alike, after a while.
+    Where a side is weak, and the drive late, this is so with both alike, after a while. Where a cord in the loop is
+    steered nothing of its drive comes back.
     """
     env_id = f"gymnosoma/Lamprey{name}-v0"
     for mode in gymnasium.make(env_id).unwrapped.task.action_modes:
@@ -240,6 +242,11 @@ def test_action_modes(name):
         env.step(action)
         for _ in range(50):
             drive = env.task.command(action[None].astype(float), env.simulation.rows, env.simulation.memory)
+        if env.task.cord is not None:
+            assert drive.shape == (1, 18) and np.abs(drive).max() <= 1.0
+            with pytest.raises(ValueError, match="actions='residual' adds to"):
+                env.task.action_from_drive(drive)
+            continue
         values = drive[:, -env.task.action_size :]
         assert env.task.action_from_values(values)[0] == pytest.approx(action, abs=1e-6)
         assert (abs(env.action_space.low) == 1.0).all()
@@ -251,15 +258,66 @@ def test_action_modes(name):
             assert env.task.action_from_drive(drive)[0] == pytest.approx(action, abs=1e-6)
 
 
-@pytest.mark.parametrize("actions", ["motoneuron", "muscle", "residual", "brainstem"])
+@pytest.mark.parametrize("name", ["Economy", "Escape"])
+def test_zero_actions_are_the_animal(name):
+    """By default the cord in the loop does what the baseline does through the motoneurons, but for float32 actions."""
+    env_id = f"gymnosoma/Lamprey{name}-v0"
+    zeros, own = (evaluate(env_id, find_policy(env_id, policy), 8) for policy in ("zero", "baseline"))
+    inside = evaluate(env_id, find_policy(env_id, "baseline"), 8, actions="residual")
+    assert np.array_equal(zeros.returns, inside.returns)
+    assert zeros.returns == pytest.approx(own.returns, abs=1e-5)
+    assert zeros.info["centre"] == pytest.approx(own.info["centre"], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["Economy", "Escape"])
+def test_the_steered_cord_is_saved(name):
+    """Neurons and the recent directions of the goal return with a snapshot, to the bit; other rows do not disturb."""
+    envs = gymnasium.make_vec(f"gymnosoma/Lamprey{name}-v0", num_envs=5)
+    envs.reset(seed=0)
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (40, 5, 6)).astype(np.float32)
+
+    def play(some):
+        return [envs.step(each)[0] for each in some]
+
+    play(actions[:20])
+    snapshot = envs.save()
+    assert {"recent", "excitation", "inhibition", "adaptation"} <= {*snapshot["memory"].dtype.names}
+    assert np.ptp(snapshot["memory"]["excitation"]) > 0.1 and np.ptp(snapshot["memory"]["recent"], 1).any()
+    after = play(actions[20:])
+    play(-actions[20:])
+    envs.restore(snapshot)
+    assert np.array_equal(after, play(actions[20:]))
+    alone = gymnasium.make(f"gymnosoma/Lamprey{name}-v0").unwrapped
+    alone.reset(seed=3)
+    seen = [alone.step(each[3])[0] for each in actions]
+    assert np.array_equal(seen[20:], [each[3] for each in after])
+
+
+def test_what_is_added_to_the_steered_cord():
+    """Three cosines a side, in the proportion of the amplitude, from head to tail; the sum ends at what is possible."""
+    envs = gymnasium.make_vec("gymnosoma/LampreyEscape-v0", num_envs=7)
+    envs.reset(seed=[0] * 7, options={"weakness": 0.0})
+    task, simulation = envs.task, envs.simulation
+    actions = np.concatenate([np.zeros((1, 6)), 0.1 * np.eye(6)])
+    command, memory = super(Weakened, task).command, simulation.memory
+    drive = command(actions, simulation.rows, memory).reshape(7, 2, 9)
+    place = np.linspace(0.0, np.pi, 9)
+    for side in range(2):
+        for mode in range(3):
+            added = drive[1 + 3 * side + mode] - drive[0]
+            assert added[side] == pytest.approx(0.1 * task.amplitude * np.cos(mode * place))
+            assert (added[1 - side] == 0.0).all()
+    assert (command(np.full((7, 6), -1.0), simulation.rows, memory).min()) == -1.0
+
+
+@pytest.mark.parametrize("actions", ["motoneuron", "muscle", "brainstem"])
 def test_a_weak_side_loses_excitation_and_nothing_else(actions):
     """On the right 0.3 of it, on the left nothing, of no inhibition; drives follow within 35 ms, segments at once."""
     envs = gymnasium.make_vec("gymnosoma/LampreyEscape-v0", num_envs=2, actions=actions)
     envs.reset(seed=0, options={"weakness": np.array([0.3, -0.3])})
     task, rows, memory = envs.simulation.task, envs.simulation.rows, envs.simulation.memory
-    if actions in ("residual", "brainstem"):
-        assert rows["segment_gain"][:, :, 7] == pytest.approx(np.array([[1.0, 0.7], [0.7, 1.0]]))
     if actions == "brainstem":
+        assert rows["segment_gain"][:, :, 7] == pytest.approx(np.array([[1.0, 0.7], [0.7, 1.0]]))
         return
     for sign in (1.0, -1.0):
         memory["excited"] = 0.0
@@ -288,7 +346,7 @@ def test_a_place_counts_where_it_was_nearest():
 
 def test_a_wave_answers_each_row_by_its_own_parameters_and_plan():
     """And gives the parameters of a reference to all rows alike; a plan of nothing is none."""
-    task = task_of("gymnosoma/LampreyEconomy-v0")
+    task = task_of("gymnosoma/LampreyEconomy-v0", actions="motoneuron")
     rng = np.random.default_rng(0)
     signals = {"target": rng.normal(size=(3, 2)), "time_left": rng.uniform(1.0, 5.0, (3, 1))}
     usual = WAVES[Economy]
@@ -333,7 +391,7 @@ def test_a_current_and_lesions_can_be_set():
     assert np.array_equal(envs.simulation.rows["segment_gain"][1], gains)
     with pytest.raises(ValueError, match="segment_gain must be within"):
         envs.reset(options={"segment_gain": -gains})
-    with pytest.raises(ValueError, match="segment_gain needs actions='brainstem' or 'residual', which have a cord"):
+    with pytest.raises(ValueError, match="segment_gain needs actions='brainstem', where the animal has a cord"):
         gymnasium.make("gymnosoma/LampreyEscape-v0").reset(options={"segment_gain": gains})
 
 
@@ -341,7 +399,8 @@ def test_a_current_and_lesions_can_be_set():
 @pytest.mark.full
 def test_a_person_can_steer(name):
     """The key for right turns right, the one for faster raises the level."""
-    envs = gymnasium.make_vec(f"gymnosoma/Lamprey{name}-v0", num_envs=1, control_rate=Steering.control_rate)
+    given = {"control_rate": Steering.control_rate, "actions": {"Escape": "motoneuron"}.get(name)}
+    envs = gymnasium.make_vec(f"gymnosoma/Lamprey{name}-v0", num_envs=1, **given)
     hands = Steering(envs.unwrapped.task)
     agent = ControllerAgent(hands, envs.unwrapped.task)
     even = {"weakness": 0.0} if name == "Escape" else None

@@ -142,9 +142,10 @@ def test_a_muscle_of_the_hindlimb_is_weakened():
         ("LampreyEscape-v0", {"params": {"water": -1.0}}, "params: water must be within"),
         (
             "LampreyEscape-v0",
-            {"cord": {"ends": "clamp"}},
+            {"cord": {"ends": "clamp"}, "actions": "motoneuron"},
             "cord needs actions='brainstem' or 'residual', .*'motoneuron'",
         ),
+        ("LampreyEscape-v0", {"circuit": "cord"}, "circuit needs actions='brainstem', got actions='residual'"),
         ("LampreyWaypoints-v0", {"cord": {"segments": 0}}, "cord: segments must be an integer"),
         ("WhiskerTap-v0", {"params": {"friction": 0.1}, "friction": 0.2}, "friction must be that of params, 0.1"),
         ("WhiskerSweep-v0", {"params": {"n_segments": 2}}, "params: n_segments must be"),
@@ -188,11 +189,18 @@ def test_a_cord_of_ones_own():
         each.reset(seed=0)
         play(each, 5)
     assert rows_of(env) != rows_of(other)
+    in_the_loop = [make("gymnosoma/LampreyEscape-v0", cord=given) for given in ({}, {"head_segments": 30})]
+    for each in in_the_loop:
+        each.reset(seed=0)
+        play(each, 5)
+    assert rows_of(in_the_loop[0]) != rows_of(in_the_loop[1])
+    with pytest.raises(ValueError, match="snapshot must be one of"):
+        in_the_loop[1].restore(in_the_loop[0].save())
 
 
 def test_an_option_that_needs_a_cord_says_so():
     env = make("gymnosoma/LampreyEscape-v0", actions="muscle")
-    with pytest.raises(ValueError, match="options: segment_gain needs actions='brainstem' or 'residual'"):
+    with pytest.raises(ValueError, match="options: segment_gain needs actions='brainstem', where the"):
         env.reset(options={"segment_gain": 0.5})
 
 

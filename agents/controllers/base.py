@@ -44,8 +44,6 @@ class ByHand:
 
     reads: tuple[str, ...] = ()
     control_rate: float
-    env: Mapping[str, Any] = {}
-    """Arguments of the environment that it needs."""
     keys: tuple[tuple[str, str], ...]
     """Keys, and what each does."""
 

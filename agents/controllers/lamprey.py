@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,23 +12,13 @@ from numpy.typing import ArrayLike
 from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.lamprey import Cord, IsolatedCord
-from gymnosoma.envs.lamprey.params import motoneuron, table
+from gymnosoma.envs.lamprey.params import table
+from gymnosoma.envs.lamprey.steering import Steering as Heading
+from gymnosoma.envs.lamprey.steering import command
 from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Waypoints
 
 from . import Oracle, Reference, References
 from .base import ByHand, RowMemory, moved, pressed
-
-
-def command(excite: Floats, inhibit: Floats) -> Floats:
-    """Command of a motoneuron that makes as much of it, in the end, as what excites and inhibits it together.
-
-    A command does one or the other, by what is left of both where Eq. 2 of Ekeberg (1993) adds them up.
-    """
-    p = motoneuron()[0]
-    u = 1.0 - np.exp((p["threshold"] - excite) * p["gain"]) - inhibit
-    enough = p["threshold"] - np.log1p(-np.maximum(u, 0.0)) / p["gain"]
-    return np.where(u > 0.0, enough / p["excite"], u / p["inhibit"])
-
 
 BY_JOINT = ("motoneuron", "muscle")
 """Drives of a lamprey without a cord."""
@@ -91,11 +81,9 @@ class LampreyCPG(RowMemory):
 
 @dataclass(eq=False)
 class WaypointSteering(RowMemory):
-    """Proportional heading control over the drive of the brainstem.
+    """Proportional heading control over the drive of the brainstem, as the environment's own `Heading`.
 
-    At a tonic ``level`` the asymmetry follows the bearing with a ``gain`` (1/rad) up to a ``limit``: the drive is
-    raised on the side to turn to. ``goal`` is the signal with the way to go, along and to the left of the heading. As
-    the heading swings with the body, the bearing is averaged over a time of ``smoothing`` (s).
+    ``goal`` is the signal with the way to go, along and to the left of the heading.
     """
 
     level: float = 0.4
@@ -107,22 +95,16 @@ class WaypointSteering(RowMemory):
 
     def __post_init__(self) -> None:
         self.reads = (self.goal,)
-        self.memory = {"way": np.zeros((max(round(self.smoothing * self.control_rate), 1), 2))}
+        self._heading = Heading(self.level, self.gain, self.limit, self.smoothing)
+        self.memory = {"way": np.zeros((self._heading.kept(self.control_rate), 2))}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
         first, kept = self.recall(first)
-        way = signals[self.goal] / np.maximum(np.sqrt(np.sum(signals[self.goal] ** 2, 1, keepdims=True)), 1e-12)
-        # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
-        kept["way"] = np.where(first[:, None, None], way[:, None], np.roll(kept["way"], -1, 1))
-        kept["way"][:, -1] = way
-        mean = kept["way"].swapaxes(1, 2).copy().sum(2)
-        bearing = np.arctan2(mean[:, 1], mean[:, 0])
-        drive = np.empty((len(way), 3))
-        drive[:, 0] = self.level
-        drive[:, 1] = np.clip(-self.gain * bearing, -self.limit, self.limit)
-        drive[:, 2] = table()["head_extra"]
-        return drive
+        way, heading = signals[self.goal], self._heading
+        recent = np.where(first[:, None, None], heading.begun(way, self.control_rate), kept["way"])
+        kept["way"] = heading.seen(way, recent)
+        return heading.drive(kept["way"])
 
 
 class SteeredCPG(LampreyCPG):
@@ -363,8 +345,10 @@ def _waypoints(task: Any, **steering: Any) -> Controller:
     return _driving(task, WaypointSteering(**steering, control_rate=task.control_rate), task.control_rate)
 
 
-def _escape(task: Any, **steering: Any) -> Controller:
-    return _waypoints(task, **{"level": 0.4, "gain": 0.6, "limit": 0.3, "goal": "direction"} | steering)
+def _own(task: Any, **steering: Any) -> Controller:
+    """The cord, steered as the task itself does with ``actions="residual"``, or with other parameters."""
+    goal = "target" if "target" in task.layout.fields else "direction"
+    return _waypoints(task, **asdict(task.steering) | {"goal": goal} | steering)
 
 
 _STEERING = {"level": (0.12, 0.7), "gain": (0.05, 1.0), "limit": (0.05, 0.3)}
@@ -424,18 +408,16 @@ def _planned_wave(duration: float, knots: int, steering: float, **fitted: tuple[
 
 REFERENCES: References = {
     Economy: {
-        "baseline": Reference(
-            lambda task, **given: _waypoints(task, **{"level": 0.23, "gain": 0.2, "limit": 0.3} | given),
-            bounds=_STEERING,
-        ),
+        "baseline": Reference(_own, _MOTONEURON, _STEERING),
         "wave": _wave_of(Economy),
     },
     Waypoints: {"baseline": Reference(_waypoints, bounds=_STEERING), "wave": _wave_of(Waypoints)},
     Escape: {
-        "baseline": Reference(_escape, bounds=_STEERING),
+        "baseline": Reference(_own, _MOTONEURON, _STEERING),
         "wave": _wave_of(Escape),
         "turn": Reference(
             _driver(EscapeTurn),
+            _MOTONEURON,
             bounds={"level": (0.3, 0.8), "gain": (0.05, 1.0), "limit": (0.1, 0.8), "turn": (0.0, 0.2), "ahead": (0, 2)},
         ),
     },

@@ -220,7 +220,6 @@ class Steering(ByHand):
     """The paper's wave in the hands of a person."""
 
     control_rate = 40.0
-    env = _ANGLES
     keys = (
         ("left, right", "bend, and so turn"),
         ("up, down", "faster, slower"),

@@ -52,13 +52,21 @@ class Game:
     """
 
     def __init__(self, env_id: str, seed: int = 0, width: int = 960, height: int = 540) -> None:
-        make = steering(task_class(env_id))
+        task = task_class(env_id)
+        make = steering(task)
         if make is None:
             raise ValueError(f"id must be of an animal that can be steered by hand, got {env_id!r}")
         instead = "play where there is a screen, or through ssh -X"
         open_display(instead)
-        given = {"control_rate": make.control_rate, **getattr(make, "env", {})}
-        made: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **given)
+        by_hand = next(mode for mode in task.action_modes if mode != "residual")
+        made: Any = gymnasium.make(
+            env_id,
+            render_mode="rgb_array",
+            width=width,
+            height=height,
+            control_rate=make.control_rate,
+            actions=by_hand,
+        )
         self._env = made.unwrapped  # without its time limit
         self.task = self._env.task
         self._view: View = self._env.view

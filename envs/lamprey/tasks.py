@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from ..core.control import Floats
 from ..core.goals import GoalTask
 from ..core.spec import ActionField, Field, Hidden, Option, Score
 from ..core.task import EpisodeStart, Rows, Task, measures, tolerance
-from .animal import Lamprey
+from .animal import NEURAL, Lamprey, excite
+from .isolated import IsolatedCord
 from .params import LARGEST_TONIC, Cord, LampreyParams, nervous, table
+from .steering import Steering, command
 
 _TONIC = f"tonic level of the cord; beyond {LARGEST_TONIC:g} the rhythm breaks"
 BRAINSTEM = {
@@ -28,14 +31,11 @@ BRAINSTEM = {
 }
 """Drive of the spinal cord."""
 
-WITH_CORD = "actions='brainstem' or 'residual', which have a cord"
-"""Action modes that options of the cord need, for errors."""
-
 JOINTS = 9
 """Of the paper's lamprey."""
 
 MODES = 3
-"""Spatial cosine modes of the shape at the start."""
+"""Spatial cosine modes of the shape at the start, and of what actions add to the drive of a side."""
 
 
 class LampreyTask(Task):
@@ -51,8 +51,8 @@ class LampreyTask(Task):
     ## Starting State
 
     At rest, slightly and smoothly bent at random (up to 0.02 rad per mode), heading anywhere. Where there is a spinal
-    cord, that is with ``actions="brainstem"`` and ``"residual"``, the excitatory neurons of one of its sides are a
-    little excited, and more options lesion it, cut it and bathe it.
+    cord the excitatory neurons of one of its sides are a little excited; with ``{lesions}`` more options lesion it, cut
+    it and bathe it.
 
     ## Version History
 
@@ -62,7 +62,11 @@ class LampreyTask(Task):
     animal: Lamprey
     action_modes: tuple[str, ...] = ("motoneuron", "muscle", "brainstem", "residual")
     tonic = 0.4
-    """Level of the cord that is best at the price, and to which ``actions="residual"`` adds."""
+    """Level of the cord that is best at the price, to which ``actions="residual"`` adds without ``steering``."""
+    steering: Steering | None = None
+    """How a cord in the loop turns to the goal with ``actions="residual"``, which then adds to its commands."""
+    amplitude = 1.0
+    """Largest addition to these commands by one spatial cosine of a side."""
     price = 1.6
     """Price of energy, m/J: the slope of the cord's speed over its power in steady swimming at the level ``tonic``."""
     furthest = np.inf
@@ -103,25 +107,53 @@ class LampreyTask(Task):
         body = read_params("params", params, LampreyParams())
         own = read_params("cord", cord, Cord(), ends=ends)
         replaced = circuit is not None and cord is None and ends is None
-        self.animal = Lamprey(body, self.actions, dt, scheme, cord=None if replaced else own, circuit=circuit)
-        corded = self.actions in ("brainstem", "residual")
-        if cord is not None and not corded:
-            raise ValueError(f"cord needs {WITH_CORD}, got actions={self.actions!r}")
+        steered = self.actions == "residual" and self.steering is not None
+        self.corded = self.actions in ("brainstem", "residual") and not steered
+        """Whether the animal has a cord, or a circuit, of its own."""
+        if circuit is not None and steered:
+            raise ValueError(f"circuit needs {self.lesions}, got actions='residual'")
+        if cord is not None and not (self.corded or steered):
+            raise ValueError(f"cord needs actions='brainstem' or 'residual', got actions={self.actions!r}")
+        drive = "motoneuron" if steered else self.actions
+        self.animal = Lamprey(body, drive, dt, scheme, cord=None if replaced else own, circuit=circuit)
+        self.cord = IsolatedCord(own, body, self.animal.dt) if steered else None
+        """Cord in the loop that the task steers; what is its state lies in ``memory``."""
+        self.shared = ("structure",) if steered else ()
+        self.structure = own
+        self._cords: Rows = np.zeros(0)
         self.joints = self.animal.links - 1
         """Joints of the body."""
         self.length = float(np.sum(self.animal.params.length))
         """Length of the body, m."""
         place = np.arange(self.joints) / (self.joints - 1)
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
-        if not corded:
-            self.unavailable = dict.fromkeys((*nervous(1), "lesion"), WITH_CORD)
+        if not self.corded:
+            self.unavailable = dict.fromkeys((*nervous(1), "lesion"), f"{self.lesions}, where the animal has a cord")
+
+    @property
+    def lesions(self) -> str:
+        """Action modes in which the animal has a cord of its own."""
+        return "actions='brainstem'" if self.steering else "actions='brainstem' or 'residual'"
+
+    @cached_property
+    def _neurons(self) -> list[str]:
+        """Fields that are the state of the steered cord."""
+        return [] if self.cord is None else [name for name in NEURAL if name in (self.cord.state.names or ())]
+
+    def memory_fields(self) -> list[tuple[Any, ...]]:
+        fields = super().memory_fields()
+        if self.cord is None or self.steering is None:
+            return fields
+        recent = ("recent", "f8", (self.steering.kept(self.control_rate), 2))
+        return [*fields, recent, *((name, "f8", self.cord.state[name].shape) for name in self._neurons)]
 
     def fields(self) -> dict[str, Field]:
+        by_joint = self.actions != "brainstem" and self.cord is None
         return {
             "joint_angle": Field(self.joints, "rad", 0.5, "joint angles, head to tail", 1, JOINTS),
             "joint_rate": Field(self.joints, "rad/s", 10.0, "joint rates", 1, JOINTS),
             "edge_cell": Field(2 * self.joints, "1/m", 10.0, "edge cells of the joints, left, then right", 2),
-            "action": Field(self.action_size, "1", 1.0, "previous action", 0 if self.actions == "brainstem" else 2),
+            "action": Field(self.action_size, "1", 1.0, "previous action", 2 if by_joint else 0),
             "velocity": Field(2, "m/s", 0.5, "velocity of the centre of mass along and left of the body"),
             "yaw_rate": Field(1, "rad/s", 5.0, "rate of turning, positive to the left"),
             **super().fields(),
@@ -137,6 +169,12 @@ class LampreyTask(Task):
             return {"motoneuron": ActionField(size, -1.0, 1.0, "1", meaning)}
         if mode == "muscle":
             return {"muscle": ActionField(size, 0.0, 1.0, "1", f"output of {each}, at once")}
+        if self.steering is not None:
+            meaning = (
+                f"added to the drive of {each}, of a cord that is steered to the goal: amplitudes of {MODES} cosines "
+                f"along the body, left, then right; the sum is kept within -1 .. 1"
+            )
+            return {"residual": ActionField(2 * MODES, -self.amplitude, self.amplitude, "1", meaning)}
         meaning = (
             f"added to the output of {each}, of a cord with tonic level {self.tonic:g}; the sum is kept within 0 .. 1"
         )
@@ -148,13 +186,25 @@ class LampreyTask(Task):
             "joint_angle": 0.02 * np.sum(draws[:, :MODES, None] * self._modes, 1),
             "heading": np.pi * draws[:, MODES],
         }
-        if self.actions in ("brainstem", "residual"):
+        if self.corded:
             side = draws[:, MODES + 1]
             values["kick"] = np.where(side < 0.0, -0.1, 0.1) + 0.05 * side
         return values
 
     def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
         episodes.memory["from"] = rows["centre"]
+
+    def reset(self, rows, memory, ids, rngs, options):
+        super().reset(rows, memory, ids, rngs, options)
+        if self.cord is not None and self.steering is not None:
+            begun = memory[ids]
+            excite(begun, np.full(len(ids), 0.1))
+            begun["recent"] = self.steering.begun(self.way(rows[ids], begun), self.control_rate)
+            memory[ids] = begun
+
+    @abstractmethod
+    def way(self, rows: Rows, memory: Rows) -> Floats:
+        """Give the way to the goal, along and left of the body, of any length, (B, 2)."""
 
     @staticmethod
     def forward(episodes: EpisodeStart) -> Floats:
@@ -167,10 +217,29 @@ class LampreyTask(Task):
         memory["from"] = rows["centre"]
         if self.actions != "residual":
             return self.values(actions)
+        if self.cord is not None and self.steering is not None:
+            memory["recent"] = self.steering.seen(self.way(rows, memory), memory["recent"])
+            added = np.sum(self.values(actions).reshape(-1, 2, 1, MODES) * self._modes.T, 3)
+            drive = self._commands(self.cord, self.steering.drive(memory["recent"]), rows, memory) + added
+            return np.clip(drive, -1.0, 1.0).reshape(len(actions), -1)
         drive = np.empty((len(actions), self.animal.drive_size))
         drive[:, : len(BRAINSTEM)] = self.tonic, 0.0, table()["head_extra"]
         drive[:, len(BRAINSTEM) :] = actions
         return drive
+
+    def _commands(self, cord: IsolatedCord, brainstem: Floats, rows: Rows, memory: Rows) -> Floats:
+        """Advance the steered cords by a control period, and give what they command, (B, 2, n - 1)."""
+        if len(self._cords) != len(rows):
+            self._cords = cord.rows(len(rows))
+        cords, cord.threads = self._cords, self.animal.threads
+        cords["status"], cords["feedback"] = 0.0, rows["feedback"]
+        for name in self._neurons:
+            cords[name] = memory[name]
+        steps = round(1.0 / (self.control_rate * cord.dt))
+        cord.sense(cords, np.arange(len(rows)), brainstem, self.animal.edge_cells(rows), steps)
+        for name in self._neurons:
+            memory[name] = cords[name]
+        return command(cords["excite"], cords["inhibit"])
 
     def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
         angle, rate, heading = rows["link_angle"], rows["link_rate"], self.animal.heading(rows)
@@ -219,7 +288,10 @@ class Directed(LampreyTask):
 
     def sense(self, rows, memory):
         seen = super().sense(rows, memory)
-        return seen | {"direction": to_body_frame(seen["heading"], memory["goal"])}
+        return seen | {"direction": self.way(rows, memory)}
+
+    def way(self, rows: Rows, memory: Rows) -> Floats:
+        return to_body_frame(self.animal.heading(rows), memory["goal"])
 
     def distance(self, rows: Rows, memory: Rows) -> Floats:
         """Displacement along the goal since the start, (B,) m."""
@@ -230,9 +302,10 @@ class Weakened(LampreyTask):
     """A task in which one side of the lamprey has lost a hidden share of its excitation, from head to tail.
 
     Inhibition is not lost. With a cord the output of all segments of that side is weakened instead. The drive of the
-    joints follows the action with a time constant, which keeps rhythms within those of the animal.
+    joints follows what is commanded with a time constant, which keeps rhythms within those of the animal.
     """
 
+    action_modes = ("residual", "motoneuron", "muscle", "brainstem")
     options = {
         **LampreyTask.options,
         "weakness": Option(
@@ -242,13 +315,13 @@ class Weakened(LampreyTask):
     hidden = {"weakness": Hidden(-0.4, 0.4)}
     remembers = {"strength": "2f8", "excited": "(2,{self.joints})f8"}
     lag = 0.035
-    """Time constant with which the drive of the joints follows the action, s."""
+    """Time constant with which the drive of the joints follows what is commanded, s."""
 
     def start(self, episodes):
         values = super().start(episodes)
         weakness = episodes.hidden("weakness")
         strength = episodes.memory["strength"] = 1.0 - np.maximum(np.stack([-weakness, weakness], 1), 0.0)
-        if self.actions in ("brainstem", "residual"):
+        if self.actions == "brainstem":
             segments = self.animal.state["segment_gain"].shape[1]
             values["segment_gain"] = np.repeat(strength[:, :, None], segments, 2)
         return values
@@ -288,11 +361,13 @@ class Economy(Weakened, InCurrent):
     The lamprey of Ekeberg (1993). The place lies {away:g} m ahead, up to 0.8 rad to a side. What has been approached
     counts, up to {near:g} m from the place, and within {duration:g} s. The current (up to 0.15 m/s, from all
     directions) is hidden, and so is the weak side, which has lost up to 0.5 of its excitation; two observations are
-    stacked. The drive of the joints follows the action within 35 ms.
+    stacked. The drive of the joints follows what is commanded within 35 ms. By default a cord in the loop swims to the
+    place, and actions add to what it commands: zeros are the animal's own controller.
     """
 
     price = 4.0
     tonic = 0.185
+    steering = Steering(0.23, 0.2, 0.3)
     away = 1.2
     """Distance of the place at the start, m."""
     near = 0.05
@@ -330,9 +405,12 @@ class Economy(Weakened, InCurrent):
     def sense(self, rows, memory):
         seen = super().sense(rows, memory)
         return seen | {
-            "target": to_body_frame(seen["heading"], memory["place"] - rows["centre"]),
+            "target": self.way(rows, memory),
             "time_left": np.maximum(self.duration - rows["time"], 0.0),
         }
+
+    def way(self, rows, memory):
+        return to_body_frame(self.animal.heading(rows), memory["place"] - rows["centre"])
 
     def reward(self, rows, memory):
         away = np.sqrt(np.sum((memory["place"] - rows["centre"]) ** 2, 1))
@@ -391,7 +469,10 @@ class Waypoints(GoalTask, LampreyTask):
 
     def sense(self, rows, memory):
         seen = super().sense(rows, memory)
-        return seen | {"target": to_body_frame(seen["heading"], self._away(rows, memory))}
+        return seen | {"target": self.way(rows, memory)}
+
+    def way(self, rows, memory):
+        return to_body_frame(self.animal.heading(rows), self._away(rows, memory))
 
     def reward(self, rows: Rows, memory: Rows) -> Floats:
         if self.goal:  # a waypoint stays until the reward of being there was given
@@ -414,10 +495,12 @@ class Escape(Weakened, Directed):
     ## Description
 
     The lamprey of Ekeberg (1993). The direction is drawn from all around. One side has lost a hidden share of its
-    excitation, up to 0.4, and the drive of the joints follows the action within 35 ms, so that rhythms beyond the
-    cord's own, 5.3 Hz at most, do not pay.
+    excitation, up to 0.4, and the drive of the joints follows what is commanded within 35 ms, so that rhythms beyond
+    the cord's own, 5.3 Hz at most, do not pay. By default a cord in the loop swims in the direction, and actions add to
+    what it commands: zeros are the animal's own controller.
     """
 
+    steering = Steering(0.4, 0.6, 0.3)
     score = Score("priced_distance", "m", failed=-1.0)
     options = {
         **Weakened.options,
