@@ -51,14 +51,22 @@ class Game:
         ValueError: If the animal cannot be steered by hand, or there is no display.
     """
 
-    def __init__(self, env_id: str, seed: int = 0, width: int = 960, height: int = 540) -> None:
+    def __init__(
+        self,
+        env_id: str,
+        seed: int = 0,
+        width: int = 960,
+        height: int = 540,
+        options: Mapping[str, Any] | None = None,
+        **env: Any,
+    ) -> None:
         make = steering(task_class(env_id))
         if make is None:
             raise ValueError(f"id must be of an animal that can be steered by hand, got {env_id!r}")
         instead = "play where there is a screen, or through ssh -X"
         open_display(instead)
         made: Any = gymnasium.make(
-            env_id, render_mode="rgb_array", width=width, height=height, control_rate=make.control_rate
+            env_id, render_mode="rgb_array", width=width, height=height, **{"control_rate": make.control_rate, **env}
         )
         self._env = made.unwrapped  # without its time limit
         self.task = self._env.task
@@ -68,7 +76,7 @@ class Game:
         self._window = Window((width, height), title, instead)
         self._agent = ControllerAgent(self.steering, self.task)
         self._held: set[str] = set()
-        self._slow = 0
+        self._slow, self._options = 0, dict(options or {})
         self.paused, self._hidden = False, False
         self._start(seed)
 
@@ -78,7 +86,7 @@ class Game:
         return not self._window.closed
 
     def _start(self, seed: int | None = None) -> None:
-        self._observation, _ = self._env.reset(seed=seed)
+        self._observation, _ = self._env.reset(seed=seed, options=self._options)
         self._first, self._ending = True, ""
 
     def turn(self) -> None:
