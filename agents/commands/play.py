@@ -16,7 +16,7 @@ def play(
     param: Params = (),
     size: str = "960x540",
 ) -> None:
-    """Steer the animal with the keyboard.
+    """Steer the animal with the keyboard, or with a gamepad, if there is one.
 
     Args:
         seed: Of the first episode.
