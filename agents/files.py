@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import platform
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from filelock import FileLock, Timeout
 
+from gymnosoma.envs import Event
 from gymnosoma.envs.core.files import PARTIAL, replacing
+
+TABLES = (".csv", ".json", ".parquet")
+"""Endings of tables."""
+
+LIBRARIES = {".parquet": {"pandas": "gymnosoma[data]", "pyarrow": "pyarrow"}}
+"""Libraries that write a file of an ending, and what brings each."""
 
 TRIAL = 2**16
 """Bytes written to learn whether a folder takes any."""
@@ -37,6 +50,49 @@ def check_writable(name: str, path: Path) -> None:
                 trial.flush()
     except OSError as error:
         raise ValueError(f"{name} must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
+
+
+def check_saved(name: str, given: Iterable[Iterable[Path]], known: Collection[str]) -> list[Path]:
+    """Files that results go to; ValueError, naming the argument, if one has no ``known`` ending or cannot be written.
+
+    Raises:
+        ImportError: If a library is missing that writes such a file.
+    """
+    paths = list(dict.fromkeys(path for some in given for path in some))
+    for path in paths:
+        if path.suffix not in known:
+            raise ValueError(f"{name} must end in one of {', '.join(known)}, got {str(path)!r}")
+        for library, where in LIBRARIES.get(path.suffix, {}).items():
+            if find_spec(library) is None:
+                raise ImportError(f"{library} is not installed: pip install '{where}'")
+        check_writable(name, path)
+    return paths
+
+
+def plain(value: Any) -> Any:
+    """An event, or numbers of NumPy, for JSON."""
+    return {"time": value.time, **value.values} if isinstance(value, Event) else np.asarray(value).tolist()
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as a table, by the ending of the file; NaN is left out, and what is not finite is null in JSON."""
+    if path.suffix == ".json":
+        kept = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in rows]
+        path.write_text(json.dumps(kept, indent=2, default=plain) + "\n")
+        return
+    flat = [
+        {k: json.dumps(v, default=plain) if isinstance(v, dict) else v for k, v in row.items() if v == v}
+        for row in rows
+    ]
+    if path.suffix == ".parquet":
+        import pandas
+
+        pandas.DataFrame(flat).to_parquet(path, index=False)
+        return
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(flat)
 
 
 def _check_name(name: str, path: Path) -> None:

@@ -24,11 +24,11 @@ from gymnosoma.agents.evaluation.pictures import draw_curves, draw_leaderboard
 from gymnosoma.agents.evaluation.policies import all_ids, references_of, shipped
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.animal import ANIMALS
-from gymnosoma.envs.core.describe import figures
+from gymnosoma.envs.core.describe import FIGURES, figures
 from gymnosoma.envs.neuromechanic.keys import KINDS, described
+from gymnosoma.tools import publish
 from gymnosoma.tools.gates import kept
 from gymnosoma.tools.live import build
-from gymnosoma.tools.publish import CURVES
 
 HERE = Path(__file__).parent
 
@@ -103,7 +103,7 @@ def page(name: str) -> str:
 def learning(name: str) -> str:
     """Learning curves of an id, as the benchmark wrote them, and when they pass what is known."""
     env_id = f"gymnosoma/{name}"
-    curves = json.loads((HERE / CURVES).read_text()).get(env_id)
+    curves = json.loads((HERE / publish.CURVES).read_text()).get(env_id)
     if curves is None:
         return "\n## Learning curve\n\nNot measured for this version.\n"
     picture = HERE / "environments" / "curves" / f"{name}.svg"
@@ -170,7 +170,16 @@ def environments() -> str:
         parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n")
         parts.append(table(("id", "task", *SCORES.values()), rows) + "\n")
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
-    return "\n".join([*parts, gates()])
+    scores = json.loads((publish.checkout() / "assets" / FIGURES).read_text("utf-8"))
+    return "\n".join([*parts, f"## All scores\n\n{publish.table(scores)}\n\n{SEARCHED}", gates()])
+
+
+SEARCHED = """\
+The best constant parameters are those that a search over a reference controller's constants finds. The search and the
+trainings draw what an id hides from its training split only; the scores are of the whole range. The package ships the
+best training that stays within what the task lets a policy do to the body. Prices and muscles are set so that a faster
+wave of the animal's own kind does not pay: in water the paper's wave is the best of all sines.
+"""
 
 
 def gates() -> str:

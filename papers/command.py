@@ -10,7 +10,7 @@ import tyro
 from tqdm import tqdm
 
 from gymnosoma.agents.commands.arguments import Processes, Ray
-from gymnosoma.agents.evaluation.work import watched, workers
+from gymnosoma.agents.evaluation.work import Unfinished, watched, workers
 from gymnosoma.envs.core.arguments import choice
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def figures(
                 update(page.with_suffix(".csv"), own, entry_name, rows)
                 write(page, own, entry_name, folder / own / f"{entry_name}.png")
     if failed:
-        raise ValueError("; ".join(f"{name} failed: {error}" for name, error in failed.items()))
+        raise Unfinished("; ".join(f"{name} failed: {error}" for name, error in failed.items()))
 
 
 def _drawn(animal: str, name: str, folder: Path) -> tuple[list[Comparison], float]:

@@ -178,7 +178,10 @@ def test_a_trained_policy_can_be_evaluated(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("evaluate", "WormFly-v0"), "id must be one of .*WormSwim-v0.* got 'WormFly-v0'"),
+        (
+            ("evaluate", "WormFly-v0"),
+            "id 'WormFly-v0' is not known; did you mean .* one of .*WormSwim-v0",
+        ),
         (("evaluate", "WormSwim-v0", "--policy", "missing"), "policy must be random, baseline, .* got 'missing'"),
         (("evaluate", "WormSwim-v0", "--policy", "cut"), "'cut/policy.safetensors': it is not a file of safetensors"),
         (("evaluate", "WormSwim-v0", "--policy", "bare"), "policy 'bare' has no card.json that can be read"),
@@ -194,7 +197,7 @@ def test_a_trained_policy_can_be_evaluated(run):
         (("evaluate", "WormSwim-v0", "--policy"), "policy must name at least one"),
         (
             ("evaluate", "WormSwim-v0", "--json-file", "nowhere/x.json"),
-            "json_file must be a file in a folder that exists",
+            "save must be a file in a folder that exists",
         ),
         (("benchmark", "WormSwim-v0", "--policy", "nobody"), "policy must be random, .* got 'nobody'"),
         (("train", "WormSwim-v0", "--episodes", "0"), "episodes must be at least 1, got 0"),

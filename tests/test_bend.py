@@ -215,7 +215,7 @@ def test_how_imperfect_senses_are():
     ("arguments", "message"),
     [
         ({"sensor_noise": 0.1}, "sensor_noise must map fields of the observation to numbers, got 0.1"),
-        ({"sensor_noise": {"joint_angel": 0.1}}, "sensor_noise must be one of .*did you mean joint_angle"),
+        ({"sensor_noise": {"joint_angel": 0.1}}, "sensor_noise .joint_angel. is not known; did you mean joint_angle"),
         ({"sensor_noise": {"joint_angle": -1}}, r"sensor_noise: joint_angle must be within \[0, 5\] rad, got -1"),
         ({"sensor_dropout": {"joint_angle": 1.5}}, r"sensor_dropout: joint_angle must be within \[0, 1\], got 1.5"),
         ({"sensor_step": {"joint_angle": 0}}, "sensor_step: joint_angle must be within"),

@@ -41,16 +41,16 @@ def idle(tmp_path, monkeypatch):
         (("play", SWIM), "a window needs a display"),
         (("render", SWIM, "--save", "a.png", "--seconds", "0"), "seconds must be"),
         (("render", SWIM, "--save", "a.png", "--option", "sigm=1"), "options: sigm is not known"),
-        (("train", SWIM, "--env", "histry=4"), "env: argument must be"),
+        (("train", SWIM, "--env", "histry=4"), "env: argument .histry. is not known; did you mean history"),
         (("train", SWIM, "--env", "scheme=euler"), "env: scheme must be one of"),
         (("train", SWIM, "--folder", "taken"), "folder 'taken' already holds a run"),
         (("train", SWIM, "--seeds", "2", "--folder", "taken", "--processes", "2"), "'taken-1' already holds a run"),
-        (("tune", SWIM, "--env", "histry=4"), "env: argument must be"),
+        (("tune", SWIM, "--env", "histry=4"), "env: argument .histry. is not known; did you mean history"),
         (("record", SWIM), "minari is not installed: pip install 'gymnosoma\\[offline\\]'"),
         (("evaluate", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
         (("evaluate", SWIM, "--scheme", "euler"), "scheme must be one of"),
-        (("evaluate", SWIM, "--json-file", "none/a.json"), "json_file must be a file in a folder that exists"),
-        (("physiology", SWIM, "--json-file", "none/a.json"), "json_file must be a file in a folder that exists"),
+        (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in a folder that exists"),
+        (("physiology", SWIM, "--json-file", "none/a.json"), "save must be a file in a folder that exists"),
         (("benchmark", SWIM, "--policy", "nobody"), "policy must be"),
         (("sweep", "worm", "--over", "sigma=0,1", "--table", "a.txt"), "table must end in"),
     ],
@@ -63,7 +63,7 @@ def test_it_is_checked_before_anything_is_computed(idle, tmp_path, monkeypatch, 
     monkeypatch.setitem(sys.modules, "h5py", None)
     told = error_of(*asked)
     assert re.search(message, told.replace("h5py is", "minari is")), told
-    assert capsys.readouterr().err == ""  # no bar had begun
+    assert capsys.readouterr().err == f"{told}\n"  # no bar had begun
 
 
 def test_a_file_that_would_fill_the_memory_is_not_unpacked(tmp_path):

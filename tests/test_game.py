@@ -66,6 +66,46 @@ def test_person_steers(play):
     assert not game.running
 
 
+def test_person_steers_with_a_gamepad(play):
+    game, simulation = play("gymnosoma/WormCrawl-v0")
+    game._pads = ["a pad"]  # so that the window tells the buttons
+    post = lambda kind, **of: pygame.event.post(pygame.event.Event(kind, **of))  # noqa: E731
+    post(pygame.JOYAXISMOTION, axis=0, value=0.9)
+    post(pygame.JOYAXISMOTION, axis=1, value=-0.2)
+    for _ in range(4):
+        game.turn()
+    assert game._held == {"right"} and game.steering.bias > 0.04
+    post(pygame.JOYAXISMOTION, axis=0, value=-0.9)
+    game.turn()
+    assert game._held == {"left"}
+    post(pygame.JOYAXISMOTION, axis=0, value=0.1)
+    post(pygame.JOYBUTTONDOWN, button=2)  # the worm's second letter, M
+    post(pygame.JOYBUTTONUP, button=2)
+    post(pygame.JOYBUTTONDOWN, button=99)
+    game.turn()
+    assert not game._held and simulation.rows["friction_perpendicular"][0] == pytest.approx(0.00128)  # agar / 100
+    post(pygame.JOYBUTTONDOWN, button=0)
+    game.turn()
+    assert game.paused
+
+
+@pytest.mark.parametrize(("env_id", "length"), [("WormReach-v0", 0.001), ("LampreyWaypoints-v0", 0.3)])
+def test_a_person_sees_the_animal_large_and_where_it_was(play, monkeypatch, env_id, length):
+    game, _ = play(f"gymnosoma/{env_id}")
+    views, view = [], type(game._view.canvas).view
+    monkeypatch.setattr(
+        type(game._view.canvas), "view", lambda *given, **named: views.append(view(*given, **named)) or views[-1]
+    )
+    turns(game, 200, "up")
+    for shown in views:
+        wide = shown.high[0] - shown.low[0]
+        assert 0.25 < length / wide * shown.area[2] / 960 < 0.4  # share of the window that a straight animal takes
+    track = game._view.trails[0].rows["centre"]
+    assert all(shown.holds(place) for shown, place in zip(views, track[1:], strict=True))
+    assert np.hypot(*(track[-1] - track[0])) > length
+    assert views[-1].holds(track[-round(0.5 * game.task.control_rate)])  # where it was half a second ago
+
+
 def test_end_of_the_episode_waits_for_the_person(play):
     game, simulation = play("gymnosoma/WormReach-v0")
     simulation.memory["target"] = game.task.animal.points(simulation.rows)[:, 0]

@@ -343,6 +343,11 @@ def test_the_readmes_python_runs(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), {})
 
 
+def test_the_readme_is_short():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) < 900 and len(re.findall(r"^!\[", text, re.MULTILINE)) == 1
+
+
 def test_the_readmes_links_exist():
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link

@@ -152,7 +152,7 @@ def test_a_muscle_of_the_hindlimb_is_weakened():
         ("StandPulse-v0", {"params": {"body": {"tail": {}}}}, "params: body.tail is not known; the model has .*torso"),
         ("StandPulse-v0", {"params": {"gravity": [0, 0]}}, "params: model.gravity must be"),
         ("StandPulse-v0", {"params": "no.toml"}, "params 'no.toml' cannot be read"),
-        ("WormSwim-v0", {"signals": ["joint_torc"]}, "signals must be one of time, .*got 'joint_torc'"),
+        ("WormSwim-v0", {"signals": ["joint_torc"]}, "signals 'joint_torc' is not known; did you mean joint_force"),
         ("WormSwim-v0", {"signals": "centre"}, "signals must be a list of names, got 'centre'"),
     ],
 )

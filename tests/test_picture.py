@@ -420,7 +420,7 @@ def test_film_is_an_episode_long():
     [
         (["render", "WormSwim-v0"], "DISPLAY is not set): without one save a film or a still by --save"),
         (["play", "WormSwim-v0"], "DISPLAY is not set): play where there is a screen, or through ssh -X"),
-        (["simulate", "worm"], "DISPLAY is not set): without one save a film by --film, or numbers by --csv"),
+        (["simulate", "worm"], "DISPLAY is not set): without one save a film or numbers by --save"),
         (["render", "WormSwim-v0", "--save", "film.avi"], "save must end in one of"),
         (["render", "WormSwim-v0", "--save", "nowhere/film.mp4"], "save must be a file in a folder that exists"),
         (["render", "WormSwim-v0", "--save", "film.mp4", "--size", "321x180"], "size must be even"),
@@ -439,7 +439,7 @@ def test_film_is_an_episode_long():
 def test_commands_say_what_is_wrong(arguments, message, tmp_path):
     command = [sys.executable, str(ROOT / "train.py"), *arguments]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=dict(os.environ))
-    assert done.returncode == 1
+    assert done.returncode == 2
     last = done.stderr.strip().splitlines()[-1]
     assert last.rpartition("\r")[2].strip().startswith("error: ") and message in last
     assert not any(tmp_path.iterdir())

@@ -120,7 +120,7 @@ def test_a_sweep_is_the_same_on_several_processes(tmp_path, command):
         (("worm", "--over", "drive.amplitude=1,2"), "drive must be one of sine, .*which have parameters, got ''"),
         (("worm", "--over", "drive.x=1,2", "--drive", "sine"), "drive must take x, got 'sine', which does not"),
         (("worm", "--over", "sigma=0:1:3", "--column", "smell"), "column: signal must be one of .*got 'smell'"),
-        (("worm", "--over", "sigma=0:1:3", "--table", "x.txt"), "table must end in .csv or .parquet, got 'x.txt'"),
+        (("worm", "--over", "sigma=0:1:3", "--table", "x.txt"), "table must end in one of .csv, .json, .p"),
         (
             ("worm", "--over", "a=0:1:2000", "--over", "b=0:1:2000"),
             "over must make at most 1000000 .*got 4000000",

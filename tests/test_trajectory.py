@@ -375,7 +375,7 @@ def test_the_command(animal, tmp_path, monkeypatch, capsys, command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("wurm", "animal must be one of worm, lamprey, whisker_chain, whisker_rod"),
+        ("wurm", "did you mean worm? It must be one of worm, lamprey, whisker_chain, whisker_rod"),
         ("none.toml", "none.toml"),
         ("worm --drive sinus", "drive must be numbers or one of sine"),
         ("worm --drive 1 2", "drive must be 1 or 24 numbers"),
@@ -385,9 +385,9 @@ def test_the_command(animal, tmp_path, monkeypatch, capsys, command):
         ("worm --event 1", "event must be TIME:NAME=VALUE"),
         ("worm --scheme euler", "scheme must be one of"),
         ("worm --duration 0", "duration must be a positive multiple"),
-        ("worm --save run.mat", "save must end in .npz"),
-        ("worm --film run.avi", "film must end in one of"),
-        ("worm --csv nowhere/run.csv", "csv must be a file in a folder that exists"),
+        ("worm --save run.mat", "save must end in one of .npz"),
+        ("worm --film run.avi", "save must end in one of"),
+        ("worm --csv nowhere/run.csv", "save must be a file in a folder that exists"),
         ("lamprey --drive sine", "drive must be 'brainstem' or numbers"),
     ],
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import shutil
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,7 @@ from gymnosoma.agents.evaluation.statistics import estimate, seconds_to
 from gymnosoma.agents.evaluation.work import Workers, watched
 from gymnosoma.agents.files import replacing
 from gymnosoma.agents.learning.policy_file import CARD, WEIGHTS, add_scores
+from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
 
 BEGIN, END = "<!-- benchmark -->", "<!-- end of benchmark -->"
@@ -62,8 +65,44 @@ def checkout() -> Path:
     return Path(gymnosoma.__file__).resolve().parents[1]
 
 
+ANIMALS = {"worm": "worm", "lamprey": "lamprey", "whisker_chain": "vibrissa", "whisker_rod": "whisker on sandpaper"}
+ANIMALS |= {"neuromechanic": "musculoskeletal"}
+"""What README calls the animals, by their folders."""
+
+SHORT = 60
+"""Most characters that README tells of a task."""
+
+
 def readme_table(results: Mapping[str, Any]) -> str:
-    """README's table of ids, from the figures of a benchmark."""
+    """README's table of ids: what is asked, of which animal, and what training reaches beside the animal's own."""
+    lines = ["| id | task | animal | trained | link |", "|" + "---|" * 5]
+    text = (checkout() / "pyproject.toml").read_text("utf-8")
+    site = tomllib.loads(text)["project"]["urls"]["Documentation"]
+    for entry in CATALOGUE:
+        result = results["results"].get(f"gymnosoma/{entry.name}", {"policies": {}})
+        policies, unit = result["policies"], result.get("unit", "1").replace("1", "")
+        trained = ""
+        if "trained" in policies:
+            mean = f"{policies['trained']['mean']:.3g}"
+            trained = f"{f'**{mean}**' if _ahead(policies) else mean} {unit}".strip()
+        if trained and "baseline" in policies:
+            trained += f" ({policies['baseline']['mean']:.3g})"
+        task = summary(task_class(f"gymnosoma/{entry.name}")).rstrip(".")
+        cut = re.match(f"(.{{,{SHORT}}})[,;:]", task) if len(task) > SHORT else None
+        task = cut[1] if cut else task
+        animal, link = entry.task.partition(".")[0], f"[page]({site}/environments/{entry.name}.html)"
+        lines.append(f"| `{entry.name}` | {task} | {ANIMALS[animal]} | {trained} | {link} |")
+    shown = [each["policies"] for each in results["results"].values() if "trained" in each["policies"]]
+    text = (
+        "Mean scores of trained policies and, in brackets, of the animal's own controller; bold where training is "
+        f"above everything beside it (p < .05, adjusted by Holm): in {sum(map(_ahead, shown))} of {len(shown)} ids "
+        f"that were measured. [All scores]({site}/environments/), with their intervals."
+    )
+    return "\n".join([*lines, "", text])
+
+
+def table(results: Mapping[str, Any]) -> str:
+    """All figures of a benchmark as a table of Markdown, with what it shows."""
     head = ["id", "task", "score", "zero", "animal's own controller", "best other reference"]
     head += ["best constant parameters", "replay", "trained", "counts as 1"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

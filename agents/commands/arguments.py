@@ -7,13 +7,15 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from types import NoneType
+from typing import Annotated, Any, Union, get_args
 
 import numpy as np
 import tyro
 from numpy.typing import NDArray
-from tyro.constructors import PrimitiveConstructorSpec
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from gymnosoma.envs import Event
 from gymnosoma.envs.core.files import check_file
@@ -47,10 +49,48 @@ Arguments = Annotated[
     tyro.conf.UseAppendAction,
 ]
 
+Params = Annotated[
+    tuple[str, ...],
+    tyro.conf.arg(metavar="NAME=VALUE", help="Field of the animal's parameters, or @FILE.csv; may be repeated."),
+    tyro.conf.UseAppendAction,
+]
+
+Saved = Annotated[tuple[tuple[Path, ...], ...], tyro.conf.arg(metavar="FILE ..."), tyro.conf.UseAppendAction]
+"""Files that results go to, each by its ending."""
+
 Trust = Annotated[
     bool,
     tyro.conf.arg(help="Load zips of stable-baselines3 too, which run whatever code their author put into them."),
 ]
+
+
+WORDS = ConstructorRegistry()
+"""How types are told in help texts."""
+
+
+@WORDS.primitive_rule
+def _or_none(info: PrimitiveTypeInfo) -> Any:
+    """``INT or none`` for what may be left out."""
+    kinds = get_args(info.type)
+    if NoneType not in kinds:
+        return None
+    kind: Any = Union.__getitem__(tuple(each for each in kinds if each is not NoneType))
+    spec = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(kind, info.markers))
+    if not isinstance(spec, PrimitiveConstructorSpec):
+        return spec
+
+    def read(given: list[str]) -> Any:
+        return None if [text.lower() for text in given] == ["none"] else spec.instance_from_str(given)
+
+    return replace(
+        spec,
+        nargs=(1, spec.nargs) if isinstance(spec.nargs, int) and spec.nargs > 1 else spec.nargs,
+        metavar=f"{spec.metavar.strip('{}').replace(',', ', ')} or none",
+        instance_from_str=read,
+        is_instance=lambda value: value is None or spec.is_instance(value),
+        str_from_instance=lambda value: ["none"] if value is None else spec.str_from_instance(value),
+        choices=spec.choices and (*spec.choices, "none"),
+    )
 
 
 def _read_processes(given: list[str]) -> int:
@@ -95,8 +135,11 @@ def read_options(given: Sequence[str], events: Sequence[str] = ()) -> dict[str, 
     return options
 
 
-def read_arguments(given: Sequence[str]) -> dict[str, Any]:
-    """Arguments of an environment from ``NAME=VALUE`` each; a value that is JSON is that, another one text."""
+def read_arguments(given: Sequence[str], params: Sequence[str] = ()) -> dict[str, Any]:
+    """Arguments of an environment from ``NAME=VALUE`` each; a value that is JSON is that, another one text.
+
+    ``params`` are fields of its argument of this name, see `read_params_of`.
+    """
     arguments: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -106,7 +149,28 @@ def read_arguments(given: Sequence[str]) -> dict[str, Any]:
             arguments[name] = json.loads(value, parse_constant=_refuse)
         except ValueError:
             arguments[name] = value
+    if params:
+        if "params" in arguments:
+            raise ValueError(f"env must leave params out where param is given, got {arguments['params']!r}")
+        arguments["params"] = read_params_of(params)
     return arguments
+
+
+def read_params_of(given: Sequence[str]) -> dict[str, Any]:
+    """Parameters from ``NAME=VALUE`` each, in tables where names have dots; values as JSON, text, or ``@FILE``."""
+    result: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise ValueError(f"param must be NAME=VALUE, such as stiffness=1e-10, got {text!r}")
+        *tables, last = name.split(".")
+        place = result
+        for table in tables:
+            place = place.setdefault(table, {})
+            if not isinstance(place, dict):
+                raise ValueError(f"param must not give a value and its parts, got {text!r}")
+        place[last] = assignment("param", text, "")[1] if value.startswith("@") else read_arguments([text])[name]
+    return result
 
 
 def folder_part(arguments: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import tyro
 from gymnosoma.envs.core import jit
 
 from ..evaluation.policies import Policy, all_ids, find_policy, full_id, references_of, shipped
-from .arguments import Arguments, read_arguments
+from .arguments import Arguments, Params, read_arguments
 
 
 def compile_(
@@ -21,6 +21,7 @@ def compile_(
     num_envs: tuple[int, ...] = (1, 64),
     threads: int = 1,
     env: Arguments = (),
+    param: Params = (),
 ) -> None:
     """Compile the kernels of environments ahead: for images, clusters, CI.
 
@@ -35,7 +36,7 @@ def compile_(
     from ..evaluation.progress import progress_bar
 
     names = [full_id(name) for name in ids] or all_ids()
-    arguments = read_arguments(env)
+    arguments = read_arguments(env, param)
     lines = []
     for name in progress_bar(names, leave=False):
         begun, had = time.perf_counter(), jit.compiled()

@@ -11,7 +11,7 @@ import tyro
 from ..evaluation import contest, results
 from ..evaluation.pictures import draw_leaderboard
 from ..evaluation.policies import all_ids, full_id
-from ..evaluation.work import watched, workers
+from ..evaluation.work import Unfinished, watched, workers
 from ..files import locked
 from ..schema import in_range
 from .arguments import Processes, Trust
@@ -75,7 +75,7 @@ def enter(
     results.show(rows)
     print(f"Results are in {file}; `gymnosoma check {file}` plays them again.")
     if failed:
-        raise RuntimeError("; ".join(failed))
+        raise Unfinished("; ".join(failed))
 
 
 def _check_marks(file: Path, marks: list[int], track: str) -> None:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
+from contextlib import ExitStack
+from typing import Annotated, Any
+
+import tyro
 
 from ..evaluation import policies
 from ..evaluation.policies import find_policy, full_id, references_of, summary, task_of
 from ..evaluation.progress import progress_bar
-from ..evaluation.work import watched, workers
-from ..files import result
-from .arguments import Events, Id, Options, Processes, Ray, Trust, read_options
+from ..evaluation.work import Unfinished, watched, workers
+from ..files import TABLES, check_saved, result, write_table
+from .arguments import (
+    Arguments,
+    Events,
+    Id,
+    Options,
+    Params,
+    Processes,
+    Ray,
+    Saved,
+    Trust,
+    read_arguments,
+    read_options,
+)
 
 
 def evaluate(
@@ -26,7 +38,9 @@ def evaluate(
     scheme: str | None = None,
     option: Options = (),
     event: Events = (),
-    json_file: Path | None = None,
+    env: Arguments = (),
+    param: Params = (),
+    save: Annotated[Saved, tyro.conf.arg(aliases=("--json-file",))] = (),
     trust: Trust = False,
     processes: Processes = 1,
     ray: Ray = None,
@@ -40,29 +54,30 @@ def evaluate(
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
         scheme: Time-stepping scheme, instead of the default.
-        json_file: Also write the figures there.
+        save: Also write the figures there, .json, .csv or .parquet.
     """
     env_id = full_id(env_id)
-    env = {} if scheme is None else {"scheme": scheme}
+    made = read_arguments(env, param) | ({} if scheme is None else {"scheme": scheme})
     if not references_of(env_id):
         policy = tuple("random" if name == "baseline" else name for name in policy)
-    with nullcontext() if json_file is None else result("json_file", json_file) as file:
+    with ExitStack() as stack:
+        files = [stack.enter_context(result("save", path)) for path in check_saved("save", save, TABLES)]
         options = read_options(option, event)
         if processes == 1 and ray is None:  # with a bar for each policy's episodes
-            rows = measure(env_id, policy, episodes, seed, options, trust, **env)
+            rows = measure(env_id, policy, episodes, seed, options, trust, **made)
         else:
             _check(policy, episodes, seed)
-            pieces = {name: (env_id, (name,), episodes, seed, options, trust, env) for name in policy}
+            pieces = {name: (env_id, (name,), episodes, seed, options, trust, made) for name in policy}
             with workers(processes, ray) as engine:
                 outcomes = watched(engine.work(_measured, pieces), len(pieces), "policy", leave=False)
                 done = {outcome.name: outcome for outcome in outcomes}
             for name, _, error in done.values():
                 if error is not None:
-                    raise ValueError(f"policy {name!r} could not be measured: {error}")
+                    raise Unfinished(f"policy {name!r} could not be measured: {error}")
             rows = [row for name in policy for row in done[name].value]
         show(rows)
-        if file is not None:
-            file.write_text(json.dumps(rows, indent=2) + "\n")
+        for file in files:
+            write_table(file, rows)
 
 
 def measure(

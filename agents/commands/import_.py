@@ -14,7 +14,12 @@ from gymnosoma.envs.neuromechanic.written import written
 from ..files import check_writable, result
 
 
-def import_(file: Annotated[Path, tyro.conf.Positional], /, to: Path | None = None, partial: bool = False) -> None:
+def import_(
+    file: Annotated[Path, tyro.conf.Positional],
+    /,
+    to: Annotated[Path | None, tyro.conf.arg(aliases=("--save",))] = None,
+    partial: bool = False,
+) -> None:
     """Read a model of OpenSim or MuJoCo, and tell what was taken, renamed, ignored and refused.
 
     It is written as a model of ours.

@@ -21,7 +21,9 @@ import tyro
 import gymnosoma
 from gymnosoma.envs.core.arguments import choice
 
+from ..evaluation.work import Unfinished
 from . import checkout
+from .arguments import WORDS
 from .benchmark import benchmark
 from .compile import compile_
 from .contest import check, enter, leaderboard
@@ -74,8 +76,12 @@ CAUSED = (
     RecursionError,
     ImportError,
     gymnasium.error.Error,
+    Unfinished,
 )
 """Errors that users can cause by an argument, a file or what their machine lacks; others are ours, and show a trace."""
+
+USAGE = (ValueError, TypeError, gymnasium.error.Error)
+"""Those of arguments, of which the exit status is 2; that of the others is 1."""
 
 
 TRAIN = ("cma", "matplotlib", "optuna", "stable_baselines3", "tensorboard", "torch")
@@ -145,12 +151,16 @@ def main() -> None:
             if sys.argv[1:2] and sys.argv[1] in checkout.COMMANDS:  # before its arguments are read
                 checkout.room(checkout.COMMANDS[sys.argv[1]])
             _check_names(sys.argv[1:])
-            tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma", description=gymnosoma.__doc__)
+            how: dict[str, Any] = {"prog": "gymnosoma", "description": gymnosoma.__doc__, "registry": WORDS}
+            tyro.extras.subcommand_cli_from_dict(COMMANDS, **how)
             sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
         sys.exit(1)
     except CAUSED as error:
-        sys.exit(f"error: {_one_line(error)}")
+        end = SystemExit(f"error: {_one_line(error)}")
+        print(end, file=sys.stderr)
+        end.code = 2 if isinstance(error, USAGE) else 1
+        raise end from None
     except KeyboardInterrupt as end:
         sys.exit(128 + (signal.SIGTERM if isinstance(end, Terminated) else signal.SIGINT))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
+from contextlib import ExitStack
+from typing import Annotated, Any
+
+import tyro
 
 from ..evaluation.policies import find_policy, full_id, shipped
-from ..files import result
-from .arguments import Id, Trust
+from ..files import TABLES, check_saved, result, write_table
+from .arguments import Arguments, Events, Id, Options, Params, Saved, Trust, read_arguments, read_options
 
 
 def physiology(
@@ -20,7 +21,11 @@ def physiology(
     policy: tuple[str, ...] = (),
     episodes: int = 16,
     seed: int = 0,
-    json_file: Path | None = None,
+    option: Options = (),
+    event: Events = (),
+    env: Arguments = (),
+    param: Params = (),
+    save: Annotated[Saved, tyro.conf.arg(aliases=("--json-file",))] = (),
     trust: Trust = False,
 ) -> None:
     """Measure what policies do to the body, beside the animal's own controller: frequency, power, saturation.
@@ -31,7 +36,7 @@ def physiology(
         policy: As for `evaluate`; the trained one by default, where there is one. The baseline is always shown.
         episodes: Episodes of each, means of which are shown.
         seed: Of the first episode.
-        json_file: Also write the figures there.
+        save: Also write the figures there: .json, or as a table with a row for each policy's, .csv or .parquet.
     """
     from ..evaluation import physiology as measured
 
@@ -42,11 +47,23 @@ def physiology(
         raise ValueError(f"seed must be at least 0, got {seed!r}")
     names = policy or (("trained",) if shipped(env_id).is_dir() else ())
     found = [find_policy(env_id, name, trust=trust) for name in names]
-    with nullcontext() if json_file is None else result("json_file", json_file) as file:
-        table = measured.physiology(env_id, found, episodes, seed)
+    with ExitStack() as stack:
+        files = [stack.enter_context(result("save", path)) for path in check_saved("save", save, TABLES)]
+        made, options = read_arguments(env, param), read_options(option, event)
+        table = measured.physiology(env_id, found, episodes, seed, options, **made)
         show(env_id, table)
-        if file is not None:
-            file.write_text(json.dumps(table, indent=2) + "\n")
+        for file in files:
+            if file.suffix == ".json":
+                file.write_text(json.dumps(table, indent=2) + "\n")
+            else:
+                write_table(
+                    file,
+                    [
+                        {"measure": name, "unit": entry["unit"], "policy": player, "value": value}
+                        for name, entry in table.items()
+                        for player, value in entry["policies"].items()
+                    ],
+                )
 
 
 def show(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from ..evaluation.policies import full_id
-from .arguments import Id, read_size
+from .arguments import Arguments, Events, Id, Options, Params, read_arguments, read_options, read_size
 
 
-def play(env_id: Id, /, seed: int = 0, size: str = "960x540") -> None:
-    """Steer the animal with the keyboard.
+def play(
+    env_id: Id,
+    /,
+    seed: int = 0,
+    option: Options = (),
+    event: Events = (),
+    env: Arguments = (),
+    param: Params = (),
+    size: str = "960x540",
+) -> None:
+    """Steer the animal with the keyboard, or with a gamepad, if there is one.
 
     Args:
         seed: Of the first episode.
@@ -15,7 +24,8 @@ def play(env_id: Id, /, seed: int = 0, size: str = "960x540") -> None:
     """
     from ..showing.game import Game
 
-    game = Game(full_id(env_id), seed, *read_size(size))
+    options, made = read_options(option, event), read_arguments(env, param)
+    game = Game(full_id(env_id), seed, *read_size(size), options, **made)
     try:
         while game.running:
             game.turn()

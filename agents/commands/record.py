@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..evaluation.policies import find_policy, full_id
 from ..evaluation.progress import progress_bar
-from .arguments import Id, Trust
+from .arguments import Arguments, Events, Id, Options, Params, Trust, read_arguments, read_options
 
 
 def record(
@@ -20,6 +21,10 @@ def record(
     episodes: int = 100,
     noise: float = 0.0,
     seed: int = 0,
+    option: Options = (),
+    event: Events = (),
+    env: Arguments = (),
+    param: Params = (),
     dataset: str | None = None,
     trust: Trust = False,
 ) -> None:
@@ -45,6 +50,8 @@ def record(
         parts = written.levels(env_id, policy, noise, seed, trust)
     else:
         parts = [written.Part(one.name, one, noise) for one in (find_policy(env_id, p, seed, trust) for p in policy)]
+    made, options = read_arguments(env, param), read_options(option, event)
+    parts = [replace(part, policy=replace(part.policy, env={**part.policy.env, **made})) for part in parts]
     if dataset is not None and len(parts) > 1:
         raise ValueError(f"dataset must be left out where there are several, got {dataset!r}")
     names = [dataset or _name(env_id, part.name, 0.0 if levels else noise) for part in parts]
@@ -55,7 +62,7 @@ def record(
         written.check(env_id, name, part.noise, seed)
     for name, part in zip(names, parts, strict=True):
         with progress_bar(total=episodes, unit="episode", leave=False) as bar:
-            origin = written.record(env_id, part.policy, name, episodes, part.noise, seed, partial(_show, bar))
+            origin = written.record(env_id, part.policy, name, episodes, part.noise, seed, partial(_show, bar), options)
         scores = origin["scores"]
         reached = f"{scores['score']} {scores['score_mean']:.4g} {scores['unit'].replace('1', '')}".rstrip()
         paid = "" if scores["score"] == "return" else f", return {scores['return_mean']:.4g}"

@@ -6,7 +6,6 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import numpy as np
@@ -16,11 +15,11 @@ from numpy.typing import NDArray
 from gymnosoma.envs import Schedule
 from gymnosoma.envs import simulate as simulate_animal
 from gymnosoma.envs.core.animal import ANIMALS, Animal, find_animal
-from gymnosoma.envs.core.arguments import read_params, shown, suggestion
+from gymnosoma.envs.core.arguments import one_of, read_params, shown
 from gymnosoma.envs.core.control import Controller
 
 from ..interruption import noted_signals
-from .arguments import Events, assignment, read_arguments, read_event, read_size
+from .arguments import Events, Saved, assignment, read_event, read_params_of, read_size
 
 Named = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
 
@@ -70,9 +69,7 @@ def simulate(
     animal: AnimalName,
     /,
     settings: Annotated[Settings, tyro.conf.OmitArgPrefixes] = SIMPLE,
-    save: Path | None = None,
-    csv: Path | None = None,
-    film: Path | None = None,
+    save: Annotated[Saved, tyro.conf.arg(aliases=("--csv", "--film"))] = (),
     slow: float = 1.0,
     fps: float = 50.0,
     size: str = "960x540",
@@ -83,26 +80,22 @@ def simulate(
 
     Args:
         animal: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
-        save: What was recorded, .npz, for Trajectory.load.
-        csv: The same as a table.
-        film: A film, .mp4 or .gif, or the last moment, .png.
+        save: What was recorded, .npz, for Trajectory.load; the same as a table, .csv, .parquet or .json; a film, .mp4
+            or .gif, or its last moment, .png. Several may be given.
         slow: How many times slower than life the film is.
         fps: Most frames a second of the film.
         size: Of a frame, in pixels.
     """
-    from ..files import check_writable, result
-    from ..showing.film import WITHOUT_DISPLAY, check_film, check_rates, open_display, save_film, show
+    from ..files import TABLES, check_saved, result, write_table
+    from ..showing.film import FORMATS, WITHOUT_DISPLAY, check_film, check_rates, open_display, save_film, show
 
     width, height = read_size(size)
-    for name, path in (("save", save), ("csv", csv), ("film", film)):
-        if path is not None:
-            check_writable(name, path)
-    if save is not None and save.suffix != ".npz":
-        raise ValueError(f"save must end in .npz, got {str(save)!r}")
+    files = check_saved("save", save, (".npz", *TABLES, *FORMATS))
     check_rates(fps, slow)
-    if film is not None:
-        check_film("film", film, width, height)
-    if save is None and csv is None and film is None:
+    for path in files:
+        if path.suffix in FORMATS:
+            check_film("save", path, width, height)
+    if not files:
         open_display(WITHOUT_DISPLAY)
     body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
     controller = read_drive(body, settings.drive)
@@ -115,36 +108,20 @@ def simulate(
     late = 0.0 if run.every is None else np.abs(run.time - run.every * np.arange(len(run.time))).max()
     near = f", up to {late:.2g} s from multiples of {run.every:.6g} s" if late > 1e-6 * body.dt else ""
     print(f"{run.time[-1]:g} s in {len(run.time)} moments{near}{ended}.")
-    if save is not None:
-        with result("save", save) as file:
-            run.save(file)
-    if csv is not None:
-        with result("csv", csv) as file:
-            run.to_csv(file)
-    if film is not None:
-        save_film(run, film, width, height, fps=fps, slow=slow)
-    if save is None and csv is None and film is None:
+    for path in files:
+        if path.suffix in FORMATS:
+            save_film(run, path, width, height, fps=fps, slow=slow)
+        else:
+            with result("save", path) as file:
+                if path.suffix == ".npz":
+                    run.save(file)
+                elif path.suffix == ".csv":
+                    run.to_csv(file)
+                else:
+                    write_table(file, run.records())
+        print(f"Wrote {path}.")
+    if not files:
         show(run, animal, width, height, fps=fps, slow=slow)
-    for path in (save, csv, film):
-        if path is not None:
-            print(f"Wrote {path}.")
-
-
-def read_params_of(given: Sequence[str]) -> dict[str, Any]:
-    """Parameters from ``NAME=VALUE`` each, in tables where names have dots; values as JSON, text, or ``@FILE``."""
-    result: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise ValueError(f"param must be NAME=VALUE, such as stiffness=1e-10, got {text!r}")
-        *tables, last = name.split(".")
-        place = result
-        for table in tables:
-            place = place.setdefault(table, {})
-            if not isinstance(place, dict):
-                raise ValueError(f"param must not give a value and its parts, got {text!r}")
-        place[last] = assignment("param", text, "")[1] if value.startswith("@") else read_arguments([text])[name]
-    return result
 
 
 def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:
@@ -156,10 +133,7 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
         return find_animal("neuromechanic")(changed(name, dict(params)), **chosen)
     known = [animal for animal in ANIMALS if animal != "neuromechanic"]
     if name not in known:
-        raise ValueError(
-            f"animal must be one of {', '.join(known)}, or a model that ends in .toml, "
-            f"got {name!r}{suggestion(name, known)}"
-        )
+        raise ValueError(one_of("animal", name, known, ", or a model that ends in .toml"))
     kind = find_animal(name)
     hints = get_type_hints(kind.__init__)
     own = {key: value for key, value in params.items() if key in hints and key not in ("params", "threads", *solver)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,10 +22,10 @@ from gymnosoma.envs.core.events import read_events
 from gymnosoma.envs.core.lanes import LANES
 
 from ..evaluation.fingerprints import of_files, of_sources
-from ..evaluation.work import Outcome, Workers, watched, workers
-from ..files import check_writable, locked, result
-from .arguments import Processes, Ray, read_event
-from .simulate import SIMPLE, AnimalName, Settings, make_animal, read_drive, read_params_of, usual_hold
+from ..evaluation.work import Outcome, Unfinished, Workers, watched, workers
+from ..files import TABLES, check_saved, locked, result, write_table
+from .arguments import Processes, Ray, read_event, read_params_of
+from .simulate import SIMPLE, AnimalName, Settings, make_animal, read_drive, usual_hold
 
 MAX_POINTS = 1_000_000
 
@@ -53,7 +52,7 @@ def sweep(
     over: Over = (),
     settings: Annotated[Settings, tyro.conf.OmitArgPrefixes] = SIMPLE,
     column: Columns = (),
-    table: Path = Path("sweep.csv"),
+    table: Annotated[Path, tyro.conf.arg(aliases=("--save",))] = Path("sweep.csv"),
     processes: Processes = 1,
     ray: Ray = None,
     restart: bool = False,
@@ -71,15 +70,10 @@ def sweep(
             May be repeated: every combination is a point.
         column: A signal of the animal and mean, min, max or last, such as power.mean; all four without; may be
             repeated. By default mean and last of all signals that are one number.
-        table: Where the rows go, .csv or .parquet.
+        table: Where the rows go, .csv, .parquet or .json.
         restart: Simulate all points anew, whatever is kept beside the table.
     """
-    if table.suffix not in (".csv", ".parquet"):
-        raise ValueError(f"table must end in .csv or .parquet, got {str(table)!r}")
-    _check_library("pandas", "gymnosoma[data]")
-    if table.suffix == ".parquet":
-        _check_library("pyarrow", "pyarrow")
-    check_writable("table", table)
+    check_saved("table", [[table]], TABLES)
     axes = dict(read_axis(text) for text in over)
     if not axes or len(axes) < len(over):
         raise ValueError(f"over must give at least one name, each once, got {' '.join(over) or 'none'}")
@@ -109,10 +103,11 @@ def sweep(
         rows = _read_journal(journal, asked)
         with workers(processes, ray) as engine:
             failed = _simulate_grid(asked, axes, grid, rows, journal, engine)
-        _write_table(table, [{**point, **(rows.get(k) or failed[k])} for k, point in enumerate(grid)])
+        with result("table", table) as file:
+            write_table(file, [{**point, **(rows.get(k) or failed[k])} for k, point in enumerate(grid)])
     print(f"{len(rows)} of {len(grid)} points are in {table}.")
     if failed:
-        raise ValueError(f"{len(failed)} points failed, first {grid[min(failed)]}: {failed[min(failed)]['failure']}")
+        raise Unfinished(f"{len(failed)} points failed, first {grid[min(failed)]}: {failed[min(failed)]['failure']}")
 
 
 def _made_of(asked: Mapping[str, Any], body: Animal, controller: Controller) -> dict[str, str]:
@@ -157,22 +152,6 @@ def _simulate_grid(
             else:
                 failed[int(name)] = {"failure": error}
     return failed
-
-
-def _write_table(table: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    import pandas as pd
-
-    frame = pd.DataFrame(rows)
-    with result("table", table) as file:
-        if table.suffix == ".csv":
-            frame.to_csv(file, index=False)
-        else:
-            frame.to_parquet(file, index=False)
-
-
-def _check_library(name: str, where: str) -> None:
-    if importlib.util.find_spec(name) is None:
-        raise ImportError(f"{name} is not installed: pip install '{where}'")
 
 
 def read_axis(text: str) -> tuple[str, list[Any]]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..evaluation.policies import full_id, references_of
-from ..evaluation.work import Workers, watched, workers
+from ..evaluation.work import Unfinished, Workers, watched, workers
 from ..files import locked, replacing
 from ..interruption import noted_signals
-from .arguments import Arguments, Id, Processes, Ray, folder_part, read_arguments
+from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
 from .evaluate import measure, show
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def train(
     imitate: str | None = None,
     controller: str | None = None,
     env: Arguments = (),
+    param: Params = (),
     recipe: Path | None = None,
     seed: int = 0,
     seeds: int = 1,
@@ -76,7 +77,7 @@ def train(
     for name, value in (("episodes", episodes), ("seeds", seeds)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
-    env_id, given = full_id(env_id), read_arguments(env)
+    env_id, given = full_id(env_id), read_arguments(env, param)
     chosen = read_recipe(env_id, algorithm, recipe)["algorithm"]
     asked = Training(
         env_id,
@@ -130,12 +131,12 @@ def _side_by_side(asked: Training, folders: Mapping[int, Path], episodes: int, e
     if whole:
         [(_, others, error)] = engine.work(_references, {"references": (asked.env_id, episodes)})
         if error is not None:
-            raise ValueError(f"references could not be measured: {error}")
+            raise Unfinished(f"references could not be measured: {error}")
         for name, row in whole.items():
             _note_scores(Path(name), row, others)
         show([*whole.values(), *others])
     if failed:
-        raise ValueError("; ".join(f"{name}: {error}" for name, error in failed.items()) + "; go on with --resume")
+        raise Unfinished("; ".join(f"{name}: {error}" for name, error in failed.items()) + "; go on with --resume")
     print(f"Policy, learning curve and evaluation are in {', '.join(names)}.")
 
 

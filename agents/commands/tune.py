@@ -8,7 +8,7 @@ from typing import Literal
 from ..evaluation.policies import RANGES, full_id
 from ..evaluation.work import workers
 from ..schema import in_range
-from .arguments import Arguments, Id, Processes, Ray, folder_part, read_arguments
+from .arguments import Arguments, Id, Params, Processes, Ray, folder_part, read_arguments
 
 
 def tune(
@@ -20,6 +20,7 @@ def tune(
     seconds: float | None = None,
     seed: int = 0,
     env: Arguments = (),
+    param: Params = (),
     recipe: Path | None = None,
     folder: Path | None = None,
     resume: bool = False,
@@ -55,7 +56,7 @@ def tune(
         raise ValueError(f"seconds must be finite and greater than 0, got {seconds!r}")
     env_id = full_id(env_id)
     short, chosen = env_id.split("/")[1], read_recipe(env_id, algorithm, recipe)["algorithm"]
-    given = read_arguments(env)
+    given = read_arguments(env, param)
     place = folder or Path("tuning") / f"{short}-{chosen}{folder_part(given)}"
     if together is not None:
         in_range("together", together, 1, 1024)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ import gymnosoma
 from gymnosoma.envs.core.arguments import number
 
 from ..agent import NoisyAgent
-from ..files import locked
+from ..files import locked, plain
 from ..schema import in_range
 from .fingerprints import of_id
 from .policies import RANGES, Policy, evaluate, find_policy, play, shipped, summary, task_of, versions
@@ -156,6 +157,7 @@ def record(
     noise: float = 0.0,
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Play a policy, and write its episodes as a dataset of Minari, where that keeps its own.
 
@@ -164,7 +166,7 @@ def record(
         name: Of the dataset, such as ``gymnosoma/WormSwim-v0/baseline-v0``.
         episodes, seed: Episode i is seeded ``seed + i``.
         noise: Standard deviation of normal noise that is added to the actions.
-        watch: As of `play`.
+        watch, options: As of `play`.
 
     Returns:
         dict: What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments
@@ -192,13 +194,16 @@ def record(
                 description=f"{policy.name} plays {env_id}, with noise {noise:g}",
                 requirements=[f"gymnosoma=={gymnosoma.__version__}"],
             )
-        played = _fill(dataset.storage, env_id, noisy(policy, noise, seed) if noise else policy, episodes, seed, watch)
+        played = _fill(
+            dataset.storage, env_id, noisy(policy, noise, seed) if noise else policy, episodes, seed, watch, options
+        )
         unwrapped: Any = env.unwrapped
         origin = {
             "policy": policy.name,
             "noise": noise,
             "seed": seed,
             "env": policy.env,
+            "options": json.loads(json.dumps(options or {}, default=plain)),
             "model": unwrapped.save()["task"],
             "versions": versions(),
             "fingerprint": of_id(env_id, policy.env),
@@ -265,7 +270,13 @@ def _written(folder: Path) -> Iterator[None]:
 
 
 def _fill(
-    storage: Any, env_id: str, policy: Policy, episodes: int, seed: int, watch: Callable[[int], None] | None
+    storage: Any,
+    env_id: str,
+    policy: Policy,
+    episodes: int,
+    seed: int,
+    watch: Callable[[int], None] | None,
+    options: Mapping[str, Any] | None,
 ) -> Episodes:
     """Write episodes to a dataset, wave by wave; all of them, of whose info the score alone is kept."""
     from minari.data_collector import EpisodeBuffer
@@ -279,7 +290,7 @@ def _fill(
         recorders.append(Recorder(envs))
         return recorders[-1]
 
-    for wave in play(env_id, policy, episodes, seed, watch, wrap=wrap):
+    for wave in play(env_id, policy, episodes, seed, watch, options, wrap=wrap):
         numbers = range(done, done + len(wave.lengths))
         storage.update_episodes([EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + done)])
         reached = wave.score(score) * score.factor

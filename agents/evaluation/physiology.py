@@ -111,14 +111,20 @@ def measured(measure: Measure, values: NDArray[np.float64], rate: float) -> floa
 
 
 def observed(
-    env_id: str, policy: Policy, measures: Mapping[str, Measure], episodes: int = 16, seed: int = 0
+    env_id: str,
+    policy: Policy,
+    measures: Mapping[str, Measure],
+    episodes: int = 16,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    **env: Any,
 ) -> dict[str, float]:
     """Give the means over episodes of what is measured of a policy, NaN where every episode was too short to tell."""
-    envs: Any = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env)
+    envs: Any = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
     try:
         sources = list(dict.fromkeys(measure.source for measure in measures.values()))
         watched = _Watched(policy.make(envs, 0), envs, sources)
-        played = rollout(envs, watched, seed=seed)
+        played = rollout(envs, watched, seed=seed, options=dict(options or {}))
         watched.end(played.lengths == played.lengths.max())
         rate = envs.unwrapped.task.control_rate
     finally:
@@ -135,18 +141,26 @@ def observed(
     return found
 
 
-def physiology(env_id: str, policies: Sequence[Policy], episodes: int = 16, seed: int = 0) -> dict[str, dict[str, Any]]:
-    """Measure policies, and the baseline beside them.
+def physiology(
+    env_id: str,
+    policies: Sequence[Policy],
+    episodes: int = 16,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    **env: Any,
+) -> dict[str, dict[str, Any]]:
+    """Measure policies, and the baseline beside them, with ``options`` of a reset and arguments of the environment.
 
     The result has for each measure ``unit``, ``meaning``, ``known``, ``policies`` (name to value), and, where there is
     one, the ``limit`` (in that unit) with ``why``, and ``beyond``: names of the policies that pass it.
     """
-    measures = {**task_of(env_id).physiology, **ACTION}
+    measures = {**task_of(env_id, **env).physiology, **ACTION}
     players = {policy.name: policy for policy in policies}
     own = references_of(env_id)
     if "baseline" in own:
         players = {"baseline": find_policy(env_id, "baseline"), **players}
-    values = {name: observed(env_id, policy, measures, episodes, seed) for name, policy in players.items()}
+    how: dict[str, Any] = {"episodes": episodes, "seed": seed, "options": options, **env}
+    values = {name: observed(env_id, policy, measures, **how) for name, policy in players.items()}
     table = {}
     for name, measure in measures.items():
         entry: dict[str, Any] = {"unit": measure.unit, "meaning": measure.meaning, "known": measure.known}

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import gymnosoma
 from gymnosoma.envs import SUCCESSORS, gone
-from gymnosoma.envs.core.arguments import choice, shown, suggestion, whole
+from gymnosoma.envs.core.arguments import choice, one_of, shown, whole
 from gymnosoma.envs.core.simulation import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.task import Task
 
@@ -69,8 +69,8 @@ def full_id(name: str) -> str:
     if full not in all_ids():
         # Compared without what all ids have in common, which would make all of them alike.
         ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
-        meant = suggestion(name.removeprefix("gymnosoma:").removeprefix("gymnosoma/"), ids)
-        raise ValueError(f"id must be one of {', '.join(ids.values())}, got {shown(name)}{meant}")
+        short = name.removeprefix("gymnosoma:").removeprefix("gymnosoma/")
+        raise ValueError(one_of("id", short, ids))
     return full
 
 

@@ -28,6 +28,10 @@ RETRIES = 2
 DIED = f"a process died, and again in each of {RETRIES} tries"
 
 
+class Unfinished(RuntimeError):
+    """Pieces of the work have failed; what the others found is kept."""
+
+
 class Outcome(NamedTuple):
     """Outcome of a piece: its name, the value that its function returned, and the error in one line or None."""
 

@@ -28,7 +28,7 @@ from ..interruption import noted_signals
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
 """Endings of film files and of stills, with the module that writes each."""
 
-WITHOUT_DISPLAY = "without one save a film by --film, or numbers by --csv"
+WITHOUT_DISPLAY = "without one save a film or numbers by --save"
 """What can be done with a simulation where there is no display."""
 
 GIF_RATE = 25.0
@@ -84,7 +84,7 @@ class Film:
         seconds: Of simulated time; the whole episode by default.
         width, height: Of a frame, in pixels.
         options: Of the reset.
-        control_rate: That of the moments, too, instead of the task's.
+        **env: Arguments of the environment, such as ``control_rate``, which is that of the moments, too.
     """
 
     def __init__(
@@ -98,13 +98,11 @@ class Film:
         width: int = 960,
         height: int = 540,
         options: Mapping[str, float] | None = None,
-        control_rate: float | None = None,
+        **env: Any,
     ) -> None:
         if seconds is not None:
             number("seconds", seconds, above=0)
-        env: dict[str, Any] = {"width": width, "height": height}
-        if control_rate is not None:
-            env["control_rate"] = control_rate
+        env |= {"width": width, "height": height}
         self._actor = _Actor(env_id, policy, seed, options or {}, **env)
         self._ghost = None if ghost is None else _Actor(env_id, ghost, seed, options or {}, **env)
         if ghost is not None and self._ghost is not None:

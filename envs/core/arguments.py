@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import hashlib
+import re
 import reprlib
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -30,7 +31,16 @@ def choice(name: str, value: Any, known: Iterable[str]) -> None:
     """Raise ValueError unless ``value`` is one of the ``known`` names."""
     names = tuple(known)
     if not (isinstance(value, str) and value in names):
-        raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}{suggestion(value, names)}")
+        raise ValueError(one_of(name, value, names))
+
+
+def one_of(name: str, value: Any, known: Iterable[str], more: str = "") -> str:
+    """Error about a name that is not ``known``: what was meant, if it was mistyped, then all names, and ``more``."""
+    names = tuple(known)
+    meant, listed = suggestion(value, names), f"{', '.join(names)}{more}"
+    if meant:
+        return f"{name} {shown(value)} is not known{meant} It must be one of {listed}"
+    return f"{name} must be one of {listed}, got {shown(value)}"
 
 
 def suggestion(value: Any, known: Iterable[str]) -> str:
@@ -39,7 +49,8 @@ def suggestion(value: Any, known: Iterable[str]) -> str:
     short = isinstance(value, str) and len(value) <= LONGEST
     close = difflib.get_close_matches(value.lower(), names, 1, ALIKE) if short else []
     if short and value and not close:
-        close = [name for name in names if name.endswith(f"_{value.lower()}")]  # figure_4 of 4
+        last = re.search(r"\d*$", value)[0] or value.lower()  # type: ignore[index]
+        close = [name for name in names if name.endswith(f"_{last}")]  # figure_4 of 4, and of fig. 4
     return f"; did you mean {names[close[0]]}?" if close else ""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,6 +108,11 @@ def steady(track: NDArray[np.float64], moments: int, reach: float = np.inf) -> N
     older, recent = newest[:half].mean(0), newest[half:].mean(0)
     trend = recent + 0.5 * (recent - older)  # a mean alone would lag behind by half its time
     return np.clip(trend, newest[-1] - reach, newest[-1] + reach)
+
+
+def past(rows: NDArray[Any], moments: int) -> list[NDArray[np.float64]]:
+    """Where an animal was in the older half of its newest ``moments``, for a camera that keeps its trail in sight."""
+    return [rows["centre"][-moments:][: 1 + min(moments, len(rows)) // 2]]
 
 
 @cache
@@ -345,6 +351,8 @@ class Canvas(Panel):
         area = (0.0, 0.0, self.width, self.height)
         super().__init__(surface, _SUPER * scale, area, (0.0, self.height), (self.width, 0.0))
         self._frame = pygame.Surface(self.size, depth=32)
+        self.close = False
+        """Whether views stay near the animal, as large as they can be, and look at where it has been."""
 
     def clear(self, colour: Colour = PAPER) -> None:
         """Start a new picture."""
@@ -384,7 +392,7 @@ class Canvas(Panel):
         low, high = shown.min(0) - margin, shown.max(0) + margin
         shape = area[3] / area[2]
         wanted = max(high[0] - low[0], (high[1] - low[1]) / shape)
-        most = FARTHEST * span * max(1.0, 1.0 / shape)
+        most = max(span, height / shape) if self.close else FARTHEST * span * max(1.0, 1.0 / shape)
         width = min(max(span, height / shape, wanted), most)
         half, middle = 0.5 * width * np.array([1.0, shape]), 0.5 * (low + high)
         if wanted > most:

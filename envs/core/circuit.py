@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import choice, number, numbers, shown, suggestion, whole, within
+from .arguments import choice, number, numbers, one_of, shown, whole, within
 from .circuit_kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work
 from .circuit_wiring import OUTPUTS, PORTS, Wiring, cell_outputs
 from .files import toml_value
@@ -380,11 +380,8 @@ class Circuit:
                 kind, i = places[name]
                 members[kind][i] = _make(name, type(members[kind][i]), value, members[kind][i])
             else:
-                known = [*fixed, *places]
-                raise ValueError(
-                    f"{shown(name)} must be one of {', '.join(known)}, and a mapping for populations and projections"
-                    f"{suggestion(name, known)}"
-                )
+                more = ", and a mapping for populations and projections"
+                raise ValueError(one_of("circuit: name", name, [*fixed, *places], more))
         return replace(self, **(members | own))
 
     @classmethod
@@ -579,10 +576,7 @@ def _known(name: str, given: Any, known: Iterable[str]) -> None:
     """Raise ValueError unless a mapping has no other keys than these."""
     names = tuple(known)
     for key in _mapping(name, given):
-        if key not in names:
-            raise ValueError(
-                f"{name}: {shown(key)} is not known; allowed are {', '.join(names)}{suggestion(key, names)}"
-            )
+        choice(f"{name}: name", key, names)
 
 
 def _make(label: str, kind: Any, given: Any, like: Any = None) -> Any:

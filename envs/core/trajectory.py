@@ -259,6 +259,16 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         table.attrs["units"] = {name: unit for name, (unit, _) in columns.items()}
         return table
 
+    def records(self, *names: str) -> list[dict[str, float]]:
+        """Moments of the table of `to_pandas`, each a mapping of ``time`` and the names of its columns to numbers.
+
+        Raises:
+            ValueError: For a signal that was not recorded.
+        """
+        columns = self._columns(names)
+        table = np.stack([self.time, *(values for _, values in columns.values())], 1).tolist()
+        return [dict(zip(("time", *columns), row, strict=True)) for row in table]
+
     def to_csv(self, path: str | Path, *names: str) -> None:
         """Write the table of `to_pandas` as CSV, to the last bit, with the column ``time`` first.
 

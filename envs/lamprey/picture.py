@@ -40,7 +40,7 @@ def draw(canvas: Canvas, task: LampreyTask, trail: Trail, ghost: Trail | None = 
     length = float(np.sum(animal.params.length))
     moments = round(0.8 * task.control_rate)  # two to four strokes
     eyes = [c.steady(other.rows["centre"], moments, 0.5 * length) for other in both]
-    eyes += [c.steady(track, moments) for track in sights(task, trail)]
+    eyes += [c.steady(track, moments) for track in (c.past(trail.rows, TRACK) if canvas.close else sights(task, trail))]
     area = (0.0, 0.0, canvas.width - SIDE, canvas.height - STRIP)
     view = canvas.view(area, np.array(eyes), 2.6 * length, 0.6 * length, 1.5 * length)
     if view.high[0] - view.low[0] < 10.0 * length:

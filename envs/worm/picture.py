@@ -42,7 +42,7 @@ def draw(canvas: Canvas, task: WormTask, trail: Trail, ghost: Trail | None = Non
     # Two seconds hold a whole wave on agar and several in water, so the view does not sway with the body.
     moments = round(2.0 * task.control_rate)
     eyes = [c.steady(other.rows["centre"], moments, 0.5 * length) for other in both]
-    eyes += [c.steady(track, moments) for track in sights(task, trail)]
+    eyes += [c.steady(track, moments) for track in (c.past(trail.rows, TRACK) if canvas.close else sights(task, trail))]
     area = (0.0, 0.0, canvas.width, canvas.height - STRIP_HEIGHT)
     view = canvas.view(area, np.array(eyes), 3.2 * length, 0.7 * length, 1.4 * length)
     view.grid(0.5 * length)
@@ -217,12 +217,14 @@ def _tracks(view: Panel, animal: Worm, trail: Trail, ghost: bool) -> None:
 
 
 def _forces(canvas: Canvas, view: Panel, animal: Worm, trail: Trail, moments: int) -> None:
-    rows = trail.rows[-moments:]
+    rows = trail.rows if canvas.close else trail.rows[-moments:]
     force = animal.signal(rows, "friction_force")
     # Agar's forces are thousands of times those of water: the scale is the past's root mean square.
     usual = np.sqrt(np.mean(np.sum(force**2, -1)))
     if not usual > 0:
         return
+    if canvas.close:  # in steps, so that arrows can be compared with those of a moment ago
+        usual = c.rounded(usual)
     length = float(rows["length"][-1]) / view.point
     points = min(22.0, 0.15 * length) / usual  # on a small worm small arrows, which do not hide it
     joints = animal.points(rows[-1:])[0]

@@ -26,7 +26,7 @@ def soak(
     steps: int = 1_000_000,
     other_steps: int = 10_000,
     seed: int = 0,
-    json_file: Path | None = None,
+    json_file: Annotated[Path | None, tyro.conf.arg(aliases=("--save",))] = None,
 ) -> None:
     """Ask the worst of environments: they must stay finite, within their spaces, and repeat themselves.
 

@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
 
 from gymnosoma.agents.files import check_writable
 from gymnosoma.envs.core.animal import ANIMALS
@@ -23,7 +25,7 @@ def speed(
     part: tuple[str, ...] = PARTS[:2],
     seconds: float = 10.0,
     repeats: int = 5,
-    json_file: Path | None = None,
+    json_file: Annotated[Path | None, tyro.conf.arg(aliases=("--save",))] = None,
 ) -> None:
     """Measure the speed on one core: alone, in lanes, and of installed peers (ElegansBot, MuJoCo, OpenSim, PyElastica).
 

@@ -1,0 +1,112 @@
+"""The command line as a whole: what help texts say, exit statuses, completion, files by their ending."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+import tyro
+
+from gymnosoma.agents import files
+from gymnosoma.agents.commands import main as cli
+from gymnosoma.agents.commands.arguments import WORDS, read_options
+from gymnosoma.envs.core.trajectory import Trajectory
+
+SWIM = "WormSwim-v0"
+
+Names = tuple[str, ...] | None
+
+
+@pytest.mark.parametrize("name", ["train", "evaluate", "benchmark", "simulate", "fit"])
+def test_help_speaks_in_words(command, capsys, name):
+    with pytest.raises(SystemExit) as end:
+        command(name, "--help")
+    said = capsys.readouterr().out
+    assert end.value.code == 0 and " or none" in said and not re.search(r"\{None|None\}|\|STR|: None\)", said)
+
+
+def test_none_can_be_said():
+    def told(kind: Literal["a", "b"] | None = "a", size: tuple[int, int] | None = (1, 2), names: Names = ("x",)) -> Any:
+        return kind, size, names
+
+    for given, expected in (
+        (["--kind", "none", "--size", "none", "--names", "None"], (None, None, None)),
+        (["--kind", "b", "--size", "3", "4", "--names", "u", "v"], ("b", (3, 4), ("u", "v"))),
+        ([], ("a", (1, 2), ("x",))),
+    ):
+        assert tyro.cli(told, args=given, registry=WORDS) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        (("trian",), 2),
+        (("evaluate", SWIM, "--episodess", 3), 2),
+        (("evaluate", SWIM, "--episodes", "many"), 2),
+        (("evaluate", SWIM, "--policy", "nobody"), 2),
+        (("evaluate", SWIM, "--save", "x.parquet"), 1),
+        (("simulate", "worm", "--save", "x.txt"), 2),
+    ],
+)
+def test_wrong_usage_has_status_2(command, monkeypatch, given, status):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SystemExit) as end:
+        command(*given)
+    assert end.value.code == status
+
+
+def test_a_shell_completes_commands_and_options(command, capsys, tmp_path):
+    with pytest.raises(SystemExit) as end:
+        command("--tyro-print-completion", "bash")
+    script = capsys.readouterr().out
+    assert end.value.code in (0, None)
+    (tmp_path / "gymnosoma").write_text(script)
+    assert all(re.search(rf"\b{name}\b", script) for name in cli.COMMANDS) and "--episodes" in script
+    subprocess.run(["bash", "-n", tmp_path / "gymnosoma"], check=True)
+
+
+def test_a_simulation_is_saved_by_the_endings(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    how = ("simulate", "worm", "--drive", "sine", "--duration", 0.02, "--size", "128x128")
+    command(*how, "--save", "a.npz", "a.json", "a.png", "--csv", "a.csv", "--film", "a.gif")
+    run = Trajectory.load(tmp_path / "a.npz")
+    for rows in (json.loads((tmp_path / "a.json").read_text()), list(csv.DictReader((tmp_path / "a.csv").open()))):
+        assert [float(row["time"]) for row in rows] == run.time.tolist()
+        assert [float(row["joint_angle_3"]) for row in rows] == run["joint_angle"][:, 3].tolist()
+    assert (tmp_path / "a.png").read_bytes()[1:4] == b"PNG" and (tmp_path / "a.gif").read_bytes()[:3] == b"GIF"
+    for names in (("b.mp4", "b.png"), ("c.npz",)):
+        with pytest.raises(SystemExit, match=r"must (end in|be a file)"):
+            command("render", SWIM, "--save", *names, "no/where.png")
+    assert not {"b.mp4", "b.png", "c.npz"} & {path.name for path in tmp_path.iterdir()}
+
+
+def test_environments_are_made_as_asked(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    asked = ("--param", "stiffness=1e-10", "--env", "actions=modes", "--event", "0.1:damping=1e-11")
+    command("evaluate", SWIM, "--policy", "zero", "--episodes", 2, *asked, "--save", "e.json", "e.csv")
+    (row,) = json.loads((tmp_path / "e.json").read_text())
+    assert row["env"] == {"actions": "modes", "params": {"stiffness": 1e-10}}
+    (flat,) = csv.DictReader((tmp_path / "e.csv").open())
+    assert json.loads(flat["env"]) == row["env"] and float(flat["score_mean"]) == row["score_mean"]
+    command("physiology", SWIM, "--policy", "zero", "--episodes", 2, *asked, "--save", "p.json", "p.csv")
+    table = json.loads((tmp_path / "p.json").read_text())
+    rows = list(csv.DictReader((tmp_path / "p.csv").open()))
+    assert {(r["measure"], r["policy"]) for r in rows} == {(m, p) for m, e in table.items() for p in e["policies"]}
+    command("render", SWIM, "--seconds", 0.1, "--size", "128x128", *asked, "--save", "a.png", "b.png")
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    command("render", SWIM, "--seconds", 0.1, "--size", "128x128", "--save", "c.png")
+    assert (tmp_path / "a.png").read_bytes() != (tmp_path / "c.png").read_bytes()
+    with pytest.raises(SystemExit, match="env must leave params out where param is given"):
+        command("evaluate", SWIM, "--env", "params={}", "--param", "stiffness=1e-10")
+    with pytest.raises(SystemExit, match="params"):
+        command("play", SWIM, "--param", "stifness=1e-10")
+
+
+def test_options_of_a_dataset_are_plain():
+    event = read_options(("heading=0.5",), ("2.0:stiffness=1e-10",))
+    options = json.loads(json.dumps({**event, "start": np.arange(2.0)}, default=files.plain))
+    assert options == {"heading": 0.5, "events": [{"time": 2.0, "stiffness": 1e-10}], "start": [0.0, 1.0]}
