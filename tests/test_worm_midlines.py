@@ -127,6 +127,7 @@ def grown(lines):
         (lambda x: Midlines.from_array(x, RATE).smoothed(order=1), "order must be"),
         (lambda x: Midlines.from_array(x[:7], RATE).smoothed(), "at least 8 frames with one, got"),
         (lambda x: Midlines.from_array(grown(x), RATE).smoothed(), "lengths within 15% of each other, got"),
+        (lambda x: Midlines.from_array(1e6 * x, RATE).smoothed(), "mm long, got .* mm: say what their unit is"),
     ],
 )
 def test_wrong_midlines_are_named(lines, wrong, message):

@@ -12,6 +12,7 @@ from ..core.arguments import number, whole
 from .kymogram import HIGHEST_RATE
 from .midline_files import read
 from .motion import HIGHEST_ORDER, LEAST_FRAMES, ORDER, Array, Flags, Motion, checked, smoothed, turned_round, upright
+from .params import PHYSICAL
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Midlines:
             n_rods: Of the chain that is laid along.
 
         Raises:
-            ValueError: For fewer than 8 midlines, or lengths that differ by more than 15%.
+            ValueError: For fewer than 8 midlines, lengths that differ by more than 15%, or are no worm's.
         """
         whole("order", order, 2, HIGHEST_ORDER)
         whole("n_rods", n_rods, 3, 1000)
@@ -137,6 +138,12 @@ class Midlines:
         if degree < order:
             notes.append(f"polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
         motion = smoothed(points, known, self.rate, degree, n_rods)
+        low, high = PHYSICAL["length"].low, PHYSICAL["length"].high
+        if not low <= motion.length <= high:
+            raise ValueError(
+                f"midlines must be {1e3 * low:g} to {1e3 * high:g} mm long, got {1e3 * motion.length:.3g} mm: say what "
+                "their unit is, by microns_per_pixel of a file (1 for um, 1000 for mm) or scale of an array"
+            )
         motion = replace(motion, time=motion.time + first / self.rate)
         lost = int((~known).sum())
         bridged = f"{lost} frames without a midline, {len(motion.gaps)} gaps too long to be bridged"
