@@ -217,16 +217,18 @@ def gates() -> str:
 
 
 def contest(folder: Path) -> str:
-    """Page of what learners reached on the track `fixed`, whether ids tell them apart, and its picture in ``folder``."""
+    """Page of what learners reached, whether ids tell them apart, and its picture in ``folder``."""
+    if not (CONTEST / "results.jsonl").is_file():
+        return "# Learners compared\n\nThere are no results yet.\n"
     rows = results.rows_of([CONTEST / "results.jsonl"])
     folder.mkdir(parents=True, exist_ok=True)
     draw_leaderboard(rows, folder / "contest.png")
-    ids = [env_id for env_id in all_ids() if any(env_id in row["ids"] for row in rows)]
+    names = [env_id.split("/")[1] for env_id in all_ids() if any(env_id in row["ids"] for row in rows)]
     parts = [
         "# Learners compared\n",
-        "What algorithms reach on all ranked ids as they are registered, each by one configuration that was not tuned, "
-        "within a budget of steps, in the same 256 episodes that nobody learned in. 0 is the better of the animal's own "
-        "controller and zero actions, 1 a bound or what an oracle found. "
+        "What algorithms reach on all ranked ids as they are registered, each by one configuration that was not "
+        "tuned, within a budget of steps, in the same 256 episodes that nobody learned in. 0 is the better of the "
+        "animal's own controller and zero actions, 1 a bound or what an oracle found. "
         "[Enter an algorithm](../guides/enter.md) tells how yours comes in.\n",
         "![Learners by colour on each id, the animal at 0 and the oracle at 1](contest.png)\n",
     ]
@@ -234,8 +236,8 @@ def contest(folder: Path) -> str:
         at = [row for row in rows if row["mark"] == mark]
         parts.append(f"## After {mark:,} steps\n" if mark else "## Without learning\n")
         lines = [
-            (f"[{env_id.split('/')[1]}]({env_id.split('/')[1]}.md)", *(results.cell(row["ids"].get(env_id)) for row in at))
-            for env_id in ids
+            (f"[{name}]({name}.md)", *(results.cell(row["ids"].get(f"gymnosoma/{name}")) for row in at))
+            for name in names
         ]
         if any("mean" in row for row in at):
             totals = [f"{row['mean']:.2f} [{row['interval'][0]:.2f}, {row['interval'][1]:.2f}]" for row in at]
@@ -263,8 +265,8 @@ def contest(folder: Path) -> str:
     commits = {row["commit"][:10] for row in rows if row["commit"]}
     parts.append(
         "Intervals are Student's, over trainings; the least training stands beside. Pairs are told apart by Welch's "
-        f"test at 5%, adjusted by Holm. Trained on {', '.join(sorted(commits))}, by `gymnosoma enter`; all scores of all "
-        "episodes are in `docs/contest/results.jsonl`, and `gymnosoma check` plays its policies again.\n"
+        f"test at 5%, adjusted by Holm. Trained on {', '.join(sorted(commits))}, by `gymnosoma enter`; all scores of "
+        "all episodes are in `docs/contest/results.jsonl`, and `gymnosoma check` plays its policies again.\n"
     )
     return "\n".join(parts)
 
