@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import live_browser
 import pytest
 
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy
@@ -147,6 +148,31 @@ def test_the_guide_shows_every_example():
     assert sorted(re.findall(r"literalinclude} ../../(examples/\w+\.py)", page)) == sorted(
         str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.py")
     )
+
+
+def test_formulas_are_shown_whole(tmp_path, monkeypatch):
+    """In a browser, narrow and wide: nothing is cut off above or below; functions stand apart, and brackets grow."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    mathml = importlib.import_module("mathml").mathml
+    found = [tex for page in PAGES for tex in re.findall(r"^\$\$(.*?)\$\$", page.read_text(), re.DOTALL | re.MULTILINE)]
+    assert len(found) > 10
+    assert mathml(r"A \cos\alpha").count("<mspace") == 2 and mathml(r"\cos(\alpha) = \cos^2(x)").count("<mspace") == 0
+    assert mathml(r"\left(\frac{a}{b}\right)").count('mathsize="170%"') == 2 and "mathsize" not in mathml(
+        r"\left(a\right)"
+    )
+    shown = "".join(f'<div class="math">{mathml(tex, as_block=True)}</div>' for tex in found)
+    style = (ROOT / "docs" / "static" / "site.css").read_text()
+    page = tmp_path / "formulas.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8><style>body {{ line-height: 1.5 }} {style}</style>{shown}")
+    browser = live_browser.open_browser(tmp_path / "browser")
+    try:
+        for width in (1400, 390):
+            live_browser.resize(browser, width, 900)
+            browser.get(page.as_uri())
+            heights = "return [...document.querySelectorAll('div.math')].map((e) => e.scrollHeight - e.clientHeight)"
+            assert browser.execute_script(heights) == [0] * len(found)
+    finally:
+        browser.quit()
 
 
 @pytest.mark.full
