@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -96,6 +97,25 @@ def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
         (tmp_path / "my_agent.py").write_text(block)
         command = [ROOT / "train.py", "evaluate", "WormSwim-v0", "--policy", "my_agent:swim", "--episodes", "4"]
         assert "my_agent:swim" in run(*command, cwd=tmp_path)
+
+
+NOTEBOOK = json.loads((ROOT / "examples" / "first.ipynb").read_text("utf-8"))["cells"]
+
+
+def test_the_notebook_shows_its_pictures():
+    kinds = [set(each.get("data", ())) for cell in NOTEBOOK for each in cell.get("outputs", ())]
+    assert sum("image/png" in kind for kind in kinds) == 5
+    assert not any(each.get("output_type") == "error" for cell in NOTEBOOK for each in cell.get("outputs", ()))
+
+
+@pytest.mark.full
+def test_the_notebook_runs():
+    pytest.importorskip("stable_baselines3")
+    code = "\n".join("".join(cell["source"]) for cell in NOTEBOOK if cell["cell_type"] == "code")
+    short = re.sub(r"STEPS = [\d_]+", "STEPS = 20_000", code)
+    assert short != code
+    told = run("-c", short, env={**os.environ, "MPLBACKEND": "agg", "SDL_VIDEODRIVER": "dummy"})
+    assert re.search(r"^baseline +0\.\d+ mm/s\nWormSwim .*\ntrained +0\.1", told, re.MULTILINE)
 
 
 @pytest.mark.slow
