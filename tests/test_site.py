@@ -195,10 +195,41 @@ def test_formulas_are_shown_whole(tmp_path, monkeypatch):
         browser.quit()
 
 
-@pytest.mark.full
-def test_the_site_builds_without_a_warning(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Folder of the built site."""
     pytest.importorskip("sphinx", reason="the extra docs is not installed")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", ROOT / "docs", tmp_path]
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", ROOT / "docs", folder]
     built = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert built.returncode == 0, built.stderr[-3000:]
-    assert (tmp_path / "environments" / "WormSwim-v0.html").is_file()
+    return folder
+
+
+@pytest.mark.full
+def test_the_site_builds_without_a_warning(site):
+    assert (site / "environments" / "WormSwim-v0.html").is_file()
+    pages = "".join(page.read_text() for page in site.glob("api/*.html"))
+    names = re.findall(r'<dt class="sig[^>]* id="([^"]+)"', pages)
+    assert "gymnosoma.envs.simulate" in names and not any("._" in name for name in names)
+
+
+@pytest.mark.full
+def test_the_site_can_be_read_and_searched(site, tmp_path):
+    browser = live_browser.open_browser(tmp_path / "browser")
+    try:
+        for width in (1400, 390):
+            live_browser.resize(browser, width, 900)
+            for page in ("index", "guides/first", "guides/train", "animals/worm"):
+                browser.get((site / f"{page}.html").as_uri())
+                cut = "[...document.querySelectorAll('.highlight pre')].some((e) => e.scrollWidth > e.clientWidth)"
+                assert not browser.execute_script(f"return {cut}"), page
+                assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
+        browser.get(f"{(site / 'search.html').as_uri()}?q=how+to+train")
+        found = (
+            "const done = arguments[0]; (function wait() { const a = document.querySelector('#search-results li a');"
+        )
+        found += " a ? done(a.textContent) : setTimeout(wait, 50); })();"
+        assert browser.execute_async_script(found) == "Train and evaluate"
+    finally:
+        browser.quit()
