@@ -43,3 +43,4 @@ html_css_files = ["site.css", "live/live.css"]
 html_show_sphinx = False
 exclude_patterns = ["animals/tables"]
 suppress_warnings = ["ref.python"]  # a word in backticks that several classes have as an attribute stays a word
+html_search_scorer = str(Path(__file__).parent / "scorer.js")

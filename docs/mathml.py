@@ -9,6 +9,9 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
+HIGH = ("mfrac", "munder", "munderover")
+"""What is higher than a line."""
+
 ElementTree.register_namespace("", MATHML)
 
 
@@ -23,7 +26,38 @@ def mathml(tex: str, as_block: bool = False) -> str:
             accented.extend([symbol, accent])
             node.tag = f"{{{MATHML}}}msub"
             node[:] = [accented, index]
+    for parent in list(formula.iter()):
+        _space(parent)
+        _grow(parent)
+        _lift(parent)
     return ElementTree.tostring(formula, "unicode")
+
+
+def _space(parent: ElementTree.Element) -> None:
+    """Set functions such as cos apart from what is before and after them, but for operators, and brackets after."""
+    children, operator = list(parent), f"{{{MATHML}}}mo"
+    for k in reversed([k for k, child in enumerate(children) if child.text == "\u2061"]):
+        after, before = children[k + 1 : k + 2], children[max(0, k - 2) : k - 1]
+        if after and operator not in (after[0].tag, *(child.tag for child in after[0][:1])):
+            parent.insert(k + 1, ElementTree.Element(f"{{{MATHML}}}mspace", width="0.17em"))
+        if before and before[0].tag != operator:
+            parent.insert(k - 1, ElementTree.Element(f"{{{MATHML}}}mspace", width="0.17em"))
+
+
+def _lift(parent: ElementTree.Element) -> None:
+    """Set a dot or a hat a little above its symbol, which it touches without a font for formulas."""
+    if parent.tag == f"{{{MATHML}}}mover" and parent[1].tag == f"{{{MATHML}}}mo":
+        accent = parent[1]
+        parent[1] = ElementTree.Element(f"{{{MATHML}}}mpadded", voffset="-0.3em", height="-0.3em")
+        parent[1].append(accent)
+
+
+def _grow(parent: ElementTree.Element) -> None:
+    """Give brackets around what is high a size: without a font for formulas browsers do not stretch them."""
+    if any(True for kind in HIGH for _ in parent.iter(f"{{{MATHML}}}{kind}")):
+        for child in parent[:1] + parent[-1:]:
+            if child.tag.endswith("}mo") and child.text in ("(", ")") and "stretchy" not in child.attrib:
+                child.set("mathsize", "170%")
 
 
 def inline(self: Any, node: nodes.math) -> None:

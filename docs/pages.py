@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -325,16 +326,6 @@ def shown(value: Any) -> str:
     return ", ".join(map(shown, value)) if isinstance(value, list) else f"{value:g}"
 
 
-def modules(package: str) -> str:
-    """Page of a package: its modules, one after another."""
-    source = Path(gymnosoma.__file__).parent.joinpath(*package.split(".")[1:])
-    names = sorted(path.stem for path in source.glob("*.py") if path.stem != "__init__")
-    text = f"# {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   :no-members:\n```\n"
-    for name in names:
-        text += f"\n## {name}\n\n```{{eval-rst}}\n.. automodule:: {package}.{name}\n```\n"
-    return text
-
-
 def live() -> None:
     """Write the animals that run in a browser, and a page of the site for each."""
     for name in build.write(HERE / "static" / "live") and build.shown():
@@ -356,15 +347,36 @@ LIVE_FILMS = {
 """What is shown where an animal cannot run."""
 
 
+PUBLIC = {
+    **dict.fromkeys(("gymnosoma.envs", *(f"gymnosoma.envs.{animal}" for animal in ANIMALS), "gymnosoma.agents"), ()),
+    "gymnosoma.envs.core.environment": ("BodyEnv", "BodyVectorEnv"),
+    "gymnosoma.envs.core.task": ("Task",),
+    "gymnosoma.envs.core.circuit": ("Circuit", "Population", "Projection", "Sense"),
+    "gymnosoma.agents.learning.training": ("Training",),
+    "gymnosoma.agents.learning.sb3_env": ("make_sb3_env",),
+}
+"""Modules, and the public names of each: all that it exports, if none are named."""
+
+
+def public(module: str) -> str:
+    """Page of the public names of a module."""
+    found = import_module(module)
+    text = f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :no-members:\n"
+    for name in PUBLIC[module] or found.__all__:
+        kind = "autoclass" if isinstance(getattr(found, name), type) else "autofunction"
+        text += f"\n.. {kind if callable(getattr(found, name)) else 'py:data'}:: {module}.{name}\n"
+        text += "   :no-index:\n" if (module, name) == ("gymnosoma.envs.whisker_rod", "Hair") else ""  # the same class
+    return text + "```\n"
+
+
 def reference(folder: Path) -> None:
-    """Write the reference of the Python interface, a page for each package."""
-    root = Path(gymnosoma.__file__).parent
-    found = sorted({path.parent for part in ("envs", "agents") for path in (root / part).rglob("__init__.py")})
-    packages = [".".join(("gymnosoma", *path.relative_to(root).parts)) for path in found]
-    packages.remove("gymnosoma.agents.commands")  # the command line tells of itself
-    for package in packages:
-        write(folder / f"{package}.md", modules(package))
-    write(folder / "index.md", "# API\n\n```{toctree}\n" + "\n".join(packages) + "\n```\n")
+    """Write the reference of the Python interface, a page for each module that has public names."""
+    for left in {*folder.glob("gymnosoma*.md")} - {folder / f"{module}.md" for module in PUBLIC}:
+        left.unlink()
+    for module in PUBLIC:
+        write(folder / f"{module}.md", public(module))
+    about = "What is public, and stays what it is as [versions](../guides/versions.md) promise; all else may change."
+    write(folder / "index.md", f"# Python\n\n{about}\n\n```{{toctree}}\n" + "\n".join(PUBLIC) + "\n```\n")
 
 
 def plain_functions(app: Any) -> None:

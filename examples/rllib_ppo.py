@@ -1,6 +1,6 @@
 """PPO of RLlib, two env runners with 32 worms each: ``python examples/rllib_ppo.py [STEPS]``.
 
-In an environment of its own, since it pins Gymnasium: ``pip install -e . "ray[rllib]" torch``. The id names the package
+In an environment of its own, since it pins Gymnasium: ``pip install -e ".[rllib]"``. The id names the package
 that env runners must import, and ``vector_entry_point`` makes them use the native vector environment.
 """
 

@@ -466,7 +466,11 @@ def test_a_trained_row_is_bold_where_it_is_surely_ahead():
         policies = {"trained": {"mean": 1.2, "interval": [1.1, 1.3], "trainings": 2, "episodes": 64}}
         policies["trained"]["ahead"] = {name: {"mean": 0.1, "p": one} for name, one in zip("ab", p, strict=True)}
         found = {"score": "return", "unit": "1", "policies": policies}
-        return publish.readme_table({"results": {SWIM: found}, "aggregate": {}, "missing": []})
+        results = {"results": {SWIM: found}, "aggregate": {}, "missing": []}
+        short = "**1.2**" if max(p) < 0.05 else "1.2"
+        assert f"| worm | {short} | [page](" in publish.readme_table(results)
+        assert f"in {max(p) < 0.05:d} of 1 ids that were measured" in publish.readme_table(results)
+        return publish.table(results)
 
     assert "| **1.2** [1.1, 1.3] |" in row(0.01, 0.04) and "in 1 of 1 ids, all." in row(0.01, 0.04)
     assert "| 1.2 [1.1, 1.3] |" in row(0.01, 0.06)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,7 +32,8 @@ def test_a_recording_becomes_a_file_a_table_a_film_and_a_figure(recording, tmp_p
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     paths = {"save": "fit.json", "csv": "forces.csv", "film": "film.png", "figure": "fit.svg"}
-    fit("worm", (recording,), rate=RATE, repeats=2, **{name: tmp_path / path for name, path in paths.items()})
+    given = {name: tmp_path / path for name, path in paths.items()}
+    fit("worm", (recording,), rate=RATE, repeats=2, **given | {"save": ((given["save"],),)})
     told = json.loads((tmp_path / "fit.json").read_text())
     assert told["version"] == __version__ and told["seed"] == 0 and told["repeats"] == 2
     (file,) = told["files"]
@@ -47,7 +49,7 @@ def test_a_recording_becomes_a_file_a_table_a_film_and_a_figure(recording, tmp_p
 
 
 def test_what_is_assumed_is_told(recording, tmp_path):
-    how = {"rate": RATE, "repeats": 2, "save": tmp_path / "fit.json", "csv": tmp_path / "forces.csv"}
+    how = {"rate": RATE, "repeats": 2, "save": ((tmp_path / "fit.json",),), "csv": tmp_path / "forces.csv"}
     fit("worm", (recording,), sigma=True, stiffness=1.75e-10, damping=3.125e-11, **how)
     told = json.loads((tmp_path / "fit.json").read_text())
     assert told["assumed"].keys() == {"sigma", "stiffness", "damping"}
@@ -67,6 +69,8 @@ def test_what_is_assumed_is_told(recording, tmp_path):
         ({"sigma": True, "friction": (0.1, 0.01)}, "friction must be left out where sigma says what it is"),
         ({"figure": "fit.txt"}, "figure must end in one of .pdf, .png, .svg"),
         ({"film": "fit.txt"}, "film must end in one of"),
+        ({"save": [[Path("fit.txt")]]}, "save must end in one of .json, .csv"),
+        ({"save": [[Path("a.png"), Path("b.gif")]]}, "save must give one file of a kind"),
         ({"csv": "none/fit.csv"}, "csv must be a file in a folder that exists"),
         ({"files": 2, "csv": "fit.csv"}, "csv must be asked of one recording, got 2"),
         ({"files": 0}, "files must be one recording or more"),
@@ -88,7 +92,7 @@ def test_a_worm_that_straightens(tmp_path):
     np.save(tmp_path / "limp.npy", seen(joints(run), np.random.default_rng(0), gap=0))
     friction = params.friction_perpendicular, params.friction_parallel
     how = {"rate": RATE, "relaxation": True, "friction": friction}
-    fit("worm", (tmp_path / "limp.npy",), save=tmp_path / "fit.json", **how)
+    fit("worm", (tmp_path / "limp.npy",), save=((tmp_path / "fit.json",),), **how)
     told = json.loads((tmp_path / "fit.json").read_text())
     assert told["friction_over_stiffness"] == pytest.approx(friction[0] / params.stiffness, rel=0.1)
     assert told["lag"] == pytest.approx(params.damping / params.stiffness, rel=0.2)
@@ -101,9 +105,9 @@ def test_a_vibrissa_in_free_air(tmp_path, capsys):
     rows = np.stack([t, 0.3 * np.sin(2 * np.pi * 8 * t)], 1)
     np.savetxt(tmp_path / "base.csv", rows, "%.9f", ",", header="time,angle", comments="")
     (tmp_path / "hair.toml").write_text("length = 40e-3\ndensity = 1200.0\ncurvature = [-10.0, -20.0]\n")
-    paths = {name: tmp_path / f"fit.{name}" for name in ("save", "csv")}
-    fit("whisker", (tmp_path / "base.csv",), params=tmp_path / "hair.toml", **paths)
-    told = json.loads(paths["save"].read_text())
+    paths = {name: tmp_path / f"fit.{name}" for name in ("json", "csv")}  # each is written by its ending
+    fit("whisker", (tmp_path / "base.csv",), params=tmp_path / "hair.toml", save=(tuple(paths.values()),))
+    told = json.loads(paths["json"].read_text())
     assert told["assumed"] == {"contact": "none", "params": "hair.toml"}
     table = np.genfromtxt(paths["csv"], delimiter=",", names=True)
     assert told["largest"]["Fy"] == pytest.approx(np.abs(table["base_wrench_2"]).max())

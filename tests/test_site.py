@@ -2,12 +2,14 @@
 
 import doctest
 import importlib
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import live_browser
 import pytest
 
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy
@@ -97,6 +99,25 @@ def test_examples_with_other_libraries_run(name, amount, library, tmp_path):
         assert "my_agent:swim" in run(*command, cwd=tmp_path)
 
 
+NOTEBOOK = json.loads((ROOT / "examples" / "first.ipynb").read_text("utf-8"))["cells"]
+
+
+def test_the_notebook_shows_its_pictures():
+    kinds = [set(each.get("data", ())) for cell in NOTEBOOK for each in cell.get("outputs", ())]
+    assert sum("image/png" in kind for kind in kinds) == 5
+    assert not any(each.get("output_type") == "error" for cell in NOTEBOOK for each in cell.get("outputs", ()))
+
+
+@pytest.mark.full
+def test_the_notebook_runs():
+    pytest.importorskip("stable_baselines3")
+    code = "\n".join("".join(cell["source"]) for cell in NOTEBOOK if cell["cell_type"] == "code")
+    short = re.sub(r"STEPS = [\d_]+", "STEPS = 20_000", code)
+    assert short != code
+    told = run("-c", short, env={**os.environ, "MPLBACKEND": "agg", "SDL_VIDEODRIVER": "dummy"})
+    assert re.search(r"^baseline +0\.\d+ mm/s\nWormSwim .*\ntrained +0\.1", told, re.MULTILINE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_hindsight_learns_to_reach(seed):
@@ -149,10 +170,66 @@ def test_the_guide_shows_every_example():
     )
 
 
-@pytest.mark.full
-def test_the_site_builds_without_a_warning(tmp_path):
+def test_formulas_are_shown_whole(tmp_path, monkeypatch):
+    """In a browser, narrow and wide: nothing is cut off above or below; functions stand apart, and brackets grow."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    mathml = importlib.import_module("mathml").mathml
+    found = [tex for page in PAGES for tex in re.findall(r"^\$\$(.*?)\$\$", page.read_text(), re.DOTALL | re.MULTILINE)]
+    assert len(found) > 10
+    assert mathml(r"A \cos\alpha").count("<mspace") == 2 and mathml(r"\cos(\alpha) = \cos^2(x)").count("<mspace") == 0
+    assert mathml(r"\left(\frac{a}{b}\right)").count('mathsize="170%"') == 2 and "mathsize" not in mathml(
+        r"\left(a\right)"
+    )
+    shown = "".join(f'<div class="math">{mathml(tex, as_block=True)}</div>' for tex in found)
+    style = (ROOT / "docs" / "static" / "site.css").read_text()
+    page = tmp_path / "formulas.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8><style>body {{ line-height: 1.5 }} {style}</style>{shown}")
+    browser = live_browser.open_browser(tmp_path / "browser")
+    try:
+        for width in (1400, 390):
+            live_browser.resize(browser, width, 900)
+            browser.get(page.as_uri())
+            heights = "return [...document.querySelectorAll('div.math')].map((e) => e.scrollHeight - e.clientHeight)"
+            assert browser.execute_script(heights) == [0] * len(found)
+    finally:
+        browser.quit()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Folder of the built site."""
     pytest.importorskip("sphinx", reason="the extra docs is not installed")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", ROOT / "docs", tmp_path]
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", ROOT / "docs", folder]
     built = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert built.returncode == 0, built.stderr[-3000:]
-    assert (tmp_path / "environments" / "WormSwim-v0.html").is_file()
+    return folder
+
+
+@pytest.mark.full
+def test_the_site_builds_without_a_warning(site):
+    assert (site / "environments" / "WormSwim-v0.html").is_file()
+    pages = "".join(page.read_text() for page in site.glob("api/*.html"))
+    names = re.findall(r'<dt class="sig[^>]* id="([^"]+)"', pages)
+    assert "gymnosoma.envs.simulate" in names and not any("._" in name for name in names)
+
+
+@pytest.mark.full
+def test_the_site_can_be_read_and_searched(site, tmp_path):
+    browser = live_browser.open_browser(tmp_path / "browser")
+    try:
+        for width in (1400, 390):
+            live_browser.resize(browser, width, 900)
+            for page in ("index", "guides/first", "guides/train", "animals/worm"):
+                browser.get((site / f"{page}.html").as_uri())
+                cut = "[...document.querySelectorAll('.highlight pre')].some((e) => e.scrollWidth > e.clientWidth)"
+                assert not browser.execute_script(f"return {cut}"), page
+                assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
+        browser.get(f"{(site / 'search.html').as_uri()}?q=how+to+train")
+        found = (
+            "const done = arguments[0]; (function wait() { const a = document.querySelector('#search-results li a');"
+        )
+        found += " a ? done(a.textContent) : setTimeout(wait, 50); })();"
+        assert browser.execute_async_script(found) == "Train and evaluate"
+    finally:
+        browser.quit()

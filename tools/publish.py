@@ -201,6 +201,15 @@ def in_readme(text: str) -> str:
     return text.partition(BEGIN)[2].partition(END)[0].strip("\n")
 
 
+def write_readme(results: Mapping[str, Any], root: Path) -> None:
+    """Put the table of ids into README; ``python -m gymnosoma.tools.publish`` does so from the figures kept."""
+    readme = (root / "README.md").read_text("utf-8")
+    in_readme(readme)
+    before, after = readme.partition(BEGIN)[0], readme.partition(END)[2]
+    with replacing(root / "README.md") as file:
+        file.write(f"{before}{BEGIN}\n{readme_table(results)}\n{END}{after}".encode())
+
+
 def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str, Any]:
     """Write figures, README's table and learning curves; what documentation says of ids is made from them.
 
@@ -213,14 +222,9 @@ def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str
     """
     results, curves = _beside_others(results, curves, root)
     kept = {name: value for name, value in results.items() if name != "failed"}
-    readme = (root / "README.md").read_text("utf-8")
-    in_readme(readme)
-    before, after = readme.partition(BEGIN)[0], readme.partition(END)[2]
-    readme = f"{before}{BEGIN}\n{readme_table(results)}\n{END}{after}"
     with replacing(root / "assets" / FIGURES) as file:
         file.write((json.dumps(kept, indent=1) + "\n").encode())
-    with replacing(root / "README.md") as file:
-        file.write(readme.encode())
+    write_readme(results, root)
     with replacing(root / "docs" / CURVES) as file:
         file.write(written_curves(curves).encode())
     return results
@@ -428,3 +432,7 @@ def thresholds(results: Mapping[str, Any]) -> dict[str, tuple[float, float] | No
             known.append(constant["return"] + slope * (scale["best"] - constant["mean"]))
         found[env_id] = (constant["return"], max(known)) if known else None
     return found
+
+
+if __name__ == "__main__":
+    write_readme(json.loads((checkout() / "assets" / FIGURES).read_text("utf-8")), checkout())

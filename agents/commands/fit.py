@@ -21,7 +21,7 @@ from gymnosoma.envs.worm.fit import MediumFit
 from gymnosoma.envs.worm.motion import Motion
 from gymnosoma.envs.worm.params import friction as friction_of
 
-from .arguments import read_size
+from .arguments import Saved, read_size
 
 Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE"), tyro.conf.Positional]
 AnimalName = Annotated[Literal["worm", "whisker"], tyro.conf.arg(metavar="worm|whisker"), tyro.conf.Positional]
@@ -51,7 +51,7 @@ def fit(
     repeats: int | None = None,
     seed: int = 0,
     params: Path | None = None,
-    save: Path | None = None,
+    save: Saved = (),
     csv: Path | None = None,
     film: Path | None = None,
     figure: Path | None = None,
@@ -84,17 +84,23 @@ def fit(
         seed: Of the bootstrap.
         params: Shape of the vibrissa, .toml: length, base_radius, tip_radius (m) and curvature (1/m), n_links, density,
             modulus, damping_ratio; the paper's by default.
-        save: What was found and assumed, .json.
+        save: What was found and assumed, .json; also a .csv, or a film, as of --csv and --film. Several may be given.
         csv: Forces over time.
         film: The recorded midline in grey, what the medium makes of the shapes in colour: .mp4, .gif, or .png.
         figure: Path, kymogram, forces and the profile of sigma: .pdf, .png or .svg.
         size: Of a frame of the film, in pixels.
     """
-    from ..files import check_writable
-    from ..showing.film import check_film
+    from ..files import check_saved, check_writable
+    from ..showing.film import FORMATS, check_film
 
     width, height = read_size(size)
-    results = {"save": save, "csv": csv, "film": film, "figure": figure}
+    results: dict[str, Path | None] = {"save": None, "csv": csv, "film": film, "figure": figure}
+    for given in check_saved("save", save, (".json", ".csv", *FORMATS)):
+        kind = {".json": "save", ".csv": "csv"}.get(given.suffix, "film")
+        if results[kind] is not None:
+            raise ValueError(f"save must give one file of a kind, got {str(results[kind])!r} and {str(given)!r}")
+        results[kind] = given
+    csv, film = results["csv"], results["film"]
     for name, path in results.items():
         if path is not None:
             check_writable(name, path)
@@ -105,9 +111,9 @@ def fit(
     if figure is not None:
         _check_figure(figure)
     if animal == "whisker":
-        given = {"sigma": sigma or None, "friction": friction, "stiffness": stiffness, "film": film, "figure": figure}
-        _check_none(given | {"worm": worm, "head": head, "microns_per_pixel": microns_per_pixel})
-        _fit_whisker(files, rate, params, save, csv)
+        others = {"sigma": sigma or None, "friction": friction, "stiffness": stiffness, "film": film, "figure": figure}
+        _check_none(others | {"worm": worm, "head": head, "microns_per_pixel": microns_per_pixel})
+        _fit_whisker(files, rate, params, results["save"], csv)
     else:
         if params is not None:
             raise ValueError(f"params must be left out for worms, got {str(params)!r}")
