@@ -242,7 +242,7 @@ def fit_relaxation(
     hardly matters, so that b_perp / kappa has a bound only. Nothing tells kappa itself, in N m, but a force.
     Frames are compared as they are, not smoothed in time, which would blunt the release. By how much tips are missed in
     each frame is found with them, and the length of the body, on which c / kappa depends most; at sigma 1 this leaves
-    c / kappa of 5 s uncertain by some 5%.
+    c / kappa of 5 s uncertain by some 5%, and by more if tips are missed by the same in every frame.
 
     Args:
         motion: From `Midlines.smoothed`.
