@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from time import process_time
 
 import gymnasium
 import numpy as np
@@ -75,37 +76,55 @@ def test_a_group_of_worms_gives_its_medium(sigma, group, each):
         assert worm.profile.min() == 1.0
 
 
-def in_staying_noise(sigma, count, seed):
-    """Motions of worms of 10 s, of which each point's noise has 0.7 of that in the frame before."""
-    runs, first = worms(sigma, count, 10.0, seed=seed)
+def recorded(sigma, count, seed, rate=RATE, points=49, stays=0.0, along=0.0):
+    """Motions of worms of 10 s; noise is ``stays`` of that a frame before, ``along`` of that a point before."""
+    runs, first = worms(sigma, count, 10.0, rate, seed)
     rng = np.random.default_rng(seed)
     found = []
     for run in runs:
-        lines = seen(joints(run, first), rng, noise=0.0)
+        lines = seen(joints(run, first), rng, points, noise=0.0)
         noise = rng.normal(0.0, 2e-6, lines.shape)
-        for before, now in pairwise(noise):
-            now *= np.sqrt(1 - 0.7**2)
-            now += 0.7 * before
-        found.append(Midlines.from_array(lines + noise, RATE).smoothed())
+        for each, share in ((noise, stays), (np.swapaxes(noise, 0, 1), along)):
+            for before, now in pairwise(each):
+                now *= np.sqrt(1 - share**2)
+                now += share * before
+        found.append(Midlines.from_array(lines + noise, rate).smoothed())
     return found
 
 
 @pytest.mark.full
 def test_noise_that_stays_for_several_frames_is_seen_and_taken_off():
-    found = in_staying_noise(0.5, 3, 9)
+    found = recorded(0.5, 3, 9, stays=0.7)
     assert [each.persistence for each in found] == pytest.approx([0.7] * 3, abs=0.04)
     fit = fit_medium(found)
     assert fit.interval[0] <= 0.5 <= fit.interval[1] and fit.sigma == pytest.approx(0.5, abs=5e-3)
 
 
+CAMERAS = {
+    "white": ({}, (0.0, 0.2, 0.5, 0.8, 1.0)),
+    "stays": ({"stays": 0.7}, (0.0, 0.5, 1.0)),
+    "along": ({"along": 0.7}, (0.5, 1.0)),
+    "15 Hz": ({"rate": 15.0, "points": 25}, (0.5, 1.0)),
+    "60 Hz": ({"rate": 60.0, "points": 33}, (0.5, 1.0)),
+}
+"""Noise, rates and points of cameras, and the media in which worms are seen by them."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
-def test_intervals_hold_where_noise_stays(sigma):
+@pytest.mark.parametrize(("camera", "sigma"), [(name, each) for name, (_, media) in CAMERAS.items() for each in media])
+def test_intervals_hold(camera, sigma):
     """Of 40 groups of five worms; were 95% true, less than 1 in 200 studies would hold fewer than these."""
-    fits = [fit_medium(in_staying_noise(sigma, 5, seed)) for seed in range(40)]
+    fits, start = [], process_time()
+    for seed in range(40):
+        fits.append(fit_medium(recorded(sigma, 5, seed, **CAMERAS[camera][0])))
     groups = sum(fit.interval[0] <= sigma <= fit.interval[1] for fit in fits)
     alone = sum(worm.interval[0] <= sigma <= worm.interval[1] for fit in fits for worm in fit.per_worm)
-    print(f"sigma {sigma:g}: {groups} of 40 groups, {alone} of 200 worms")
+    off = np.array([fit.sigma for fit in fits]) - sigma
+    each = np.array([worm.sigma for fit in fits for worm in fit.per_worm]) - sigma
+    print(
+        f"{camera}, sigma {sigma:g}: {groups} of 40 groups, {alone} of 200 worms; off by {np.abs(off).max():.4f} and "
+        f"{np.abs(each).max():.4f} at most; {(process_time() - start) / 200:.2f} CPU s a worm"
+    )
     assert groups >= 34 and alone >= 180
 
 
@@ -318,8 +337,7 @@ def relaxing(sigma, seed, frames=151):
     """Midlines of a bent worm that is let go, and what is true of it: b_perp / kappa and c / kappa."""
     rng, params = np.random.default_rng(seed), WormParams.in_medium(sigma)
     bend = 0.6 * np.cos(2 * np.pi * rng.uniform(0.5, 1.5) * np.linspace(0, 1, 24) + rng.uniform(0, 2 * np.pi))
-    start = {"joint_angle": bend}
-    run = simulate(Worm(params), np.zeros(24), (frames - 1) / RATE, 1 / RATE, start)
+    run = simulate(Worm(params, dt=1 / 1200), np.zeros(24), (frames - 1) / RATE, 1 / RATE, {"joint_angle": bend})
     true = params.friction_perpendicular / params.stiffness, params.damping / params.stiffness
     return Midlines.from_array(seen(joints(run), rng, gap=0), RATE), true, ratio_of(sigma)
 
@@ -344,7 +362,7 @@ def test_a_relaxation_tells_the_passive_body(sigma):
 @pytest.mark.slow
 def test_what_relaxations_tell():
     """Of twelve records a medium, limits of the logarithms' standard deviations; intervals and bounds on the way."""
-    for sigma, limits in ((0.2, (0.5, 0.05)), (0.5, (0.12, 0.05)), (0.8, (0.03, 0.05)), (1.0, (0.02, 0.08))):
+    for sigma, limits in ((0.2, (0.5, 0.05)), (0.5, (0.12, 0.05)), (0.8, (0.03, 0.05)), (1.0, (0.02, 0.05))):
         errors, held = [], []
         for seed in range(300, 312):
             lines, true, ratio = relaxing(sigma, seed)
@@ -353,8 +371,9 @@ def test_what_relaxations_tell():
             both = zip((fit.friction_interval, fit.lag_interval), true, strict=True)
             held.append([low <= each <= high for (low, high), each in both])
         mean, spread = np.nanmean(errors, 0), np.nanstd(errors, 0, ddof=1)
-        print(f"sigma {sigma:g}: mean {mean}, deviation {spread}, held {np.sum(held, 0)} of 12")
-        assert (spread < limits).all() and (np.abs(mean) < limits).all() and (np.sum(held, 0) >= 8).all()
+        told = f"{np.isnan(errors).sum()} bounds, mean {mean}, deviation {spread}"
+        print(f"sigma {sigma:g}: {told}, held {np.sum(held, 0)} of 12")
+        assert (spread < limits).all() and (np.abs(mean) < limits).all() and (np.sum(held, 0) >= 10).all()
     bounds = []
     for seed in range(500, 540):
         lines, true, ratio = relaxing(0.0, seed, 61)

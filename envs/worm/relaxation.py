@@ -26,18 +26,26 @@ ITERATIONS, AGAIN = 8, 3
 MODES = 12
 """Polynomials along the body by which the first shape may differ from what was measured: noise matters most there."""
 
-MISSED = 0.05
-"""Share of the length by which tips are missed at most."""
+MISSED, BARELY = 0.05, 1e-4
+"""Share of the length by which tips are missed at most; and of the squares, by which what hardly shows is held."""
 
-LIKELY = np.array([3.0, 3.0, *[0.1] * MODES])
+BODY = 3
+"""Unknowns before the modes: logarithms of friction, damping and length."""
+
+SMOOTHED, SHARE, PLAIN = 0.05, 0.25, 1e-3
+"""Deviations of what is known beforehand: of each mode from the smoothed first shape (root mean square, rad); of what
+tips are missed by, in what |N(0, jitter)| makes of it (were it even, 30% more, exponential, 25% less); and of the
+logarithm of the length where none are."""
+
+LIKELY = np.array([3.0, 3.0, 0.01, *[0.1] * MODES])
 """By how much each unknown may move in a step where the recording does not tell."""
 
 STARTS = (0.0, -1.0, 1.0)
 """Logarithms by which friction differs from that of the paper's medium of this ratio, where the search begins."""
 
-FAR = np.array([[-14.0, -3.0, *[-0.5] * MODES], [4.0, 3.0, *[0.5] * MODES]])
-"""Least and greatest logarithms by which friction and damping may leave the paper's on agar (water is at -10), and rad
-of each mode."""
+FAR = np.array([[-14.0, -3.0, -0.1, *[-0.5] * MODES], [4.0, 3.0, 0.1, *[0.5] * MODES]])
+"""Least and greatest logarithms by which friction and damping may leave the paper's on agar (water is at -10), and
+length what midlines have; and rad of each mode."""
 
 UNKNOWN = 0.5
 """Standard error of a logarithm from which on a bound is told."""
@@ -46,7 +54,7 @@ VISIBLE = 10.0
 """Variances of the noise by which a body without friction must fit worse, in squares, for a number to be told."""
 
 CAUTION = 2.0
-"""Standard errors at which a bound is told: of 40 records of 2 s in water 1.65 held 36, and 2 held 39."""
+"""Standard errors at which a bound is told: of 40 records of 2 s in water it holds in each."""
 
 INNER = slice(2, -2)
 """Joints that count: the others' angles are known half as well."""
@@ -89,14 +97,18 @@ class RelaxationFit:
 
 
 class _Relaxing:
-    """Joint angles of a motion from a time on, and of worms that straighten from its shape."""
+    """Shapes of a motion from a time on, and of worms that straighten from the first."""
 
     def __init__(self, motion: Motion, ratio: float, first: int) -> None:
         from scipy.interpolate import CubicSpline  # slow to import
 
         # The tips are missed by |N(0, jitter)| each.
         missed = 2.0 * np.sqrt(2.0 / np.pi) * motion.jitter
-        self.length = motion.length + missed
+        # The curve through the joints is longer than the rods, where it is bent.
+        bent = float(np.median(np.mean(motion.joint_angle[motion.reliable] ** 2, 1)))
+        self.length = (motion.length + missed) * (1.0 - bent / 24.0)
+        off = np.array([np.inf, np.inf, np.hypot(SHARE * missed / self.length, PLAIN), *[SMOOTHED] * MODES])
+        self._known_before = motion.noise / off
         self._ratio, self._usual = ratio, WormParams.in_medium(1.0, length=self.length)
         assert motion.shapes is not None and motion.places is not None and motion.measured is not None
         self._angle, self._centre = motion.rod_angle[first * FINER], motion.centre[first * FINER]
@@ -108,59 +120,56 @@ class _Relaxing:
         self._measured = motion.shapes[first:][self._known]
         basis, _ = polynomials(motion.places, motion.order)
         spline = CubicSpline(np.linspace(0.0, 1.0, joints + 2), np.eye(joints + 2))
-        self._seen, self._level = spline(motion.places), basis.sum(0)
+        self._seen = spline(motion.places)
         # Missed tips move points along the body, by so much that its curvature counts, too.
         from_head, from_tail = motion.places[:, None], 1.0 - motion.places[:, None]
         self._slope, bend = spline(motion.places, 1), spline(motion.places, 2)
-        curved = (0.5 * from_tail**2 * bend, from_tail * from_head * bend, 0.5 * from_head**2 * bend)
-        self._tips = [basis.T @ each for each in (from_tail * self._slope, from_head * self._slope, *curved)]
+        self._moved = [basis.T * each.T for each in (from_tail, from_head)]
+        curved = (from_tail**2 * bend, from_tail * from_head * bend, from_head**2 * bend)
+        self._curved = [basis.T @ each for each in curved]
         self._places, self._basis = motion.places, basis
         self._every, self._frames = 1.0 / motion.rate, len(self._known) - 1
         self._worm = Worm(self._usual, dt=self._every / np.ceil(self._every / 5e-3))
 
     def run(self, unknown: Array) -> list[tuple[Array, Array]]:
-        """Rod angles (N, n) and centres (N, 2) of worms with ``unknown`` (K, 2 + MODES), of which `FAR` tells."""
+        """Rod angles (N, n) and centres (N, 2) of worms with ``unknown`` (K, BODY + MODES), of which `FAR` tells."""
         p, count = self._usual, len(unknown)
         across = p.friction_perpendicular * np.exp(unknown[:, 0])
         damping = np.outer(np.asarray(p.damping) * np.exp(unknown[:, 1]), np.ones(p.n_rods - 1))
-        bend = np.cumsum(np.sum(unknown[:, 2:, None] * self._modes, 1), 1)
+        bend = np.cumsum(np.sum(unknown[:, BODY:, None] * self._modes, 1), 1)
         bend = np.pad(bend, ((0, 0), (1, 0)))
         start = {
             "rod_angle": self._angle + bend - bend.mean(1, keepdims=True),
             "centre": np.tile(self._centre, (count, 1)),
         }
         start |= {"friction_perpendicular": across, "friction_parallel": across / self._ratio, "damping": damping}
+        start["length"] = p.length * np.exp(unknown[:, 2])
         still, names = np.zeros(p.n_rods - 1), ("rod_angle", "centre")
         end = self._frames * self._every
         runs = ensemble(self._worm, still, count, end, self._every, start=start, signals=names)
         return list(zip(*(np.moveaxis(runs[name], 1, 0) for name in names), strict=True))
 
     def misfit(self, unknown: Array) -> Array:
-        """Polynomials of worms less those measured (K, M), m, without what place, heading or missed tips explain."""
+        """Polynomials of worms less those measured (K, M), m, without what place, heading or missed tips explain.
+
+        The last are the unknowns as what is known beforehand takes them, in deviations of the noise.
+        """
         rest = []
-        for angle, centre in self.run(unknown):
+        for (angle, centre), own in zip(self.run(unknown), unknown, strict=True):
             angle, centre = angle[self._known], centre[self._known]
-            rods = self._usual.length / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
+            rods = self._usual.length * np.exp(own[2]) / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
             ends = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
             ends += (centre - 0.5 * (ends[:, 1:] + ends[:, :-1]).mean(1))[:, None]
             # Points lie evenly along the curve through the joints, which is longer where it is bent.
-            slope = self._slope @ ends
-            along = arc_share(np.hypot(slope[..., 0], slope[..., 1]), self._places)
-            shape = self._basis.T @ (self._seen @ ends + (self._places - along)[..., None] * slope)
-            around = self._basis.T @ (self._seen @ (ends - centre[:, None]))
-            level = np.broadcast_to(self.length * self._level, (len(ends), len(self._level)))
-            free = [np.stack([level, 0.0 * level], -1), np.stack([0.0 * level, level], -1)]
-            free += [np.stack([-around[..., 1], around[..., 0]], -1), *(each @ ends for each in self._tips)]
-            moves = np.stack([each.reshape(len(ends), -1) for each in free], -1)
-            axes, amounts = np.linalg.qr(moves[..., :5])
-            off = left = (shape - self._measured).reshape(len(ends), -1, 1)
-            # By how much tips are missed tells what the curvature adds; a straight body does not show it.
-            solved = np.linalg.pinv(np.nan_to_num(amounts), rcond=0.01)[:, 3:] @ np.swapaxes(axes, 1, 2)
-            for _ in range(2):
-                missed = solved @ left
-                head, tail = np.split(np.clip(missed, -MISSED, MISSED), 2, 1)
-                left = off + moves[..., 5:] @ np.concatenate([head**2, head * tail, tail**2], 1)
-            rest.append((left - axes @ (np.swapaxes(axes, 1, 2) @ left)).ravel())
+            tangent = self._slope @ ends
+            speed = np.hypot(tangent[..., 0], tangent[..., 1])
+            along = arc_length_of(speed, self._places)
+            tangent *= (along[:, -1:] / speed)[..., None]
+            shape = self._basis.T @ (self._seen @ ends + (self._places - along / along[:, -1:])[..., None] * tangent)
+            tips = [each @ tangent for each in self._moved] + [each @ ends for each in self._curved]
+            # Where a body lies is no matter: the first polynomial is left out.
+            data = _unexplained(shape[:, 1:], self._measured[:, 1:], [tip[:, 1:] for tip in tips])
+            rest.append(np.concatenate([data, self._known_before * own]))
         return np.array(rest)
 
     def residual(self, unknown: Array) -> float:
@@ -169,7 +178,7 @@ class _Relaxing:
         return float(np.sqrt(np.mean((np.diff(angle)[:, INNER] - self._smooth)[self._known] ** 2)))
 
     def fit(self, unknown: Array, iterations: int, held: int = -1) -> tuple[Array, float, Array]:
-        """Unknowns (2 + MODES,) of least squares, sum of squares, and slopes (M, 2 + MODES).
+        """Unknowns (BODY + MODES,) of least squares, sum of squares, and slopes (M, BODY + MODES).
 
         The one that is ``held`` stays; its slopes are 0.
         """
@@ -192,11 +201,36 @@ class _Relaxing:
         return best, least, slopes
 
 
-def arc_share(speed: Array, places: Array) -> Array:
-    """Share of the length (T, P) before each of the places (P,), of curves with ``speed`` (T, P) there."""
+def _unexplained(shape: Array, measured: Array, tips: list[Array]) -> Array:
+    """What is left (M,) of shapes less those measured (T, m, 2) by headings and missed tips, which are found.
+
+    ``tips`` (5 of (T, m, 2)): First and second derivatives by the shares missed at head and tail.
+    """
+    aside, count = np.array([[0.0, 1.0], [-1.0, 0.0]]), len(shape)
+    found = np.zeros((count, 3))
+    for left in (2, 1, 0):
+        turn, head, tail = found.T[..., None, None]
+        at_head, at_tail = (tips[0] + head * tips[2] + tail * tips[3], tips[1] + head * tips[3] + tail * tips[4])
+        body = shape + 0.5 * (head * (tips[0] + at_head) + tail * (tips[1] + at_tail))
+        turned = np.cos(turn) * np.eye(2) + np.sin(turn) * aside
+        rest = (body @ turned - measured).reshape(count, -1, 1)
+        moves = np.stack([body @ aside @ turned, at_head @ turned, at_tail @ turned], -1).reshape(count, -1, 3)
+        if left:
+            across = np.swapaxes(moves, 1, 2)
+            square = np.nan_to_num(across @ moves)
+            # A straight body does not show by how much both tips are missed.
+            held = BARELY * np.maximum(np.trace(square, axis1=1, axis2=2), 1e-30)
+            square += held[:, None, None] * np.eye(3)
+            found = found - np.linalg.solve(square, across @ rest)[..., 0]
+            found[:, 1:] = np.clip(found[:, 1:], -MISSED, MISSED)
+    axes, _ = np.linalg.qr(moves)
+    return np.asarray((rest - axes @ (np.swapaxes(axes, 1, 2) @ rest)).ravel())
+
+
+def arc_length_of(speed: Array, places: Array) -> Array:
+    """Length (T, P) before each of the places (P,), of curves with ``speed`` (T, P) there."""
     steps = 0.5 * (speed[:, 1:] + speed[:, :-1]) * np.diff(places)
-    along = np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
-    return along / along[:, -1:]
+    return np.pad(np.cumsum(steps, 1), ((0, 0), (1, 0)))
 
 
 def fit_relaxation(
@@ -207,7 +241,8 @@ def fit_relaxation(
     Without a drive the joints straighten as the medium and the body's damping let them. In media like water the medium
     hardly matters, so that b_perp / kappa has a bound only. Nothing tells kappa itself, in N m, but a force.
     Frames are compared as they are, not smoothed in time, which would blunt the release. By how much tips are missed in
-    each frame is found with them; at sigma 1 this leaves c / kappa of 5 s uncertain by some 6%.
+    each frame is found with them, and the length of the body, on which c / kappa depends most; at sigma 1 this leaves
+    c / kappa of 5 s uncertain by some 5%, and by more if tips are missed by the same in every frame.
 
     Args:
         motion: From `Midlines.smoothed`.
@@ -220,6 +255,8 @@ def fit_relaxation(
         ValueError: For a worm that is not bent, or lasts less than a second; if the ratio is neither given nor told by
             the motion.
     """
+    from scipy.stats import t as student  # slow to import
+
     whole("repeats", repeats, 5, 1000)
     whole("seed", seed, 0, 2**63)
     first = _first(motion, start)
@@ -227,7 +264,7 @@ def fit_relaxation(
     worm = _Relaxing(motion, ratio, first)
     usual = WormParams.in_medium(1.0)
     medium = float(np.log(friction_of(sigma_of(ratio))[0] / usual.friction_perpendicular))
-    tried = [worm.fit(np.array([medium + each, *[0.0] * (MODES + 1)]), ITERATIONS) for each in STARTS]
+    tried = [worm.fit(np.array([medium + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
     found, squares, slopes = min(tried, key=lambda each: each[1])
     if not np.isfinite(squares):
         raise ValueError("motion must be one that a worm can make as it straightens; every simulation broke down")
@@ -235,20 +272,22 @@ def fit_relaxation(
     rng = np.random.default_rng(seed)
     before = motion.rod_angle[: first * FINER : FINER], motion.centre[: first * FINER : FINER]
     whole_angle, whole_centre = np.concatenate([before[0], angle]), np.concatenate([before[1], centre])
-    entire = replace(motion, length=worm.length)
+    entire = replace(motion, length=worm.length * float(np.exp(found[2])))
     draws = np.array(
         [
             _Relaxing(seen_again(entire, whole_angle, whole_centre, rng), ratio, first).fit(found, AGAIN)[0][:2]
             for _ in range(repeats)
         ]
     )
+    # What repeats tell of the spread and of the bias is uncertain, too, the more the fewer they are.
+    few = float(student.ppf(0.975, repeats - 1)) * np.sqrt(1.0 + 1.0 / repeats) / 1.96
     spread = draws.std(0, ddof=1)
     corrected = np.exp(2.0 * found[:2] - draws.mean(0))
     noise = squares / len(slopes)
     own = noise * np.diag(np.linalg.pinv(slopes.T @ slopes, rcond=1e-12))
     # Where the noise is more than the model takes it for.
     more = max(1.0, float(spread[1] ** 2 / own[1]))
-    spread[0] = max(spread[0], np.sqrt(more * own[0]))
+    spread = np.maximum(few * spread, np.sqrt(own[:2]))
     kappa = float(np.max(usual.stiffness))
     scale, lag = usual.friction_perpendicular / kappa, float(np.max(usual.damping)) / kappa * float(corrected[1])
     without = worm.fit(np.array([FAR[0, 0], *found[1:]]), AGAIN, held=0)[1]
