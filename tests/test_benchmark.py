@@ -505,7 +505,9 @@ def test_an_oracle_is_searched_in_pieces_and_knows_what_its_episode_hides(tmp_pa
             assert len(t) == len(self.amplitude)
             return self.amplitude * np.cos(2 * np.pi * (1.8 * self.place - t[:, None] / 1.6))
 
-    monkeypatch.setattr(worm, "ORACLES", {task_class(CRAWL): Oracle(Wave, [0.3], [0.2])}, raising=False)
+    monkeypatch.setattr(
+        worm, "ORACLES", {task_class(CRAWL): Oracle(Wave, [0.3], [0.2], {"actions": "angles"})}, raising=False
+    )
     monkeypatch.setattr(oracle, "TOGETHER", 2)
     arguments = ("oracle", "WormCrawl-v0", "--episodes", 3, "--generations", 2, "--population", 4, "--folder", tmp_path)
     command(*arguments)

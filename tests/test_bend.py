@@ -353,7 +353,7 @@ def test_modes_are_those_of_a_row_alone(env_id, arguments):
 
 
 def test_amplitudes_are_those_of_the_joints():
-    envs, fields = several(SWIM, observation="modes"), several(SWIM)
+    envs, fields = (several(SWIM, actions="angles", observation=kind) for kind in ("modes", "fields"))
     place = np.linspace(0, 1, 24)
     angles = 0.1 - 0.3 * np.cos(3 * np.pi * place)
     for each in (envs, fields):
