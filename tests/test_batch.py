@@ -1,5 +1,6 @@
 """The vector environment is bit for bit as many scalar ones."""
 
+import itertools
 import re
 
 import gymnasium
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from ids import FIRST, IDS
+from ids import ALL, FIRST
 
 from gymnosoma.agents.evaluation.policies import task_class
 from gymnosoma.envs import check_vector_env
@@ -28,8 +29,14 @@ def hard(envs, seed=0):
     return policy
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("env_id", IDS)
+def tier(env_id, mode):
+    """All ways to begin anew where an animal is first met, one for its other ids, the others there only when asked."""
+    return () if env_id in FIRST else pytest.mark.full if mode == MODES[0] else pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("env_id", "mode"), [pytest.param(*each, marks=tier(*each)) for each in itertools.product(ALL, MODES)]
+)
 def test_vector_equals_scalar(env_id, mode):
     animal = gymnasium.make(env_id).unwrapped.task.animal
     name = next(iter(animal.parameters))

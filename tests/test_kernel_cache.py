@@ -548,7 +548,7 @@ def step(tmp_path):
     "arguments",
     [
         ("gymnosoma/PendulumUp-v0", "fixtures.pendulum.tasks:Up"),
-        pytest.param(("gymnosoma/WormSwim-v0",), marks=pytest.mark.full),
+        pytest.param(("gymnosoma/WormSwim-v0",), marks=pytest.mark.slow),
         pytest.param(("gymnosoma/StandPulse-v0",), marks=pytest.mark.slow),
     ],
     ids=str,

@@ -366,6 +366,7 @@ def test_hindlimb_patterns_give_the_same_paw_force(limbs, patterns):
         assert np.abs(k["reaction"] - PAW_FORCE).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_hindlimb_stable_share_rises_with_stiffness(limbs):
     """Fig. 2b. The numbers are those of an independent program in NumPy, one chain of 300 moves a pattern.
 

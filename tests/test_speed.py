@@ -28,7 +28,7 @@ def test_speed_is_reported(animal, peer, tmp_path, command, capsys):
     assert peer in capsys.readouterr().out
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_threads_sizes_and_first_use_are_measured(monkeypatch):
     two = threads.threads(("whisker_rod",), 1, (20,))
     assert [row.what.split(", ", 2)[2] for row in two] == ["2 threads against one", "two programs of half as many"]
