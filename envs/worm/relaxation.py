@@ -32,7 +32,7 @@ MISSED, BARELY = 0.05, 1e-4
 BODY = 3
 """Unknowns before the modes: logarithms of friction, damping and length."""
 
-SMOOTHED, SHARE, PLAIN = 0.05, 0.25, 1e-3
+SMOOTHED, SHARE, PLAIN = 0.05, 0.25, 1e-2
 """Deviations of what is known beforehand: of each mode from the smoothed first shape (root mean square, rad); of what
 tips are missed by, in what |N(0, jitter)| makes of it (were it even, 30% more, exponential, 25% less); and of the
 logarithm of the length where none are."""
