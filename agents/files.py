@@ -52,6 +52,13 @@ def check_writable(name: str, path: Path) -> None:
         raise ValueError(f"{name} must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
 
 
+def check_installed(*libraries: str) -> None:
+    """Raise ModuleNotFoundError for the first that is missing, before the work that ends with it."""
+    for name in libraries:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def check_saved(name: str, given: Iterable[Iterable[Path]], known: Collection[str]) -> list[Path]:
     """Files that results go to; ValueError, naming the argument, if one has no ``known`` ending or cannot be written.
 
@@ -62,9 +69,9 @@ def check_saved(name: str, given: Iterable[Iterable[Path]], known: Collection[st
     for path in paths:
         if path.suffix not in known:
             raise ValueError(f"{name} must end in one of {', '.join(known)}, got {str(path)!r}")
-        for library, where in LIBRARIES.get(path.suffix, {}).items():
-            if find_spec(library) is None:
-                raise ImportError(f"{library} is not installed: pip install '{where}'")
+        if lacking := [library for library in LIBRARIES.get(path.suffix, {}) if find_spec(library) is None]:
+            sources = " ".join(f"'{LIBRARIES[path.suffix][library]}'" for library in lacking)
+            raise ImportError(f"{' and '.join(lacking)} must be installed for {path.suffix}: pip install {sources}")
         check_writable(name, path)
     return paths
 

@@ -21,6 +21,7 @@ from gymnosoma.envs.worm.fit import MediumFit
 from gymnosoma.envs.worm.motion import Motion
 from gymnosoma.envs.worm.params import friction as friction_of
 
+from ..files import check_installed
 from .arguments import Saved, read_size
 
 Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE"), tyro.conf.Positional]
@@ -283,7 +284,7 @@ def _files(files: Sequence[Path]) -> dict[str, Any]:
 def _check_figure(path: Path) -> None:
     if path.suffix not in FIGURES:
         raise ValueError(f"figure must end in one of {', '.join(FIGURES)}, got {str(path)!r}")
-    import matplotlib  # noqa: F401 (what is missing is found before the work)
+    check_installed("matplotlib")
 
 
 def _told(found: MediumFit, known: _Known) -> dict[str, Any]:

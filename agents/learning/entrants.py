@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .network import Network, NetworkAgent
 
-LEARNERS = ("ppo", "sac", "cma")
+LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
 
 CARD, WEIGHTS = "network.json", "policy.safetensors"
 
