@@ -85,7 +85,7 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as a table, by the ending of the file; NaN is left out, and what is not finite is null in JSON."""
     if path.suffix == ".json":
         kept = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in rows]
-        path.write_text(json.dumps(kept, indent=2, default=plain) + "\n")
+        path.write_text(json.dumps(kept, indent=2, default=plain) + "\n", "utf-8")
         return
     flat = [
         {k: json.dumps(v, default=plain) if isinstance(v, dict) else v for k, v in row.items() if v == v}
@@ -140,7 +140,8 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
         ) from None
     try:
         with suppress(OSError):  # on Windows a file that is locked cannot be written
-            note.write_text(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
+            now = time.strftime("%Y-%m-%d %H:%M:%S")
+            note.write_text(f"process {os.getpid()} on {platform.node()} since {now}", "utf-8")
         for left in folder.glob(PARTIAL.format(place.name if file else "*")):
             left.unlink(missing_ok=True)
         yield

@@ -365,6 +365,24 @@ def test_the_extra_that_is_named_is_enough(tmp_path, extra, commands):
         assert words in text
 
 
+def test_a_console_may_lack_signs():
+    """As one of Windows, or of a bare container does: bullets and plus-minus are question marks there."""
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    assert "simulate" in run(sys.executable, "train.py", "--help", cwd=ROOT, env=env)
+
+
+def test_text_is_of_one_encoding_on_all_systems():
+    """What is read and written as text names it, as Windows has another one."""
+    for path in (path for room in ("envs", "agents", *ROOMS) for path in (ROOT / room).rglob("*.py")):
+        for call in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            given = [*call.args, *(each.value for each in call.keywords)]
+            words = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            mode = not given or any(set(word) <= {*"rwxat+"} for word in words)  # of text, or none
+            if name in ("read_text", "write_text") or (name == "open" and mode and "archive." not in ast.unparse(call)):
+                assert any(word.startswith("utf-8") for word in words), f"{path}:{call.lineno}"
+
+
 def test_the_readmes_python_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)

@@ -390,7 +390,7 @@ def line(
 def cpu() -> str:
     """Name of this machine's processor, by which results may differ in their last digits."""
     known = Path("/proc/cpuinfo")
-    named = re.search(r"^model name\s*: (.*)$", known.read_text(), re.MULTILINE) if known.is_file() else None
+    named = re.search(r"^model name\s*: (.*)$", known.read_text("utf-8"), re.MULTILINE) if known.is_file() else None
     return named[1].strip() if named else platform.processor() or platform.machine()
 
 
