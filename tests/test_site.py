@@ -235,6 +235,8 @@ def test_the_site_can_be_read_and_searched(site, tmp_path):
                 cut = "[...document.querySelectorAll('.highlight pre')].some((e) => e.scrollWidth > e.clientWidth)"
                 assert not browser.execute_script(f"return {cut}"), page
                 assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
+                wide = "[...document.querySelectorAll('.table-wrapper')].some((e) => e.scrollWidth > e.clientWidth)"
+                assert width > 390 or not browser.execute_script(f"return {wide}"), page
         browser.get(f"{(site / 'search.html').as_uri()}?q=how+to+train")
         found = (
             "const done = arguments[0]; (function wait() { const a = document.querySelector('#search-results li a');"
