@@ -52,6 +52,13 @@ def check_writable(name: str, path: Path) -> None:
         raise ValueError(f"{name} must be a file that can be written, got {str(path)!r}: {error.strerror}") from None
 
 
+def check_installed(*libraries: str) -> None:
+    """Raise ModuleNotFoundError for the first that is missing, before the work that ends with it."""
+    for name in libraries:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def check_saved(name: str, given: Iterable[Iterable[Path]], known: Collection[str]) -> list[Path]:
     """Files that results go to; ValueError, naming the argument, if one has no ``known`` ending or cannot be written.
 
@@ -62,9 +69,9 @@ def check_saved(name: str, given: Iterable[Iterable[Path]], known: Collection[st
     for path in paths:
         if path.suffix not in known:
             raise ValueError(f"{name} must end in one of {', '.join(known)}, got {str(path)!r}")
-        for library, where in LIBRARIES.get(path.suffix, {}).items():
-            if find_spec(library) is None:
-                raise ImportError(f"{library} is not installed: pip install '{where}'")
+        if lacking := [library for library in LIBRARIES.get(path.suffix, {}) if find_spec(library) is None]:
+            sources = " ".join(f"'{LIBRARIES[path.suffix][library]}'" for library in lacking)
+            raise ImportError(f"{' and '.join(lacking)} must be installed for {path.suffix}: pip install {sources}")
         check_writable(name, path)
     return paths
 
@@ -78,7 +85,7 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as a table, by the ending of the file; NaN is left out, and what is not finite is null in JSON."""
     if path.suffix == ".json":
         kept = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in rows]
-        path.write_text(json.dumps(kept, indent=2, default=plain) + "\n")
+        path.write_text(json.dumps(kept, indent=2, default=plain) + "\n", "utf-8")
         return
     flat = [
         {k: json.dumps(v, default=plain) if isinstance(v, dict) else v for k, v in row.items() if v == v}
@@ -133,7 +140,8 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
         ) from None
     try:
         with suppress(OSError):  # on Windows a file that is locked cannot be written
-            note.write_text(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S')}")
+            now = time.strftime("%Y-%m-%d %H:%M:%S")
+            note.write_text(f"process {os.getpid()} on {platform.node()} since {now}", "utf-8")
         for left in folder.glob(PARTIAL.format(place.name if file else "*")):
             left.unlink(missing_ok=True)
         yield

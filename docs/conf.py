@@ -40,6 +40,7 @@ html_theme = "furo"
 html_title = "gymnosoma"
 html_static_path = ["static"]
 html_css_files = ["site.css", "live/live.css"]
+html_js_files = ["tables.js"]
 html_show_sphinx = False
 exclude_patterns = ["animals/tables"]
 suppress_warnings = ["ref.python"]  # a word in backticks that several classes have as an attribute stays a word

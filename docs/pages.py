@@ -10,7 +10,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from sphinx.util.display import status_iterator
 
 import gymnosoma
 from gymnosoma.agents.evaluation import results
@@ -73,16 +74,26 @@ def film(name: str, caption: str, above: str) -> str:
     )
 
 
-def films() -> str:
-    """Films of an id of each animal, for the home: of the trained policy where there is one."""
+def still(name: str, above: str) -> str:
+    """Show the still of an id, which ``docs/pictures.py`` made."""
+    return f'<figure><img src="{above}_static/stills/{name}.webp" alt="{name}"></figure>\n\n'
+
+
+def tiles() -> str:
+    """All ids for the home: stills that lead to their pages, and move under the pointer where films were made."""
     text = ""
-    for animal in ANIMALS:
-        name = example(animal)
-        policy = "trained" if shipped(f"gymnosoma/{name}").is_dir() else "baseline"
-        text += film(
-            f"{name}-{policy}", f'{title(animal)}: <a href="environments/{name}.html">{name}</a>, {policy}', ""
-        )
-    return text
+    for entry in CATALOGUE:
+        name, still = entry.name, f"_static/stills/{entry.name}.webp"
+        films = (f"{name}-{policy}.mp4" for policy in ("trained", "baseline"))
+        film = next((film for film in films if (HERE / "static" / "films" / film).is_file()), None)
+        shown = f'<img src="{still}" alt="" width="480" height="270" loading="lazy">'
+        if film is not None:
+            shown = (
+                f'<video src="_static/films/{film}" poster="{still}" width="480" height="270" preload="none" '
+                'loop muted playsinline onmouseenter="this.play()" onmouseleave="this.pause()"></video>'
+            )
+        text += f'<a href="environments/{name}.html">{shown}<span>{name.removesuffix("-v0")}</span></a>\n'
+    return f'<div class="tiles">\n{text}</div>\n'
 
 
 def page(name: str) -> str:
@@ -90,9 +101,10 @@ def page(name: str) -> str:
     env_id = f"gymnosoma/{name}"
     env: Any = gymnasium.make(env_id).unwrapped
     text = f"# {name}\n\n"
-    text += film(f"{name}-baseline", "The animal's own controller", "../")
+    films = film(f"{name}-baseline", "The animal's own controller", "../")
     if shipped(env_id).is_dir():
-        text += film(f"{name}-trained", "The trained policy; in grey, the animal's own controller", "../")
+        films += film(f"{name}-trained", "The trained policy; in grey, the animal's own controller", "../")
+    text += films or still(name, "../")
     text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n{env.__doc__}\n'
     names = ", ".join(f"`{reference}`" for reference in references_of(env_id))
     text += f"\n## Reference controllers\n\n{names or 'None.'}\n"
@@ -328,9 +340,9 @@ def shown(value: Any) -> str:
 
 def live() -> None:
     """Write the animals that run in a browser, and a page of the site for each."""
-    for name in build.write(HERE / "static" / "live") and build.shown():
+    for name in build.write(HERE / "static" / "live", watch=partial(told, "WebAssembly... ")) and build.shown():
         heading, text = build.PAGES[name]
-        inside = film(LIVE_FILMS[name], "", "../").strip()
+        inside = (film(LIVE_FILMS[name], "", "../") or still(LIVE_FILMS[name].rpartition("-")[0], "../")).strip()
         shown = f"```{{raw}} html\n{build.embedded(name, '../_static/live/', inside)}```\n"
         write(HERE / "live" / f"{name}.md", f"# {heading}\n\n{text}\n\n{shown}")
 
@@ -398,14 +410,19 @@ def no_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any)
     return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
+def told(what: str, names: list[str]) -> Iterable[str]:
+    """Go through names, in a line of Sphinx that tells how far it is."""
+    return status_iterator(names, what, "darkgreen", len(names))
+
+
 def generate(app: Any) -> None:
     """Write all pages."""
     folder = HERE / "environments"
     write(folder / "index.md", environments())
     write(folder / "contest.md", contest(folder))
-    for entry in CATALOGUE:
-        write(folder / f"{entry.name}.md", page(entry.name))
-    write(HERE / "animals" / "tables" / "films.md", films())
+    for name in told("pages of ids... ", [entry.name for entry in CATALOGUE]):
+        write(folder / f"{name}.md", page(name))
+    write(HERE / "animals" / "tables" / "tiles.md", tiles())
     write(HERE / "animals" / "tables" / "model_keys.md", model_keys())
     for animal in ANIMALS:
         write(HERE / "animals" / "tables" / f"{animal}_parameters.md", parameters(example(animal)))

@@ -1,11 +1,13 @@
-"""Makes pictures of README and the site's home: ``python docs/pictures.py [swim.gif animals.png]``, all by default."""
+"""Makes pictures of README and the site: ``python docs/pictures.py [swim.gif] [ID ...]``, all by default.
+
+Of each id it makes a still in ``docs/static/stills``, for the site's home, and for pages whose films were not made.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
@@ -13,8 +15,9 @@ import numpy as np
 import pygame
 from PIL import Image
 
-from gymnosoma.agents.evaluation.policies import find_policy
+from gymnosoma.agents.evaluation.policies import find_policy, references_of, shipped
 from gymnosoma.agents.showing.film import Film, _Actor
+from gymnosoma.envs import CATALOGUE, CatalogueEntry
 from gymnosoma.envs.core import canvas as c
 from gymnosoma.envs.core.canvas import Canvas
 from gymnosoma.envs.worm.picture import GHOST, body
@@ -27,15 +30,34 @@ SWIM, SWUM, RATE = "gymnosoma/WormSwim-v0", 8.0, 20.0
 LANES = (("trained", "a trained network", c.INK), ("baseline", "the paper's wave", GHOST))
 """Policies that swim side by side, what they are called, and the colour of their words."""
 
-STILLS: tuple[tuple[str, str, str, float, dict[str, float], tuple[float, float, float, float]], ...] = (
-    ("WormFollow-v0", "steered", "C. elegans in its omega turn", 9.0, {}, (0.26, 0.08, 0.98, 0.78)),
-    ("LampreyWaypoints-v0", "baseline", "A lamprey swims by its spinal cord", 4.0, {}, (0.0, 0.1, 0.75, 0.78)),
-    ("WhiskerTap-v0", "half_sine", "A rat's whisker taps a peg", 0.12, {}, (0.0, 0.1, 0.62, 0.78)),
-    ("WhiskerRegulate-v0", "paper", "A whisker on sandpaper", 0.2, {"distance": 0.98}, (0.08, 0.08, 0.64, 0.98)),
-    ("HindlimbHold-v0", "baseline", "A cat's hindlimb in balance", 0.5, {}, (0.2, 0.02, 0.8, 0.78)),
-    ("StandPulse-v0", "smith", "A person is pushed, and stands", 0.5, {"stance": 1.05, "push": 0.35}, (0, 0.1, 0.6, 1)),
-)
-"""Ids, policies, captions, moments (s), options of the reset, and what of the page is shown, in shares."""
+SIZE = (480, 270)
+"""Of a still, in pixels."""
+
+Seen = tuple[float, float, float, float]
+
+SEEN: dict[str, Seen] = {
+    "worm": (0.19, 0.12, 0.81, 0.74),
+    "lamprey": (0.0, 0.12, 0.75, 0.78),
+    "whisker_chain": (0.0, 0.13, 0.62, 0.75),
+    "whisker_rod": (0.31, 0.21, 0.67, 0.61),
+    "neuromechanic": (0.0, 0.12, 0.6, 1.0),
+}
+"""What of the page is shown of an animal, in shares."""
+
+STILLS: dict[str, tuple[str, float, dict[str, float], Seen | None]] = {
+    "WormFollow-v0": ("steered", 9.0, {}, (0.32, 0.12, 0.96, 0.72)),
+    "LampreyWaypoints-v0": ("baseline", 4.0, {}, None),
+    "WhiskerTap-v0": ("half_sine", 0.12, {}, None),
+    "WhiskerDetect-v0": ("baseline", 0.12, {"peg_present": 1.0}, None),
+    "WhiskerRegulate-v0": ("paper", 0.2, {"distance": 0.98}, None),
+    "HindlimbHold-v0": ("baseline", 0.5, {}, (0.28, 0.02, 0.72, 0.7)),
+    "StandPulse-v0": ("smith", 0.5, {"stance": 1.05, "push": 0.35}, None),
+    "StandGains-v0": ("scheduled", 0.8, {"stance": 1.05, "push": -0.2}, None),
+}
+"""Policy, moment (s), options of the reset, and what is shown where it is not as of the animal.
+
+Of other ids it is what was trained, or the first reference, early in the second half of an episode.
+"""
 
 
 def swim() -> list[Image.Image]:
@@ -70,42 +92,39 @@ def swim() -> list[Image.Image]:
     return frames
 
 
-def animals() -> Image.Image:
-    """Stills in two columns, with captions that can be read on a phone."""
-    width, high, below = 620, 400, 70
-    page = Image.new("RGB", (2 * width, (high + below) * (len(STILLS) // 2)), c.PAPER)
-    pygame.font.init()
-    for k, (name, policy, caption, seconds, options, (left, top, right, bottom)) in enumerate(STILLS):
-        env_id, size = f"gymnosoma/{name}", (1920, 1080)
-        how: dict[str, Any] = {"width": size[0], "height": size[1], "options": options, "seconds": seconds}
-        film = Film(env_id, find_policy(env_id, policy), **how)
-        film._actor.view.canvas.close = name.startswith(("Worm", "Lamprey"))
-        for _ in film:
-            pass
-        still = Image.fromarray(film.draw().array())
-        film.close()
-        still = still.crop(tuple(np.multiply((left, top, right, bottom), 2 * size).round()))
-        share = min(width / still.width, high / still.height)
-        still = still.resize((round(share * still.width), round(share * still.height)), Image.Resampling.LANCZOS)
-        x, y = width * (k % 2), (high + below) * (k // 2)
-        page.paste(still, (x + (width - still.width) // 2, y + (high - still.height) // 2))
-        text = pygame.font.Font(None, 46).render(caption, True, c.INK, c.PAPER)
-        word = Image.frombytes("RGB", text.get_size(), pygame.image.tobytes(text, "RGB"))
-        page.paste(word, (x + (width - word.width) // 2, y + high + 14))
+def still(entry: CatalogueEntry) -> Image.Image:
+    """An id's animal at work, without words or curves beside it."""
+    env_id, animal = f"gymnosoma/{entry.name}", entry.task.partition(".")[0]
+    policy = "trained" if shipped(env_id).is_dir() else next(iter(references_of(env_id)))
+    policy, seconds, options, seen = STILLS.get(entry.name, (policy, None, {}, None))
+    film = Film(env_id, find_policy(env_id, policy), width=1920, height=1080, options=options, seconds=seconds)
+    film._actor.view.canvas.close = animal in ("worm", "lamprey")
+    for k, _ in enumerate(film):
+        if seconds is None and k >= 0.55 * len(film):
+            break
+    whole = Image.fromarray(film.draw().array())
+    film.close()
+    part = whole.crop(tuple(np.multiply(seen or SEEN[animal], 2 * whole.size).round()))
+    share = min(SIZE[0] / part.width, SIZE[1] / part.height)
+    part = part.resize((round(share * part.width), round(share * part.height)), Image.Resampling.LANCZOS)
+    page = Image.new("RGB", SIZE, c.PAPER)
+    page.paste(part, ((SIZE[0] - part.width) // 2, (SIZE[1] - part.height) // 2))
     return page
 
 
 def main() -> None:
     """Make the pictures that are named, or all."""
-    asked = sys.argv[1:] or ["swim.gif", "animals.png"]
-    if "swim.gif" in asked:
-        first, *rest = (frame.quantize(64, dither=Image.Dither.NONE) for frame in swim())
-        times = [round(1000.0 / RATE)] * len(rest) + [1500]  # a moment to compare before it begins again
-        first.save(HERE / "swim.gif", save_all=True, append_images=rest, duration=times, loop=0)
-    if "animals.png" in asked:
-        animals().quantize(192).save(HERE / "animals.png", optimize=True)
-    for name in asked:
-        print(f"docs/{name}: {(HERE / name).stat().st_size // 1000} kB")
+    stills = {entry.name: entry for entry in CATALOGUE}
+    (HERE / "static" / "stills").mkdir(exist_ok=True)
+    for name in sys.argv[1:] or ["swim.gif", *stills]:
+        path = HERE / ("swim.gif" if name == "swim.gif" else f"static/stills/{name}.webp")
+        if name == "swim.gif":
+            first, *rest = (frame.quantize(64, dither=Image.Dither.NONE) for frame in swim())
+            times = [round(1000.0 / RATE)] * len(rest) + [1500]  # a moment to compare before it begins again
+            first.save(path, save_all=True, append_images=rest, duration=times, loop=0)
+        else:
+            still(stills[name]).save(path, quality=82, method=6)
+        print(f"{path.relative_to(HERE)}: {path.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

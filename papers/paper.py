@@ -272,7 +272,7 @@ def draw(figure: PaperFigure, rows: Sequence[Printed], folder: Path) -> list[Com
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
     """Write a table, numbers with six digits."""
-    with result("folder", path) as draft, draft.open("w", newline="") as file:
+    with result("folder", path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)
         writer.writerows([f"{value:.6g}" if isinstance(value, float) else value for value in row] for row in rows)

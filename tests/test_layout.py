@@ -31,15 +31,9 @@ def run(*command, cwd, env=None):
     return done.stdout
 
 
-EXTRA = (
-    "stable_baselines3",
-    "tensorboard",
-    "cma",
-    "optuna",
-    "matplotlib",
-    "imageio",
-    "moviepy",
-)
+FILM = ("imageio", "imageio_ffmpeg", "PIL")
+DATA = ("pandas", "matplotlib", "PIL")
+EXTRA = ("stable_baselines3", "tensorboard", "cma", "optuna", "moviepy", "minari", "h5py", "pyarrow", *FILM, *DATA)
 """Modules that come with extras only; without torch, which tyro imports where it finds a trace of it."""
 
 LINKED = all((ROOT / "gymnosoma" / name).is_symlink() for name in MAPPED)
@@ -273,12 +267,12 @@ def test_making_an_environment_imports_what_it_needs():
     assert run(sys.executable, "-c", script, cwd=ROOT).split() == []
 
 
-def without_extras(tmp_path, *commands):
-    """Outputs of commands, and what they import, in a process that finds the core's dependencies only."""
+def without_extras(tmp_path, *commands, but=()):
+    """Outputs of commands, and what they import, in a process that finds the core's dependencies, ``but`` some more."""
     script = (
         "import json, sys\n"
         "sys.stderr = sys.stdout\n"  # what is told of errors belongs to the output
-        f"sys.modules.update(dict.fromkeys([*{EXTRA}, 'imageio_ffmpeg', 'PIL', 'pandas']))\n"
+        f"sys.modules.update(dict.fromkeys({[name for name in EXTRA if name not in but]}))\n"
         "from gymnosoma.agents.commands.main import main\n"
         "for command in json.load(sys.stdin):\n"
         "    sys.argv[1:] = command\n"
@@ -313,27 +307,80 @@ def test_what_lists_and_helps_needs_no_extra_and_makes_no_environment(tmp_path):
     assert not imported.strip()
 
 
+NEEDED = {
+    "train WormSwim-v0": "train",
+    "tune WormSwim-v0": "train",
+    "benchmark WormSwim-v0": "data",
+    "benchmark WormSwim-v0 --train-seeds 1": "train",
+    "enter WormSwim-v0 --learner ppo": "train",
+    "enter WormSwim-v0 --learner cma": "train",
+    "fit worm midlines.npy --figure figure.pdf": "data",
+    "simulate worm --save run.parquet": "data",
+    "record WormSwim-v0": "offline",
+    "render WormSwim-v0 --save film.mp4": "film",
+    "simulate worm --film film.gif": "film",
+}
+"""Commands that need an extra, and which."""
+
+
+def test_commands_name_the_extra_they_need_before_they_begin(tmp_path):
+    for text, extra in zip(without_extras(tmp_path, *NEEDED)[::2], NEEDED.values(), strict=False):
+        assert text.startswith("error: ") and len(text.splitlines()) == 1
+        assert f"pip install 'gymnosoma[{extra}]'" in text
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"]
+
+
 @pytest.mark.full
-def test_what_shows_needs_no_extra_and_names_it_where_it_does(tmp_path):
+def test_what_shows_needs_no_extra(tmp_path):
     told = without_extras(
         tmp_path,
         "render WormSwim-v0 --seconds 0.1 --size 128x128 --save still.png",
         "simulate worm --drive sine --duration 0.1 --size 128x128 --film other.png --csv run.csv",
         "evaluate WormSwim-v0 --episodes 2",
-        "render WormSwim-v0 --save film.mp4",
-        "simulate worm --film film.gif",
-        "train WormSwim-v0",
         "evaluate WormSwim-v0 --policy trained --episodes 2",
     )[::2]
     assert {path.name for path in tmp_path.iterdir()} == {"still.png", "other.png", "run.csv"}
     assert "Wrote still.png" in told[0] and "Wrote other.png" in told[1] and "baseline" in told[2]
-    for text, name in (
-        (told[3], "save must end in .png where imageio_ffmpeg"),
-        (told[4], "save must end in .png where PIL"),
-    ):
-        assert f"error: {name} is not installed (pip install 'gymnosoma[film]'), got 'film." in text
-    assert told[5].strip() == "error: matplotlib is not installed: pip install 'gymnosoma[train]'"
-    assert "trained" in told[6]
+    assert "trained" in told[3]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("extra", "commands"),
+    [
+        (
+            FILM,
+            {
+                "render WormSwim-v0 --policy trained --seconds 0.2 --size 128x128 --save a.mp4": "Wrote a.mp4",
+                "simulate worm --drive sine --duration 0.2 --size 128x128 --save b.gif": "Wrote b.gif",
+            },
+        ),
+        (DATA, {"benchmark WormSwim-v0 --episodes 2 --policy random --folder .": "Figures and pictures are in ."}),
+    ],
+    ids=["film", "data"],
+)
+def test_the_extra_that_is_named_is_enough(tmp_path, extra, commands):
+    told = without_extras(tmp_path, *commands, but=extra)[::2]
+    for text, words in zip(told, commands.values(), strict=False):
+        assert words in text
+
+
+def test_a_console_may_lack_signs():
+    """As one of Windows, or of a bare container does: bullets and plus-minus are question marks there."""
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    assert "simulate" in run(sys.executable, "train.py", "--help", cwd=ROOT, env=env)
+
+
+def test_text_is_of_one_encoding_on_all_systems():
+    """What is read and written as text names it, as Windows has another one."""
+    for path in (path for room in ("envs", "agents", *ROOMS) for path in (ROOT / room).rglob("*.py")):
+        for call in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            given = [*call.args, *(each.value for each in call.keywords)]
+            words = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            mode = not given or any(set(word) <= {*"rwxat+"} for word in words)  # of text, or none
+            if name in ("read_text", "write_text") or (name == "open" and mode and "archive." not in ast.unparse(call)):
+                assert any(word.startswith("utf-8") for word in words), f"{path}:{call.lineno}"
 
 
 def test_the_readmes_python_runs(tmp_path, monkeypatch):

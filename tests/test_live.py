@@ -11,8 +11,9 @@ import pytest
 
 from gymnosoma.agents.evaluation.policies import find_policy, shipped
 from gymnosoma.agents.learning.policy_file import read_card
+from gymnosoma.envs.core import kernel_cache
 from gymnosoma.envs.worm import SineKymogram, WormParams
-from gymnosoma.tools.live import build, modules, policy
+from gymnosoma.tools.live import build, modules, policy, wasm
 from gymnosoma.tools.live.policy import ID
 from gymnosoma.tools.live.wasm import LARGEST, compile_module
 
@@ -109,6 +110,13 @@ def test_the_implicit_scheme_of_the_lamprey_is_that_of_python_to_the_bit(browser
     scheme = modules.lamprey().more["schemes"]["implicit"]
     found, expected = compare(browser, "lamprey", scheme, transection=40.0, current=[0.1, -0.05])
     assert found == expected
+
+
+def test_a_module_is_kept_for_other_processes():
+    """Its file once went by the memory of `re`, too, so that every process compiled it anew."""
+    before = kernel_cache.file_of(wasm._compiled)
+    re.compile("such as no other module has compiled")
+    assert kernel_cache.file_of(wasm._compiled) == before
 
 
 def test_a_module_names_what_it_cannot_call():

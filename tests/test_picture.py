@@ -46,6 +46,7 @@ SMALL = {"width": 320, "height": 180}
 
 @pytest.fixture(autouse=True)
 def no_display(monkeypatch):
+    pygame.display.quit()  # which a test before may have opened
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
         monkeypatch.delenv(name, raising=False)
 

@@ -13,6 +13,7 @@ import live_browser
 import pytest
 
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.envs import CATALOGUE
 
 ID = "gymnosoma/WormSwim-v0"
 ROOT = Path(__file__).parent.parent
@@ -195,6 +196,12 @@ def test_formulas_are_shown_whole(tmp_path, monkeypatch):
         browser.quit()
 
 
+def test_every_id_has_a_small_still():
+    """Made by ``docs/pictures.py``; the site shows them where films were not made."""
+    stills = {path.stem: path.stat().st_size for path in (ROOT / "docs" / "static" / "stills").iterdir()}
+    assert stills.keys() == {entry.name for entry in CATALOGUE} and sum(stills.values()) < 600_000
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Folder of the built site."""
@@ -210,6 +217,9 @@ def site(tmp_path_factory):
 def test_the_site_builds_without_a_warning(site):
     assert (site / "environments" / "WormSwim-v0.html").is_file()
     pages = "".join(page.read_text() for page in site.glob("api/*.html"))
+    home = (site / "index.html").read_text()
+    tiles = re.findall(r'<a href="environments/([\w-]+).html"><(?:img|video)', home)
+    assert tiles == [entry.name for entry in CATALOGUE] and home.index('class="tiles"') < home.index("pip install")
     names = re.findall(r'<dt class="sig[^>]* id="([^"]+)"', pages)
     assert "gymnosoma.envs.simulate" in names and not any("._" in name for name in names)
 
@@ -220,11 +230,13 @@ def test_the_site_can_be_read_and_searched(site, tmp_path):
     try:
         for width in (1400, 390):
             live_browser.resize(browser, width, 900)
-            for page in ("index", "guides/first", "guides/train", "animals/worm"):
+            for page in ("index", "guides/first", "guides/train", "animals/worm", "environments/index"):
                 browser.get((site / f"{page}.html").as_uri())
                 cut = "[...document.querySelectorAll('.highlight pre')].some((e) => e.scrollWidth > e.clientWidth)"
                 assert not browser.execute_script(f"return {cut}"), page
                 assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
+                wide = "[...document.querySelectorAll('.table-wrapper')].some((e) => e.scrollWidth > e.clientWidth)"
+                assert width > 390 or not browser.execute_script(f"return {wide}"), page
         browser.get(f"{(site / 'search.html').as_uri()}?q=how+to+train")
         found = (
             "const done = arguments[0]; (function wait() { const a = document.querySelector('#search-results li a');"

@@ -232,7 +232,7 @@ def write(results: Mapping[str, Any], curves: Curves, root: Path) -> Mapping[str
 
 def _beside_others(results: Mapping[str, Any], curves: Curves, root: Path) -> tuple[Mapping[str, Any], Curves]:
     """Figures and curves of all ids, of those that were not measured, or not trained, as they were."""
-    kept, lines = (json.loads((root / place).read_text()) for place in (f"assets/{FIGURES}", f"docs/{CURVES}"))
+    kept, lines = (json.loads((root / place).read_text("utf-8")) for place in (f"assets/{FIGURES}", f"docs/{CURVES}"))
     measured, known = results["results"], lines | dict(curves)
     ids = [env_id for env_id in all_ids() if env_id in kept["results"] | measured]
     every = {env_id: dict(measured.get(env_id) or kept["results"][env_id]) for env_id in ids}

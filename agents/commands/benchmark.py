@@ -12,7 +12,7 @@ from ..evaluation import jobs as listed
 from ..evaluation.policies import OWN, all_ids, find_policy, full_id, references_of
 from ..evaluation.search import CONSTANT
 from ..evaluation.work import workers
-from ..files import locked, replacing
+from ..files import check_installed, locked, replacing
 from ..schema import in_range
 from .arguments import Processes, Ray, Trust
 from .checkout import room
@@ -63,6 +63,7 @@ def benchmark(
     from ..evaluation import benchmark as measured
     from ..evaluation import pictures
 
+    check_installed("matplotlib", *(["stable_baselines3", "cma"] if train_seeds else []))
     if episodes is not None:
         in_range("episodes", episodes, 2, listed.MAX_EPISODES)
     in_range("train_seeds", train_seeds, 0, 1000)

@@ -12,7 +12,8 @@ from ..evaluation import contest, results
 from ..evaluation.pictures import draw_leaderboard
 from ..evaluation.policies import all_ids, full_id
 from ..evaluation.work import Unfinished, watched, workers
-from ..files import locked
+from ..files import check_installed, locked
+from ..learning.entrants import LEARNERS
 from ..schema import in_range
 from .arguments import Processes, Trust
 
@@ -56,6 +57,7 @@ def enter(
             still = contest.stands(env_id, name)
             if not still:
                 contest.find_learner(name)
+                check_installed(*filter(None, [LEARNERS.get(name)]))
             for seed in range(1 if still else seeds):
                 file = contest.piece(folder, env_id, name, seed)
                 if file.is_file():

@@ -21,6 +21,7 @@ from gymnosoma.envs.worm.fit import MediumFit
 from gymnosoma.envs.worm.motion import Motion
 from gymnosoma.envs.worm.params import friction as friction_of
 
+from ..files import check_installed
 from .arguments import Saved, read_size
 
 Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE"), tyro.conf.Positional]
@@ -158,7 +159,7 @@ def _relax(files: Sequence[Path], motions: Sequence[Motion], known: _Known, resu
             "assumed": {"muscles": "silent"} | ({} if ratio is None else {"friction": known.friction}),
         }
         with result("save", results["save"]) as file:
-            file.write_text(json.dumps(_files(files) | told, indent=2) + "\n")
+            file.write_text(json.dumps(_files(files) | told, indent=2) + "\n", "utf-8")
 
 
 def _check_none(given: Mapping[str, Any]) -> None:
@@ -216,7 +217,7 @@ def _write_worm(
     params = known.params(found)
     if save is not None:
         with result("save", save) as file:
-            file.write_text(json.dumps(_files(files) | _told(found, known), indent=2) + "\n")
+            file.write_text(json.dumps(_files(files) | _told(found, known), indent=2) + "\n", "utf-8")
     if csv is None and film is None and figure is None:
         return
     run = forces(motion, params)
@@ -253,7 +254,7 @@ def _fit_whisker(
         told = _files(files) | {"noise": base.noise, "largest": dict(zip(("M", "Fx", "Fy"), most, strict=True))}
         told["assumed"] = {"contact": "none", "params": "the paper's D1 vibrissa" if params is None else params.name}
         with result("save", save) as file:
-            file.write_text(json.dumps(told, indent=2) + "\n")
+            file.write_text(json.dumps(told, indent=2) + "\n", "utf-8")
     if csv is not None:
         with result("csv", csv) as file:
             run.to_csv(file, "base_angle", "base", "base_wrench")
@@ -283,7 +284,7 @@ def _files(files: Sequence[Path]) -> dict[str, Any]:
 def _check_figure(path: Path) -> None:
     if path.suffix not in FIGURES:
         raise ValueError(f"figure must end in one of {', '.join(FIGURES)}, got {str(path)!r}")
-    import matplotlib  # noqa: F401 (what is missing is found before the work)
+    check_installed("matplotlib")
 
 
 def _told(found: MediumFit, known: _Known) -> dict[str, Any]:

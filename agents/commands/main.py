@@ -8,6 +8,7 @@ A module for each command; the function of its name is what ``tyro`` reads.
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import signal
 import sys
@@ -145,6 +146,9 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(gymnosoma.__version__)
         return
+    for stream in (sys.stdout, sys.stderr):  # a console may lack a bullet or a plus-minus
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
     try:
         with _terminable():

@@ -54,7 +54,7 @@ def physiology(
         show(env_id, table)
         for file in files:
             if file.suffix == ".json":
-                file.write_text(json.dumps(table, indent=2) + "\n")
+                file.write_text(json.dumps(table, indent=2) + "\n", "utf-8")
             else:
                 write_table(
                     file,

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -389,7 +390,7 @@ def line(
 def cpu() -> str:
     """Name of this machine's processor, by which results may differ in their last digits."""
     known = Path("/proc/cpuinfo")
-    named = re.search(r"^model name\s*: (.*)$", known.read_text(), re.MULTILINE) if known.is_file() else None
+    named = re.search(r"^model name\s*: (.*)$", known.read_text("utf-8"), re.MULTILINE) if known.is_file() else None
     return named[1].strip() if named else platform.processor() or platform.machine()
 
 
@@ -413,12 +414,13 @@ def _keep(source: Path, folder: Path) -> dict[str, Any]:
 
 
 def _seed_all(seed: int) -> None:
-    import torch
-
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - a learner may draw from it
-    torch.manual_seed(seed)
-    torch.set_num_threads(1)
+    with suppress(ModuleNotFoundError):  # of which not all learners are made
+        import torch
+
+        torch.manual_seed(seed)
+        torch.set_num_threads(1)
 
 
 def piece(folder: Path, env_id: str, name: str, seed: int) -> Path:

@@ -129,6 +129,7 @@ def check(env_id: str, name: str, noise: float, seed: int) -> Path:
     """Folder that a dataset will be in; raises what `record` raises, before anything is computed."""
     try:
         import h5py  # noqa: F401 (in which minari writes)
+        import PIL  # noqa: F401 (which it imports then)
         from minari.dataset.minari_dataset import parse_dataset_id
         from minari.storage import get_dataset_path
     except ImportError as missing:

@@ -312,7 +312,7 @@ def _train(job: Job, folder: Path, hides: bool) -> Policy:
 
 def _curve(run: Path) -> dict[str, list[float]]:
     """Learning curve of a run folder: steps, CPU seconds, score."""
-    with (run / "curve.csv").open() as file:
+    with (run / "curve.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {name: [float(row[name]) for row in rows] for name in ("steps", "seconds", "score")}
 

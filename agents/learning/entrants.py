@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .network import Network, NetworkAgent
 
-LEARNERS = ("ppo", "sac", "cma")
+LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
 
 CARD, WEIGHTS = "network.json", "policy.safetensors"
 
@@ -29,7 +29,7 @@ class NetworkPolicy(NetworkAgent):
         from safetensors.numpy import save_file
 
         save_file(self.network.tensors(), folder / WEIGHTS)
-        (folder / CARD).write_text(json.dumps({"squashed": self.squashed}) + "\n")
+        (folder / CARD).write_text(json.dumps({"squashed": self.squashed}) + "\n", "utf-8")
 
 
 def load(folder: Path) -> NetworkPolicy:

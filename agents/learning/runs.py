@@ -60,7 +60,7 @@ def recipe(env_id: str, algorithm: str | None = None, file: Path | None = None) 
     """
     folder = resources.files("gymnosoma.agents.learning").joinpath("recipes")
     own: Any = file or folder.joinpath(f"{env_id.split('/')[-1]}.toml")
-    default = tomllib.loads(folder.joinpath("default.toml").read_text())
+    default = tomllib.loads(folder.joinpath("default.toml").read_text("utf-8"))
     if file is not None and not file.is_file():
         raise ValueError(f"recipe must be a file, got {str(file)!r}")
     try:
@@ -217,7 +217,7 @@ def drawn_seeds(seed: int, round_: int, count: int) -> list[int]:
 def _compare_curve(curve: Path, known: Sequence[str]) -> None:
     """Print where a curve differs from the checkpoint's, which is about to replace it."""
     try:
-        lines = curve.read_text(errors="replace").splitlines()[1:]
+        lines = curve.read_text("utf-8", errors="replace").splitlines()[1:]
     except OSError as error:
         print(f"{curve}: {error.strerror}; written anew from the checkpoint", file=sys.stderr)
         return

@@ -168,7 +168,7 @@ def _rewards(task: Task, written: str, env_id: str | None, threshold: float | No
 def figures() -> Mapping[str, Any]:
     """Reference figures of the ids, as the benchmark wrote them; empty where there are none."""
     file = resources.files("gymnosoma.assets").joinpath(FIGURES)
-    return json.loads(file.read_text())["results"] if file.is_file() else {}
+    return json.loads(file.read_text("utf-8"))["results"] if file.is_file() else {}
 
 
 @cache

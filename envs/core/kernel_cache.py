@@ -34,7 +34,7 @@ from .files import is_own, replacing
 
 CHECKSUM = hashlib.sha256().digest_size
 
-LIBRARIES = frozenset({"numba", "numpy"})
+LIBRARIES = frozenset({"llvmlite", "numba", "numpy", "re"})
 """Packages whose functions are distinguished by their names alone."""
 
 warned: set[str] = set()

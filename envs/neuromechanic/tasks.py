@@ -41,7 +41,7 @@ def _mean_square(values: Floats) -> Floats:
 
 def kept_pattern(name: str) -> Floats:
     """Read a pattern of excitations that holds the limb, of those in ``assets/neuromechanic``."""
-    with resources.files("gymnosoma.assets").joinpath("neuromechanic", f"{name}.txt").open() as file:
+    with resources.files("gymnosoma.assets").joinpath("neuromechanic", f"{name}.txt").open(encoding="utf-8") as file:
         return np.loadtxt(file)
 
 

@@ -24,7 +24,7 @@ from .task import WormTask
 REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
 """Endings beside `CROSSED`: target reached; path lost; path complete; escaped."""
 
-with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open() as _file:
+with resources.files("gymnosoma.assets").joinpath("worm", "own_waves.txt").open(encoding="utf-8") as _file:
     OWN_WAVES = {sigma: tuple(wave) for sigma, *wave in np.loadtxt(_file).tolist()}
 """By medium index: speed v0 (m/s), positive power P0 (W) and mean effort E0 (J) of the muscles in the animal's own
 wave; means of 64 episodes of `Medium` without curl from seed 0. `tests/test_worm_tasks.py` computes them anew."""

@@ -73,7 +73,7 @@ def soak(
                 interruption = caught
         show(tallies)
         if file is not None:
-            file.write_text(json.dumps([tally.figures() for tally in tallies], indent=1) + "\n")
+            file.write_text(json.dumps([tally.figures() for tally in tallies], indent=1) + "\n", "utf-8")
     if interruption is not None:
         raise interruption
     if any(tally.violations for tally in tallies):
