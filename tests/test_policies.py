@@ -38,7 +38,6 @@ from gymnosoma.envs.worm import SineKymogram
 SWIM = "gymnosoma/WormSwim-v0"
 UNTRAINED = {
     "HindlimbHold-v0",
-    "StandGains-v0",
     "StandPulse-v0",
     "WhiskerDetect-v0",
     "WhiskerRegulate-v0",
