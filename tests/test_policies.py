@@ -43,7 +43,6 @@ UNTRAINED = {
     "WhiskerDetect-v0",
     "WhiskerRegulate-v0",
     "WhiskerTap-v0",
-    "WhiskerWhisk-v0",
     "WormCrawl-v0",
     "WormEscape-v0",
     "WormFollow-v0",
