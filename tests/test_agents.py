@@ -16,7 +16,7 @@ import pytest
 from stable_baselines3 import PPO
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, RandomAgent, rollout
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, full_id, references_of
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, full_id, references_of, task_of
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
 from gymnosoma.envs import CATALOGUE
@@ -92,6 +92,14 @@ def test_of_references_some_are_to_be_searched():
     for own in filter(None, (references_of(full_id(entry.name)) for entry in CATALOGUE)):
         assert next(iter(own)) == "baseline"
         assert any(reference.bounds for reference in own.values())
+
+
+@pytest.mark.full
+def test_references_take_all_that_is_searched():
+    for env_id in (full_id(entry.name) for entry in CATALOGUE):
+        for reference in references_of(env_id).values():
+            most = {name: high for name, (_, high) in (reference.bounds or {}).items()}
+            reference.make(task_of(env_id, **reference.env), **most)
 
 
 class Failing(gymnasium.vector.VectorWrapper):

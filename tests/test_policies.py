@@ -42,7 +42,6 @@ UNTRAINED = {
     "WhiskerDetect-v0",
     "WhiskerRegulate-v0",
     "WhiskerTap-v0",
-    "WhiskerWhisk-v0",
     "WormEscape-v0",
     "WormFollow-v0",
     "WormMedium-v0",

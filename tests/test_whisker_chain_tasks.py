@@ -253,7 +253,8 @@ RETURNS = {
     ("Tap", "baseline"): 0.789,
     ("Hold", "baseline"): 220.0,
     ("Hold", "firm"): 300.0,
-    ("Whisk", "baseline"): 203.0,
+    ("Whisk", "baseline"): 174.0,
+    ("Whisk", "foresees"): 342.0,
 }
 
 

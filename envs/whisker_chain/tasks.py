@@ -391,10 +391,8 @@ class Whisk(SmoothTask):
     ## Description
 
     The vibrissa of Quist et al. (2014), without a peg. The tip's direction from the base is to follow a goal, a sum of
-    three sines of 1 to 10 Hz that are drawn for every episode, with the amplitudes of a whisk. The goal is seen in
-    a noise of {blur:g} rad; who looks back can tell where it goes. The whisker resonates at 49 Hz.
-    Policies are not ranked on it: who follows the goal well shakes the base more than rats do, and a goal without noise
-    is followed by a script almost all the time.
+    three sines of 1 to 4, 4 to 7 and 7 to 10 Hz that are drawn for every episode, together as large as a whisk. The
+    goal is seen in a noise of {blur:g} rad; who looks back can tell where it goes. The whisker resonates at 49 Hz.
 
     ## Rewards
 
@@ -410,15 +408,15 @@ class Whisk(SmoothTask):
     start_angle = 0.0
     precision = (0.005, 0.05)
     observes = {"goal": Field(1, "rad", 0.5, "angle at which to be at the end of the next period, seen in noise")}
-    blur = 0.003
+    blur = 0.001
     """Standard deviation of the noise in which the goal is seen, rad."""
     remembers = dict.fromkeys(("swing", "frequency", "lag"), "3f8")
 
     def start(self, episodes):
         values = super().start(episodes)
         drawn = episodes.draw(lambda rng: rng.uniform(size=9))
-        episodes.memory["swing"] = 0.35 / 3 * drawn[:, :3]
-        episodes.memory["frequency"] = 1.0 + 9.0 * drawn[:, 3:6]
+        episodes.memory["swing"] = 0.35 / 6 * (1.0 + drawn[:, :3])
+        episodes.memory["frequency"] = 1.0 + 3.0 * (np.arange(3) + drawn[:, 3:6])
         episodes.memory["lag"] = 2 * np.pi * drawn[:, 6:]
         return values
 
