@@ -42,13 +42,12 @@ UNTRAINED = {
     "WhiskerDetect-v0",
     "WhiskerTap-v0",
     "WhiskerWhisk-v0",
-    "WormEscape-v0",
     "WormFollow-v0",
     "WormMedium-v0",
     "WormTransition-v0",
 }
 """Ids that have changed since policies were trained."""
-UNMEASURED = {"WhiskerRegulate-v0"}
+UNMEASURED = {"WhiskerRegulate-v0", "WormEscape-v0"}
 """Ids whose policies wait for the next benchmark."""
 SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
 
