@@ -83,7 +83,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerDetect-v0", "whisker_chain.tasks:Detect", 100, ranked=False),
     CatalogueEntry("WhiskerTap-v0", "whisker_chain.tasks:Tap", 600),
     CatalogueEntry("WhiskerHold-v0", "whisker_chain.tasks:Hold", 500),
-    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500),
+    CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56, ranked=False),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, None, {"history": 3}),
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500),
