@@ -232,7 +232,7 @@ def gates() -> str:
 def contest(folder: Path) -> str:
     """Page of what learners reached, whether ids tell them apart, and its picture in ``folder``."""
     if not (CONTEST / "results.jsonl").is_file():
-        return "# Learners compared\n\nThere are no results yet.\n"
+        return "# Learners compared\n\nThe results lie in the repository alone.\n"
     rows = results.rows_of([CONTEST / "results.jsonl"])
     folder.mkdir(parents=True, exist_ok=True)
     draw_leaderboard(rows, folder / "contest.png")
@@ -252,7 +252,7 @@ def contest(folder: Path) -> str:
             (f"[{name}]({name}.md)", *(results.cell(row["ids"].get(f"gymnosoma/{name}")) for row in at))
             for name in names
         ]
-        if any("mean" in row for row in at):
+        if all("mean" in row for row in at):
             totals = [f"{row['mean']:.2f} [{row['interval'][0]:.2f}, {row['interval'][1]:.2f}]" for row in at]
             unclipped = [f"{row['unclipped']:.2f}" for row in at]
             lines += [("**mean**", *totals), ("mean, nothing clipped at -1", *unclipped)]
@@ -275,7 +275,7 @@ def contest(folder: Path) -> str:
             ]
             head = ("id", "tau with the others", "pairs of learners told apart", f"reach {results.SOLVED}")
             parts.append(table(head, lines) + "\n")
-    commits = {row["commit"][:10] for row in rows if row["commit"]}
+    commits = {line["versions"].get("commit", "")[:10] for line in results.read(CONTEST / "results.jsonl")} - {""}
     parts.append(
         "Intervals are Student's, over trainings; the least training stands beside. Pairs are told apart by Welch's "
         f"test at 5%, adjusted by Holm. Trained on {', '.join(sorted(commits))}, by `gymnosoma enter`; all scores of "

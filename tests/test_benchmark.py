@@ -21,7 +21,7 @@ from pieces import marked
 
 import gymnosoma
 from gymnosoma.agents.controllers import Oracle, worm
-from gymnosoma.agents.evaluation import benchmark, oracle
+from gymnosoma.agents.evaluation import benchmark, oracle, results
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
 from gymnosoma.agents.evaluation.fingerprints import of_id
 from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, Job, do, jobs_of
@@ -540,6 +540,24 @@ def test_gates_are_those_of_how_the_ids_behave():
 def test_gates_were_measured_on_what_the_ids_are_now():
     for name, row in gates.kept().items():
         assert row["fingerprint"] == of_id(f"gymnosoma/{name}", {}), name
+
+
+SHOWN = ROOT / "docs" / "contest" / "results.jsonl"
+
+
+@pytest.mark.skipif(not SHOWN.is_file(), reason="these results are no part of the sdist")
+def test_what_the_site_shows_is_complete():
+    """Every ranked id, by five trainings or more of each learner, as it was checked."""
+    rows = results.rows_of([SHOWN])
+    assert {row["learner"] for row in rows} >= {"ppo", "cma", "zero", "random", "baseline"}
+    assert all("mean" in row for row in rows) and len(rows) == len({(row["learner"], row["mark"]) for row in rows})
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not SHOWN.is_file(), reason="these results are no part of the sdist")
+def test_what_the_site_shows_was_measured_on_what_the_ids_are_now():
+    for env_id, found in {line["id"]: line["fingerprint"] for line in results.read(SHOWN)}.items():
+        assert found == of_id(env_id, {}), env_id
 
 
 def test_gates_fail_where_they_should():

@@ -53,13 +53,14 @@ def test_version_is_what_the_package_says():
 
 
 def files():
-    """Names of what belongs to this checkout, as git tells, or to this sdist; without the links."""
+    """Names of what belongs to this checkout, as git tells, or to this sdist; without the links and the contest."""
     if (ROOT / ".git").exists():
         names = run("git", "ls-files", "-c", "-o", "--exclude-standard", cwd=ROOT).splitlines()
     else:
         names = (ROOT / "gymnosoma.egg-info" / "SOURCES.txt").read_text().splitlines()
-    links = {f"gymnosoma/{name}" for name in (*MAPPED, *ROOMS)}
-    return [name for name in dict.fromkeys(names) if name not in links and (ROOT / name).is_file()]
+    left = {f"gymnosoma/{name}" for name in (*MAPPED, *ROOMS)}
+    left |= {name for name in names if name.startswith("docs/contest/")}
+    return [name for name in dict.fromkeys(names) if name not in left and (ROOT / name).is_file()]
 
 
 def build(what, folder):

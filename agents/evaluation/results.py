@@ -295,7 +295,9 @@ def rows_of(files: Sequence[Path], unchecked: bool = False) -> list[dict[str, An
         checked = "" if unchecked else _checked(file)
         for each in read(file):
             learner = each["learner"]
-            key = (each["track"], each["mark"], learner["entry"], learner["source_sha256"], str(learner["config"]))
+            key: tuple[Any, ...] = (each["track"], each["mark"], learner["entry"])
+            if each["mark"]:  # a reference is another one on each animal
+                key += (learner["source_sha256"], str(learner["config"]))
             new = {"learner": learner["name"], "track": each["track"], "mark": each["mark"], "file": str(file)}
             new |= {"checked": checked, "commit": each["versions"].get("commit", ""), "scores": {}}
             rows.setdefault(key, new)["scores"].setdefault(each["id"], []).append(each["episodes"]["scores"])
