@@ -259,15 +259,14 @@ def contest(folder: Path) -> str:
         parts.append(table(("id", *(row["learner"] for row in at)), lines) + "\n")
         found = results.agreement(at)
         if found:
-            low, high = found["interval"]
             parts.append(
-                f"Kendall's tau between ids of the learners' ranks is {found['tau']:.2f} (95% interval {low:.2f} to "
-                f"{high:.2f}): 1 would mean that all ids rank them alike, 0 that they do so by chance.\n"
+                f"Kendall's tau between ids of the learners' ranks, with its 95% interval: {results.tau(found)}. 1 "
+                "would mean that all ids rank them alike, 0 that they do so by chance.\n"
             )
             lines = [
                 (
                     env_id.split("/")[1],
-                    f"{each['tau']:.2f} [{each['interval'][0]:.2f}, {each['interval'][1]:.2f}]",
+                    results.tau(each) if "tau" in each else "",
                     f"{each['apart']} of {each['pairs']}",
                     "all" if each["all"] else "none" if each["none"] else "some",
                 )

@@ -50,6 +50,7 @@ from gymnosoma.agents.evaluation.statistics import (
     share,
 )
 from gymnosoma.agents.evaluation.work import RETRIES, workers
+from gymnosoma.agents.learning import entrants
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.envs import CATALOGUE, tolerance
 from gymnosoma.envs.core.describe import normaliser, normalisers
@@ -556,8 +557,11 @@ def test_what_the_site_shows_is_complete():
 @pytest.mark.full
 @pytest.mark.skipif(not SHOWN.is_file(), reason="these results are no part of the sdist")
 def test_what_the_site_shows_was_measured_on_what_the_ids_are_now():
-    for env_id, found in {line["id"]: line["fingerprint"] for line in results.read(SHOWN)}.items():
+    lines = results.read(SHOWN)
+    for env_id, found in {line["id"]: line["fingerprint"] for line in lines}.items():
         assert found == of_id(env_id, {}), env_id
+    for learner in (line["learner"] for line in lines if line["mark"]):
+        assert learner["config"] == getattr(entrants, learner["name"]).config
 
 
 def test_gates_fail_where_they_should():

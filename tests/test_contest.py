@@ -215,6 +215,8 @@ def test_ids_agree_where_they_rank_learners_alike():
     low, high = of[IDS[0]]["interval"]
     assert -1.0 <= low <= of[IDS[0]]["tau"] <= high <= 1.0
     assert results.agreement([row("a", 0.1, 0.2, 0.3)]) == {}
+    two = results.agreement([row("a", 0.1, 0.2, 0.95), row("b", 0.4, 0.5, 0.94)])
+    assert "tau" not in two and all("tau" not in each and each["pairs"] == 1 for each in two["ids"].values())
 
 
 def test_what_has_been_entered_is_not_trained_again(tmp_path, command, error_of, capsys, monkeypatch):

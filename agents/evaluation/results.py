@@ -356,6 +356,8 @@ def agreement(rows: Sequence[Mapping[str, Any]], draws: int = 1000) -> dict[str,
         dict: Kendall's ``tau`` of the learners' ranks, the mean over all pairs of ids, with its ``interval``; of each
             of the ``ids`` its mean ``tau`` with the others and its ``interval``, in how many ``pairs`` of learners it
             tells them ``apart`` (Welch, adjusted by Holm, at 5%), and whether ``all`` or ``none`` of them reach .9.
+            Of two learners there is no tau: an id can only rank them alike or reversed, and redrawn trainings pull its
+            interval to one side.
     """
     full = [row for row in rows if row["mark"] and min(len(each["points"]) for each in row["ids"].values()) >= 3]
     ids = [env_id for env_id in all_ids() if full and all(env_id in row["ids"] for row in full)]
@@ -376,6 +378,8 @@ def agreement(rows: Sequence[Mapping[str, Any]], draws: int = 1000) -> dict[str,
     others = ~np.eye(len(ids), dtype=bool)
 
     def summed(where: NDArray[np.bool_]) -> dict[str, Any]:
+        if len(full) < 3:
+            return {}
         low, high = np.quantile(drawn[:, where].mean(1), (0.025, 0.975))
         return {"tau": float(found[where].mean()), "interval": (float(low), float(high))}
 
@@ -393,24 +397,28 @@ def agreement(rows: Sequence[Mapping[str, Any]], draws: int = 1000) -> dict[str,
     return {**summed(others), "learners": [row["learner"] for row in full], "ids": table}
 
 
+def tau(found: Mapping[str, Any]) -> str:
+    """Tau of `agreement` or of one of its ids, with its interval."""
+    if "tau" not in found:
+        return "told where there are three learners or more"
+    low, high = found["interval"]
+    return f"{found['tau']:.2f} [{low:.2f}, {high:.2f}]"
+
+
 def show_agreement(found: Mapping[str, Any]) -> None:
     """Print whether ids tell learners apart."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     if not found:
         return
-    (low, high), names = found["interval"], ", ".join(found["learners"])
-    table = Table(
-        title=f"Kendall's tau between ids of the ranks of {names}: {found['tau']:.2f} [{low:.2f}, {high:.2f}]"
-    )
+    table = Table(title=f"Kendall's tau between ids of the ranks of {', '.join(found['learners'])}: {tau(found)}")
     for column in ("id", "tau with the others", "pairs told apart", "reach .9"):
         table.add_column(column)
     for env_id, each in found["ids"].items():
-        low, high = each["interval"]
         reach = "all" if each["all"] else "none" if each["none"] else "some"
-        tau = f"{each['tau']:.2f} \\[{low:.2f}, {high:.2f}]"
-        table.add_row(env_id.split("/")[1], tau, f"{each['apart']} of {each['pairs']}", reach)
+        table.add_row(env_id.split("/")[1], escape(tau(each)), f"{each['apart']} of {each['pairs']}", reach)
     Console(width=110).print(table)
 
 
