@@ -108,7 +108,8 @@ def sac(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callabl
 
     settings = dict(sac.config)  # type: ignore[attr-defined]
     envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
-    policy = {"net_arch": settings.pop("net_arch"), "activation_fn": torch.nn.Tanh}
+    quick = {"fused": True}  # of Adam: a quarter less time, other rounding
+    policy = {"net_arch": settings.pop("net_arch"), "activation_fn": torch.nn.Tanh, "optimizer_kwargs": quick}
     model = SAC("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
     _learn(model, steps, report, squashed=True, every=25_000)
 
