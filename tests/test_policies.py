@@ -37,7 +37,6 @@ from gymnosoma.envs.worm import SineKymogram
 
 SWIM = "gymnosoma/WormSwim-v0"
 UNTRAINED = {
-    "HindlimbHold-v0",
     "StandPulse-v0",
     "WhiskerDetect-v0",
     "WhiskerTap-v0",
