@@ -37,11 +37,9 @@ from gymnosoma.envs.worm import SineKymogram
 
 SWIM = "gymnosoma/WormSwim-v0"
 UNTRAINED = {
-    "HindlimbHold-v0",
     "StandPulse-v0",
     "WhiskerDetect-v0",
     "WhiskerTap-v0",
-    "WormFollow-v0",
     "WormMedium-v0",
     "WormTransition-v0",
 }
