@@ -421,22 +421,42 @@ def test_a_person_steers_base_and_answers():
     assert memory["held"][0] == 1.0
 
 
-def test_zero_actions_hold_as_the_animal_does():
-    """By default, to the rounding of commands; actions add to the rate, in proportion to the scale."""
-    zeros, own = (evaluate(IDS[3], find_policy(IDS[3], name), 8) for name in ("zero", "baseline"))
-    assert np.array_equal(
-        zeros.returns, evaluate(IDS[3], find_policy(IDS[3], "baseline"), 8, actions="residual").returns
+@pytest.mark.parametrize("env_id", IDS[2:4])
+def test_zero_actions_added_are_the_animal(env_id):
+    """To the rounding of commands; others add to the rate at which it holds, or to what tells it a touch."""
+    own = evaluate(env_id, find_policy(env_id, "baseline"), 8).returns
+    zeros, inside = (
+        evaluate(env_id, find_policy(env_id, name), 8, actions="residual").returns for name in ("zero", "baseline")
     )
-    assert zeros.returns == pytest.approx(own.returns, abs=1e-4) and zeros.returns.std() > 10.0
-    task = gymnasium.make(IDS[3]).unwrapped.task
+    assert np.array_equal(zeros, inside)
+    assert zeros == pytest.approx(own, abs=1e-4) and zeros.std() > 0.01
+    task = gymnasium.make(env_id, actions="residual", noise=0.0).unwrapped.task
     rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
-    drive = task.command(0.01 * np.array([[-1.0], [0.0], [1.0]]), rows, memory)[:, 0] / task.control_rate
-    rates = task.own(task.residual_scale * np.array([-0.01, 0.0, 0.01]), rows, memory) / task.control_rate
-    assert np.diff(rates) == pytest.approx(0.01 * task.residual_scale) and np.diff(drive) == pytest.approx(
-        np.diff(rates)
-    )
-    with pytest.raises(ValueError, match="actions must be one of trajectory, got 'residual'"):
-        references(type(task))["firm"].make(task)
+    actions = 0.01 * np.array([[-1.0], [0.0], [1.0]])
+    rates = task.command(actions, rows, memory)[:, 0] / task.control_rate
+    if env_id == IDS[3]:
+        assert np.diff(rates) == pytest.approx(0.01 * task.residual_scale)
+    else:
+        assert (rates > 0.0).all()
+        task.command(100.0 * actions, rows, memory)
+        assert memory["turned"].tolist() == [0.0, 0.0, 1.0]
+    for reference in references(type(task)).values():
+        with pytest.raises(ValueError, match="actions must be one of trajectory, got 'residual'"):
+            reference.make(task)
+
+
+def test_the_animal_tells_where_it_has_felt_the_peg():
+    """With residual actions, where a touch was felt for two periods: up to 0.06 rad after the straight whisker's."""
+    envs = gymnasium.make_vec(IDS[2], num_envs=8, actions="residual")
+    observations, info = envs.reset(seed=0)
+    for _ in range(200):
+        seen = envs.task.layout.unpack(observations)
+        ahead, angle, known = seen["ahead"][:, 0], seen["base_angle"][:, 0], envs.simulation.memory["known"]
+        assert ahead == pytest.approx(np.minimum(known - angle, 0.5), abs=1e-6)
+        assert ((known == 1.0) | (seen["turned"][:, 0] == 1.0) | (envs.simulation.rows["time"] > 0.599)).all()
+        observations, *_ = envs.step(np.zeros((8, 1), np.float32))
+    behind = (known - info["peg_bearing"])[known < 1.0]
+    assert len(behind) >= 6 and (behind > 0.0).all() and (behind < 0.06).all()
 
 
 @pytest.mark.parametrize("env_id", IDS)

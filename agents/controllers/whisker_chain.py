@@ -14,7 +14,7 @@ from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.params import table
-from gymnosoma.envs.whisker_chain.reflexes import Holding, towards
+from gymnosoma.envs.whisker_chain.reflexes import Holding, Tapping, towards
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
 from gymnosoma.envs.whisker_chain.tasks import Detect, Hold, Localize, Tap, Whisk
 
@@ -246,34 +246,35 @@ def _stiffness(place: float, push: float) -> float:
 
 @dataclass(eq=False)
 class Tapper(BaseController):
-    """Approaches at a ``speed`` (rad/s) and retracts as soon as Fx falls below minus the ``threshold`` (N).
+    """Taps as the environment's own `Tapping` does, or with another ``speed`` (rad/s) or ``threshold`` (N).
 
     It forgets a touch when `Tap` begins a new window, while the base waits at its back. One that ``remembers`` turns
     back already this far (rad) before the least base angle at which it has felt the peg in two periods on end, so that
     it brakes while it touches.
     """
 
-    speed: float = 1.6
-    threshold: float = 0.8e-6
+    speed: float = Tapping.speed
+    threshold: float = Tapping.threshold
     remembers: float | None = None
     reads = ("base_wrench_mean", "base_angle", "base_rate", "left")
     memory = {"touched": 0.0, "left": 0.0, "turns": 0.0, "known": 1.0, "last": np.inf}
+
+    def __post_init__(self) -> None:
+        self._law = Tapping(self.speed, self.threshold)
 
     def _decide(self, t, seen, kept):
         new, angle = seen["left"] > kept["left"], seen["base_angle"]
         kept["left"] = seen["left"].copy()
         for name in ("touched", "turns"):
             kept[name] = np.where(new, 0.0, kept[name])
-        felt = seen["base_wrench_mean"][:, 1] < -self.threshold
+        felt = self._law.feels(seen["base_wrench_mean"])
         if self.remembers is not None:
             ahead = (kept["turns"] == 0.0) & (kept["touched"] == 0.0)
-            kept["known"] = np.where(felt, np.minimum(kept["known"], kept["last"]), kept["known"])
-            kept["last"] = np.where(ahead & felt, angle, np.inf)
+            kept["known"], kept["last"] = self._law.learns(felt, ahead & felt, angle, kept["known"], kept["last"])
             kept["turns"] = np.where(ahead & (angle > kept["known"] - self.remembers), 1.0, kept["turns"])
         kept["touched"] = np.maximum(kept["touched"], felt)
-        approach = self.towards(seen, self.speed, 1000.0)
-        back = self.towards(seen, np.where(angle > -0.3, -4.0, 0.0), ACCELERATION)
-        return np.where((kept["touched"] > 0.0) | (kept["turns"] > 0.0), back, approach)
+        turned = (kept["touched"] > 0.0) | (kept["turns"] > 0.0)
+        return self._law.turns(seen["base_rate"], angle, turned, self.control_rate)
 
 
 @dataclass(eq=False)

@@ -6,9 +6,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.control import Floats
+from ..core.control import Flags, Floats
 
 Past = Floats | float
+
+
+@dataclass(frozen=True)
+class Tapping:
+    """Approaches at a ``speed`` (rad/s) and turns back as soon as Fx falls below minus the ``threshold`` (N)."""
+
+    speed: float = 1.6
+    threshold: float = 0.8e-6
+
+    def feels(self, wrench: Floats, evidence: Floats | float = 0.0) -> Flags:
+        """Tell from M, Fx, Fy (B, 3), in N m and N, and other ``evidence`` (N), who feels a touch, (B,)."""
+        return wrench[:, 1] - evidence < -self.threshold
+
+    @staticmethod
+    def learns(feels: Flags, turns: Flags, angle: Floats, known: Floats, last: Floats) -> tuple[Floats, Floats]:
+        """Least base angle at which it has turned back and then felt the peg, and the ``last`` at which it did, rad.
+
+        All are (B,); the last is infinite where it did not turn in the last period, and is forgotten then.
+        """
+        return np.where(feels, np.minimum(known, last), known), np.where(turns, angle, np.inf)
+
+    def turns(self, rate: Floats, angle: Floats, turned: Flags, control_rate: float) -> Floats:
+        """Acceleration (B,) rad/s^2, at a ``rate`` (rad/s) and ``angle`` (rad), of who has ``turned`` or has not."""
+        back = towards(np.where(angle > -0.3, -4.0, 0.0), rate, control_rate, 3000.0)
+        return np.where(turned, back, towards(self.speed, rate, control_rate, 1000.0))
 
 
 @dataclass(frozen=True)
