@@ -57,7 +57,7 @@ class WhiskerTask(Task):
     """
 
     animal: Whisker
-    action_modes = ("trajectory", "whisk")
+    action_modes: tuple[str, ...] = ("trajectory", "whisk")
     control_rate = 250.0
     duration: float
     """Length of an episode, s."""
