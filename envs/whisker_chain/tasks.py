@@ -13,6 +13,7 @@ from ..core.noise import normal
 from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
 from ..core.task import Rows, measures, tolerance
 from .animal import FAR, wrench_mean
+from .reflexes import Holding, Tapping, towards
 from .task import MICRO, SENSOR, WhiskerTask
 
 RIGHT, WRONG = 1.0, 2.0
@@ -239,8 +240,9 @@ class Tap(PegTask):
     whisker would touch it at a base angle of -0.15 to 0.25 rad. It is to be tapped once in each of {taps} windows of
     {window:g} s; after the first tap it is known where it stands, so that memory pays. The animal's own way forgets: it
     approaches at 92 deg/s and retracts as soon as Fx tells the touch. ``remembers`` brakes for the bearing at which it
-    has felt the peg before. Nearer pegs, which are stiffer, and farther ones, which are hardly felt, are left
-    out, so that what policies differ by is how they tap and not where the peg was.
+    has felt the peg before. With ``actions="residual"`` it is the environment that remembers this angle, and the
+    observation tells it, so that who has no memory can learn to brake, too. Nearer pegs, which are stiffer, and farther
+    ones, which are hardly felt, are left out, so that what policies differ by is how they tap, not where the peg was.
 
     ## Rewards
 
@@ -250,6 +252,10 @@ class Tap(PegTask):
     number of windows with a grade, ``info["pushed"]`` the push of all in N s.
     """
 
+    action_modes = ("trajectory", "whisk", "residual")
+    reflex = Tapping()
+    largest_evidence = 1e-6
+    """What an action of 1 adds to the fall of Fx at which the animal's own controller turns back, N."""
     duration = 2.4
     taps = 4
     window = 0.6
@@ -261,14 +267,38 @@ class Tap(PegTask):
         "left": Field(1, "s", 0.6, "time to the window's end"),
         "back": Field(1, "1", 1.0, "whether the base has been behind in this window"),
     }
-    remembers = {"back": "f8", "tapped": "f8", "push": "f8", "taps": "f8", "number": "f8"}
-    """Of this window: whether the base has been behind, whether a tap has counted, the push (N s); windows with a tap;
-    number of the window."""
+    remembers = dict.fromkeys(("back", "tapped", "push", "turned", "taps", "number", "known", "last"), "f8")
+    """Of this window: whether the base has been behind, whether a tap has counted, the push (N s), whether the animal's
+    own controller has turned back; windows with a tap; number of the window; base angles at which the peg was felt."""
     reported = [*PegTask.reported, "taps"]
 
+    def action_fields(self, mode=None):
+        if (mode or self.actions) != "residual":
+            return super().action_fields(mode)
+        most, meaning = self.largest_evidence, "added to the fall of Fx at which the animal's own controller turns back"
+        return {"evidence": ActionField(1, -most, most, "N", meaning)}
+
+    def fields(self):
+        known = "from the base to the least angle at which its own controller has felt the peg, at most 0.5"
+        own = {
+            "turned": Field(1, "1", 1.0, "whether the animal's own controller has turned back in this window"),
+            "ahead": Field(1, "rad", 0.1, known),
+        }
+        return super().fields() | (own if self.actions == "residual" else {})
+
     def start(self, episodes):
-        episodes.memory["back"] = 1.0
+        episodes.memory["back"], episodes.memory["known"], episodes.memory["last"] = 1.0, 1.0, np.inf
         return super().start(episodes)
+
+    def own(self, added, rows, memory):
+        angle, advances = rows["link_angle"][:, 0], memory["turned"] == 0.0
+        felt = self.felt(rows, memory)
+        feels, turns = self.reflex.feels(felt), self.reflex.feels(felt, added)
+        memory["known"], memory["last"] = self.reflex.learns(
+            feels, advances & turns, angle, memory["known"], memory["last"]
+        )
+        memory["turned"] = np.maximum(memory["turned"], turns)
+        return self.reflex.turns(rows["base_rate"], angle, memory["turned"] > 0.0, self.control_rate)
 
     def _number(self, rows: Rows) -> Floats:
         """Windows (B,) that are over at the end of this period."""
@@ -276,7 +306,8 @@ class Tap(PegTask):
 
     def sense(self, rows, memory):
         left = self.window * (self._number(rows) + 1.0) - rows["time"]
-        return super().sense(rows, memory) | {"left": left}
+        ahead = np.minimum(memory["known"] - rows["link_angle"][:, 0], 0.5)
+        return super().sense(rows, memory) | {"left": left, "ahead": ahead}
 
     def _grade(self, memory: Rows) -> Floats:
         return memory["tapped"] / (1.0 + memory["push"] / MICRO)
@@ -293,7 +324,8 @@ class Tap(PegTask):
         number, behind = self._number(rows), rows["link_angle"][:, 0] < self.behind
         new = number > memory["number"]
         memory["number"] = number
-        memory["tapped"], memory["push"] = (np.where(new, 0.0, memory[name]) for name in ("tapped", "push"))
+        for name in ("tapped", "push", "turned"):
+            memory[name] = np.where(new, 0.0, memory[name])
         memory["back"] = np.where(new, behind, np.maximum(memory["back"], behind))
         return earned
 
@@ -336,8 +368,8 @@ class Hold(SmoothTask):
     The vibrissa of Quist et al. (2014). A point peg 0.5 to 0.6 lengths from the base, just ahead of the whisker,
     swings across it in three sines of 3 to 10 Hz, with 0.17 to 0.33 mm each. The rats are predicted to press in and to
     wait until the vibrations have died; here the pressure itself is to be kept, a moment of -1.5 to -0.5 uN m drawn for
-    every episode. The reference turns the base at a rate in proportion to the error of M; ``firm`` has almost
-    twice the gain, and with half as much again some episodes chatter.
+    every episode. The animal's own controller turns the base at a rate in proportion to the error of M, and actions add
+    to that rate by default; ``firm`` has almost twice the gain, and with half as much again some episodes chatter.
 
     ## Rewards
 
@@ -350,6 +382,8 @@ class Hold(SmoothTask):
     Straight and at rest, 0.05 rad short of the peg.
     """
 
+    action_modes = ("residual", "trajectory", "whisk")
+    reflex = Holding()
     start_angle = -0.05
     precision = (0.01 * MICRO, 0.08 * MICRO)
     effort_price = 1.0
@@ -380,6 +414,11 @@ class Hold(SmoothTask):
         ahead = swinging(memory, now + 1.0 / self.control_rate) - swinging(memory, now)
         rows["peg_velocity"][:, 1, 0] = ahead * self.control_rate
         return super().command(actions, rows, memory)
+
+    def own(self, added, rows, memory):
+        error = self.felt(rows, memory)[:, 0] - memory["goal"]
+        rate, _ = self.reflex.rate(error, 0.0, self.control_rate)
+        return towards(rate + added, rows["base_rate"], self.control_rate, self.reflex.limit)
 
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         return np.abs(wrench_mean(rows)[:, 0] - memory["goal"])
