@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import importlib
+import io
 import json
 import os
 import pickle
@@ -16,12 +17,15 @@ import warnings
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
+from fixtures.pendulum.body import BROKEN, STATE, WORK, swing
 from numba.core.registry import cpu_target
 
 import gymnosoma
-from gymnosoma.envs.core import compiling, jit, kernel_cache
+from gymnosoma.envs.core import compiling, jit, kernel_cache, stepper
 from gymnosoma.envs.core import files as core_files
+from gymnosoma.envs.core.lanes import batch_kernel
 
 MODULE = """
 import numpy as np
@@ -144,6 +148,45 @@ def run(function=half):
         assert compiled(3) == 1.5  # another signature; no second warning
     assert all(warning.category is RuntimeWarning for warning in caught)
     return [str(warning.message) for warning in caught], not compiled.stats.cache_hits
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_is_told_that_it_lasts(folder, monkeypatch, terminal):
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(compiling, "PATIENCE", 1e-3)
+    run()
+    assert ("gymnosoma: still compiling kernels of " in stream.getvalue()) is terminal
+
+
+def test_a_second_number_of_rows_compiles_nothing(folder, monkeypatch):
+    """Rows left over go with the wide blocks, until so many were that it pays to compile a kernel for them."""
+    rows = np.zeros(35, STATE)
+    rows["length"], rows["angle"] = 1.0, np.linspace(0.1, 3.0, len(rows))
+    alone = rows.copy()
+
+    def made():
+        kernels = batch_kernel(swing, BROKEN)
+        return stepper.Stepper(STATE, WORK, kernels), kernels[0].overloads
+
+    wide, compiled = made()
+    for count in (16, 17, 34, 1):
+        wide.advance(rows, np.arange(count), 5, 0.01)
+    assert len(compiled) == 1
+    single, compiled = made()
+    for i in (*range(16), *range(17), *range(34), 0):
+        single.advance(alone, np.arange(i, i + 1), 5, 0.01)
+    assert len(compiled) == 1 and rows.tobytes() == alone.tobytes()
+    wide, compiled = made()
+    wide.advance(rows, np.arange(17), 5, 0.01)
+    assert len(compiled) == 2  # what lies on disk is used
+    monkeypatch.setattr(kernel_cache, "FOLDER", folder / "another")
+    monkeypatch.setattr(stepper, "PAYS", 9)
+    wide, compiled = made()
+    for count in (1, 2):
+        wide.advance(rows, np.arange(17), 5, 0.01)
+        assert len(compiled) == count
 
 
 @pytest.mark.parametrize("how", DAMAGE)

@@ -116,5 +116,5 @@ def _rotate(angle, vectors, out):
 def to_body_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Components of world vectors (B, 2) along and to the left of headings (B,) rad, as (B, 2)."""
     out = np.empty((len(heading), 2))
-    _rotate(heading, vectors, out)
+    _rotate(np.ascontiguousarray(heading), np.ascontiguousarray(vectors), out)  # other layouts would be compiled anew
     return out

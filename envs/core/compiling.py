@@ -19,8 +19,11 @@ import logging
 import os
 import pickle
 import re
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -51,7 +54,7 @@ USED: dict[Any, str] = {
     "_optimize_final_module(self) _optimize_functions(self, ll_module)",
     CPUContext: "load_additional_registries(self)",
     CPUTargetOptions: "_nrt forceinline no_cfunc_wrapper no_cpython_wrapper",
-    Dispatcher: "_cache get_call_template(self, args, kws) get_overload(self, sig)",
+    Dispatcher: "_cache get_call_template(self, args, kws) get_overload(self, sig) typeof_pyval(self, val)",
     Flags: "auto_parallel",
     JITCodeLibrary: "get_pointer_to_function(self, name)",
     JITCPUCodegen: "set_env(self, env_name, env)",
@@ -110,10 +113,14 @@ class _Cache(NullCache):
         self._label = label
         self._begun = 0.0
 
+    def file(self, sig: Any, codegen: Any) -> Path:
+        """File of a signature."""
+        return kernel_cache.file_of(self._function, sig, codegen.magic_tuple())
+
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Machine code for a signature, None where it has to be compiled, which is reported if it takes long."""
         rtsys.initialize(target_context)  # all that machine code needs; to compile more takes the rest of numba
-        path = kernel_cache.file_of(self._function, sig, target_context.codegen().magic_tuple())
+        path = self.file(sig, target_context.codegen())
         try:
             content = kernel_cache.load(path)
             if content is not None:
@@ -135,7 +142,17 @@ class _Cache(NullCache):
         if not cres.library.has_dynamic_globals:  # addresses that hold in this process only
             # The annotated source is as large as the machine code, and names the folder of this installation.
             content = serialize.dumps(cres._replace(type_annotation="")._reduce())
-            kernel_cache.save(kernel_cache.file_of(self._function, sig, cres.codegen.magic_tuple()), content)
+            kernel_cache.save(self.file(sig, cres.codegen), content)
+
+
+def is_compiled(dispatcher: Any, *arguments: Any) -> bool:
+    """Tell whether a kernel need not be compiled for such arguments, in this process or on disk."""
+    code, cache = dispatcher.py_func.__code__, dispatcher._cache
+    if code.co_flags & inspect.CO_VARARGS:
+        arguments = *arguments[: code.co_argcount], arguments[code.co_argcount :]
+    kinds = tuple(map(dispatcher.typeof_pyval, arguments))
+    codegen = dispatcher.targetctx.codegen()
+    return kinds in dispatcher.overloads or (isinstance(cache, _Cache) and cache.file(kinds, codegen).exists())
 
 
 def compile_kernel(
@@ -254,12 +271,35 @@ class _Compiler(Compiler):
         return managers
 
 
+PATIENCE = 3.0
+"""Seconds between two lines in a terminal."""
+
+
+@contextlib.contextmanager
+def telling(what: str) -> Iterator[None]:
+    """Say in a terminal every few seconds that kernels of ``what`` are still compiled."""
+    done, begun = threading.Event(), time.perf_counter()
+
+    def tell() -> None:
+        while not done.wait(PATIENCE):
+            seconds = time.perf_counter() - begun
+            print(f"gymnosoma: still compiling kernels of {what}, {seconds:.0f} s", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    if sys.stderr is not None and sys.stderr.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
 class KernelCompiler(_Compiler):
     """Compiles a kernel that Python calls, with all that it calls."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
-        with accelerated():
+        with accelerated(), telling(func.__module__.split(".")[-2:][0]):
             return super().compile_extra(func)
 
 

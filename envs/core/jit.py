@@ -28,12 +28,12 @@ from numba.extending import intrinsic
 from .kernel_cache import compiled
 
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
-__all__ += ["fetch_add", "sincos", "sincos_small", "stream", "uncached", "variant"]
+__all__ += ["fetch_add", "is_compiled", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
 _intrinsic: Any = intrinsic  # its type is not that of what it makes
 
 try:
-    from .compiling import compile_kernel
+    from .compiling import compile_kernel, is_compiled
 except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a numba that is unlike those it was made for
     logging.getLogger("gymnosoma").warning(
         "gymnosoma: kernels are compiled slowly, and by each process anew, as numba is not one that is asked for: %s",
@@ -45,6 +45,10 @@ except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a nu
     ) -> Any:
         """Compile a function with what numba documents."""
         return numba.njit(error_model="numpy", parallel=parallel)(function)
+
+    def is_compiled(dispatcher: Any, *arguments: Any) -> bool:
+        """Tell whether this process has compiled a kernel, for whatever arguments."""
+        return bool(dispatcher.overloads)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -366,7 +366,8 @@ class Simulation:
         """Tell which episodes are over: whether any, those terminated, those truncated; ``elapsed`` is counted up."""
         count = len(self.rows)
         terminated, truncated = np.empty(count, np.bool_), np.empty(count, np.bool_)
-        return close_step(self.rows["status"], ending, elapsed, limit, terminated, truncated), terminated, truncated
+        status = np.ascontiguousarray(self.rows["status"])  # of several rows as of one: else it is compiled for both
+        return close_step(status, ending, elapsed, limit, terminated, truncated), terminated, truncated
 
     def failure(self, i: int, ending: NDArray[np.float64]) -> str | None:
         """Reason for which the episode of row ``i`` failed, None if it did not: the animal's before the task's."""

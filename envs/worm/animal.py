@@ -258,7 +258,7 @@ class Worm(InLanes):
     def crosses(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which worms cross themselves, (B,)."""
         crossed = np.empty(len(rows), np.bool_)
-        self_crossing(rows["rod_angle"], self._rod_lengths, self._ends, crossed)
+        self_crossing(np.ascontiguousarray(rows["rod_angle"]), self._rod_lengths, self._ends, crossed)
         return crossed
 
     def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
