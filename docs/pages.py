@@ -242,7 +242,8 @@ def contest(folder: Path) -> str:
         "What algorithms reach on all ranked ids as they are registered, each by one configuration that was not "
         "tuned, within a budget of steps, in the same 256 episodes that nobody learned in. 0 is the better of the "
         "animal's own controller and zero actions, 1 a bound or what an oracle found. "
-        "[Enter an algorithm](../guides/enter.md) tells how yours comes in.\n",
+        "[Enter an algorithm](../guides/enter.md) tells how yours comes in. A learner with fewer than "
+        f"{results.PRELIMINARY} trainings of each id has no mean over ids, and wide intervals.\n",
         "![Learners by colour on each id, the animal at 0 and the oracle at 1](contest.png)\n",
     ]
     for mark in sorted({row["mark"] for row in rows}, reverse=True):
@@ -252,10 +253,11 @@ def contest(folder: Path) -> str:
             (f"[{name}]({name}.md)", *(results.cell(row["ids"].get(f"gymnosoma/{name}")) for row in at))
             for name in names
         ]
-        if all("mean" in row for row in at):
-            totals = [f"{row['mean']:.2f} [{row['interval'][0]:.2f}, {row['interval'][1]:.2f}]" for row in at]
-            unclipped = [f"{row['unclipped']:.2f}" for row in at]
-            lines += [("**mean**", *totals), ("mean, nothing clipped at -1", *unclipped)]
+        lines.append(("**mean**", *(results.cell({"points": ()} | row if "mean" in row else None) for row in at)))
+        unclipped = (f"{row['unclipped']:.2f}" if "mean" in row else "" for row in at)
+        lines.append(("mean, nothing clipped at -1", *unclipped))
+        if mark:
+            lines.append(("trainings of each id", *(str(row["trainings"]) for row in at)))
         parts.append(table(("id", *(row["learner"] for row in at)), lines) + "\n")
         found = results.agreement(at)
         if found:

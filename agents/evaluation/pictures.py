@@ -143,7 +143,7 @@ def draw_leaderboard(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             plot.plot(ends, [y, y], color=colour, linewidth=3, alpha=0.4)
             plot.plot(max(mean, NEAREST), y, "o" if mean >= NEAREST else "<", color=colour, markersize=6)
     for n, row in enumerate(learners):
-        total = f", mean {row['mean']:.2f} ({row['standing']})" if "mean" in row else ""
+        total = f", mean {row['mean']:.2f} ({row['standing']})" if "mean" in row else f", {row['trainings']} trainings"
         plot.plot([], [], "o", color=f"C{n}", label=f"{row['learner']}{total}")
     if still:
         plot.plot(

@@ -461,14 +461,15 @@ def write_leaderboard(rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
 
 
 def cell(entry: Mapping[str, Any] | None) -> str:
-    """Mean, interval and least training of a row's entry for an id, as text."""
+    """Mean, interval and least training of a row's entry for an id, or of all ids without points, as text."""
     if entry is None:
         return ""
     count = len(entry["points"])
     if count == 1:
         return f"{entry['mean']:.2f}"
     low, high = entry["interval"]
-    return f"{entry['mean']:.2f} [{low:.2f}, {high:.2f}], least {min(entry['points']):.2f}"
+    least = f", least {min(entry['points']):.2f}" if count else ""
+    return f"{entry['mean']:.2f} [{low:.2f}, {high:.2f}]{least}"
 
 
 PAGE = """<!doctype html>
