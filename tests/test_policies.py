@@ -40,7 +40,6 @@ UNTRAINED = {
     "HindlimbHold-v0",
     "StandPulse-v0",
     "WhiskerDetect-v0",
-    "WhiskerTap-v0",
     "WormFollow-v0",
     "WormMedium-v0",
     "WormTransition-v0",
