@@ -39,7 +39,6 @@ SWIM = "gymnosoma/WormSwim-v0"
 UNTRAINED = {
     "StandPulse-v0",
     "WhiskerDetect-v0",
-    "WhiskerTap-v0",
     "WormMedium-v0",
     "WormTransition-v0",
 }
