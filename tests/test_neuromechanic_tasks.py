@@ -8,9 +8,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.controllers import Reference, references
+from gymnosoma.agents.controllers import Reference
 from gymnosoma.agents.controllers.neuromechanic import ConstantDrive, StretchReflex
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy
+from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy, task_of
 from gymnosoma.agents.learning.training import train
 from gymnosoma.envs import check_vector_env, register_model
 from gymnosoma.envs.neuromechanic.analysis import central_pattern
@@ -28,6 +28,7 @@ from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
 pytestmark = pytest.mark.full
 
 HOLD, ARM = "gymnosoma/HindlimbHold-v0", "gymnosoma/TestArm-v0"
+EXCITATION = {"actions": "excitation"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +42,7 @@ def arm():
 @pytest.mark.parametrize(("arguments", "stable"), [({"stiffness": 6.0}, True), ({}, False)])
 def test_the_central_pattern_holds_stiff_muscles_without_pushes(arguments, stable):
     """With muscles as soft as the task's it is an equilibrium that is left, without feedback."""
-    envs = gymnasium.make_vec(HOLD, num_envs=4, **arguments)
+    envs = gymnasium.make_vec(HOLD, num_envs=4, **EXCITATION, **arguments)
     envs.reset(seed=0, options={"push": 0.0, "load": 0.0})
     pattern = envs.task.action_from_drive(np.tile(envs.task.pattern, (4, 1)))
     for _ in range(200):
@@ -60,21 +61,21 @@ def test_the_central_pattern_that_is_kept_is_what_is_found(stiffness):
 
 
 def test_the_reflex_holds_soft_muscles():
-    envs = gymnasium.make_vec(HOLD, num_envs=4, actions="residual")
+    envs = gymnasium.make_vec(HOLD, num_envs=4)
     envs.reset(seed=0, options={"push": 0.0, "load": 0.0})
     for _ in range(200):
-        _, rewards, _, _, infos = envs.step(np.zeros((4, 31)))
+        _, rewards, _, _, infos = envs.step(np.zeros((4, 7)))
     assert infos["posture_error"].max() < 1e-3
     assert rewards.min() > 0.95
 
 
 def test_a_load_comes_and_stays():
     """Ramped in over 0.2 s, in a direction of its own in each episode; what pushes is told beside it."""
-    envs = gymnasium.make_vec(HOLD, num_envs=3, actions="residual")
+    envs = gymnasium.make_vec(HOLD, num_envs=3)
     envs.reset(seed=3, options={"push": 0.0, "load": 2.0})
     forces = []
     for _ in range(40):
-        infos = envs.step(np.zeros((3, 31)))[-1]
+        infos = envs.step(np.zeros((3, 7)))[-1]
         forces.append(envs.simulation.rows["wrench"][:, 0, :3].copy())
         assert (infos["push"] == 0.0).all() and infos["load"] == pytest.approx(2.0)
     sizes = np.sqrt(np.sum(np.square(forces), 2))
@@ -87,7 +88,7 @@ def test_the_integral_takes_away_what_a_load_bends():
     """Without pushes the reflex stays off the posture, and the integral comes back to it."""
     bent = {}
     for name in ("baseline", "integral"):
-        envs = gymnasium.make_vec(HOLD, num_envs=8)
+        envs = gymnasium.make_vec(HOLD, num_envs=8, **EXCITATION)
         agent = find_policy(HOLD, name).make(envs, 0)
         observations, _ = envs.reset(seed=5, options={"push": 0.0, "load": 2.0})
         for k in range(450):
@@ -97,7 +98,7 @@ def test_the_integral_takes_away_what_a_load_bends():
 
 
 def test_pushes_come_once_a_second_and_are_felt():
-    env = gymnasium.make(HOLD).unwrapped
+    env = gymnasium.make(HOLD, **EXCITATION).unwrapped
     env.reset(seed=3, options={"push": 4.0, "load": 0.0})
     action = env.task.action_from_drive(env.task.pattern[None])[0]
     pushed, moved = [], []
@@ -115,7 +116,7 @@ def test_pushes_come_once_a_second_and_are_felt():
 @pytest.mark.parametrize(("arguments", "periods"), [({}, 1), ({"delay": 0.0}, 0), ({"delay": 0.025}, 3)])
 def test_senses_are_late(arguments, periods):
     """What is observed is what the joints and the paw were a delay ago, to the rounding of observations."""
-    env = gymnasium.make(HOLD, **arguments).unwrapped
+    env = gymnasium.make(HOLD, **EXCITATION, **arguments).unwrapped
     assert env.task.periods == periods
     observation, _ = env.reset(seed=0, options={"push": 30.0})
     rng, past = np.random.default_rng(0), []
@@ -148,8 +149,10 @@ def test_the_reflex_excites_what_is_stretched():
 
 def test_agents_stand_in_the_order_of_what_holds_the_limb():
     """By return, which is the score, and by the time held alike: the reflex, a weak one, the pattern, what falls."""
-    weak = reference_policy("weak", Reference(StretchReflex), stretch_gain=0.25 * STRETCH, rate_gain=0.25 * RATE)
-    nothing = reference_policy("nothing", Reference(lambda task: ConstantDrive(np.zeros(31))))
+    weak = reference_policy(
+        "weak", Reference(StretchReflex, EXCITATION), stretch_gain=0.25 * STRETCH, rate_gain=0.25 * RATE
+    )
+    nothing = reference_policy("nothing", Reference(lambda task: ConstantDrive(np.zeros(31)), EXCITATION))
     own = [find_policy(HOLD, name) for name in ("baseline", "constant", "least_stress")]
     played = [evaluate(HOLD, policy, episodes=48) for policy in (own[0], weak, *own[1:], nothing)]
     returns = [one.returns.mean() for one in played]
@@ -158,19 +161,37 @@ def test_agents_stand_in_the_order_of_what_holds_the_limb():
     assert returns[0] > 2.0 * returns[2] and held[2] > 5.0 * max(held[3:])
 
 
-def test_residual_zero_is_the_reflex():
-    """But for the rounding of observations that the reflex as an agent reads."""
-    plain, added = (gymnasium.make_vec(HOLD, num_envs=3, **kw) for kw in ({}, {"actions": "residual"}))
-    observations, _ = plain.reset(seed=1, options={"push": 30.0})
-    added.reset(seed=1, options={"push": 30.0})
-    reflex, excited = references(HindlimbHold)["baseline"].make(plain.task), 0.0
-    for _ in range(100):
-        drive = reflex.drive(np.zeros(3), plain.task.layout.unpack(observations), np.zeros(3, bool))
-        observations, rewards, *_ = plain.step(plain.task.action_from_drive(drive))
-        _, others, *_ = added.step(np.zeros((3, 31)))
-        excited = max(excited, np.abs(drive - plain.task.stable_pattern).max())
-    assert others == pytest.approx(rewards, abs=1e-3)
-    assert excited > 0.02
+def test_zero_actions_are_the_animals_own_controller():
+    """But for the rounding of observations that the reflex as an agent reads; measured: returns within 4e-6."""
+    own, zero = (evaluate(HOLD, find_policy(HOLD, name), 32, seed=60_000) for name in ("baseline", "zero"))
+    assert task_of(HOLD).actions == "residual" and own.failures == zero.failures
+    np.testing.assert_allclose(zero.returns, own.returns, rtol=0, atol=2e-5)
+    with pytest.raises(ValueError, match="actions='residual' adds to the reference controller"):
+        evaluate(HOLD, find_policy(HOLD, "integral"), 1, actions="residual")
+
+
+def test_actions_move_the_posture_to_which_the_reflex_pulls():
+    """At a rate, up to an end; what is saved goes on to the bit, and a shift beyond its end is refused."""
+    envs = gymnasium.make_vec(HOLD, num_envs=3)
+    envs.reset(seed=0, options={"push": 0.0, "load": 0.0})
+    task, action = envs.task, np.zeros((3, 7), np.float32)
+    action[:, 1] = [0.0, 0.1, 1.0]
+    for _ in range(20):
+        envs.step(action)
+    shift, moved = envs.simulation.memory["shift"], envs.simulation.rows["q"][:, 1] - POSTURE[1]
+    assert shift[:, 1] == pytest.approx([0.0, 0.04, 0.4]) and not np.delete(shift, 1, 1).any()
+    assert moved[0] < 0.0 < moved[1] < 0.05 < moved[2]
+    kept, expected = envs.save(), envs.step(action)[0]
+    other = gymnasium.make_vec(HOLD, num_envs=3)
+    other.reset(seed=1)
+    other.restore(kept)
+    assert np.array_equal(other.step(action)[0], expected)
+    for _ in range(10):
+        envs.step(action)
+    assert envs.simulation.memory["shift"][2, 1] == task.largest_shift
+    kept["memory"]["shift"][0, 0] = 0.6
+    with pytest.raises(ValueError, match=r"snapshot: memory: shift must be within \[-0.5, 0.5\], got"):
+        other.restore(kept)
 
 
 @pytest.mark.parametrize("value", [-0.01, 2.0])
@@ -200,7 +221,7 @@ def test_stiffness_must_be_possible():
 def test_both_schemes_agree():
     ends = []
     for arguments in ({"dt": 1e-4}, {"scheme": "rk4"}):
-        envs = gymnasium.make_vec(HOLD, num_envs=2, **arguments)
+        envs = gymnasium.make_vec(HOLD, num_envs=2, **EXCITATION, **arguments)
         envs.reset(seed=5)
         action = envs.task.action_from_drive(np.tile(envs.task.pattern, (2, 1)))
         for _ in range(60):

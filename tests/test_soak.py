@@ -57,10 +57,10 @@ def test_every_mode_and_solver_is_a_case():
         return [" ".join(tally.arguments.values()) for tally in tallies]
 
     assert found("HindlimbHold-v0") == [
-        "excitation semi_implicit",
-        "excitation rk4",
         "residual semi_implicit",
         "residual rk4",
+        "excitation semi_implicit",
+        "excitation rk4",
     ]
     contacts = "modes", "staggered", "sweep"
     assert found("StandPulse-v0") == [

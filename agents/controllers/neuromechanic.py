@@ -271,19 +271,21 @@ def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
     return IntegralReflex(task, stretch, rate, integral, lead=lead, known=numbers[:, 4:])
 
 
+_EXCITATION = {"actions": "excitation"}
 _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
 
 REFERENCES: References = {
     HindlimbHold: {
-        "baseline": Reference(_stable_reflex, bounds={"stretch_gain": (0.0, 100.0), "rate_gain": (0.0, 3.0)}),
-        "central_reflex": Reference(StretchReflex),
+        "baseline": Reference(_stable_reflex, _EXCITATION, {"stretch_gain": (0.0, 100.0), "rate_gain": (0.0, 3.0)}),
+        "central_reflex": Reference(StretchReflex, _EXCITATION),
         "integral": Reference(
             IntegralReflex,
-            bounds={"stretch_gain": (0.0, 60.0), "rate_gain": (0.0, 2.0), "integral": (0.0, 30.0), "lead": (0.0, 1.0)},
+            _EXCITATION,
+            {"stretch_gain": (0.0, 60.0), "rate_gain": (0.0, 2.0), "integral": (0.0, 30.0), "lead": (0.0, 1.0)},
         ),
-        "constant": Reference(lambda task: ConstantDrive(task.pattern)),
-        "least_stress": Reference(_least_stress),
-        "most_stable": Reference(lambda task: ConstantDrive(task.stable_pattern)),
+        "constant": Reference(lambda task: ConstantDrive(task.pattern), _EXCITATION),
+        "least_stress": Reference(_least_stress, _EXCITATION),
+        "most_stable": Reference(lambda task: ConstantDrive(task.stable_pattern), _EXCITATION),
     },
     StandPulse: {
         "baseline": Reference(drop_task(Reflex), bounds=_GAINS),
@@ -299,6 +301,7 @@ ORACLES = {
         _known_load,
         start=(22.7, 0.37, 9.8, 0.89, *[0.0] * 7),
         spread=(4.0, 0.06, 3.0, 0.1, 0.03, 0.1, 0.07, 0.03, 0.1, 0.15, 0.3),
+        env=_EXCITATION,
     )
 }
 """The first guess is the integral reflex itself; how far its sum varies is what it ends with in the training split."""

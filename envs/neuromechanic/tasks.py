@@ -67,6 +67,10 @@ class HindlimbHold(NeuromechanicTask):
     is {delay:g} s old: a cat's stretch reflex takes that long. The limb has left its posture where a joint is
     {largest_error:g} rad away from it.
 
+    By default the stretch reflex, on the most stable pattern, holds the limb, and actions move the posture to which it
+    pulls, as descending commands move the thresholds of reflexes (Feldman 1986), by at most {largest_shift:g} rad in
+    each joint: zeros are the animal's own controller.
+
     ## Rewards
 
     0.6 for the posture, falling to a tenth of it at {posture_margin:g} rad (rms over the joints); 0.3 for the force,
@@ -79,7 +83,7 @@ class HindlimbHold(NeuromechanicTask):
     up to 0.02 at random.
     """
 
-    action_modes = ("excitation", "residual")
+    action_modes = ("residual", "excitation")
     options = {
         "push": Option(0.0, 50.0, "N", "largest force of the pushes"),
         "load": Option(0.0, 50.0, "N", "lasting force"),
@@ -94,7 +98,12 @@ class HindlimbHold(NeuromechanicTask):
         "delay": "of the senses, s, in whole control periods",
     }
     remembers = {"push": "({self.seconds},4)f8", "load": "3f8", "pushing": "3f8", "felt": "({self.periods},17)f8"}
-    """Time (s) and force (N) of each push, load and push in force (N), what is on its way to be felt, oldest first."""
+    remembers |= {"shift": "7f8"}
+    """Time (s) and force (N) of each push, load and push in force (N), what is on its way to be felt, oldest first, and
+    how far (rad) actions have moved the posture to which the reflex pulls."""
+    largest_shift, fastest_shift = 0.5, 2.0
+    """Of that posture in each joint, rad and rad/s."""
+    remembered_within = {"shift": (-largest_shift, largest_shift)}
     seconds, push_duration = 5, 0.05
     """Number of pushes that are drawn at a reset, one for each second, and how long (s) one of them lasts."""
     delay = STRETCH_DELAY
@@ -107,8 +116,6 @@ class HindlimbHold(NeuromechanicTask):
     """Angle of a joint from the posture, rad, at which the limb is lost."""
     stretch_gain, rate_gain = 34.0, 0.38
     """Gains of the stretch reflex on the most stable pattern, 1/m and s/m: the best constants of a search."""
-    residual_scale = 0.25
-    """Excitation that an action of 1 adds with ``actions="residual"``."""
 
     def __init__(
         self,
@@ -162,11 +169,10 @@ class HindlimbHold(NeuromechanicTask):
         }
 
     def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
-        muscles, scale = self.animal.drive_size, self.residual_scale
         if (mode or self.actions) == "residual":
-            meaning = "added to the most stable pattern and the stretch reflex; the sum is clipped"
-            return {"excitation": ActionField(muscles, -scale, scale, "1", meaning)}
-        return {"excitation": ActionField(muscles, 0.0, 1.0, "1", "excitation of each muscle")}
+            fastest, meaning = self.fastest_shift, "rate of the posture to which the reflex pulls, in each joint"
+            return {"shift_rate": ActionField(len(POSTURE), -fastest, fastest, "rad/s", meaning)}
+        return {"excitation": ActionField(self.animal.drive_size, 0.0, 1.0, "1", "excitation of each muscle")}
 
     def start(self, episodes: EpisodeStart) -> dict[str, Any]:
         draws = episodes.draw(lambda rng: rng.uniform(-1.0, 1.0, self.animal.drive_size))
@@ -196,14 +202,17 @@ class HindlimbHold(NeuromechanicTask):
         memory["pushing"] = np.where(pushed[:, None], push[:, 1:], 0.0)
         share = np.minimum(rows["time"] / self.load_rise, 1.0)[:, None]
         rows["wrench"][:, 0, :3] = memory["pushing"] + share * memory["load"]
-        excitation = self.values(actions)
+        commanded = self.values(actions)
         if self.actions == "residual":
+            shift = memory["shift"] + commanded / self.control_rate
+            memory["shift"] = np.clip(shift, -self.largest_shift, self.largest_shift)
             known = self.sense(rows, memory)
             felt = known["posture_error"], known["posture_rate"]
             reflex = stretch_reflex(self.arm, *felt, self.stretch_gain, self.rate_gain)
-            excitation = np.clip(self.stable_pattern + reflex + excitation, 0.0, 1.0)
+            added = self.stretch_gain * np.sum(memory["shift"][:, None, :] * self.arm, 2)
+            commanded = np.clip(self.stable_pattern + reflex + added, 0.0, 1.0)
         memory["felt"] = np.concatenate([memory["felt"], self._present(rows)[:, None]], 1)[:, 1:]
-        return excitation
+        return commanded
 
     @staticmethod
     def _errors(rows: Rows) -> tuple[Floats, Floats]:
