@@ -23,6 +23,7 @@ from gymnosoma.envs.whisker_chain.task import ACCELERATION, DAMPING, RATE, REACH
 pytestmark = pytest.mark.full
 
 IDS = [f"gymnosoma/Whisker{name}-v0" for name in ("Localize", "Detect", "Tap", "Hold", "Whisk")]
+COMMANDED = {"actions": "trajectory"}
 
 
 @pytest.mark.parametrize("actions", ["trajectory", "whisk"])
@@ -45,7 +46,7 @@ def test_the_base_moves_smoothly_whatever_the_policy_does(actions):
 @pytest.mark.parametrize("env_id", IDS)
 def test_action_from_values_is_the_inverse_of_command(env_id):
     """From any state of the muscle, as far as commands reach."""
-    task = gymnasium.make(env_id).unwrapped.task
+    task = gymnasium.make(env_id, **COMMANDED).unwrapped.task
     rows, memory = task.animal.rows(5), np.zeros(5, task.memory)
     rng = np.random.default_rng(0)
     rows["base_rate"], memory["muscle"] = rng.uniform(-2.0, 2.0, 5), rng.uniform(-300.0, 300.0, (5, 2))
@@ -164,7 +165,7 @@ def half(env_id, name):
             actions[:, 0] *= 0.5
             return actions
 
-    return Policy("half", Half)
+    return Policy("half", Half, COMMANDED)
 
 
 def worth(env_id, info):
@@ -190,7 +191,7 @@ def contestants(env_id):
     return [
         *(find_policy(env_id, name) for name in names),
         half(env_id, names[0]),
-        Policy("none", lambda envs, start: still),
+        Policy("none", lambda envs, start: still, COMMANDED),
     ]
 
 
@@ -207,7 +208,7 @@ def test_returns_order_policies_by_the_time_that_they_spend_near_the_goal(env_id
     """Within the distance at which a period earns half."""
     found = []
     for policy in contestants(env_id):
-        envs = gymnasium.make_vec(env_id, num_envs=32)
+        envs = gymnasium.make_vec(env_id, num_envs=32, **policy.env)
         agent = policy.make(envs, 0)
         observations, _ = envs.reset(seed=0)
         returns, sums = np.zeros(32), [np.zeros(32)]
@@ -391,7 +392,7 @@ def test_motions_need_no_environment(make):
 
 
 def test_controllers_are_what_they_drive():
-    tasks = [gymnasium.make(env_id).unwrapped.task for env_id in IDS]
+    tasks = [gymnasium.make(env_id, **COMMANDED).unwrapped.task for env_id in IDS]
     for task in tasks:
         for name, reference in references(type(task)).items():
             controller = reference.make(task)
@@ -418,6 +419,24 @@ def test_a_person_steers_base_and_answers():
     hand.hold({"e"}, 1.0 / 250.0)
     envs.step(agent.act(observations, np.array([False])))
     assert memory["held"][0] == 1.0
+
+
+def test_zero_actions_hold_as_the_animal_does():
+    """By default, to the rounding of commands; actions add to the rate, in proportion to the scale."""
+    zeros, own = (evaluate(IDS[3], find_policy(IDS[3], name), 8) for name in ("zero", "baseline"))
+    assert np.array_equal(
+        zeros.returns, evaluate(IDS[3], find_policy(IDS[3], "baseline"), 8, actions="residual").returns
+    )
+    assert zeros.returns == pytest.approx(own.returns, abs=1e-4) and zeros.returns.std() > 10.0
+    task = gymnasium.make(IDS[3]).unwrapped.task
+    rows, memory = task.animal.rows(3), np.zeros(3, task.memory)
+    drive = task.command(0.01 * np.array([[-1.0], [0.0], [1.0]]), rows, memory)[:, 0] / task.control_rate
+    rates = task.own(task.residual_scale * np.array([-0.01, 0.0, 0.01]), rows, memory) / task.control_rate
+    assert np.diff(rates) == pytest.approx(0.01 * task.residual_scale) and np.diff(drive) == pytest.approx(
+        np.diff(rates)
+    )
+    with pytest.raises(ValueError, match="actions must be one of trajectory, got 'residual'"):
+        references(type(task))["firm"].make(task)
 
 
 @pytest.mark.parametrize("env_id", IDS)

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.params import table
+from gymnosoma.envs.whisker_chain.reflexes import Holding, towards
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, RATE, WhiskerTask
 from gymnosoma.envs.whisker_chain.tasks import Detect, Hold, Localize, Tap, Whisk
 
@@ -45,7 +47,7 @@ class StatefulController(RowMemory, ABC):
 
     def towards(self, seen: Values, rate: Floats | float, limit: float) -> Floats:
         """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
-        return np.clip((rate - seen["base_rate"]) * self.control_rate, -limit, limit)
+        return towards(rate, seen["base_rate"], self.control_rate, limit)
 
 
 class BaseController(StatefulController):
@@ -62,6 +64,7 @@ class Muscular:
     """Plays a task as a controller would without the muscle: commands what makes the muscle do it."""
 
     def __init__(self, controller: StatefulController, task: WhiskerTask) -> None:
+        choice("actions", task.actions, ("trajectory",))
         self.controller, self.task = controller, task
         self.reads = tuple(dict.fromkeys((*controller.reads, "base_rate", "muscle")))
 
@@ -275,22 +278,20 @@ class Tapper(BaseController):
 
 @dataclass(eq=False)
 class Holder(BaseController):
-    """PI control of M by the rate of the base, with an acceleration of at most ``limit`` (rad/s^2).
+    """Holds M as the environment's own `Holding` does, or with another ``gain`` or an ``integral``."""
 
-    ``gain`` is in rad/s per N m, ``integral`` in rad/s^2 per N m.
-    """
-
-    gain: float = 8e6
-    integral: float = 0.0
-    limit: float = 1500.0
+    gain: float = Holding.gain
+    integral: float = Holding.integral
     reads = ("base_wrench_mean", "base_rate", "goal")
-    memory = {"sum": 0.0}
+    memory = {"past": 0.0}
+
+    def __post_init__(self) -> None:
+        self._law = Holding(self.gain, self.integral)
 
     def _decide(self, t, seen, kept):
-        error = seen["base_wrench_mean"][:, 0] - seen["goal"]  # pressing on makes M more negative
-        kept["sum"] = np.clip(kept["sum"] + self.integral * error / self.control_rate, -3.0, 3.0)
-        wanted = np.clip(self.gain * error + kept["sum"], -5.0, 5.0)
-        return self.towards(seen, wanted, self.limit)
+        error = seen["base_wrench_mean"][:, 0] - seen["goal"]
+        wanted, kept["past"] = self._law.rate(error, kept["past"], self.control_rate)
+        return self.towards(seen, wanted, self._law.limit)
 
 
 @dataclass(eq=False)
@@ -387,6 +388,8 @@ def _detector(
     return Detector(signal, threshold, SineWhisk(amplitude, **whisk), patience)
 
 
+_COMMANDED = {"actions": "trajectory"}
+
 REFERENCES: References = {
     Localize: {
         # They know the wrench, angle and rate of the base, and the whisker's statics. The baseline's 4 numbers were
@@ -425,8 +428,8 @@ REFERENCES: References = {
         # They know M, the goal and the rate of the base. The baseline's 2 numbers were chosen; firm has another gain:
         # of five, tried in 256 episodes each from seed 700000, the largest at which no episode chatters and the base
         # shakes by a quarter less than the limit, in half a minute of CPU time.
-        "baseline": Reference(_through_muscle(Holder), bounds={"gain": (5e5, 2e7), "integral": (0.0, 3e8)}),
-        "firm": Reference(_through_muscle(Holder, gain=1.4e7)),
+        "baseline": Reference(_through_muscle(Holder), _COMMANDED, {"gain": (5e5, 2e7), "integral": (0.0, 3e8)}),
+        "firm": Reference(_through_muscle(Holder, gain=1.4e7), _COMMANDED),
     },
     Whisk: {
         # They know angle and rate of the base and the goal as it is seen. The gain of the baseline (1 number) was tried

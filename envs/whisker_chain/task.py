@@ -65,6 +65,8 @@ class WhiskerTask(Task):
     """Base angle at the start, rad."""
     answers: Mapping[str, ActionField] = {}
     """Entries of the action after the motion: what the vibrissa answers, one number each."""
+    residual_scale = 1.0
+    """Rate (rad/s) that an action of 1 adds with ``actions="residual"``."""
     sensor: tuple[float, ...] = SENSOR
     """Standard deviation of the sensor noise: M (N m), Fx, Fy (N)."""
     physiology = measures("whisker_chain", "WhiskerTask")
@@ -127,6 +129,7 @@ class WhiskerTask(Task):
             f"angular acceleration of the base; a muscle follows in two stages of {stages} ms, against a damping of "
         )
         meaning += f"{DAMPING:g}/s; {kept}"
+        scale, added = self.residual_scale, f"added to the rate that the animal's own controller gives the base; {kept}"
         motion = {
             "trajectory": {"command": ActionField(1, -ACCELERATION, ACCELERATION, "rad/s^2", meaning)},
             "whisk": {
@@ -134,6 +137,7 @@ class WhiskerTask(Task):
                 "set_point": ActionField(1, -0.35, 0.35, "rad", "middle of the sine"),
                 "frequency": ActionField(1, 2.0, 20.0, "Hz", "of the sine"),
             },
+            "residual": {"rate": ActionField(1, -scale, scale, "rad/s", added)},
         }
         return {**motion[mode or self.actions], **self.answers}
 
@@ -154,7 +158,11 @@ class WhiskerTask(Task):
         if self.actions == "trajectory":
             command = wanted[:, 0]
         else:
-            command = self.excitation(self._follow_whisk(wanted, theta, omega, memory), omega, memory["muscle"])
+            if self.actions == "residual":
+                turn = self.own(wanted[:, 0], rows, memory)
+            else:
+                turn = self._follow_whisk(wanted, theta, omega, memory)
+            command = self.excitation(turn, omega, memory["muscle"])
         acceleration = self._pull(np.clip(command, -ACCELERATION, ACCELERATION), omega, memory)
         # The fastest rates at the period's end from which the base can still stop within its reach.
         half, coast = 0.5 * ACCELERATION * period, 0.5 * period * omega
@@ -165,6 +173,10 @@ class WhiskerTask(Task):
         drive = np.zeros((len(rows), self.animal.drive_size))
         drive[:, 0] = np.clip((target - omega) * self.control_rate, -ACCELERATION, ACCELERATION)
         return drive
+
+    def own(self, added: Floats, rows: Rows, memory: Rows) -> Floats:
+        """Acceleration (B,) rad/s^2 by the animal's own controller, to whose rate is ``added`` (B,) rad/s."""
+        raise NotImplementedError
 
     def _pull(self, command: Floats, omega: Floats, memory: Rows) -> Floats:
         """Mean acceleration of the base in a period in which its muscle follows a command, rad/s^2."""
@@ -205,10 +217,13 @@ class WhiskerTask(Task):
     def action_from_values(self, values: Floats) -> NDArray[np.float32]:
         return clipped((np.asarray(values) - self._middle) / self._half)
 
+    def felt(self, rows: Rows, memory: Rows) -> Floats:
+        """M (N m), Fx, Fy (N) on the follicle, (B, 3), as the sensors tell them."""
+        return wrench_mean(rows) + self.noise * np.array(self.sensor) * normal(memory["noise"], rows["step"], 3)
+
     def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
-        noise = self.noise * np.array(self.sensor) * normal(memory["noise"], rows["step"], 3)
         return super().sense(rows, memory) | {
-            "base_wrench_mean": wrench_mean(rows) + noise,
+            "base_wrench_mean": self.felt(rows, memory),
             "base_angle": rows["link_angle"][:, 0],
             "phase": np.stack([np.sin(memory["phase"]), np.cos(memory["phase"])], 1),
         }

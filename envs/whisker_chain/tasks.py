@@ -13,6 +13,7 @@ from ..core.noise import normal
 from ..core.spec import ActionField, Ending, Field, Hidden, Option, Score
 from ..core.task import Rows, measures, tolerance
 from .animal import FAR, wrench_mean
+from .reflexes import Holding, towards
 from .task import MICRO, SENSOR, WhiskerTask
 
 RIGHT, WRONG = 1.0, 2.0
@@ -336,8 +337,8 @@ class Hold(SmoothTask):
     The vibrissa of Quist et al. (2014). A point peg 0.5 to 0.6 lengths from the base, just ahead of the whisker,
     swings across it in three sines of 3 to 10 Hz, with 0.17 to 0.33 mm each. The rats are predicted to press in and to
     wait until the vibrations have died; here the pressure itself is to be kept, a moment of -1.5 to -0.5 uN m drawn for
-    every episode. The reference turns the base at a rate in proportion to the error of M; ``firm`` has almost
-    twice the gain, and with half as much again some episodes chatter.
+    every episode. The animal's own controller turns the base at a rate in proportion to the error of M, and actions add
+    to that rate by default; ``firm`` has almost twice the gain, and with half as much again some episodes chatter.
 
     ## Rewards
 
@@ -350,6 +351,8 @@ class Hold(SmoothTask):
     Straight and at rest, 0.05 rad short of the peg.
     """
 
+    action_modes = ("residual", "trajectory", "whisk")
+    reflex = Holding()
     start_angle = -0.05
     precision = (0.01 * MICRO, 0.08 * MICRO)
     effort_price = 1.0
@@ -380,6 +383,11 @@ class Hold(SmoothTask):
         ahead = swinging(memory, now + 1.0 / self.control_rate) - swinging(memory, now)
         rows["peg_velocity"][:, 1, 0] = ahead * self.control_rate
         return super().command(actions, rows, memory)
+
+    def own(self, added, rows, memory):
+        error = self.felt(rows, memory)[:, 0] - memory["goal"]
+        rate, _ = self.reflex.rate(error, 0.0, self.control_rate)
+        return towards(rate + added, rows["base_rate"], self.control_rate, self.reflex.limit)
 
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         return np.abs(wrench_mean(rows)[:, 0] - memory["goal"])
