@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.control import Flags, Floats
+from .task import ACCELERATION
 
 Past = Floats | float
 
@@ -32,7 +33,7 @@ class Tapping:
 
     def turns(self, rate: Floats, angle: Floats, turned: Flags, control_rate: float) -> Floats:
         """Acceleration (B,) rad/s^2, at a ``rate`` (rad/s) and ``angle`` (rad), of who has ``turned`` or has not."""
-        back = towards(np.where(angle > -0.3, -4.0, 0.0), rate, control_rate, 3000.0)
+        back = towards(np.where(angle > -0.3, -4.0, 0.0), rate, control_rate, ACCELERATION)
         return np.where(turned, back, towards(self.speed, rate, control_rate, 1000.0))
 
 

@@ -175,7 +175,10 @@ class WhiskerTask(Task):
         return drive
 
     def own(self, added: Floats, rows: Rows, memory: Rows) -> Floats:
-        """Acceleration (B,) rad/s^2 by the animal's own controller, to whose rate is ``added`` (B,) rad/s."""
+        """Acceleration (B,) rad/s^2 of the animal's own controller, to which actions have ``added`` (B,).
+
+        Tasks with ``actions="residual"`` have one.
+        """
         raise NotImplementedError
 
     def _pull(self, command: Floats, omega: Floats, memory: Rows) -> Floats:
