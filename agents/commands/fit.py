@@ -19,6 +19,7 @@ from gymnosoma.envs.whisker_chain import Hair, RecordedBase, WhiskerParams, free
 from gymnosoma.envs.worm import Midlines, WormParams, fit_medium, fit_relaxation, forces
 from gymnosoma.envs.worm.fit import MediumFit
 from gymnosoma.envs.worm.motion import Motion
+from gymnosoma.envs.worm.params import PHYSICAL
 from gymnosoma.envs.worm.params import friction as friction_of
 
 from ..files import check_installed
@@ -29,6 +30,8 @@ AnimalName = Annotated[Literal["worm", "whisker"], tyro.conf.arg(metavar="worm|w
 
 FIGURES = (".pdf", ".png", ".svg")
 """Endings of a figure."""
+
+MEDIUM = ("friction_perpendicular", "friction_parallel")
 
 PAPERS_LINE = "the paper's line of media from water to agar"
 
@@ -182,6 +185,8 @@ class _Known(NamedTuple):
             raise ValueError("stiffness and damping must be given together: midlines alone tell neither")
         if self.stiffness is not None and self.friction is None and not self.sigma:
             raise ValueError("friction or sigma must be given with stiffness: midlines alone tell no scale of force")
+        for value, name in zip(self.friction or (), MEDIUM, strict=False):
+            PHYSICAL[name].check("friction", value)
         if self.sigma and self.friction is not None:
             raise ValueError("friction must be left out where sigma says what it is, got both")
 
@@ -197,7 +202,7 @@ class _Known(NamedTuple):
             return found
         if self.stiffness is None or self.damping is None:
             return friction
-        medium: dict[str, Any] = {"friction_perpendicular": friction[0], "friction_parallel": friction[1]}
+        medium: dict[str, Any] = dict(zip(MEDIUM, friction, strict=True))
         return WormParams(**medium, stiffness=self.stiffness, damping=self.damping)
 
 
@@ -223,6 +228,9 @@ def _write_worm(
     run = forces(motion, params)
     for note in run.notes[len(motion.notes) :]:
         print(note)
+    low, high = found.ratio_interval
+    if known.friction is not None and not low <= (ratio := known.friction[0] / known.friction[1]) <= high:
+        print(f"friction has the ratio {ratio:.3g}, which is not what the recording tells: {low:.3g} to {high:.3g}")
     if csv is not None:
         with result("csv", csv) as file:
             _write(run, file)

@@ -30,7 +30,8 @@ def physiology(
 ) -> None:
     """Measure what policies do to the body, beside the animal's own controller: frequency, power, saturation.
 
-    What passes a limit that the task has set is marked; the arguments for the limits are shown below the table.
+    What passes a limit of the task is marked, and the argument for that limit stands below the table. Where a limit is
+    a multiple of what the animal's own controller needs, it depends on the episodes.
 
     Args:
         policy: As for `evaluate`; the trained one by default, where there is one. The baseline is always shown.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args, get_type_hints
 
 import numpy as np
@@ -33,8 +33,9 @@ class Settings:
 
     Args:
         drive: A CSV file (time in s, then the drive in SI; where its first line names the columns, each is found by its
-            name, in any order), numbers that are held, or a controller of the animal, such as sine (worm), brainstem
-            (lamprey), whisk (whisker_chain), sweep (whisker_rod); 0 by default.
+            name, in any order), numbers that are held, or a controller of the animal: sine (of its medium), water_sine,
+            omega_turn, delta_turn (worm), brainstem, sine (lamprey), whisk, tap (whisker_chain), sweep (whisker_rod); 0
+            by default.
         duration: In s.
         every: Interval between recordings in s; hold by default. Where it is no multiple of hold, as
             the 1/30 s of a camera, what comes nearest is recorded, at times that are told.
@@ -136,7 +137,8 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
         raise ValueError(one_of("animal", name, known, ", or a model that ends in .toml"))
     kind = find_animal(name)
     hints = get_type_hints(kind.__init__)
-    own = {key: value for key, value in params.items() if key in hints and key not in ("params", "threads", *solver)}
+    takes = [name for name in hints if name not in ("params", "threads", "return", *solver)]
+    own = {key: value for key, value in params.items() if key in takes}
     for key, value in own.items():
         if isinstance(value, dict):
             made = _class_of(hints[key])
@@ -146,8 +148,12 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
     usual = _class_of(hints["params"])
     assert usual is not None
     rest = {key: value for key, value in params.items() if key not in own}
-    medium = {key: rest.pop(key) for key in ("sigma", "scale") if key in rest and hasattr(usual, "in_medium")}
-    made = usual.in_medium(**medium) if medium else usual()
+    medium = ("sigma", "scale") if hasattr(usual, "in_medium") else ()
+    known = [*(field.name for field in fields(usual)), *medium, *takes]
+    for key in rest.keys() - known:
+        raise ValueError(one_of("param", key, known))
+    given = {key: rest.pop(key) for key in medium if key in rest}
+    made = usual.in_medium(**given) if given else usual()
     return kind(**own, params=read_params("param", rest, made), **chosen)
 
 

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.core.task import Task
+from gymnosoma.envs.worm.animal import Worm
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
-from gymnosoma.envs.worm.params import WormParams, table
+from gymnosoma.envs.worm.params import WormParams, medium_index, table
 from gymnosoma.envs.worm.steering import SteeringLaw
 from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim, Transition
 
@@ -409,8 +410,15 @@ ORACLES: dict[type[Task], Oracle] = {
 }
 """Waves that are fitted to an episode: none knows what is hidden, but steers, and has the best gait for it."""
 
+
+def _sine(animal: Worm, sigma: float | None = None, **changes: float) -> SineKymogram:
+    """Wave of the medium in which a worm lies, or that of ``sigma``."""
+    sigma = medium_index(animal.params.friction_perpendicular) if sigma is None else sigma
+    return SineKymogram.for_medium(sigma, n_joints=animal.drive_size, **changes)
+
+
 DRIVES: Mapping[str, Callable[..., Controller]] = {
-    "sine": lambda animal, sigma=1.0, **given: SineKymogram.for_medium(sigma, n_joints=animal.drive_size, **given),
+    "sine": _sine,
     "water_sine": lambda animal, **given: SineKymogram.for_medium(0.0, n_joints=animal.drive_size, **given),
     "omega_turn": lambda animal, **given: KymogramPlayback("omega_turn", **given),
     "delta_turn": lambda animal, **given: KymogramPlayback("delta_turn", **given),

@@ -139,6 +139,11 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
     def __len__(self) -> int:
         return len(self._names)
 
+    def __repr__(self) -> str:
+        ended = f", when it ended early: {self.failure}" if self.failure else ""
+        signals = ", ".join(f"{name} ({unit})" if (unit := self.unit(name)) else name for name in self)
+        return f"<Trajectory of {len(self.time)} moments up to {self.time[-1]:g} s{ended}; {signals}>"
+
     def __contains__(self, name: object) -> bool:  # without making it
         return name == "time" or name in self._names
 

@@ -6,7 +6,7 @@ linear equations, of force and torque, in which only the ratio b_perp / b_par of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -262,7 +262,7 @@ def fit_medium(
     Raises:
         ValueError: For a worm that does not move, or has too few windows without a long gap.
     """
-    several = (motions,) if isinstance(motions, Motion) else tuple(motions)
+    several = tuple(motions) if isinstance(motions, Iterable) else (motions,)
     if not several or not all(isinstance(each, Motion) for each in several):
         raise ValueError(f"motions must be one Motion or more, as of Midlines.smoothed, got {shown(motions)}")
     window = number("window", window, above=0)

@@ -174,7 +174,7 @@ def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) 
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
         raise ValueError(
             f"midlines must have lengths within {VARIATION:.0%} of each other, got {1e3 * low:.3g} to {1e3 * high:.3g} "
-            f"mm about {1e3 * median:.3g}: a wrong scale, or several worms"
+            f"mm about {1e3 * median:.3g}: a wrong scale, several worms, or too few points"
         )
     series = smooth(shapes.reshape(count, -1), 3, "gcv", known).values
     moments = np.arange(FINER * (count - 1) + 1) / FINER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -30,6 +31,12 @@ def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]
     water, agar = t["water_friction_perpendicular"], t["agar_friction_perpendicular"]
     perpendicular = water ** (1.0 - s) * agar**s
     return perpendicular, perpendicular / (t["water_friction_ratio"] ** (1.0 - s) * t["agar_friction_ratio"] ** s)
+
+
+def medium_index(friction_perpendicular: float) -> float:
+    """Medium index, 0 (water) to 1 (agar), with the friction across the body (kg/s) that comes closest to this one."""
+    water, agar = (table()[f"{name}_friction_perpendicular"] for name in ("water", "agar"))
+    return math.log(min(max(friction_perpendicular, water), agar) / water) / math.log(agar / water)
 
 
 PHYSICAL = {
