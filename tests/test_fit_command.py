@@ -48,13 +48,15 @@ def test_a_recording_becomes_a_file_a_table_a_film_and_a_figure(recording, tmp_p
     assert "<svg" in (tmp_path / "fit.svg").read_text() and (tmp_path / "film.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_what_is_assumed_is_told(recording, tmp_path):
+def test_what_is_assumed_is_told(recording, tmp_path, capsys):
     how = {"rate": RATE, "repeats": 2, "save": ((tmp_path / "fit.json",),), "csv": tmp_path / "forces.csv"}
     fit("worm", (recording,), sigma=True, stiffness=1.75e-10, damping=3.125e-11, **how)
     told = json.loads((tmp_path / "fit.json").read_text())
     assert told["assumed"].keys() == {"sigma", "stiffness", "damping"}
     assert {"friction_force", "control_angle"} <= set(told["identifiable"])
     assert {"friction_force", "control_angle"} <= columns(tmp_path / "forces.csv")
+    fit("worm", (recording,), rate=RATE, repeats=2, csv=how["csv"], friction=(0.02, 0.0003))
+    assert "friction has the ratio 66.7, which is not what the recording tells" in capsys.readouterr().out
     fit("worm", (recording,), friction=(0.02, 0.003), **how)
     told = json.loads((tmp_path / "fit.json").read_text())
     assert told["assumed"] == {"friction": [0.02, 0.003]} and "control_angle" not in told["identifiable"]
@@ -67,6 +69,7 @@ def test_what_is_assumed_is_told(recording, tmp_path):
         ({"stiffness": 1e-10}, "stiffness and damping must be given together"),
         ({"stiffness": 1e-10, "damping": 1e-11}, "friction or sigma must be given with stiffness"),
         ({"sigma": True, "friction": (0.1, 0.01)}, "friction must be left out where sigma says what it is"),
+        ({"friction": (128.0, 3.2)}, r"friction must be within \[0, 100\] kg/s, got 128"),
         ({"figure": "fit.txt"}, "figure must end in one of .pdf, .png, .svg"),
         ({"film": "fit.txt"}, "film must end in one of"),
         ({"save": [[Path("fit.txt")]]}, "save must end in one of .json, .csv"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gymnosoma.agents.commands import sweep
+from gymnosoma.agents.commands.simulate import make_animal, read_drive
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 
@@ -132,3 +133,15 @@ def test_what_cannot_be_swept_is_told(tmp_path, monkeypatch, command, given, mes
     with pytest.raises(SystemExit, match=message):
         command("sweep", *given)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_sine_of_a_worm_is_that_of_its_medium():
+    for sigma in (0.0, 0.3, 1.0):
+        body = make_animal("worm", {"sigma": sigma}, {})
+        own, given = read_drive(body, ["sine"]), SineKymogram.for_medium(sigma)
+        assert own.period == pytest.approx(given.period, rel=1e-12) and own.wavenumber == pytest.approx(
+            given.wavenumber
+        )
+    assert read_drive(make_animal("worm", {}, {}), ["sine"]).period == SineKymogram.for_medium(1.0).period
+    with pytest.raises(ValueError, match=r"param 'sgima' is not known; did you mean sigma\? It must be one of n_rods"):
+        make_animal("worm", {"sgima": 0.0}, {})

@@ -148,6 +148,11 @@ def test_films_name_what_is_wrong(arguments, message, tmp_path):
         film(worm(), tmp_path / arguments.pop("path"), **arguments)
 
 
+def test_a_trajectory_tells_its_signals_and_why_it_ended():
+    text = repr(Trajectory(np.array([0.0, 0.5]), {"tip": np.zeros((2, 2)), "time": np.zeros(2)}, "it broke"))
+    assert text == "<Trajectory of 2 moments up to 0.5 s, when it ended early: it broke; tip>"
+
+
 def test_a_trajectory_of_signals_alone_has_no_film(tmp_path):
     run = Trajectory(np.arange(3.0), {"angle": np.zeros((3, 2))})
     run.save(tmp_path / "run.npz")
@@ -379,7 +384,7 @@ def test_the_command(animal, tmp_path, monkeypatch, capsys, command):
         ("none.toml", "none.toml"),
         ("worm --drive sinus", "drive must be numbers or one of sine"),
         ("worm --drive 1 2", "drive must be 1 or 24 numbers"),
-        ("worm --param stifness=1", "param: 'stifness' is not known"),
+        ("worm --param stifness=1", "param 'stifness' is not known; did you mean stiffness"),
         ("worm --param stiffness", "param must be NAME=VALUE"),
         ("worm --start heading", "start must be NAME=VALUE"),
         ("worm --event 1", "event must be TIME:NAME=VALUE"),

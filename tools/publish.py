@@ -94,9 +94,9 @@ def readme_table(results: Mapping[str, Any]) -> str:
         lines.append(f"| `{entry.name}` | {task} | {ANIMALS[animal]} | {trained} | {link} |")
     shown = [each["policies"] for each in results["results"].values() if "trained" in each["policies"]]
     text = (
-        "Mean scores of trained policies and, in brackets, of the animal's own controller; bold where training is "
-        f"above everything beside it (p < .05, adjusted by Holm): in {sum(map(_ahead, shown))} of {len(shown)} ids "
-        f"that were measured. [All scores]({site}/environments/), with their intervals."
+        "Mean scores of trained policies (speeds less the price of work) and, in brackets, of the animal's own "
+        "controller; bold where training is above everything beside it (p < .05, adjusted by Holm): in "
+        f"{sum(map(_ahead, shown))} of {len(shown)} ids. [All scores]({site}/environments/)."
     )
     return "\n".join([*lines, "", text])
 

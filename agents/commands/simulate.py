@@ -34,7 +34,7 @@ class Settings:
     Args:
         drive: A CSV file (time in s, then the drive in SI; where its first line names the columns, each is found by its
             name, in any order), numbers that are held, or a controller of the animal: sine (of its medium), water_sine,
-            omega_turn, delta_turn (worm), brainstem, sine (lamprey), whisk, tap (whisker_chain), sweep (whisker_rod); 0
+            omega_turn or delta_turn (worm), brainstem (lamprey), whisk or tap (whisker_chain), sweep (whisker_rod); 0
             by default.
         duration: In s.
         every: Interval between recordings in s; hold by default. Where it is no multiple of hold, as

@@ -122,7 +122,7 @@ def save_figure(run: RecordedRun, fit: MediumFit, path: Path) -> None:
     force.set(xlabel="time [s]", ylabel="rod, from the head")
     figure.colorbar(image, ax=force, label="friction [nN]" if newtons else "friction / b_perp [um/s]")
     for worm in fit.per_worm:
-        profile.semilogy(GRID, worm.profile, color="0.3", lw=1)
+        profile.semilogy(GRID, worm.profile, ".-", color="0.3", lw=1, ms=3)
     profile.axvspan(fit.interval[0], min(fit.interval[1], float(GRID[-1])), color="C3", alpha=0.3, label="95%")
     profile.set(xlabel="sigma (water 0, agar 1)", ylabel="sum of squares over its least", xlim=(GRID[0], GRID[-1]))
     profile.legend(fontsize=8)
