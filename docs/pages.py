@@ -246,18 +246,25 @@ def contest(folder: Path) -> str:
         f"{results.PRELIMINARY} trainings of each id has no mean over ids, and wide intervals.\n",
         "![Learners by colour on each id, the animal at 0 and the oracle at 1](contest.png)\n",
     ]
-    for mark in sorted({row["mark"] for row in rows}, reverse=True):
-        at = [row for row in rows if row["mark"] == mark]
+    marks: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        marks.setdefault(row["mark"], []).append(row)
+    for mark, at in sorted(marks.items(), key=lambda each: (not each[0], -len(each[1][0]["ids"]), -each[0])):
+        some = [name for name in names if any(f"gymnosoma/{name}" in row["ids"] for row in at)]
         parts.append(f"## After {mark:,} steps\n" if mark else "## Without learning\n")
+        if len(some) < len(names):
+            parts.append("These ids were named before anything was trained that long; there is no mean over them.\n")
         lines = [
             (f"[{name}]({name}.md)", *(results.cell(row["ids"].get(f"gymnosoma/{name}")) for row in at))
-            for name in names
+            for name in some
         ]
-        lines.append(("**mean**", *(results.cell({"points": ()} | row if "mean" in row else None) for row in at)))
-        unclipped = (f"{row['unclipped']:.2f}" if "mean" in row else "" for row in at)
-        lines.append(("mean, nothing clipped at -1", *unclipped))
+        if len(some) == len(names):
+            lines.append(("**mean**", *(results.cell({"points": ()} | row if "mean" in row else None) for row in at)))
+            unclipped = (f"{row['unclipped']:.2f}" if "mean" in row else "" for row in at)
+            lines.append(("mean, nothing clipped at -1", *unclipped))
         if mark:
-            lines.append(("trainings of each id", *(str(row["trainings"]) for row in at)))
+            fewest = (str(min(len(each["points"]) for each in row["ids"].values())) for row in at)
+            lines.append(("trainings of each id", *fewest))
         parts.append(table(("id", *(row["learner"] for row in at)), lines) + "\n")
         found = results.agreement(at)
         if found:
