@@ -25,7 +25,7 @@ Names = tuple[str, ...] | None
 @pytest.mark.parametrize("name", ["train", "evaluate", "benchmark", "simulate", "fit"])
 def test_help_speaks_in_words(command, capsys, name):
     with pytest.raises(SystemExit) as end:
-        command(name, "--help")
+        command("help", name)
     said = capsys.readouterr().out
     assert end.value.code == 0 and " or none" in said and not re.search(r"\{None|None\}|\|STR|: None\)", said)
 
