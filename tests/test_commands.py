@@ -14,6 +14,7 @@ import tyro
 from gymnosoma.agents import files
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.arguments import WORDS, read_options
+from gymnosoma.agents.commands.evaluate import show
 from gymnosoma.envs.core.trajectory import Trajectory
 
 SWIM = "WormSwim-v0"
@@ -24,9 +25,22 @@ Names = tuple[str, ...] | None
 @pytest.mark.parametrize("name", ["train", "evaluate", "benchmark", "simulate", "fit"])
 def test_help_speaks_in_words(command, capsys, name):
     with pytest.raises(SystemExit) as end:
-        command(name, "--help")
+        command("help", name)
     said = capsys.readouterr().out
     assert end.value.code == 0 and " or none" in said and not re.search(r"\{None|None\}|\|STR|: None\)", said)
+
+
+def test_a_table_tells_seeds_arguments_and_failures(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    row = {"id": SWIM, "episodes": 4, "seed": 1000, "unit": "mm/s", "score": "speed", "failures": {}, "env": {}}
+    row |= dict.fromkeys(("score_mean", "return_mean", "length_mean"), -1e-9) | {"score_sd": 0.0, "return_sd": 0.0}
+    names = [f"WormSwim-v0-ppo-{k}" for k in range(2)]
+    failed = {"the body crossed itself": 3, "the animal fell over backwards": 1}
+    show([row | {"policy": names[0], "env": {"actions": "modes"}}, row | {"policy": names[1], "failures": failed}])
+    said = capsys.readouterr().out
+    assert "4 episodes, seeds 1000 to 1003" in said and all(said.count(name) > 1 for name in names)
+    assert f"{names[0]}: actions=modes\n" in said and "-0.00 " not in said
+    assert f"{names[1]} failed: 3: the body crossed itself; 1: the animal fell" in said
 
 
 def test_none_can_be_said():

@@ -194,10 +194,34 @@ def test_a_leaderboard_is_made_of_checked_results(copy, command, error_of, capsy
     command("leaderboard", copy, "--out", copy / "board")
     page = (copy / "board" / "leaderboard.html").read_text()
     table = (copy / "board" / "leaderboard.csv").read_text()
-    assert page.count("<tr>") == 4 and '"hold","fixed","100"' in table and '"partial","checked"' in table
+    assert page.count("<tr>") == 4 and '"hold","fixed","100"' in table and '"partial","0","checked"' in table
     assert (copy / "board" / "leaderboard.png").stat().st_size > 5000
     changed(copy, wall_s=1.0)
     assert "has changed since it was checked" in error_of("leaderboard", copy)
+    assert "folders must each hold a results.jsonl, got 'nix'" in error_of("leaderboard", "nix")
+
+
+def test_trainings_that_fail_are_told(tmp_path, command, capsys):
+    fail, folder = "fixtures.learner:fail", tmp_path / "contest"
+    for _ in range(2):  # also where nothing is left to do
+        with pytest.raises(SystemExit) as end:
+            command("enter", "WormSwim-v0", "--learner", fail, "--seeds", 2, "--marks", 50, "--folder", folder)
+        said = "WormSwim-v0, fail, seed 1, mark 50: RuntimeError: no memory left; it counts as zero actions\n"
+        assert end.value.code == 1 and said in capsys.readouterr().out
+    command("check", folder / "results.jsonl")
+    capsys.readouterr()
+    command("leaderboard", folder, "--out", folder)
+    assert '"partial","2","checked"' in (folder / "leaderboard.csv").read_text()
+    said = capsys.readouterr().out
+    assert "-0.00" not in said and "Track fixed" not in said  # of one learner no agreement is told
+
+
+def test_learners_of_one_name_are_told_apart(copy):
+    (row, *_) = results.rows_of([copy / "results.jsonl"], unchecked=True)
+    assert row["learner"] == "hold"
+    changed(copy, learner={**results.read(copy / "results.jsonl")[-1]["learner"], "entry": "other:hold"}, mark=60)
+    names = {row["learner"] for row in results.rows_of([copy / "results.jsonl"], unchecked=True)}
+    assert names == {HOLD, "other:hold"}
 
 
 def test_ids_agree_where_they_rank_learners_alike():

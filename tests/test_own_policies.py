@@ -35,7 +35,7 @@ def test_a_function_is_measured_by_the_benchmark(tmp_path):
         ("no_such_module:act", "policy 'no_such_module:act': module 'no_such_module' cannot be imported"),
         ("pieces:act", "policy 'pieces:act': module 'pieces' must have a callable 'act', got None"),
         ("pieces:number", "module 'pieces' must have a callable 'number', got 5"),
-        ("pieces:", "policy must be random, baseline, .* or module:function, got 'pieces:'"),
+        ("pieces:", "policy must be one of random, baseline, .* or module:function, got 'pieces:'"),
         ("pieces:short", r"policy 'pieces:short': actions must have shape \(2, 6\), got \(1, 6\)"),
         ("pieces:Idle", "policy 'pieces:Idle': class 'Idle' must have a method 'act', got None"),
         ("pieces:endless", "policy 'pieces:endless': actions must be finite, got"),

@@ -18,6 +18,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from ids import IDS
 from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.policies import ActorCriticPolicy
@@ -124,6 +125,17 @@ def test_a_policy_with_two_networks_comes_back(tmp_path):
     sde = ActorCriticPolicy(*spaces, lambda _: 0.1, use_sde=True)
     with pytest.raises(ValueError, match="policy must be a plain MlpPolicy of ppo"):
         write_policy(tmp_path, sde, SWIM, "ppo", {}, {})
+
+
+def test_a_policy_is_refused_where_actions_mean_something_else(copy):
+    for given, message in (
+        ({}, "learned with actions='modes', the environment has actions='residual'"),
+        ({"actions": "modes", "history": 2}, "learned with history=1, the environment has history=2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TrainedAgent.load(copy, RecordEpisodeStatistics(gymnasium.make_vec(SWIM, 1, **given)))
+    with pytest.raises(ValueError, match="envs must be a vector environment"):
+        TrainedAgent.load(copy, gymnasium.make(SWIM))
 
 
 def test_loading_weights_unpickles_nothing(copy):
@@ -349,6 +361,9 @@ def test_a_zip_runs_nothing_unless_trusted(tmp_path, monkeypatch, error_of):
         line = error_of(command, "WormSwim-v0", "--policy", tmp_path / "policy.zip")
         assert "runs whatever code its author put there" in line and "--trust" in line
     assert not (tmp_path / "ran").exists()
+    shutil.copy(tmp_path / "policy.zip", tmp_path.parent / "alone.zip")
+    line = error_of("evaluate", "WormSwim-v0", "--policy", tmp_path.parent / "alone.zip", "--trust")
+    assert "has no run's config.json beside it" in line and "module:function" in line
     line = error_of("evaluate", "WormSwim-v0", "--policy", tmp_path / "policy.zip", "--trust")
     assert "cannot be loaded" in line
     assert (tmp_path / "ran").exists()  # so that the test above can fail
@@ -486,6 +501,7 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
         (("figures", "whisker_rod", "--figure", "Fig. 5"), "figure_5"),
         (("figures", "worm", "--figure", "40"), None),
         (("list", "WormSwin-v0"), "WormSwim-v0"),
+        (("evaluate", "WormSwim-v0", "--policy", "baselin"), "baseline"),
         (("evaluate", "Banana-v0"), None),
         (("evaluate", "WormSwim-v0", "--policy", "runs/none"), None),
     ],

@@ -32,7 +32,7 @@ def enter(
 
     Each training is a process of its own; it leaves its lines, one for each mark, in the folder when it is done, and
     its policies below ``weights``. After a kill or Ctrl-C the same command does what is left. All lines together are
-    ``results.jsonl``, which `check` plays again.
+    ``results.jsonl``, which `check` plays again. Where trainings failed they are listed, and the exit status is 1.
 
     Args:
         ids: Environments; all ranked ones by default.
@@ -51,7 +51,7 @@ def enter(
         in_range("marks", mark, 1, 10**12)
     ranked = [env_id for env_id in all_ids() if env_id not in results.UNRANKED]
     names = [full_id(name) for name in ids] or ranked
-    left, done = {}, 0
+    left, files, done = {}, {}, 0
     for env_id in names:
         for name in learner:
             still = contest.stands(env_id, name)
@@ -60,24 +60,30 @@ def enter(
                 check_installed(*filter(None, [LEARNERS.get(name)]))
             for seed in range(1 if still else seeds):
                 file = contest.piece(folder, env_id, name, seed)
+                label = f"{env_id.split('/')[1]}, {name}, {seed}"
+                files[label] = file
                 if file.is_file():
                     _check_marks(file, [0] if still else sorted(marks), track)
                     done += 1
                     continue
-                label = f"{env_id.split('/')[1]}, {name}, {seed}"
                 left[label] = (env_id, name, folder) if still else (env_id, name, folder, seed, marks, track)
     with locked("folder", folder), workers(processes) as engine:
-        failed = [
+        stopped = [
             f"{each} failed: {error}"
             for each, _, error in watched(engine.work(_enter, left), len(left), "training", done)
-            if error is not None
+            if error is not None and not files[each].is_file()
         ]
         file = contest.gather(folder)
     rows = results.rows_of([file], unchecked=True)
     results.show(rows)
     print(f"Results are in {file}; `gymnosoma check {file}` plays them again.")
-    if failed:
-        raise Unfinished("; ".join(failed))
+    failed = [line for file in files.values() if file.is_file() for line in results.failures(file)]
+    for line in failed:
+        print(line)
+    if failed or stopped:
+        raise Unfinished(
+            "; ".join([*stopped, *([f"{len(failed)} results are of trainings that failed"] if failed else [])])
+        )
 
 
 def _check_marks(file: Path, marks: list[int], track: str) -> None:
@@ -96,6 +102,8 @@ def _enter(env_id: str, name: str, folder: Path, *training: object) -> None:
     if training:
         seed, marks, track = training
         contest.train(env_id, name, seed, marks, track, folder)  # type: ignore[arg-type]
+        if failed := results.failures(contest.piece(folder, env_id, name, seed)):  # type: ignore[arg-type]
+            raise Unfinished(failed[0])  # its lines are kept; the bar counts it
     else:
         contest.stand(env_id, name, folder)
 
@@ -128,12 +136,16 @@ def leaderboard(folders: Annotated[tuple[Path, ...], tyro.conf.Positional], /, o
         folders: Each holds a results.jsonl and what `check` noted of it.
         out: Folder that gets leaderboard.html, leaderboard.csv and leaderboard.png.
     """
+    for folder in folders:
+        if not (folder / "results.jsonl").is_file():
+            raise ValueError(f"folders must each hold a results.jsonl, got {str(folder)!r}")
     rows = results.rows_of([folder / "results.jsonl" for folder in folders])
     out.mkdir(parents=True, exist_ok=True)
     results.write_leaderboard(rows, out)
     draw_leaderboard(rows, out / "leaderboard.png")
     results.show(rows)
     for track, mark in sorted({(row["track"], row["mark"]) for row in rows}):
-        print(f"Track {track}, mark {mark:,}:")
-        results.show_agreement(results.agreement([row for row in rows if (row["track"], row["mark"]) == (track, mark)]))
+        if found := results.agreement([row for row in rows if (row["track"], row["mark"]) == (track, mark)]):
+            print(f"Track {track}, mark {mark:,}:")
+            results.show_agreement(found)
     print(f"Written: {', '.join(str(out / f'leaderboard.{suffix}') for suffix in ('html', 'csv', 'png'))}.")

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import tyro
 
+from gymnosoma.envs.core.arguments import shown
+
 from ..evaluation import policies
 from ..evaluation.policies import find_policy, full_id, references_of, summary, task_of
 from ..evaluation.progress import progress_bar
@@ -131,16 +133,25 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
 
     unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] != "1" else ""
-    table = Table(title=f"{rows[0]['id']}, {rows[0]['episodes']} episodes")
+    seeds = f"seeds {rows[0]['seed']} to {rows[0]['seed'] + rows[0]['episodes'] - 1}"
+    table = Table(
+        title=f"{rows[0]['id']}, {rows[0]['episodes']} episodes, {seeds}", caption="± standard deviation over episodes"
+    )
     for column in ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed"):
-        table.add_column(column.replace("[", r"\["), justify="left" if column == "policy" else "right")
+        left = column == "policy"
+        table.add_column(column.replace("[", r"\["), justify="left" if left else "right", overflow="fold")
     for row in rows:
-        failed = "; ".join(f"{count}: {reason}" for reason, count in row["failures"].items()) or "none"
         table.add_row(
             row["policy"],
-            f"{row['score_mean']:.4f} ± {row['score_sd']:.4f}",
-            f"{row['return_mean']:.2f} ± {row['return_sd']:.2f}",
+            f"{row['score_mean']:z.4f} ± {row['score_sd']:.4f}",
+            f"{row['return_mean']:z.2f} ± {row['return_sd']:.2f}",
             f"{row['length_mean']:.0f}",
-            failed,
+            str(sum(row["failures"].values()) or "none"),
         )
     Console().print(table)
+    for row in rows:
+        if row["failures"]:
+            print(f"{row['policy']} failed: {'; '.join(f'{n}: {reason}' for reason, n in row['failures'].items())}")
+        if row["env"]:
+            values = {name: value if isinstance(value, str) else shown(value) for name, value in row["env"].items()}
+            print(f"{row['policy']}: {', '.join(f'{name}={value}' for name, value in values.items())}")

@@ -146,6 +146,8 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(gymnosoma.__version__)
         return
+    if sys.argv[1:2] == ["help"]:
+        sys.argv[1:] = [*sys.argv[2:3], "--help"]
     for stream in (sys.stdout, sys.stderr):  # a console may lack a bullet or a plus-minus
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

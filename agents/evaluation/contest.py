@@ -33,7 +33,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
 import gymnosoma
-from gymnosoma.envs.core.arguments import choice, shown
+from gymnosoma.envs.core.arguments import one_of, shown
 
 from ..agent import Agent, FunctionAgent, Policy
 from ..files import replacing
@@ -229,7 +229,9 @@ def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entra
     module, _, function = full.partition(":")
     found = own_module(f"learner {name!r}", module)
     if module == SHIPPED:
-        choice("learner", function, found.LEARNERS)
+        known = [*found.LEARNERS, "zero", "random", "baseline"]
+        if function not in found.LEARNERS:
+            raise ValueError(one_of("learner", function, known, ", another reference of the id, or module:function"))
     learner, load = getattr(found, function, None), getattr(found, "load", None)
     for what, value in ((function, learner), ("load", load)):
         if not callable(value):

@@ -126,7 +126,7 @@ def draw_leaderboard(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         for env_id in {env_id for row in learners for env_id in row["ids"]}
     }
     ids = sorted(best, key=lambda env_id: best[env_id])
-    figure = Figure(figsize=(8, 1.2 + 0.34 * len(ids)), layout="constrained")
+    figure = Figure(figsize=(8, 1.2 + 0.34 * len(ids) + 0.2 * len(learners)), layout="constrained")
     plot = figure.subplots()
     for x, name in ((0.0, "animal, or none"), (1.0, "oracle or bound")):
         plot.axvline(x, color="0.2", linewidth=1)
@@ -142,18 +142,23 @@ def draw_leaderboard(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             mean, ends = row["ids"][env_id]["mean"], np.maximum(row["ids"][env_id]["interval"], NEAREST)
             plot.plot(ends, [y, y], color=colour, linewidth=3, alpha=0.4)
             plot.plot(max(mean, NEAREST), y, "o" if mean >= NEAREST else "<", color=colour, markersize=6)
+            if mean < NEAREST:
+                plot.text(NEAREST + 0.03 + 0.1 * n, y, f"{mean:.2f}", color=colour, fontsize=7, va="center")
     for n, row in enumerate(learners):
-        total = f", mean {row['mean']:.2f} ({row['standing']})" if "mean" in row else f", {row['trainings']} trainings"
-        plot.plot([], [], "o", color=f"C{n}", label=f"{row['learner']}{total}")
+        counts = sorted({len(scores) for scores in row["scores"].values()})
+        each = f", trainings of each id: {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}"
+        total = f", mean {row['mean']:.2f} ({row['standing']})" if "mean" in row else each
+        failed = f", {row['failed']} failed" if row["failed"] else ""
+        plot.plot([], [], "o", color=f"C{n}", label=f"{row['learner']}{total}{failed}")
     if still:
-        plot.plot(
-            [], [], "|", color="0.6", markersize=9, label=", ".join(dict.fromkeys(row["learner"] for row in still))
-        )
+        names = ", ".join(dict.fromkeys(row["learner"] for row in still))
+        plot.plot([], [], "|", color="0.6", markersize=9, label=f"{names}; at the edge where below {NEAREST:g}")
     plot.set_yticks(range(len(ids)), [env_id.split("/")[1] for env_id in ids])
+    plot.set_ylim(-0.6, len(ids) - 0.4)
     plot.set_xlim(NEAREST - 0.05, 1.1)
     plot.set_xlabel(f"score on the scale of each id after {mark:,} steps; bars are 95% intervals over trainings")
     plot.grid(axis="y", alpha=0.2)
     plot.spines[["top", "right", "left"]].set_visible(False)
     if learners:
-        plot.legend(frameon=False, fontsize=9, loc="lower right")
+        figure.legend(frameon=False, fontsize=9, loc="outside lower center")
     figure.savefig(path, dpi=110)

@@ -145,15 +145,18 @@ def find_policy(env_id: str, name: str, seed: int = 0, trust: bool = False) -> P
     if path.suffix != ".zip" or not path.is_file():
         if path.name != name and not path.exists():
             raise ValueError(f"policy {name!r}: there is no such folder or file")
-        raise ValueError(
-            f"policy must be {', '.join(['random', *own, 'zero'])}, trained, {REPLAY}another, a run folder, a zip of "
-            f"stable-baselines3 or module:function, got {name!r}"
-        )
+        more = f", {REPLAY}another, a run folder, a zip of stable-baselines3 or module:function"
+        raise ValueError(one_of("policy", name, ["random", *own, "zero", "trained"], more))
     if not trust:
         raise ValueError(
             f"policy {name!r} is a zip of stable-baselines3: it holds pickled Python objects, and loading it runs "
             "whatever code its author put there. Give the run folder instead, whose weights run nothing, or --trust "
             "if you trust the author"
+        )
+    if not (path.parent / "config.json").exists():
+        raise ValueError(
+            f"policy {name!r} has no run's config.json beside it, which tells how it is played: play it by a function "
+            "of yours, module:function, as 'Score what was learned' in docs/guides/libraries.md does"
         )
     config = read_config(path.parent)
     _check_id(name, config["id"], env_id)
@@ -272,7 +275,7 @@ def _arguments(function: Callable[..., Any]) -> int:
 
 def shipped(env_id: str) -> Path:
     """Folder of the trained policy that comes with the package; there may be none."""
-    return Path(str(resources.files("gymnosoma.assets").joinpath("policies", env_id.split("/")[1])))
+    return Path(str(resources.files("gymnosoma.assets").joinpath("policies", full_id(env_id).split("/")[1])))
 
 
 def read_config(folder: Path) -> dict[str, Any]:

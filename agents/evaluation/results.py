@@ -189,6 +189,15 @@ def _name(line: Mapping[str, Any]) -> str:
     return f"{line['id'].split('/')[1]}, {line['learner']['name']}, seed {line['train_seed']}, mark {line['mark']}"
 
 
+def failures(file: Path) -> list[str]:
+    """Of each line whose training failed, what it is of and why."""
+    return [
+        f"{_name(each)}: {each['failed']}{'' if each['weights'] else '; it counts as zero actions'}"
+        for each in read(file)
+        if each["failed"] is not None
+    ]
+
+
 def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
     """Why something cannot be checked, and what of it is not so; both empty where all is well."""
     try:
@@ -298,10 +307,21 @@ def rows_of(files: Sequence[Path], unchecked: bool = False) -> list[dict[str, An
             key: tuple[Any, ...] = (each["track"], each["mark"], learner["entry"])
             if each["mark"]:  # a reference is another one on each animal
                 key += (learner["source_sha256"], str(learner["config"]))
-            new = {"learner": learner["name"], "track": each["track"], "mark": each["mark"], "file": str(file)}
-            new |= {"checked": checked, "commit": each["versions"].get("commit", ""), "scores": {}}
-            rows.setdefault(key, new)["scores"].setdefault(each["id"], []).append(each["episodes"]["scores"])
+            new = {
+                "learner": learner["name"],
+                "entry": learner["entry"],
+                "track": each["track"],
+                "mark": each["mark"],
+                "file": str(file),
+            }
+            new |= {"checked": checked, "commit": each["versions"].get("commit", ""), "scores": {}, "failures": {}}
+            row = rows.setdefault(key, new)
+            row["scores"].setdefault(each["id"], []).append(each["episodes"]["scores"])
+            row["failures"][each["id"]] = row["failures"].get(each["id"], 0) + (each["failed"] is not None)
+    names = [name for name, _ in {(row["learner"], row["entry"]) for row in rows.values()}]
     for row in rows.values():
+        if names.count(row["learner"]) > 1:
+            row["learner"] = row["entry"]
         _sum_up(row)
     return sorted(
         rows.values(), key=lambda row: (row["track"], -row["mark"], -row["mean"] if "mean" in row else math.inf)
@@ -334,9 +354,10 @@ def _sum_up(row: dict[str, Any]) -> None:
         below = int((points < 0.5).sum())
         row["ids"][env_id] = {"mean": mean, "interval": interval, "points": points.tolist(), "below": below}
         row["ids"][env_id]["below_interval"] = share(below, len(points))
+        row["ids"][env_id]["failed"] = row["failures"][env_id]
     ranked = {f"gymnosoma/{entry.name}" for entry in CATALOGUE} - UNRANKED
     fewest = min((len(by_id.get(env_id, ())) for env_id in ranked), default=0)
-    row["trainings"] = fewest
+    row["trainings"], row["failed"] = fewest, sum(row["failures"].values())
     if fewest >= (PRELIMINARY if row["mark"] else 1):
         found = aggregate({env_id: by_id[env_id] for env_id in ranked})
         row |= {"mean": found["mean"], "interval": found["interval"], "unclipped": found["unclipped"]}
@@ -428,27 +449,41 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(title="Scores from 0 (the animal, or zero actions) to 1 (oracle or bound)")
-    for column in ("track", "mark", "learner", "id", "mean [95%], least", "trainings"):
+    for column in ("track", "mark", "learner", "id", "mean [95%], least", "trainings", "failed"):
         table.add_column(column)
     for row in rows:
         for k, (env_id, entry) in enumerate(row["ids"].items()):
             head = (row["track"], f"{row['mark']:,}", row["learner"]) if k == 0 else ("", "", "")
-            table.add_row(*head, env_id.split("/")[1], cell(entry).replace("[", r"\["), str(len(entry["points"])))
+            table.add_row(
+                *head,
+                env_id.split("/")[1],
+                cell(entry).replace("[", r"\["),
+                str(len(entry["points"])),
+                str(entry["failed"]),
+            )
         if "mean" in row:
-            table.add_row("", "", "", f"mean of all, {row['standing']}", f"{row['mean']:.3f}", str(row["trainings"]))
+            table.add_row(
+                "",
+                "",
+                "",
+                f"mean of all, {row['standing']}",
+                f"{row['mean']:.3f}",
+                str(row["trainings"]),
+                str(row["failed"]),
+            )
     Console(width=110).print(table)
 
 
 def write_leaderboard(rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
     """Write ``leaderboard.html`` and ``leaderboard.csv``."""
     ids = [env_id for env_id in all_ids() if any(env_id in row["ids"] for row in rows)]
-    head = ["learner", "track", "mark", "mean of all ids", "standing", "checked", "commit", "file"]
+    head = ["learner", "track", "mark", "mean of all ids", "standing", "failed", "checked", "commit", "file"]
     head += [env_id.split("/")[1] for env_id in ids]
     table = [head]
     for row in rows:
         total = f"{row['mean']:.3f} [{row['interval'][0]:.3f}, {row['interval'][1]:.3f}]" if "mean" in row else ""
-        cells = [row["learner"], row["track"], f"{row['mark']:,}", total, row["standing"], row["checked"]]
-        cells += [row["commit"][:10], row["file"]]
+        cells = [row["learner"], row["track"], f"{row['mark']:,}", total, row["standing"]]
+        cells += [str(row["failed"]), row["checked"], row["commit"][:10], row["file"]]
         table.append([*cells, *(cell(row["ids"].get(env_id)) for env_id in ids)])
     with replacing(folder / "leaderboard.csv") as out:
         out.write("".join(",".join(f'"{cell}"' for cell in cells) + "\n" for cells in table).encode())
@@ -466,10 +501,10 @@ def cell(entry: Mapping[str, Any] | None) -> str:
         return ""
     count = len(entry["points"])
     if count == 1:
-        return f"{entry['mean']:.2f}"
+        return f"{entry['mean']:z.2f}"
     low, high = entry["interval"]
-    least = f", least {min(entry['points']):.2f}" if count else ""
-    return f"{entry['mean']:.2f} [{low:.2f}, {high:.2f}]{least}"
+    least = f", least {min(entry['points']):z.2f}" if count else ""
+    return f"{entry['mean']:z.2f} [{low:z.2f}, {high:z.2f}]{least}"
 
 
 PAGE = """<!doctype html>

@@ -274,6 +274,9 @@ def load_policy(folder: Path, envs: Any) -> Agent:
         ValueError: Naming file and key.
     """
     card = read_card(folder)
+    if not hasattr(envs, "single_action_space"):
+        raise ValueError(f"envs must be a vector environment, as gymnasium.make_vec makes it, got {shown(envs)}")
+    _check_meant(folder, card, envs)
     spaces: dict[str, Box] = {}
     for key in ("observation_space", "action_space"):
         spaces[key] = getattr(envs, f"single_{key}")
@@ -293,6 +296,23 @@ def load_policy(folder: Path, envs: Any) -> Agent:
     if answers is None:
         return NetworkAgent(network, squashed=card["algorithm"] == "sac")
     return AnsweringAgent(_controller(folder, card, envs), network, answers, **card["rule"])
+
+
+def _check_meant(folder: Path, card: Mapping[str, Any], envs: Any) -> None:
+    """Raise ValueError where actions or observations mean something else in ``envs`` than in the card's ``env``."""
+    simulation = getattr(getattr(envs, "unwrapped", envs), "simulation", None)
+    if simulation is None:  # which the track fixed of a contest hides
+        return
+    registered = gymnasium.registry.get(card["id"])
+    env = {**(registered.kwargs if registered else {}), **card["env"]}
+    usual = {"actions": simulation.task.action_modes[0], "history": 1}
+    for name, own in {"actions": simulation.task.actions, "history": simulation.frames.shape[1]}.items():
+        learned = env[name] if env.get(name) is not None else usual[name]
+        if learned != own:
+            raise ValueError(
+                f"{str(folder / CARD)!r}: the policy learned with {name}={shown(learned)}, the environment has "
+                f"{name}={shown(own)}: make it with the arguments that the card has under env"
+            )
 
 
 def _played(card: Mapping[str, Any], tensors: Mapping[str, NDArray[np.float32]]) -> Network:
@@ -323,7 +343,7 @@ class TrainedAgent:
         The folder has ``card.json``, and ``policy.safetensors`` where the policy has a network.
 
         Raises:
-            ValueError: If the files are not those of a policy, or belong to other spaces.
+            ValueError: If the files are not those of a policy, or belong to other spaces or action modes.
         """
         return cls(load_policy(Path(folder), envs))
 
@@ -348,7 +368,7 @@ class TrainedAgent:
         return cls(model)
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Actions."""
+        """Actions (B, n) in [-1, 1] for observations (B, d), of which ``first`` (B,) bool open an episode."""
         if hasattr(self._network, "act"):
             return self._network.act(observations, first)
         return self._network.predict(observations, deterministic=True)[0]
