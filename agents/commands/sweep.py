@@ -64,7 +64,7 @@ def sweep(
     as all files that it names and the code of the animal are what they were.
 
     Args:
-        animal: As of `simulate`: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
+        animal: As of `simulate`: an animal, a musculoskeletal model, or one of one's own, such as mine.toml.
         over: What takes several values, such as stiffness=1e-10:1e-9:5:log or scheme=midpoint,published: a NAME as of
             param; start.NAME, drive.NAME (a parameter of the controller), or one of duration, every, hold, scheme, dt.
             May be repeated: every combination is a point.

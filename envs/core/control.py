@@ -87,7 +87,7 @@ class Schedule(OpenLoop):
 
     def __init__(self, times: ArrayLike, values: ArrayLike, names: Sequence[str] | None = None) -> None:
         self.values = numbers("values", values)
-        if self.values.ndim not in (2, 3) or not self.values.size:
+        if self.values.ndim not in (2, 3) or not len(self.values):  # some models have no inputs
             raise ValueError(
                 f"values must be a table (times, drive) or (times, animals, drive), got shape {self.values.shape}"
             )
