@@ -24,7 +24,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def asset(name: str) -> dict[str, Any]:
-    """Description of a model of the package, ``arm``, ``hindlimb`` or ``standing``, as a dict to be changed."""
+    """Model of the package, ``arm``, ``hindlimb``, ``hopper``, ``spindle`` or ``standing``, as a dict to be changed."""
     return copy.deepcopy(_read(name))
 
 
