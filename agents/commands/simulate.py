@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
@@ -106,7 +107,7 @@ def simulate(
     controller = read_drive(body, settings.drive)
     hold = usual_hold(body, controller) if settings.hold is None else settings.hold
     how: dict[str, Any] = {"hold": hold, "events": [read_event(text) for text in settings.event]}
-    with _watched(settings.duration) as progress:
+    with _watched(settings.duration) as progress, warnings.catch_warnings(action="ignore", category=UserWarning):
         how |= {"start": settings.initial(), "progress": progress}
         run = simulate_animal(body, controller, settings.duration, settings.every, **how)
     ended = f", then {run.failure}" if run.failure else ""
