@@ -15,7 +15,10 @@ from gymnosoma.agents import files
 from gymnosoma.agents.commands import main as cli
 from gymnosoma.agents.commands.arguments import WORDS, read_options
 from gymnosoma.agents.commands.evaluate import show
+from gymnosoma.agents.commands.simulate import MODELS
 from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.neuromechanic.hindlimb import POSTURE
+from gymnosoma.envs.neuromechanic.standing import upright
 
 SWIM = "WormSwim-v0"
 
@@ -96,6 +99,14 @@ def test_a_simulation_is_saved_by_the_endings(command, tmp_path, monkeypatch):
         with pytest.raises(SystemExit, match=r"must (end in|be a file)"):
             command("render", SWIM, "--save", *names, "no/where.png")
     assert not {"b.mp4", "b.png", "c.npz"} & {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("model", MODELS)
+def test_models_of_the_package_are_simulated(command, tmp_path, model):
+    command("simulate", model, "--duration", 0.01, "--save", tmp_path / "run.npz")
+    start = Trajectory.load(tmp_path / "run.npz")["q"][0]
+    assert start == pytest.approx({"hindlimb": POSTURE, "standing": upright(1.1)}.get(model, start))
 
 
 def test_environments_are_made_as_asked(command, tmp_path, monkeypatch, capsys):

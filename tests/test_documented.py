@@ -46,6 +46,7 @@ ARM = "assets/neuromechanic/arm.toml"
 STANDS_FOR = {"ID": "WormSwim-v0", "ANIMAL": "worm", "N": "2", "F": "f", "FILE": "f", "A": "baseline", "B": "random"}
 STANDS_FOR |= {"RUN": "random", "CONTROLLER": "baseline", "NAME=LOW:HIGH:COUNT": "stiffness=1e-10:1e-9:2"}
 STANDS_FOR |= {"NAME=...": "stiffness=1e-10,2e-10", "NAME": "figure_4", "IMAGE": "f"}
+STANDS_FOR |= {"myarm:MyArm-v0": "WormSwim-v0"}
 """What is said for a placeholder."""
 
 

@@ -94,6 +94,10 @@ def test_loads_from_outside_are_taken_off():
         inverse_dynamics(arm, still, [Load("hand", push)], cutoff=None)
     with pytest.raises(ValueError, match=r"motion has no column 'fore'; it has upper"):
         inverse_dynamics(arm, Motion(time, ("upper",), still.values[:, :1]))
+    with pytest.raises(ValueError, match=r"values must have shape \(11, 2\), .* got \(10, 2\)"):
+        Motion(time, arm.model.bodies, still.values[:10])
+    with pytest.raises(ValueError, match=r"motion must be finite, got nan of 'upper' at 0 s"):
+        inverse_dynamics(arm, Motion(time, arm.model.bodies, still.values * np.nan))
     with pytest.raises(ValueError, match=r"cutoff must be"):
         inverse_dynamics(arm, still, cutoff=100.0)
 

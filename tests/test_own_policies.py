@@ -79,3 +79,11 @@ def test_a_module_in_the_working_folder_is_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
     assert find_policy(SWIM, "my_own_agent:act").name == "my_own_agent:act"
+    mine = "from gymnosoma.envs import register_model\nregister_model('gymnosoma/MyBody-v0', 'arm.toml')\n"
+    (tmp_path / "my_own_body.py").write_text(mine)
+    try:
+        assert policies.full_id("my_own_body:MyBody-v0") == "gymnosoma/MyBody-v0"
+    finally:
+        gymnasium.registry.pop("gymnosoma/MyBody-v0", None)
+    with pytest.raises(ValueError, match="id 'nowhere:MyBody-v0': module 'nowhere' cannot be imported"):
+        policies.full_id("nowhere:MyBody-v0")

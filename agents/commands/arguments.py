@@ -24,7 +24,12 @@ from ..evaluation.fingerprints import of_values
 from ..schema import in_range
 
 Id = Annotated[
-    str, tyro.conf.arg(metavar="ID", help="An environment, such as WormSwim-v0; see `list`."), tyro.conf.Positional
+    str,
+    tyro.conf.arg(
+        metavar="ID",
+        help="An environment, such as WormSwim-v0, see `list`; or module:ID of one's own, which the module registers.",
+    ),
+    tyro.conf.Positional,
 ]
 Options = Annotated[
     tuple[str, ...],

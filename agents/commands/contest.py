@@ -15,7 +15,7 @@ from ..evaluation.work import Unfinished, watched, workers
 from ..files import check_installed, locked
 from ..learning.entrants import LEARNERS
 from ..schema import in_range
-from .arguments import Processes, Trust
+from .arguments import Processes
 
 
 def enter(
@@ -67,13 +67,16 @@ def enter(
                     done += 1
                     continue
                 left[label] = (env_id, name, folder) if still else (env_id, name, folder, seed, marks, track)
-    with locked("folder", folder), workers(processes) as engine:
-        stopped = [
-            f"{each} failed: {error}"
-            for each, _, error in watched(engine.work(_enter, left), len(left), "training", done)
-            if error is not None and not files[each].is_file()
-        ]
-        file = contest.gather(folder)
+    with locked("folder", folder):
+        try:
+            with workers(processes) as engine:
+                stopped = [
+                    f"{each} failed: {error}"
+                    for each, _, error in watched(engine.work(_enter, left), len(left), "training", done)
+                    if error is not None and not files[each].is_file()
+                ]
+        finally:  # after Ctrl-C, too
+            file = contest.gather(folder)
     rows = results.rows_of([file], unchecked=True)
     results.show(rows)
     print(f"Results are in {file}; `gymnosoma check {file}` plays them again.")
@@ -109,7 +112,11 @@ def _enter(env_id: str, name: str, folder: Path, *training: object) -> None:
 
 
 def check(
-    file: Annotated[Path, tyro.conf.Positional], /, retrain: int = 0, trust: Trust = False, processes: Processes = 1
+    file: Annotated[Path, tyro.conf.Positional],
+    /,
+    retrain: int = 0,
+    trust: Annotated[bool, tyro.conf.arg(help="Play learners of others, too, whose code is then run.")] = False,
+    processes: Processes = 1,
 ) -> None:
     """Check a file of results: its form, its fingerprints, its weights, and every score, by playing all policies again.
 

@@ -31,7 +31,7 @@ def physiology(
     """Measure what policies do to the body, beside the animal's own controller: frequency, power, saturation.
 
     What passes a limit of the task is marked, and the argument for that limit stands below the table. Where a limit is
-    a multiple of what the animal's own controller needs, it depends on the episodes.
+    a multiple of what the animal's own controller needs, it depends on the episodes. A "-" is what was not measured.
 
     Args:
         policy: As for `evaluate`; the trained one by default, where there is one. The baseline is always shown.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
@@ -65,6 +66,9 @@ class Settings:
 
 SIMPLE = Settings()
 
+MODELS = ("arm", "hindlimb", "hopper", "spindle", "standing")
+"""Musculoskeletal models that come with the package."""
+
 
 def simulate(
     animal: AnimalName,
@@ -80,7 +84,8 @@ def simulate(
     Ctrl-C ends it and keeps what there is.
 
     Args:
-        animal: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
+        animal: worm, lamprey, whisker_chain, whisker_rod; of the musculoskeletal models arm, hindlimb, hopper, spindle,
+            standing; or a model of one's own, such as mine.toml.
         save: What was recorded, .npz, for Trajectory.load; the same as a table, .csv, .parquet or .json; a film, .mp4
             or .gif, or its last moment, .png. Several may be given.
         slow: How many times slower than life the film is.
@@ -102,7 +107,7 @@ def simulate(
     controller = read_drive(body, settings.drive)
     hold = usual_hold(body, controller) if settings.hold is None else settings.hold
     how: dict[str, Any] = {"hold": hold, "events": [read_event(text) for text in settings.event]}
-    with _watched(settings.duration) as progress:
+    with _watched(settings.duration) as progress, warnings.catch_warnings(action="ignore", category=UserWarning):
         how |= {"start": settings.initial(), "progress": progress}
         run = simulate_animal(body, controller, settings.duration, settings.every, **how)
     ended = f", then {run.failure}" if run.failure else ""
@@ -128,11 +133,17 @@ def simulate(
 def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:
     """Animal of a name, or of a TOML file, with other parameters; ``None`` in ``solver`` is its default."""
     chosen = {key: value for key, value in solver.items() if value is not None}
-    if name.endswith(".toml"):
+    if name.endswith(".toml") or name in MODELS:
+        from gymnosoma.envs.neuromechanic import hindlimb, standing
         from gymnosoma.envs.neuromechanic.model import changed
 
-        return find_animal("neuromechanic")(changed(name, dict(params)), **chosen)
-    known = [animal for animal in ANIMALS if animal != "neuromechanic"]
+        if name == "hindlimb":  # its reference lengths follow from the other values
+            model = hindlimb.hindlimb(params=params)
+        else:
+            made = standing.standing() if name == "standing" else hindlimb.asset(name) if name in MODELS else name
+            model = changed(made, dict(params))
+        return find_animal("neuromechanic")(model, **chosen)
+    known = [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS]
     if name not in known:
         raise ValueError(one_of("animal", name, known, ", or a model that ends in .toml"))
     kind = find_animal(name)

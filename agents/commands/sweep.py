@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
@@ -64,7 +65,7 @@ def sweep(
     as all files that it names and the code of the animal are what they were.
 
     Args:
-        animal: As of `simulate`: worm, lamprey, whisker_chain, whisker_rod, or a model of one's own, such as arm.toml.
+        animal: As of `simulate`: an animal, a musculoskeletal model, or one of one's own, such as mine.toml.
         over: What takes several values, such as stiffness=1e-10:1e-9:5:log or scheme=midpoint,published: a NAME as of
             param; start.NAME, drive.NAME (a parameter of the controller), or one of duration, every, hold, scheme, dt.
             May be repeated: every combination is a point.
@@ -257,7 +258,8 @@ def simulate_points(asked: Mapping[str, Any], points: Sequence[Mapping[str, Any]
         how["start"] = [_physical(prepared[k][0]) | prepared[k][2]["start"] for k in alike]
         how["events"] = read_events("events", how["events"], body.parameters, 1)
         drives = [prepared[k][1] for k in alike]
-        runs = simulate_animal(body, drives, **how, count=len(alike), signals=list(columns))
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # the table has a column for failures
+            runs = simulate_animal(body, drives, **how, count=len(alike), signals=list(columns))
         for k, run in zip(alike, runs, strict=True):
             rows[k] = {}
             for column, statistics in columns.items():

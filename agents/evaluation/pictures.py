@@ -140,7 +140,8 @@ def draw_leaderboard(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
                 continue
             colour, y = f"C{n}", k + 0.18 * (n - 0.5 * (len(learners) - 1))
             mean, ends = row["ids"][env_id]["mean"], np.maximum(row["ids"][env_id]["interval"], NEAREST)
-            plot.plot(ends, [y, y], color=colour, linewidth=3, alpha=0.4)
+            if len(row["ids"][env_id]["points"]) > 1:
+                plot.plot(ends, [y, y], color=colour, linewidth=3, alpha=0.4)
             plot.plot(max(mean, NEAREST), y, "o" if mean >= NEAREST else "<", color=colour, markersize=6)
             if mean < NEAREST:
                 plot.text(NEAREST + 0.03 + 0.1 * n, y, f"{mean:.2f}", color=colour, fontsize=7, va="center")

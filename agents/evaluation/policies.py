@@ -61,15 +61,19 @@ def all_ids() -> list[str]:
 def full_id(name: str) -> str:
     """Complete an id: ``WormSwim-v0`` means ``gymnosoma/WormSwim-v0``.
 
-    ValueError if no such environment is registered by this package, or it has gone, naming its successor.
+    Of ``module:id`` the module, which registers the id, is imported first, as Gymnasium does; it may lie in the working
+    folder. ValueError if no such environment is registered by this package, or it has gone, naming its successor.
     """
+    module, _, own = name.rpartition(":")
+    if module:
+        own_module(f"id {name!r}", module)
+        name = own
     full = name if "/" in name else f"gymnosoma/{name}"
     if (short := full.removeprefix("gymnosoma/")) in SUCCESSORS:
         gone(name=short)
     if full not in all_ids():
         # Compared without what all ids have in common, which would make all of them alike.
         ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
-        short = name.removeprefix("gymnosoma:").removeprefix("gymnosoma/")
         raise ValueError(one_of("id", short, ids))
     return full
 

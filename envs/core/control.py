@@ -87,7 +87,7 @@ class Schedule(OpenLoop):
 
     def __init__(self, times: ArrayLike, values: ArrayLike, names: Sequence[str] | None = None) -> None:
         self.values = numbers("values", values)
-        if self.values.ndim not in (2, 3) or not self.values.size:
+        if self.values.ndim not in (2, 3) or not len(self.values):  # some models have no inputs
             raise ValueError(
                 f"values must be a table (times, drive) or (times, animals, drive), got shape {self.values.shape}"
             )
@@ -118,6 +118,8 @@ class Schedule(OpenLoop):
                 raise ValueError(f"one column must be named 'time', got {', '.join(map(repr, names))}")
             with warnings.catch_warnings(action="error"):  # of an empty file
                 table = np.loadtxt(lines, delimiter=",", ndmin=2)
+            if table.shape[1] < 2:
+                raise ValueError("it must have columns of the drive beside the time")
             if names is None:
                 return cls(table[:, 0], table[:, 1:])
             if table.shape[1] != len(names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
@@ -109,8 +110,8 @@ def simulate(
             simulation.
 
     Returns:
-        Trajectory, or with ``count`` a list of them: From time 0; it ends early, with ``failure`` set, where the
-            simulation breaks down.
+        Trajectory, or with ``count`` a list of them: From time 0; it ends early, with ``failure`` set and a
+            UserWarning, where the simulation breaks down.
 
     Raises:
         ValueError: If a time is not positive or not a multiple of the one it divides into, ``every`` is shorter than
@@ -198,6 +199,11 @@ def simulate(
             most = max(most // 8, 1)
     time_of = every * np.arange(len(at), dtype=float) if even else hold * at.astype(float)
     runs = record.trajectories(time_of, every, rows)
+    if failed := [run for run in runs if run.failure]:
+        first = min(failed, key=lambda run: float(run.time[-1]))
+        many = "" if count is None else f" for {len(failed)} of {count} animals, the first"
+        said = f"simulation ended early{many} after {first.time[-1]:g} of {end:g} s: {first.failure}"
+        warnings.warn(said, UserWarning, stacklevel=2)
     return runs if count is not None else runs[0]
 
 

@@ -24,7 +24,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def asset(name: str) -> dict[str, Any]:
-    """Description of a model of the package, ``arm``, ``hindlimb`` or ``standing``, as a dict to be changed."""
+    """Model of the package, ``arm``, ``hindlimb``, ``hopper``, ``spindle`` or ``standing``, as a dict to be changed."""
     return copy.deepcopy(_read(name))
 
 
@@ -91,7 +91,7 @@ def hindlimb(
     viscosity: float | None = None,
     params: Mapping[str, Any] | str | Path | None = None,
 ) -> dict[str, Any]:
-    """Build the hindlimb of a cat; Bunderson et al. (2012), section 3.1.
+    """Description of the hindlimb of a cat, for `Neuromechanic`; Bunderson et al. (2012), section 3.1.
 
     Args:
         stiffness: Short-range stiffness of all muscles, in maximal forces per optimal length; the asset's otherwise.

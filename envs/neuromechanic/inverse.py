@@ -32,12 +32,22 @@ class Motion:
         names (tuple of str): Of the columns.
         values ((T, C) float)
         degrees: Whether what turns is in degrees.
+
+    Raises:
+        ValueError: If shapes do not agree.
     """
 
     time: Vector
     names: tuple[str, ...]
     values: Vector
     degrees: bool = False
+
+    def __post_init__(self) -> None:
+        wanted, got = (len(self.time), len(self.names)), np.shape(self.values)
+        if got != wanted:
+            raise ValueError(
+                f"values must have shape {wanted}, a row for each time and a column for each name, got {got}"
+            )
 
     def __getitem__(self, name: str) -> Vector:
         """Column by its name, or by a part of its path, as ``knee`` of ``/jointset/knee_r/knee/value``."""
@@ -125,7 +135,7 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
         cutoff (Hz): Of a Butterworth filter of order 4, forth and back, before it; None for none.
 
     Raises:
-        ValueError: If a joint has no column, or the model has balls.
+        ValueError: If a joint has no column or a value is not finite, or the model has balls.
     """
     from scipy.interpolate import make_interp_spline
     from scipy.signal import butter, filtfilt
@@ -135,6 +145,9 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
         raise ValueError("model has balls or free bodies, whose positions are no columns of a motion")
     turns = np.array([joint.revolute for joint in model.joints])
     q = np.stack([motion[name] for name in model.bodies], 1) * np.where(turns & motion.degrees, np.pi / 180.0, 1.0)
+    if len(wrong := np.argwhere(~np.isfinite(q))):
+        i, j = wrong[0]
+        raise ValueError(f"motion must be finite, got {q[i, j]} of {model.bodies[j]!r} at {motion.time[i]:g} s")
     if cutoff is not None:
         pace = np.diff(motion.time)
         if np.ptp(pace) > 1e-3 * pace.mean():

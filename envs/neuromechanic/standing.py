@@ -67,14 +67,14 @@ def standing(
     delay: float = DELAY,
     largest_torque: float | None = None,
 ) -> dict[str, Any]:
-    """Build the standing figure; Bunderson et al. (2012), section 3.3.
+    """Description of the standing figure, for `Neuromechanic`; Bunderson et al. (2012), section 3.3.
 
     Args:
         stance: Distance of the feet in hip widths.
         feet ({"free", "pinned"}): In frictional contact with the ground, or hinged to it (the four-bar linkage the
             paper compares with).
-        drive ({"gains", "torque"}): Inputs ``splay``, ``stiffness`` and ``damping`` of the reflexes, or ``left_torque``
-            and ``right_torque``, N m.
+        drive ({"gains", "torque"}): Inputs ``splay`` (rad), ``stiffness`` (N m/rad) and ``damping`` (N m s/rad) of the
+            reflexes, of which `reflex_input` gives the paper's, or ``left_torque`` and ``right_torque``, N m.
         delay (s): Of what the nervous system knows.
         largest_torque (N m): Of a reflex; the paper names none.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +127,8 @@ def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Traj
         Trajectory: At the times of the frames, without `EDGE` at each end.
     """
     whisker = Whisker(params)
-    run = simulate(whisker, base, base.duration, 1.0 / base.rate, base.start)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # a failure is an error here
+        run = simulate(whisker, base, base.duration, 1.0 / base.rate, base.start)
     if run.failure is not None:
         raise ValueError(f"params must be of a vibrissa that can follow the base, got one of which {run.failure}")
     assert run.rows is not None
