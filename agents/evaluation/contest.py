@@ -254,16 +254,17 @@ def episodes_of(env_id: str) -> int:
 
 
 def measure(env_id: str, policy: Policy) -> dict[str, Any]:
-    """Play the frozen episodes: ``first_seed`` and, of each, ``scores``, ``returns``, ``lengths``, ``failures``."""
+    """Play the frozen episodes: ``scores``, ``returns`` where they are others, ``lengths``, ``failures`` by number."""
     score = task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
     played = evaluate(env_id, policy, episodes_of(env_id), BENCHMARK_SEED, keep={score.name}, **env)
+    scores, returns = _short(played.score(score) * score.factor), _short(played.returns)
     return {
         "first_seed": BENCHMARK_SEED,
-        "scores": _short(played.score(score) * score.factor),
-        "returns": _short(played.returns),
+        "scores": scores,
+        "returns": None if returns == scores else returns,
         "lengths": played.lengths.tolist(),
-        "failures": played.failures,
+        "failures": {str(k): why for k, why in enumerate(played.failures) if why is not None},
     }
 
 
@@ -435,7 +436,7 @@ def write_lines(folder: Path, env_id: str, name: str, seed: int, lines: Sequence
     file = piece(folder, env_id, name, seed)
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as out:
-        out.write("".join(json.dumps(each, allow_nan=False) + "\n" for each in lines).encode())
+        out.write("".join(json.dumps(each, allow_nan=False, separators=(",", ":")) + "\n" for each in lines).encode())
 
 
 def gather(folder: Path) -> Path:
