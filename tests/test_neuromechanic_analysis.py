@@ -142,6 +142,8 @@ def test_no_equilibrium_pushes(name):
             continue
     assert len(found) > 3
     assert np.min(found) >= 0.0
+    with pytest.raises(ValueError, match=f"q must be a number for each of {animal.model.bodies[0]}, .*got "):
+        equilibrate(animal, start[:1])
 
 
 def test_muscles_too_short_to_pull_are_left_out():

@@ -69,6 +69,10 @@ def edit(*path, value):
         (edit("body", "fore", "joint", "damping", value=float("nan")), "body.fore.joint.damping must be a number"),
         (edit("body", "fore", "jiont", value={}), "body.fore.jiont is not known; allowed are parent, joint, inertial"),
         (lambda model: without(model, "body", "fore", "joint"), "body.fore.joint is missing"),
+        (
+            lambda model: model["muscle"]["biceps"].update(kind=model["muscle"]["biceps"].pop("model")),
+            "muscle.biceps.model is missing, and kind is not known",
+        ),
         (edit("gravty", value=[0, 0, 0]), "model.gravty is not known; allowed are schema, gravity"),
         (edit("schema", value=2), "model.schema must be 1, got 2"),
         (lambda model: model["neuron"].update(LOOP), r"neuron.\w.synapse without delay makes a cycle: \w -> \w -> \w"),

@@ -30,6 +30,8 @@ def import_(
         partial: Leave out what is refused; without it, a model with such parts is an error.
     """
     if to is not None:
+        if to.suffix != ".toml":
+            raise ValueError(f"to must end in .toml, got {str(to)!r}")
         check_writable("to", to)
     description, report = describe(file, partial)
     if report is None:

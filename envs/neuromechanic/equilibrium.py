@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.arguments import shown
 from . import nerves
 from .animal import Neuromechanic, at_joints
 from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
@@ -286,7 +287,9 @@ def _contacts(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]
 
 def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None) -> NDArray[Any]:
     """Row (1,) at rest in posture ``q``, with ``wrench`` in place of the model's own."""
-    row = animal.rows(1)
+    row, joints = animal.rows(1), animal.model.bodies
+    if np.shape(q) != (len(joints),):
+        raise ValueError(f"q must be a number for each of {', '.join(joints)} (rad, or m), got {shown(q)}")
     start = {"q": np.asarray(q, float)} | ({} if wrench is None else {"wrench": np.asarray(wrench, float)})
     animal.reset(row, np.zeros(1, np.int64), start)
     return row

@@ -276,7 +276,8 @@ def read(keys: Sequence[Key], values: Any, path: str, names: Names) -> dict[str,
         default = key.default.values[found[key.default.key]] if isinstance(key.default, Per) else key.default
         value = values.get(key.name, default)
         if value is REQUIRED:
-            raise ValueError(f"{path}.{key.name} is missing")
+            strange = [name for name in values if name not in {each.name for each in keys}]
+            raise ValueError(f"{path}.{key.name} is missing{f', and {strange[0]} is not known' if strange else ''}")
         found[key.name] = None if value is OPTIONAL else key.form.read(value, f"{path}.{key.name}", names)
     for name in values:
         if name not in known:
