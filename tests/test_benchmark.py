@@ -21,7 +21,7 @@ from pieces import marked
 
 import gymnosoma
 from gymnosoma.agents.controllers import Oracle, worm
-from gymnosoma.agents.evaluation import benchmark, oracle, results
+from gymnosoma.agents.evaluation import benchmark, contest, oracle, results
 from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
 from gymnosoma.agents.evaluation.fingerprints import of_id
 from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, Job, do, jobs_of
@@ -551,7 +551,7 @@ def test_what_the_site_shows_is_complete():
     """Every ranked id, by five trainings or more of each learner, as it was checked."""
     rows = results.rows_of([SHOWN])
     assert {row["learner"] for row in rows} == {"ppo", "cma", "sac", "zero", "random", "baseline"}
-    assert all("mean" in row for row in rows)
+    assert all("mean" in row for row in rows if row["mark"] < contest.MARKS[2])  # the last is of some ids
     assert len(rows) == len({(row["learner"], row["mark"]) for row in rows})
 
 
