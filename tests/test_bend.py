@@ -367,7 +367,9 @@ def test_amplitudes_are_those_of_the_joints():
     assert "amplitudes of 6 cosines along the body, as of 24 joints" in envs.__doc__
 
 
-@pytest.mark.parametrize(("env_id", "coarse", "fine"), [(SWIM, 13, 25), (WAYPOINTS, 10, 20)])
+@pytest.mark.parametrize(
+    ("env_id", "coarse", "fine"), [(SWIM, 13, 25), pytest.param(WAYPOINTS, 10, 20, marks=pytest.mark.slow)]
+)
 def test_a_body_is_observed_and_moves_alike_however_finely_it_is_divided(env_id, coarse, fine):
     rng, shown = np.random.default_rng(0), []
     bends, weights = rng.normal(0, 0.2, (16, 3)), rng.normal(0, 0.3, (64, 6))

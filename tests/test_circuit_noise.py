@@ -27,7 +27,9 @@ def test_kernels_draw_what_arrays_draw():
 
 
 @pytest.mark.parametrize("dt", [5e-3, 10e-3])
-@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == "ekeberg" else pytest.mark.slow) for kind in CELLS]
+)
 def test_noise_has_the_standard_deviation_that_is_asked_for(kind, dt):
     """That of the process of Ornstein and Uhlenbeck, which forgets with the delay; phases wander as a random walk."""
     isolated = IsolatedCord(circuit=Circuit(9, [CELLS[kind]], [], "MN", joint=range(9)), dt=dt)
