@@ -1,6 +1,7 @@
 """Results that are kept: compared with what they depend on, and written by one process at a time."""
 
 import copy
+import functools
 import json
 import os
 import re
@@ -9,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
+import numpy as np
 import pytest
 
 from gymnosoma.agents.commands.arguments import folder_part
@@ -178,3 +181,27 @@ def test_default_folders_tell_environments_apart():
     given = [{}, {"history": 4}, {"actions": "modes", "history": 4}, {"randomize": {"stiffness": [1, 2]}}]
     parts = [folder_part(each) for each in given]
     assert parts[:3] == ["", "-history=4", "-actions=modes-history=4"] and not set(parts[3]) & set(" /:{}")
+
+
+@pytest.mark.parametrize("env_id", ["gymnosoma/StandGains-v0", "gymnosoma/HindlimbHold-v0"])
+def test_rounding_is_no_other_behaviour(env_id, monkeypatch):
+    """A figure that stands symmetrically leans by nothing but rounding, which is another one on another processor."""
+    usual, make = of_id(env_id, {}), gymnasium.make_vec
+
+    def shaken(by, *arguments, **given):
+        envs = make(*arguments, **given)
+        reset, rng = envs.reset, np.random.default_rng(0)
+
+        def later(**how):
+            found = reset(**how)
+            angles = envs.unwrapped.simulation.rows["q"]
+            angles += by * rng.choice([-1, 0, 1], angles.shape)
+            return found
+
+        envs.reset = later
+        return envs
+
+    for by, same in ((2e-16, True), (1e-5, False)):
+        monkeypatch.setattr(fingerprints, "_known", {})
+        monkeypatch.setattr(gymnasium, "make_vec", functools.partial(shaken, by))
+        assert (of_id(env_id, {}) == usual) == same
