@@ -40,7 +40,18 @@ html_theme = "furo"
 html_title = "gymnosoma"
 html_static_path = ["static"]
 html_css_files = ["site.css", "live/live.css"]
-html_js_files = ["tables.js"]
+html_js_files = ["tables.js", "versions.js"]
+templates_path = ["templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "version.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_show_sphinx = False
 exclude_patterns = ["animals/tables"]
 suppress_warnings = ["ref.python"]  # a word in backticks that several classes have as an attribute stays a word

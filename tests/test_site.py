@@ -1,17 +1,22 @@
 """The documentation: its examples run, and the site can be built."""
 
 import doctest
+import functools
+import http.server
 import importlib
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import live_browser
 import pytest
 
+import gymnosoma
 from gymnosoma.agents.evaluation.policies import evaluate, find_policy
 from gymnosoma.envs import CATALOGUE
 
@@ -245,3 +250,43 @@ def test_the_site_can_be_read_and_searched(site, tmp_path):
         assert browser.execute_async_script(found) == "Train and evaluate"
     finally:
         browser.quit()
+
+
+@pytest.mark.full
+def test_one_goes_from_one_version_of_the_site_to_another(site, tmp_path):
+    """To the same page where the other has it, else to its first; a site without others tells its own version."""
+    (tmp_path / "1.1").symlink_to(site)
+    (tmp_path / "1.0" / "guides").mkdir(parents=True)
+    for page in ("index.html", "guides/train.html"):
+        (tmp_path / "1.0" / page).write_text(page)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    browser = live_browser.open_browser(tmp_path / "browser")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}"
+            browser.get(f"{address}/1.1/guides/train.html")
+            told = "return document.querySelector('.versions').textContent"
+            assert browser.execute_script(told) == f"Version {gymnosoma.__version__}"
+            (tmp_path / "versions.json").write_text('["1.1", "1.0"]')
+            for page, other in (("guides/train.html", "guides/train.html"), ("guides/enter.html", "")):
+                browser.get(f"{address}/1.1/{page}")
+                choose = """
+const done = arguments[0];
+(function wait() {
+  const choice = document.querySelector(".versions select");
+  if (!choice) return setTimeout(wait, 20);
+  done(choice.value);
+  choice.value = "1.0";
+  choice.dispatchEvent(new Event("change"));
+})();
+"""
+                assert browser.execute_async_script(choose) == "1.1"
+                wanted = f"{address}/1.0/{other}"
+                until = time.monotonic() + 20
+                while browser.current_url != wanted and time.monotonic() < until:
+                    time.sleep(0.05)
+                assert browser.current_url == wanted
+        finally:
+            browser.quit()
+            server.shutdown()
