@@ -1,6 +1,7 @@
 """Models of OpenSim against what OpenSim 4.6 computes for them, and models whose joints follow others."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -228,6 +229,16 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path, monkeypatch):
     at = text.index("<locked>", text.index('<Coordinate name="hip_flexion_r">'))
     path.write_text(text[:at] + text[at:where].replace("<locked>false", "<locked>true", 1) + actuator + text[where:])
     assert "CoordinateActuator push on hip_flexion_r, which is locked" in describe(path)[1].ignored
+
+
+@pytest.mark.parametrize("text", ["NaN", "12x", "1 2"])
+@pytest.mark.parametrize("key", ["mass", "max_isometric_force"])
+def test_what_is_no_number_is_told_by_its_place(tmp_path, key, text):
+    original = (OPENSIM / "leg6dof9musc.osim").read_text()
+    path = tmp_path / "other.osim"
+    path.write_text(re.sub(f"<{key}>[^<]*", f"<{key}>{text}", original, count=1))
+    with pytest.raises(ValueError, match=rf"{key} of \w+ must be a number, got '{text}'"):
+        describe(path)
 
 
 def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):

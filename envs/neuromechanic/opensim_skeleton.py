@@ -112,12 +112,24 @@ def text_of(element: Element, key: str, default: str = "") -> str:
 
 def number_of(element: Element, key: str, default: float) -> float:
     """Number of a child."""
-    return float(text_of(element, key) or default)
+    return float(numbers_of(element, key, str(default), 1)[0])
 
 
-def numbers_of(element: Element, key: str, default: str = "0 0 0") -> Vector:
-    """Numbers of a child."""
-    return np.array((text_of(element, key) or default).split(), float)
+def numbers_of(element: Element, key: str, default: str = "0 0 0", count: int | None = None) -> Vector:
+    """Numbers of a child.
+
+    Raises:
+        ValueError: If it holds something else, NaN, or not as many as ``count``.
+    """
+    text = text_of(element, key) or default
+    try:
+        found = np.array(text.split(), float)
+    except ValueError:
+        found = np.array([np.nan])
+    if np.isnan(found).any() or (count is not None and len(found) != count):
+        what = "a number" if count == 1 else "numbers"
+        raise ValueError(f"{key} of {element.get('name', element.tag)} must be {what}, got {shown(text)}")
+    return found
 
 
 def truth_of(element: Element, key: str) -> bool:
