@@ -254,17 +254,21 @@ def episodes_of(env_id: str) -> int:
 
 
 def measure(env_id: str, policy: Policy) -> dict[str, Any]:
-    """Play the frozen episodes: ``scores``, ``returns`` where they are others, ``lengths``, ``failures`` by number."""
+    """Play the frozen episodes: ``scores``, ``returns`` where they are others, ``lengths``, numbers of ``failures`` by reason."""
     score = task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
     played = evaluate(env_id, policy, episodes_of(env_id), BENCHMARK_SEED, keep={score.name}, **env)
     scores, returns = _short(played.score(score) * score.factor), _short(played.returns)
+    failures: dict[str, list[int]] = {}
+    for k, why in enumerate(played.failures):
+        if why is not None:
+            failures.setdefault(why, []).append(k)
     return {
         "first_seed": BENCHMARK_SEED,
         "scores": scores,
         "returns": None if returns == scores else returns,
         "lengths": played.lengths.tolist(),
-        "failures": {str(k): why for k, why in enumerate(played.failures) if why is not None},
+        "failures": failures,
     }
 
 
