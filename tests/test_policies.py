@@ -223,7 +223,7 @@ WEIGHTS = {
     ),
     "transposed": (
         tensors(lambda held: held.update({"action_net.weight": held["action_net.weight"].T.copy()})),
-        r"tensor 'action_net.weight' must be F32 \(6, 32\), got F32 \(32, 6\)",
+        r"tensor 'action_net.weight' must be F32 \(6, 64\), got F32 \(64, 6\)",
     ),
     "type": (
         tensors(lambda held: held.update({"log_std": held["log_std"].astype(np.float64)})),
@@ -252,7 +252,7 @@ def text(data):
 
 
 def network(**changes):
-    return card(network={"net_arch": [32, 32], "activation": "Tanh"} | changes)
+    return card(network={"net_arch": [64, 64], "activation": "Tanh"} | changes)
 
 
 SPACE = {"shape": [58], "low": -10.0, "high": 10.0}
@@ -275,7 +275,7 @@ CARDS = {
     "width": (network(net_arch=[128, -1]), r"net_arch must be a list .* got \[128, -1\]"),
     "huge": (network(net_arch=[10**400]), r"it must have at most 67108864 bytes"),
     "many": (network(net_arch=[1] * 1000), "net_arch must be a list of at most 16 integers"),
-    "other net": (network(net_arch=[32, 64]), r"must be F32 \(64, 32\), got F32 \(32, 32\)"),
+    "other net": (network(net_arch=[64, 32]), r"must be F32 \(32, 64\), got F32 \(64, 64\)"),
     "names": (network(net_arch={"pi": [128], "qf": [128]}), "two by the names pi and vf"),
     "activation": (network(activation="Module"), "network: activation must be one of Tanh, ReLU, got 'Module'"),
     "network": (card(network={}), "network must hold net_arch and activation"),
