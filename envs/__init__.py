@@ -68,7 +68,7 @@ class CatalogueEntry(NamedTuple):
 
 
 CATALOGUE = (
-    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400),
+    CatalogueEntry("WormCrawl-v0", "worm.tasks:Crawl", 400, 80.0),
     CatalogueEntry("WormSwim-v0", "worm.tasks:Swim", 400, 55.0),
     CatalogueEntry("WormMedium-v0", "worm.tasks:Medium", 400, None, {"history": 4}, ranked=False),
     CatalogueEntry("WormTransition-v0", "worm.tasks:Transition", 400, None, {"history": 4}, ranked=False),
