@@ -254,7 +254,7 @@ def episodes_of(env_id: str) -> int:
 
 
 def measure(env_id: str, policy: Policy) -> dict[str, Any]:
-    """Play the frozen episodes: ``scores``, ``returns`` where they are others, ``lengths``, numbers of ``failures`` by reason."""
+    """Play the frozen episodes: ``scores``, ``returns`` where they are others, ``lengths``, failed ones by reason."""
     score = task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
     played = evaluate(env_id, policy, episodes_of(env_id), BENCHMARK_SEED, keep={score.name}, **env)
