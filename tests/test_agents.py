@@ -272,7 +272,7 @@ def trained(folder, column="steps"):
     [
         (signal.SIGKILL, -signal.SIGKILL),
         (signal.SIGINT, 130),
-        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.full),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
     ],
 )
 def test_an_interrupted_run_resumes(tmp_path, end, code):

@@ -192,9 +192,8 @@ SMALL = ("benchmark", "WormSwim-v0", "--policy", "random", "trained", "--train-s
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such signals")
-@pytest.mark.parametrize(
-    "blow", [pytest.param(signal.SIGKILL, marks=pytest.mark.full), pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
 def test_a_benchmark_that_is_killed_goes_on(tmp_path, blow):
     """In the midst of two trainings; what it finds in the end is, to the bit, what it would have found undisturbed."""
     script = tmp_path / "run.py"

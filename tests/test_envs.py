@@ -278,7 +278,7 @@ def soak(env_id, steps, seed):
     ("steps", "seed"),
     [
         (20_000, 1),
-        pytest.param(100_000, 1, marks=pytest.mark.full),
+        pytest.param(100_000, 1, marks=pytest.mark.slow),
         pytest.param(1_000_000, 2, marks=pytest.mark.slow),
     ],
 )

@@ -488,7 +488,7 @@ def at_once(script, folder, count):
     return done
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_eight_processes_on_a_cold_cache(tmp_path):
     """Each begins with a signature of its own, so that all save the same kernel at the same time; then a worm."""
     script, folder = tmp_path / "many.py", tmp_path / "cache"

@@ -135,9 +135,9 @@ def test_the_return_orders_policies_as_the_score_does(name):
     ("name", "scores", "off"),
     [
         ("Economy", (0.293, 0.292, 0.316), 0.07),
-        ("Waypoints", (4.5, 4.3, 5.1), 0.7),
+        pytest.param("Waypoints", (4.5, 4.3, 5.1), 0.7, marks=pytest.mark.slow),
         ("Escape", (0.926, 0.881, 0.886), 0.12),
-        ("Speed", (261, 262, 278), 45),
+        pytest.param("Speed", (261, 262, 278), 45, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.full

@@ -94,7 +94,7 @@ def test_generations_are_shared_out_to_the_bit(tmp_path, monkeypatch, kind):
     assert fitness[0] == fitness[1] and len(fitness[0]) > 1
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_wave_that_evolves_passes_the_sine(tmp_path):
     crawl = "gymnosoma/WormCrawl-v0"
     train(crawl, tmp_path / "run", "cma", controller="baseline", num_envs=36, steps=700_000)

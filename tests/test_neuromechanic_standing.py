@@ -178,6 +178,7 @@ def weaker(count):
     return {"push": rng.uniform(0.1, 0.4, count) * rng.choice([-1.0, 1.0], count)}
 
 
+@pytest.mark.slow
 def test_agents_survive_as_often_as_measured_independently():
     """150 episodes; 36% with the paper's gains and 53% with the best of 20 pairs there, none without control."""
     played = {
@@ -374,6 +375,7 @@ def test_impossible_factors_are_named(options, message):
         gymnasium.make(PULSE).reset(options=options)
 
 
+@pytest.mark.slow
 def test_solvers_and_steps_agree_on_who_stands():
     """A wider pulse course than one episode: staggered projections survive as often, and so do smaller steps."""
     options = {

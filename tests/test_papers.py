@@ -166,6 +166,7 @@ SLOW = {
     *(f"worm figure_5_supplement_{k}" for k in (2, 3)),
     *(f"worm appendix_1_figure_{k}" for k in (3, 4, 5, 6)),
     "whisker_rod figure_5_modes",
+    "whisker_rod figure_5_correlations",
     "neuromechanic figure_2",
 }
 """Figures that take half a minute and more; what `test_settled` has of them is computed with ``full``."""

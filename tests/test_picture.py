@@ -111,7 +111,7 @@ def test_draws_every_id_at_every_size(env_id):
     draws(env_id, SIZES)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ALL)
 def test_draws_every_id_at_more_sizes(env_id):
     draws(env_id, LARGE)

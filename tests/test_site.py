@@ -85,7 +85,7 @@ def run(*command, **more):
         ("optuna_sine", "3", "optuna"),
         ("pixels_ppo", "256", "stable_baselines3"),
         ("her_reach", "2500", "stable_baselines3"),
-        ("transfer", "1700", "stable_baselines3"),
+        pytest.param("transfer", "1700", "stable_baselines3", marks=pytest.mark.slow),
         ("gymnasium_vectors", "20", "array_api_compat"),
         ("recurrent_agent", "2", "torch"),
         ("curriculum", "2", "stable_baselines3"),

@@ -13,7 +13,11 @@ from gymnosoma.tools.speed import environments, first, lamprey, neuromechanic, o
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("animal", "peer"),
-    [("worm", "ElegansBot"), ("whisker_chain", "trep"), ("whisker_rod", "Radau")],
+    [
+        pytest.param("worm", "ElegansBot", marks=pytest.mark.slow),
+        ("whisker_chain", "trep"),
+        ("whisker_rod", "Radau"),
+    ],
 )
 def test_speed_is_reported(animal, peer, tmp_path, command, capsys):
     file = tmp_path / "speed.json"

@@ -65,18 +65,24 @@ TOGETHER = [
 ]
 OTHERS = [
     ("lamprey", ["brainstem"], {"muscle_gain": [1e-3, 3e-3], "scheme": ["published", "implicit"]}, 0.1, 0.02),
-    ("lamprey", ["brainstem"], {"start.feedback": [0.0, 1.0, 2.0], "cord.segments": [100, 60]}, 0.1, 0.02),
     ("whisker_chain", ["whisk"], {"friction": [0.0, 0.2, 0.4, 0.6], "start.stiffness": [1e-5, 2e-5]}, 0.08, 0.008),
     ("whisker_chain", ["100", "0", "0"], {"length": [0.049, 0.05, 0.051], "rest_angle": [0.0, 0.01]}, 0.02, 1e-3),
     (str(ARM), ["0.1", "0.2"], {"start.q": [0.0, 0.1], "body.fore.inertial.mass": [0.5, 0.6]}, 0.1, 0.02),
-    ("whisker_rod", ["sweep"], {"youngs_modulus": [3e9, 4e9, 5e9], "n_segments": [20, 30]}, 4e-3, 1e-3),
     ("whisker_rod", ["0.2", "0", "0"], {"memory_length": [1e-5, 5e-5, 1e-4], "start.side": [1, -1]}, 4e-3, 1e-3),
+]
+LONG = [
+    ("lamprey", ["brainstem"], {"start.feedback": [0.0, 1.0, 2.0], "cord.segments": [100, 60]}, 0.1, 0.02),
+    ("whisker_rod", ["sweep"], {"youngs_modulus": [3e9, 4e9, 5e9], "n_segments": [20, 30]}, 4e-3, 1e-3),
 ]
 
 
 @pytest.mark.parametrize(
     "animal, drive, axes, duration, every",
-    [*TOGETHER, *(pytest.param(*case, marks=pytest.mark.full) for case in OTHERS)],
+    [
+        *TOGETHER,
+        *(pytest.param(*case, marks=pytest.mark.full) for case in OTHERS),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in LONG),
+    ],
 )
 def test_points_side_by_side_equal_one_by_one(animal, drive, axes, duration, every):
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]

@@ -333,7 +333,8 @@ def trainee(folder):
         process.join()
 
 
-@pytest.mark.parametrize("kills", [pytest.param(3, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [3, 20])
 def test_kills_change_nothing(tmp_path, kills):
     """Runs killed at moments drawn from all their length, until they are done, become what one in one go becomes.
 

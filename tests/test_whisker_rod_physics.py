@@ -287,7 +287,9 @@ def test_published_is_of_fifth_order(what):
     assert errors[0] < 20e-9  # m: 17 nm in air, 2.5 nm sliding (measured)
 
 
-@pytest.mark.parametrize("dt, off, moments", [(50e-6, 5e-9, 5e-3), (25e-6, 2e-10, 5e-4)])
+@pytest.mark.parametrize(
+    "dt, off, moments", [(50e-6, 5e-9, 5e-3), pytest.param(25e-6, 2e-10, 5e-4, marks=pytest.mark.slow)]
+)
 def test_published_agrees_with_scipys_radau(dt, off, moments):
     """Stick-slip over 10 ms: the paper's method, here and in scipy."""
     animal = WhiskerRod(WhiskerRodParams(n_segments=30), dt=dt, scheme="published")
@@ -459,7 +461,7 @@ def test_band_power_follows_a_vibration():
 
 
 @pytest.mark.parametrize(
-    ("scheme", "threads"), [("midpoint", 1), ("midpoint", 2), pytest.param("published", 2, marks=pytest.mark.full)]
+    ("scheme", "threads"), [("midpoint", 1), ("midpoint", 2), pytest.param("published", 2, marks=pytest.mark.slow)]
 )
 def test_a_whisker_does_not_depend_on_its_neighbours(scheme, threads):
     """Bit for bit, over lift-offs, divided steps, failures and reliefs."""
