@@ -84,6 +84,10 @@ def _object(**keys: schema.Check) -> schema.Check:
     return lambda name, value: schema.held(name, value, keys)
 
 
+def _failures(name: str, value: Any) -> None:
+    schema.held(name, value, dict.fromkeys(value if isinstance(value, dict) else (), _list_of(_whole)))
+
+
 def _weights(name: str, value: Any) -> None:
     if value is not None:
         schema.held(name, value, {"sha256": _text, "bytes": _whole})
@@ -108,7 +112,7 @@ LINE: dict[str, schema.Check] = {
         scores=_list_of(_number),
         returns=lambda name, value: value is None or _list_of(_number)(name, value),
         lengths=_list_of(_whole),
-        failures=_table,
+        failures=_failures,
     ),
     "cpu_s": _object(train=_number, evaluate=_number),
     "wall_s": _number,

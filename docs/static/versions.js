@@ -3,7 +3,7 @@
 "use strict";
 window.addEventListener("DOMContentLoaded", async () => {
   const root = new URL(document.documentElement.dataset.content_root, location.href);
-  const found = await fetch(new URL("../versions.json", root)).then((reply) => reply.json(), () => null).catch(() => null);
+  const found = await fetch(new URL("../versions.json", root)).then((reply) => reply.json()).catch(() => null);
   if (!Array.isArray(found)) return;
   const place = document.querySelector(".versions");
   const here = decodeURIComponent(root.pathname.split("/").at(-2));
