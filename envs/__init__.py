@@ -89,7 +89,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
     CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, ranked=False),
-    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80),
+    CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 65.0),
 )
 
 SUCCESSORS = {"LampreySprint-v0": "LampreyEscape-v0"}
