@@ -86,7 +86,7 @@ CATALOGUE = (
     CatalogueEntry("WhiskerWhisk-v0", "whisker_chain.tasks:Whisk", 500, 450.0),
     CatalogueEntry("WhiskerTexture-v0", "whisker_rod.tasks:Texture", 250, 0.56, ranked=False),
     CatalogueEntry("WhiskerSweep-v0", "whisker_rod.tasks:Sweep", 500, 400.0, {"history": 3}),
-    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500),
+    CatalogueEntry("WhiskerRegulate-v0", "whisker_rod.tasks:Regulate", 500, 400.0),
     CatalogueEntry("HindlimbHold-v0", "neuromechanic.tasks:HindlimbHold", 500, 350.0),
     CatalogueEntry("StandPulse-v0", "neuromechanic.tasks:StandPulse", 400, ranked=False),
     CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 65.0),
