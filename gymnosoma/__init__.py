@@ -17,4 +17,4 @@ from . import envs
 
 __all__ = ["__version__", "envs"]
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
