@@ -478,6 +478,16 @@ def test_a_trained_row_is_bold_where_it_is_surely_ahead():
     assert "in 0 of 1 ids, all but WormSwim-v0." in row(0.01, 0.06)
 
 
+def test_bold_rows_are_adjusted_for_all_ids_though_each_was_measured_alone():
+    def behind(p, mean=0.1):
+        ahead = {"baseline": {"mean": mean, "p": p}, "zero": {"mean": 0.1, "p": 0.0}}
+        return {"policies": {"trained": {"ahead": ahead}}}
+
+    found = {"a": behind(0.02), "b": behind(0.03), "c": behind(0.001), "d": behind(0.001, -0.1), "e": {"policies": {}}}
+    assert publish._ahead({"results": found}) == {"c"}
+    assert publish._ahead({"results": {"a": found["a"], "c": found["c"]}}) == {"a", "c"}
+
+
 def test_the_scale_is_frozen_anew(tmp_path, monkeypatch):
     (tmp_path / "assets").mkdir()
     monkeypatch.setattr(publish, "checkout", lambda: tmp_path)

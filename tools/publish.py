@@ -33,7 +33,7 @@ from gymnosoma.agents.evaluation.policies import (
 )
 from gymnosoma.agents.evaluation.rollout import Episodes
 from gymnosoma.agents.evaluation.search import CONSTANT
-from gymnosoma.agents.evaluation.statistics import estimate, seconds_to
+from gymnosoma.agents.evaluation.statistics import estimate, holm, seconds_to
 from gymnosoma.agents.evaluation.work import Workers, watched
 from gymnosoma.agents.files import replacing
 from gymnosoma.agents.learning.policy_file import CARD, WEIGHTS, add_scores
@@ -78,13 +78,14 @@ def readme_table(results: Mapping[str, Any]) -> str:
     lines = ["| id | task | animal | trained | link |", "|" + "---|" * 5]
     text = (checkout() / "pyproject.toml").read_text("utf-8")
     site = tomllib.loads(text)["project"]["urls"]["Documentation"]
+    ahead = _ahead(results)
     for entry in CATALOGUE:
         result = results["results"].get(f"gymnosoma/{entry.name}", {"policies": {}})
         policies, unit = result["policies"], result.get("unit", "1").replace("1", "")
         trained = ""
         if "trained" in policies:
             mean = f"{policies['trained']['mean']:.3g}"
-            trained = f"{f'**{mean}**' if _ahead(policies) else mean} {unit}".strip()
+            trained = f"{f'**{mean}**' if f'gymnosoma/{entry.name}' in ahead else mean} {unit}".strip()
         if trained and "baseline" in policies:
             trained += f" ({policies['baseline']['mean']:.3g})"
         task = summary(task_class(f"gymnosoma/{entry.name}")).rstrip(".")
@@ -92,11 +93,11 @@ def readme_table(results: Mapping[str, Any]) -> str:
         task = cut[1] if cut else task
         animal, link = entry.task.partition(".")[0], f"[page]({site}/environments/{entry.name}.html)"
         lines.append(f"| `{entry.name}` | {task} | {ANIMALS[animal]} | {trained} | {link} |")
-    shown = [each["policies"] for each in results["results"].values() if "trained" in each["policies"]]
+    shown = [each for each in results["results"].values() if "trained" in each["policies"]]
     text = (
         "Mean scores of trained policies (speeds less the price of work) and, in brackets, of the animal's own "
         "controller; bold where training is above everything beside it (p < .05, adjusted by Holm): in "
-        f"{sum(map(_ahead, shown))} of {len(shown)} ids. [All scores]({site}/environments/)."
+        f"{len(ahead)} of {len(shown)} ids. [All scores]({site}/environments/)."
     )
     return "\n".join([*lines, "", text])
 
@@ -106,6 +107,7 @@ def table(results: Mapping[str, Any]) -> str:
     head = ["id", "task", "score", "zero", "animal's own controller", "best other reference"]
     head += ["best constant parameters", "replay", "trained", "counts as 1"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    ahead = _ahead(results)
     for env_id, result in results["results"].items():
         policies = result["policies"]
         score = result["score"].replace("is_", "").replace("_", " ")
@@ -126,7 +128,7 @@ def table(results: Mapping[str, Any]) -> str:
             "" if best is None else f"{_cell(others[best])} `{best}`",
             _cell(policies.get(CONSTANT)),
             _cell(next((entry for name, entry in policies.items() if name.startswith(REPLAY)), None)),
-            _cell(policies.get("trained"), bold=_ahead(policies)),
+            _cell(policies.get("trained"), bold=env_id in ahead),
             f"{result['best']:g}" if "best" in result else "",
         ]
         lines.append("| " + " | ".join(cells) + " |")
@@ -141,10 +143,14 @@ def _cell(entry: Mapping[str, Any] | None, bold: bool = False) -> str:
     return f"{mean} [{low:.3g}, {high:.3g}]"
 
 
-def _ahead(policies: Mapping[str, Any]) -> bool:
-    """Whether what was trained is surely above all that was not."""
-    ahead = policies.get("trained", {}).get("ahead", {})
-    return bool(ahead) and all(entry["mean"] > 0.0 and entry["p"] < 0.05 for entry in ahead.values())
+def _ahead(results: Mapping[str, Any]) -> set[str]:
+    """Ids in which what was trained is surely above all that was not: the largest p of each, adjusted by Holm."""
+    largest = {
+        env_id: max(entry["p"] if entry["mean"] > 0.0 else 1.0 for entry in ahead.values())
+        for env_id, result in results["results"].items()
+        if (ahead := result["policies"].get("trained", {}).get("ahead"))
+    }
+    return {env_id for env_id, p in zip(largest, holm([*largest.values()]), strict=True) if p < 0.05}
 
 
 def _sentences(results: Mapping[str, Any]) -> str:
@@ -166,8 +172,8 @@ def _sentences(results: Mapping[str, Any]) -> str:
         if anew:
             which.append(f"all of {' or '.join(map(str, anew))} trainings by the recipe")
         text.append(f'"Trained" is {" or ".join(which)}.')
-        every = {name.split("/")[1]: result["policies"] for name, result in results["results"].items()}
-        behind = [name for name, policies in every.items() if "trained" in policies and not _ahead(policies)]
+        every, ahead = results["results"], _ahead(results)
+        behind = [name.split("/")[1] for name in every if "trained" in every[name]["policies"] and name not in ahead]
         rest = f"all but {', '.join(behind)}" if behind else "all"
         text.append(
             "It is bold where it is above everything beside it, each with p < .05 (adjusted by Holm for all ids): in "

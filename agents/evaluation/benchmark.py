@@ -16,7 +16,7 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.describe import normaliser
 
 from .jobs import SPLITS, Job, do
-from .statistics import Scores, aggregate, difference, estimate, holm, seconds_to, share
+from .statistics import Scores, aggregate, difference, estimate, seconds_to, share
 from .work import Workers, watched
 
 KEPT = 4
@@ -101,7 +101,7 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
             - of trainings the ``points``, which are their means, the ``least`` of these, and how many are ``below`` the
               middle of the scale, with the interval of their share;
             - ``ahead``, of what was trained: of each policy which was not, by how much its mean is above it, the
-              ``interval`` and ``p``, adjusted (`holm`) for all ids of the table;
+              ``interval`` and ``p``, which tables adjust for all of their ids;
             - ``splits``: by name, ``mean`` and ``interval`` where what the id hides is drawn from the outer tenths
               (``"test"``), and where bodies vary (``"robust"``);
             - the mean ``return``, the share of ``failed`` episodes, how many ``episodes`` and ``trainings`` (0: what
@@ -113,7 +113,6 @@ def summary(found: Found, missing: Sequence[str] = (), failed: Mapping[str, str]
             over ids, ``missing`` and ``failed``.
     """
     ids = {env_id: _summary_of(env_id, policies) for env_id, policies in found.items()}
-    _adjust(ids)
     names = dict.fromkeys(name for policies in found.values() for name in policies)
     total = {}
     for policy in names:
@@ -179,17 +178,6 @@ def _summary_of(env_id: str, policies: Mapping[str, list[dict[str, Any]]]) -> di
     if curves:
         found["seconds"] = rounded({name: seconds_to(curves, level) for name, level in levels(found).items()})
     return found
-
-
-def _adjust(ids: Mapping[str, Any]) -> None:
-    """Adjust the probabilities of what was trained against each other policy for all ids that have both."""
-    compared: dict[str, list[dict[str, Any]]] = {}
-    for result in ids.values():
-        for other, entry in result["policies"].get("trained", {}).get("ahead", {}).items():
-            compared.setdefault(other, []).append(entry)
-    for entries in compared.values():
-        for entry, p in zip(entries, holm([entry["p"] for entry in entries]), strict=True):
-            entry["p"] = rounded(p)
 
 
 def levels(result: Mapping[str, Any]) -> dict[str, float]:
