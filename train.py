@@ -1,6 +1,6 @@
 """Command line of gymnosoma: ``python train.py --help``."""
 
-from gymnosoma.agents.commands.main import main
+from gymnosoma.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -13,8 +13,9 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
 from imageio_ffmpeg import count_frames_and_secs, get_ffmpeg_exe
 
-from gymnosoma.agents.evaluation.policies import all_ids, full_id, references_of, shipped
-from gymnosoma.agents.showing.film import show_episode
+from gymnosoma.agents.policies.lookup import shipped
+from gymnosoma.agents.policies.registry import all_ids, full_id, references_of
+from gymnosoma.films.film import show_episode
 
 FOLDER = Path(__file__).parent / "static" / "films"
 

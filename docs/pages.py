@@ -21,16 +21,17 @@ from numba.core.dispatcher import Dispatcher
 from sphinx.util.display import status_iterator
 
 import gymnosoma
-from gymnosoma.agents.evaluation import results
-from gymnosoma.agents.evaluation.pictures import draw_curves, draw_leaderboard
-from gymnosoma.agents.evaluation.policies import all_ids, references_of, shipped
+from gymnosoma.agents.benchmark import results
+from gymnosoma.agents.benchmark.pictures import draw_curves, draw_leaderboard
+from gymnosoma.agents.policies.lookup import shipped
+from gymnosoma.agents.policies.registry import all_ids, references_of
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.animal import ANIMALS
-from gymnosoma.envs.core.describe import FIGURES, figures
+from gymnosoma.envs.core.env.documentation import FIGURES, figures
+from gymnosoma.envs.core.model.animal import ANIMALS
 from gymnosoma.envs.neuromechanic.keys import KINDS, described
-from gymnosoma.tools import publish
-from gymnosoma.tools.gates import kept
-from gymnosoma.tools.live import build
+from tools import publish
+from tools.gates import kept
+from tools.live import build
 
 HERE = Path(__file__).parent
 
@@ -369,9 +370,9 @@ LIVE_FILMS = {
 
 PUBLIC = {
     **dict.fromkeys(("gymnosoma.envs", *(f"gymnosoma.envs.{animal}" for animal in ANIMALS), "gymnosoma.agents"), ()),
-    "gymnosoma.envs.core.environment": ("BodyEnv", "BodyVectorEnv"),
-    "gymnosoma.envs.core.task": ("Task",),
-    "gymnosoma.envs.core.circuit": ("Circuit", "Population", "Projection", "Sense"),
+    "gymnosoma.envs.core.env.environment": ("BodyEnv", "BodyVectorEnv"),
+    "gymnosoma.envs.core.env.task": ("Task",),
+    "gymnosoma.envs.core.circuit.circuit": ("Circuit", "Population", "Projection", "Sense"),
     "gymnosoma.agents.learning.training": ("Training",),
     "gymnosoma.agents.learning.sb3_env": ("make_sb3_env",),
 }

@@ -15,12 +15,13 @@ import numpy as np
 import pygame
 from PIL import Image
 
-from gymnosoma.agents.evaluation.policies import find_policy, references_of, shipped
-from gymnosoma.agents.showing.film import Film, _Actor
+from gymnosoma.agents.policies.lookup import find_policy, shipped
+from gymnosoma.agents.policies.registry import references_of
 from gymnosoma.envs import CATALOGUE, CatalogueEntry
-from gymnosoma.envs.core import canvas as c
-from gymnosoma.envs.core.canvas import Canvas
+from gymnosoma.envs.core.draw import canvas as c
+from gymnosoma.envs.core.draw.canvas import Canvas
 from gymnosoma.envs.worm.picture import GHOST, body
+from gymnosoma.films.film import Film, _Actor
 
 HERE = Path(__file__).parent
 

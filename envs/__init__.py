@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from .core.animal import ANIMALS
-from .core.check import check_vector_env
-from .core.control import OpenLoop, Schedule
-from .core.distributions import Choice, LogUniform, Normal, Uniform
-from .core.events import Event
-from .core.simulate import simulate
-from .core.task import tolerance
-from .core.trajectory import Trajectory
+from .core.env.checker import check_vector_env
+from .core.env.distributions import Choice, LogUniform, Normal, Uniform
+from .core.env.task import tolerance
+from .core.model.animal import ANIMALS
+from .core.model.control import OpenLoop, Schedule
+from .core.model.events import Event
+from .core.model.run import simulate
+from .core.model.trajectory import Trajectory
 
 __all__ = [
     "CATALOGUE",
@@ -118,8 +118,8 @@ def register(
     """
     gymnasium.register(
         env_id,
-        entry_point="gymnosoma.envs.core.environment:BodyEnv",
-        vector_entry_point="gymnosoma.envs.core.environment:BodyVectorEnv",
+        entry_point="gymnosoma.envs.core.env.environment:BodyEnv",
+        vector_entry_point="gymnosoma.envs.core.env.environment:BodyVectorEnv",
         max_episode_steps=max_episode_steps,
         reward_threshold=reward_threshold,
         kwargs={"task": task, **arguments},

@@ -2,7 +2,8 @@
 
 import sys
 
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
 
 episodes = int(sys.argv[1]) if len(sys.argv) > 1 else 64
 ID = "gymnosoma/LampreyEscape-v0"

@@ -4,7 +4,9 @@ import sys
 
 import optuna
 
-from gymnosoma.agents.evaluation.policies import evaluate, reference_policy, references_of
+from gymnosoma.agents.policies.agent import reference_policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.registry import references_of
 
 ID = "gymnosoma/WormSwim-v0"
 baseline = references_of(ID)["baseline"]

@@ -30,8 +30,9 @@ class Remembering:
 
 
 if __name__ == "__main__":
-    from gymnosoma.agents.evaluation.policies import evaluate, find_policy
-    from gymnosoma.agents.showing.film import show_episode
+    from gymnosoma.agents.policies.evaluation import evaluate
+    from gymnosoma.agents.policies.lookup import find_policy
+    from gymnosoma.films.film import show_episode
 
     episodes = int(sys.argv[1]) if len(sys.argv) > 1 else 16
     policy = find_policy(ID, "recurrent_agent:Remembering")

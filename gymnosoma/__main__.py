@@ -1,6 +1,6 @@
 """Command line of gymnosoma: ``python -m gymnosoma --help``."""
 
-from .agents.commands.main import main
+from gymnosoma.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from tqdm import tqdm
 
-from gymnosoma.agents.commands.arguments import Processes, Ray
-from gymnosoma.agents.evaluation.work import Unfinished, watched, workers
+from gymnosoma.agents.support.workers import Unfinished, watched, workers
+from gymnosoma.cli.arguments import Processes, Ray
 from gymnosoma.envs.core.arguments import choice
 
 if TYPE_CHECKING:

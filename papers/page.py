@@ -15,7 +15,7 @@ from typing import Any
 
 from PIL import Image
 
-from gymnosoma.agents.files import result
+from gymnosoma.agents.support.files import result
 
 from .paper import PAPERS, Comparison, Paper, load, write_csv
 

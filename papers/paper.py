@@ -25,8 +25,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.files import result
+from gymnosoma.agents.support.files import result
+from gymnosoma.agents.support.progress import progress_bar
 
 ENTRIES = tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
 PAPERS = tuple(ENTRIES)

@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture
 def command(monkeypatch):
     """Runs a command line."""
-    from gymnosoma.agents.commands import main as cli
+    from gymnosoma.cli import main as cli
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["gymnosoma", *map(str, arguments)])

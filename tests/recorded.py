@@ -4,7 +4,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.control import OpenLoop
+from gymnosoma.envs.core.model.control import OpenLoop
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 from gymnosoma.envs.worm.fit import ratio_of
 from gymnosoma.envs.worm.motion import arc_length, even

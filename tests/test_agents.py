@@ -16,9 +16,11 @@ import pytest
 from stable_baselines3 import PPO
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, RandomAgent, rollout
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, full_id, references_of, task_of
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import full_id, references_of, task_of
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 

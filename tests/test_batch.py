@@ -10,10 +10,10 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from ids import ALL, FIRST
 
-from gymnosoma.agents.evaluation.policies import task_class
+from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import check_vector_env
-from gymnosoma.envs.core.animal import ANIMALS, find_animal
-from gymnosoma.envs.core.simulation import task_arguments
+from gymnosoma.envs.core.env.rows import task_arguments
+from gymnosoma.envs.core.model.animal import ANIMALS, find_animal
 
 MODES = [mode.value for mode in AutoresetMode]
 

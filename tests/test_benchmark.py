@@ -20,26 +20,11 @@ from ids import ALL
 from pieces import marked
 
 import gymnosoma
-from gymnosoma.agents.controllers import Oracle, worm
-from gymnosoma.agents.evaluation import benchmark, contest, oracle, results
-from gymnosoma.agents.evaluation.benchmark import KEPT, normalised
-from gymnosoma.agents.evaluation.fingerprints import of_id
-from gymnosoma.agents.evaluation.jobs import MAX_EPISODES, VALIDATION_EPISODES, Job, do, jobs_of
-from gymnosoma.agents.evaluation.policies import (
-    BENCHMARK_SEED,
-    SEARCH_SEED,
-    VALIDATION_SEED,
-    evaluate,
-    find_policy,
-    reference_policy,
-    references_of,
-    shipped,
-    task_class,
-    task_of,
-)
-from gymnosoma.agents.evaluation.rollout import Episodes
-from gymnosoma.agents.evaluation.search import CONSTANT, search
-from gymnosoma.agents.evaluation.statistics import (
+from gymnosoma.agents.benchmark import benchmark, entrants, results
+from gymnosoma.agents.benchmark import protocol as contest
+from gymnosoma.agents.benchmark.benchmark import KEPT, normalised
+from gymnosoma.agents.benchmark.jobs import MAX_EPISODES, VALIDATION_EPISODES, Job, do, jobs_of
+from gymnosoma.agents.benchmark.statistics import (
     aggregate,
     difference,
     estimate,
@@ -49,12 +34,20 @@ from gymnosoma.agents.evaluation.statistics import (
     seconds_to,
     share,
 )
-from gymnosoma.agents.evaluation.work import RETRIES, workers
-from gymnosoma.agents.learning import entrants
+from gymnosoma.agents.controllers import Oracle, worm
+from gymnosoma.agents.learning import oracle
 from gymnosoma.agents.learning.runs import recipe
+from gymnosoma.agents.learning.search import CONSTANT, search
+from gymnosoma.agents.policies.agent import reference_policy
+from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VALIDATION_SEED, evaluate
+from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.lookup import find_policy, shipped
+from gymnosoma.agents.policies.registry import references_of, task_class, task_of
+from gymnosoma.agents.policies.rollout import Episodes
+from gymnosoma.agents.support.workers import RETRIES, workers
 from gymnosoma.envs import CATALOGUE, tolerance
-from gymnosoma.envs.core.describe import normaliser, normalisers
-from gymnosoma.tools import gates, publish
+from gymnosoma.envs.core.env.documentation import normaliser, normalisers
+from tools import gates, publish
 
 CRAWL, SWIM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0"
 
@@ -182,7 +175,7 @@ def test_without_ray_the_extra_is_named(monkeypatch):
 
 RUN = """
 import sys
-from gymnosoma.agents.commands import main
+from gymnosoma.cli import main
 if __name__ == "__main__":
     sys.argv = ["gymnosoma", *sys.argv[1:]]
     main.main()

@@ -256,7 +256,7 @@ def test_pictures_are_those_of_a_row_alone(env_id):
 
 
 def test_pictures_show_body_goal_and_medium_where_they_are():
-    from gymnosoma.envs.core.pixels import GOAL, WATER
+    from gymnosoma.envs.core.draw.pixels import GOAL, WATER
     from gymnosoma.envs.worm.params import friction
     from gymnosoma.envs.worm.pixels import AGAR
 
@@ -287,7 +287,8 @@ def test_impossible_pictures_are_named():
     ):
         with pytest.raises(ValueError, match=message):
             gymnasium.make(SWIM, **arguments)
-    from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+    from gymnosoma.agents.policies.evaluation import evaluate
+    from gymnosoma.agents.policies.lookup import find_policy
 
     with pytest.raises(ValueError, match="observation must be 'fields' for a controller"):
         evaluate(SWIM, find_policy(SWIM, "baseline"), 2, observation="pixels")
@@ -402,7 +403,8 @@ def test_impossible_modes_are_named():
         for make in (gymnasium.make, several):
             with pytest.raises(ValueError, match=message):
                 make(env_id, observation="modes", **arguments)
-    from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+    from gymnosoma.agents.policies.evaluation import evaluate
+    from gymnosoma.agents.policies.lookup import find_policy
 
     with pytest.raises(ValueError, match="observation must be 'fields' for a controller that reads them, got 'modes'"):
         evaluate(SWIM, find_policy(SWIM, "baseline"), 2, observation="modes")
@@ -526,9 +528,9 @@ def test_processes_of_gymnasium_play_what_ours_plays():
 
 def test_an_agent_that_remembers_acts_alike_in_evaluation_dataset_and_film(tmp_path, monkeypatch):
     """Its actions follow from a count of its steps since ``first``."""
-    from gymnosoma.agents.agent import Policy
-    from gymnosoma.agents.evaluation.policies import evaluate
-    from gymnosoma.agents.showing.film import Film
+    from gymnosoma.agents.policies.agent import Policy
+    from gymnosoma.agents.policies.evaluation import evaluate
+    from gymnosoma.films.film import Film
 
     acted = []
 
@@ -551,7 +553,7 @@ def test_an_agent_that_remembers_acts_alike_in_evaluation_dataset_and_film(tmp_p
         np.testing.assert_array_equal(evaluated, np.array(shown)[:, 0])
     minari = pytest.importorskip("minari")
     pytest.importorskip("h5py")
-    from gymnosoma.agents.evaluation.dataset import record
+    from gymnosoma.agents.policies.dataset import record
 
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     record(SWIM, policy, "test/counting-v0", 2, seed=7)

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit import Circuit, Population, Projection, Sense
+from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection, Sense
 from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey
 
 S = 9

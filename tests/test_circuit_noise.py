@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit import Circuit, Population
-from gymnosoma.envs.core.noise import normal, normal_at
+from gymnosoma.envs.core.circuit.circuit import Circuit, Population
+from gymnosoma.envs.core.kernels.noise import normal, normal_at
 from gymnosoma.envs.lamprey import IsolatedCord
 
 QUIET = [0.4, 0.0, 0.7, *np.zeros(9)]

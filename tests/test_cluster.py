@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import gymnosoma
-from gymnosoma.agents.commands import main as cli
+from gymnosoma.cli import main as cli
 
 ROOT = Path(gymnosoma.__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -45,14 +45,14 @@ def test_the_image_gets_what_an_installation_reads():
     given = {line[1:] for line in lines if line.startswith("!")}
     assert lines[0] == "*" and all((ROOT / name).exists() for name in given)
     needed = {path.partition("/")[0] for path in PROJECT["license-files"]} | {"gymnosoma", "envs", "agents", "assets"}
-    assert needed | {"pyproject.toml", "setup.py", "README.md", "constraints.txt"} == given
+    assert needed | {"pyproject.toml", "README.md", "constraints.txt"} == given
 
 
 MET = """
 import sys
 import llvmlite.binding as llvm
 llvm.get_host_cpu_name = lambda: sys.argv[1]
-from gymnosoma.envs.core.jit import asinh
+from gymnosoma.envs.core.kernels.jit import asinh
 print(asinh(0.5))
 """
 """A program on a machine that says that it has another CPU."""

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import tyro
 
-from gymnosoma.agents import files
-from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.commands.arguments import WORDS, read_options
-from gymnosoma.agents.commands.evaluate import show
-from gymnosoma.agents.commands.simulate import MODELS
-from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.agents.support import files
+from gymnosoma.cli import main as cli
+from gymnosoma.cli.arguments import WORDS, read_options
+from gymnosoma.cli.evaluate import show
+from gymnosoma.cli.simulate import MODELS
+from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.neuromechanic.hindlimb import POSTURE
 from gymnosoma.envs.neuromechanic.standing import upright
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gymnosoma
-from gymnosoma.agents.commands import compile as command
+from gymnosoma.cli import compile as command
 
 TRAIN = Path(gymnosoma.__file__).resolve().parents[1] / "train.py"
 

@@ -11,11 +11,11 @@ import pytest
 import scipy.stats
 
 import gymnosoma
-from gymnosoma.agents.evaluation import contest, results
-from gymnosoma.agents.evaluation.contest import Budget, BudgetSpent, Reports, environments
-from gymnosoma.agents.learning import entrants
-from gymnosoma.agents.learning.network import Network
+from gymnosoma.agents.benchmark import entrants, results
+from gymnosoma.agents.benchmark import protocol as contest
+from gymnosoma.agents.benchmark.protocol import Budget, BudgetSpent, Reports, environments
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
+from gymnosoma.agents.policies.networks import Network
 
 SWIM, MEDIUM = "gymnosoma/WormSwim-v0", "gymnosoma/WormMedium-v0"
 HOLD = "fixtures.learner:hold"

@@ -11,10 +11,10 @@ from gymnasium.vector import AutoresetMode
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, RandomAgent
 from gymnosoma.agents.controllers import references, steering
-from gymnosoma.agents.evaluation.policies import task_class
+from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.animal import Signals
-from gymnosoma.envs.core.control import Controller
+from gymnosoma.envs.core.model.animal import Signals
+from gymnosoma.envs.core.model.control import Controller
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 
 

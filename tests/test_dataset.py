@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from ids import IDS
 
-from gymnosoma.agents.evaluation.fingerprints import of_id
-from gymnosoma.agents.evaluation.policies import find_policy, references_of
+from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import references_of
 
 minari = pytest.importorskip("minari")
 pytest.importorskip("h5py")
 
-from gymnosoma.agents.evaluation.dataset import record  # noqa: E402
+from gymnosoma.agents.policies.dataset import record  # noqa: E402
 
 SWIM = "gymnosoma/WormSwim-v0"
 
@@ -56,7 +57,7 @@ def test_what_is_recorded_repeats_itself(env_id):
 
 @pytest.mark.full
 def test_waves_of_episodes_are_one_dataset(monkeypatch):
-    from gymnosoma.agents.evaluation import policies
+    from gymnosoma.agents.policies import evaluation as policies
 
     record(SWIM, find_policy(SWIM, "random", 3), "test/one-v0", 5, noise=0.2, seed=3)
     monkeypatch.setattr(policies, "WAVE", 2)
@@ -91,8 +92,8 @@ def test_what_cannot_be_recorded_leaves_nothing(datasets, monkeypatch):
 
 KILLED = """
 import os, sys, minari
-from gymnosoma.agents.evaluation import dataset
-from gymnosoma.agents.evaluation.policies import find_policy
+from gymnosoma.agents.policies import dataset
+from gymnosoma.agents.policies.lookup import find_policy
 
 if sys.argv[1] == "filling":
     dataset._fill = lambda *given: os._exit(9)

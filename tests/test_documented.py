@@ -14,16 +14,17 @@ import numpy as np
 import pytest
 import tyro
 
-from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.commands.arguments import read_arguments, read_event, read_options
-from gymnosoma.agents.commands.simulate import make_animal, read_drive, read_params_of
-from gymnosoma.agents.commands.sweep import _read_column, prepare, read_axis
-from gymnosoma.agents.evaluation.policies import find_policy, full_id, task_class, task_of
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import full_id, task_class, task_of
+from gymnosoma.cli import main as cli
+from gymnosoma.cli.arguments import read_arguments, read_event, read_options
+from gymnosoma.cli.simulate import make_animal, read_drive, read_params_of
+from gymnosoma.cli.sweep import _read_column, prepare, read_axis
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.events import read_events
-from gymnosoma.envs.core.simulation import task_arguments
-from gymnosoma.papers.paper import PAPERS, load
-from gymnosoma.tools.speed.command import PARTS
+from gymnosoma.envs.core.env.rows import task_arguments
+from gymnosoma.envs.core.model.events import read_events
+from papers.paper import PAPERS, load
+from tools.speed.command import PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -165,7 +166,7 @@ def test_options_that_are_named_exist():
 def values():
     """NAME=VALUE in the strings of commands, such as help texts and errors."""
     found = set()
-    for path in (ROOT / "agents" / "commands").glob("*.py"):
+    for path in (ROOT / "gymnosoma" / "cli").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 token = r"(?<![\w@=.:'{-])((?:\d[\d.]*:)?[a-z][\w.]*=[\w.+:,-]*\w)"

@@ -9,8 +9,8 @@ import pytest
 
 from gymnosoma.agents.learning import training
 from gymnosoma.envs import Trajectory, simulate
-from gymnosoma.envs.core import view
-from gymnosoma.envs.core.stepper import Stepper
+from gymnosoma.envs.core.draw import view
+from gymnosoma.envs.core.kernels.stepper import Stepper
 from gymnosoma.envs.worm import Worm
 
 SWIM = "WormSwim-v0"

@@ -11,9 +11,11 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from ids import ALL, IDS
 
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, references_of
-from gymnosoma.envs.core.describe import WRITTEN
-from gymnosoma.envs.core.simulation import task_arguments
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import references_of
+from gymnosoma.envs.core.env.documentation import WRITTEN
+from gymnosoma.envs.core.env.rows import task_arguments
 
 pytestmark = pytest.mark.parametrize("env_id", IDS)
 

@@ -9,7 +9,7 @@ import pytest
 from recorded import RATE, joints, seen, worms
 
 from gymnosoma import __version__
-from gymnosoma.agents.commands.fit import fit
+from gymnosoma.cli.fit import fit
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import Worm, WormParams
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gymnosoma
-from gymnosoma.envs.core import jit
-from gymnosoma.envs.core.jit import kernel
+from gymnosoma.envs.core.kernels import jit
+from gymnosoma.envs.core.kernels.jit import kernel
 
 
 @kernel

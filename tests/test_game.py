@@ -7,7 +7,7 @@ import pytest
 from ids import IDS
 
 from gymnosoma.agents.controllers import worm
-from gymnosoma.agents.showing.game import Game
+from gymnosoma.films.game import Game
 
 SMALL = {"width": 320, "height": 180}
 

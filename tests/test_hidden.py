@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from ids import ALL, IDS
 
-from gymnosoma.agents.evaluation.policies import task_class
-from gymnosoma.envs.core.spec import BODY, WITHIN, Hidden
+from gymnosoma.agents.policies.registry import task_class
+from gymnosoma.envs.core.model.spec import BODY, WITHIN, Hidden
 
 HIDING = [env_id for env_id in ALL if task_class(env_id).hidden]
 

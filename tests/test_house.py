@@ -13,13 +13,13 @@ from fixtures.pendulum.controllers import Pump
 
 from gymnosoma.agents import ControllerAgent
 from gymnosoma.agents.controllers import references, steering
-from gymnosoma.agents.evaluation.policies import task_class
+from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import CATALOGUE, simulate
-from gymnosoma.envs.core.control import Controller, TaskController
-from gymnosoma.envs.core.describe import describe
-from gymnosoma.envs.core.lanes import column
-from gymnosoma.envs.core.spec import Ending
-from gymnosoma.envs.core.stepper import Stepper
+from gymnosoma.envs.core.env.documentation import describe
+from gymnosoma.envs.core.kernels.lanes import column
+from gymnosoma.envs.core.kernels.stepper import Stepper
+from gymnosoma.envs.core.model.control import Controller, TaskController
+from gymnosoma.envs.core.model.spec import Ending
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.body import MIDPOINT, midpoint_work, state_dtype
 from gymnosoma.envs.worm.tasks import Swim, WormTask

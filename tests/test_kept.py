@@ -14,12 +14,12 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.commands.arguments import folder_part
-from gymnosoma.agents.evaluation import fingerprints
-from gymnosoma.agents.evaluation.fingerprints import of_id, of_sources
-from gymnosoma.agents.files import locked
 from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.learning.tuning import tune
+from gymnosoma.agents.policies import fingerprints
+from gymnosoma.agents.policies.fingerprints import of_id, of_sources
+from gymnosoma.agents.support.files import locked
+from gymnosoma.cli.arguments import folder_part
 from gymnosoma.envs.core.files import replacing
 from gymnosoma.envs.worm import tasks
 
@@ -27,7 +27,7 @@ SWIM = "gymnosoma/WormSwim-v0"
 HOLD = """
 import sys
 from pathlib import Path
-from gymnosoma.agents.files import locked
+from gymnosoma.agents.support.files import locked
 with locked("folder", Path(sys.argv[1]), file=sys.argv[2] == "file"):
     print("held", flush=True)
     sys.stdin.read()

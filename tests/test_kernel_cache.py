@@ -23,13 +23,14 @@ from fixtures.pendulum.body import BROKEN, STATE, WORK, swing
 from numba.core.registry import cpu_target
 
 import gymnosoma
-from gymnosoma.envs.core import compiling, jit, kernel_cache, stepper
 from gymnosoma.envs.core import files as core_files
-from gymnosoma.envs.core.lanes import batch_kernel
+from gymnosoma.envs.core.kernels import cache as kernel_cache
+from gymnosoma.envs.core.kernels import compiling, jit, stepper
+from gymnosoma.envs.core.kernels.lanes import batch_kernel
 
 MODULE = """
 import numpy as np
-from gymnosoma.envs.core.jit import callback, kernel, prange, serial_and_threaded
+from gymnosoma.envs.core.kernels.jit import callback, kernel, prange, serial_and_threaded
 
 @kernel
 def triple(x):
@@ -310,7 +311,7 @@ NOT_REACHED = [
 def digest(tmp_path, monkeypatch):
     """Digest of the kernel of the package, with what stands in its files, which may be edited before."""
     head = "import enum\nimport numpy as np\nfrom numba.extending import intrinsic\n"
-    head += "from gymnosoma.envs.core.jit import kernel\n"
+    head += "from gymnosoma.envs.core.kernels.jit import kernel\n"
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
@@ -344,8 +345,8 @@ def test_copies_share_what_they_compiled(tmp_path):
     cache, script = tmp_path / "cache", tmp_path / "script.py"
     script.write_text("""
 import gymnosoma
-from gymnosoma.envs.core.jit import asinh, exp
-from gymnosoma.envs.core.kernel_cache import code_digest
+from gymnosoma.envs.core.kernels.jit import asinh, exp
+from gymnosoma.envs.core.kernels.cache import code_digest
 print(gymnosoma.__file__)
 print(asinh(0.5), exp(0.5), code_digest(lambda x: x in {"in", "no", "order", "at", "all"}))
 """)
@@ -370,9 +371,9 @@ print(asinh(0.5), exp(0.5), code_digest(lambda x: x in {"in", "no", "order", "at
     assert [name.partition("-")[0] for name in sorted(written)] == ["asinh", "exp"]
     assert start_copy("second", [("envs/worm/body.py", "import numpy as np", "import numpy as np  # kernel")]) == values
     assert files(cache) == written
-    start_copy("edited", [("envs/core/jit.py", "1 / 6227020800", "1 / 6227020801")])
+    start_copy("edited", [("envs/core/kernels/jit.py", "1 / 6227020800", "1 / 6227020801")])
     assert [name.partition("-")[0] for name in sorted(files(cache))] == ["asinh", "exp", "exp"]
-    start_copy("compiled otherwise", [("envs/core/compiling.py", "speed_level=3", "speed_level=2")])
+    start_copy("compiled otherwise", [("envs/core/kernels/compiling.py", "speed_level=3", "speed_level=2")])
     assert len(list(cache.rglob("*.nbc"))) == 5
 
 
@@ -495,7 +496,7 @@ def test_eight_processes_on_a_cold_cache(tmp_path):
     script.write_text("""
 import sys
 import gymnasium, numpy as np
-from gymnosoma.envs.core.jit import kernel
+from gymnosoma.envs.core.kernels.jit import kernel
 
 @kernel
 def total(x):
@@ -553,7 +554,7 @@ def test_what_is_registered_while_a_kernel_is_compiled_is_found():
 STEPPED = """
 import sys
 import gymnasium, numpy as np
-from gymnosoma.envs.core import jit
+from gymnosoma.envs.core.kernels import jit
 env_id, *entry = sys.argv[1:]
 if entry:
     from gymnosoma.envs import register

@@ -17,11 +17,11 @@ import optuna
 import pytest
 from runs import curve
 
-from gymnosoma.agents.evaluation import jobs
+from gymnosoma.agents.benchmark import jobs
 from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.learning.tuning import tune
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.recording import Kymogram
 

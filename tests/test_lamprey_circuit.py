@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import Event, simulate
-from gymnosoma.envs.core.circuit import Circuit, Population, Projection
-from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection
+from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey
 from gymnosoma.envs.lamprey.analysis import Swimming
 

@@ -4,7 +4,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.agent import ConstantAgent, ControllerAgent
 from gymnosoma.agents.controllers.lamprey import (
     WAVES,
     LampreyCPG,
@@ -14,18 +13,12 @@ from gymnosoma.agents.controllers.lamprey import (
     TravellingWave,
     WaypointSteering,
 )
-from gymnosoma.agents.evaluation.policies import (
-    Policy,
-    all_ids,
-    evaluate,
-    find_policy,
-    full_id,
-    references_of,
-    summary,
-    task_of,
-)
+from gymnosoma.agents.policies.agent import ConstantAgent, ControllerAgent, Policy
+from gymnosoma.agents.policies.evaluation import evaluate, summary
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import all_ids, full_id, references_of, task_of
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.describe import normaliser
+from gymnosoma.envs.core.env.documentation import normaliser
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.tasks import Economy, Escape, Weakened
 

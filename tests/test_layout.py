@@ -97,7 +97,7 @@ def test_the_wheel_holds_the_package_and_works_beside_a_foreign_envs_folder(tmp_
     assert told["Version"] == gymnosoma.__version__
     core = [text for text in told.get_all("Requires-Dist") if "extra ==" not in text]
     assert {"rich", "tqdm", "tyro"} <= set(core) and not any(name in text for text in core for name in EXTRA)
-    assert "gymnosoma = gymnosoma.agents.commands.main:main" in commands
+    assert "gymnosoma = gymnosoma.cli.main:main" in commands
     description = told.get_payload(decode=True).decode()
     assert "](https://" in description and not re.search(r"\]\((?!https?:|#)", description)
     foreign = tmp_path / "work"
@@ -108,7 +108,7 @@ def test_the_wheel_holds_the_package_and_works_beside_a_foreign_envs_folder(tmp_
     script = (
         "import gymnasium, gymnosoma\n"
         f"assert gymnosoma.__file__.startswith({str(home)!r}), gymnosoma.__file__\n"
-        "from gymnosoma.envs.core.simulation import load_task\n"
+        "from gymnosoma.envs.core.env.rows import load_task\n"
         f"for name, task in {[(entry.name, entry.task) for entry in CATALOGUE]}:\n"
         "    load_task('gymnosoma.envs.' + task)\n"
         "    if not task.startswith('neuromechanic'):  # these seek a posture, by kernels that would be compiled\n"
@@ -118,7 +118,7 @@ def test_the_wheel_holds_the_package_and_works_beside_a_foreign_envs_folder(tmp_
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(home), *libraries])}
     made = run(sys.executable, "-S", "-c", script, cwd=foreign, env=env)
     assert made.splitlines() == [entry.name for entry in CATALOGUE]
-    script = "from gymnosoma.agents.commands.main import main; main()"
+    script = "from gymnosoma.cli.main import main; main()"
     command = [sys.executable, "-S", "-c", script, "figures", "--page", "papers.md"]
     done = subprocess.run(command, cwd=foreign, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 2 and "this needs the folder papers/ of the repository" in done.stderr
@@ -161,7 +161,7 @@ def test_kernels_are_cached_where_that_is_possible(tmp_path, writable):
         folder.mkdir()
     else:
         folder.write_text("a file, so that no folder can be made here")
-    script = "from gymnosoma.envs.core.jit import sincos; print(sincos(0.5)[0])"
+    script = "from gymnosoma.envs.core.kernels.jit import sincos; print(sincos(0.5)[0])"
     env = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
     assert run(sys.executable, "-c", script, cwd=tmp_path, env=env).startswith("0.479425538604203")
     if writable:
@@ -247,7 +247,7 @@ def test_only_the_environments_know_gymnasium():
         if any(name.split(".")[0] == "gymnasium" for name in imports(path))
     }
     # The catalogue registers, the checker checks any vector environment.
-    assert knowing == {"__init__.py", "core/environment.py", "core/check.py"}
+    assert knowing == {"__init__.py", "core/env/environment.py", "core/env/checker.py"}
 
 
 def test_the_core_knows_no_animal():
@@ -274,7 +274,7 @@ def without_extras(tmp_path, *commands, but=()):
         "import json, sys\n"
         "sys.stderr = sys.stdout\n"  # what is told of errors belongs to the output
         f"sys.modules.update(dict.fromkeys({[name for name in EXTRA if name not in but]}))\n"
-        "from gymnosoma.agents.commands.main import main\n"
+        "from gymnosoma.cli.main import main\n"
         "for command in json.load(sys.stdin):\n"
         "    sys.argv[1:] = command\n"
         "    try:\n"

@@ -12,15 +12,17 @@ import stable_baselines3
 from runs import SWIM, FullDisk, curve
 from safetensors.numpy import load_file
 
-from gymnosoma.agents.commands.evaluate import measure
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, read_config
-from gymnosoma.agents.evaluation.work import workers
 from gymnosoma.agents.learning import evolution, imitation, supervision, tuning
-from gymnosoma.agents.learning.answers import Answers
-from gymnosoma.agents.learning.policy_file import read_card
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
+from gymnosoma.agents.policies.answers import Answers
+from gymnosoma.agents.policies.card import read_card
+from gymnosoma.agents.policies.config import read_config
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.support.workers import workers
+from gymnosoma.cli.evaluate import measure
 from gymnosoma.envs.core import files
 
 

@@ -9,13 +9,13 @@ import live_browser
 import numpy as np
 import pytest
 
-from gymnosoma.agents.evaluation.policies import find_policy, shipped
-from gymnosoma.agents.learning.policy_file import read_card
-from gymnosoma.envs.core import kernel_cache
+from gymnosoma.agents.policies.card import read_card
+from gymnosoma.agents.policies.lookup import find_policy, shipped
+from gymnosoma.envs.core.kernels import cache as kernel_cache
 from gymnosoma.envs.worm import SineKymogram, WormParams
-from gymnosoma.tools.live import build, modules, policy, wasm
-from gymnosoma.tools.live.policy import ID
-from gymnosoma.tools.live.wasm import LARGEST, compile_module
+from tools.live import build, modules, policy, wasm
+from tools.live.policy import ID
+from tools.live.wasm import LARGEST, compile_module
 
 ANIMALS = [
     name if name == "worm" else pytest.param(name, marks=pytest.mark.full) for name in modules.ANIMALS if name != "swim"

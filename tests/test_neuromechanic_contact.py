@@ -11,7 +11,7 @@ from gymnosoma.envs.neuromechanic import contact as c
 from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate, linearise
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import splay, standing, upright
-from gymnosoma.tools.speed.mujoco import in_mujoco, standing_on_springs
+from tools.speed.mujoco import in_mujoco, standing_on_springs
 
 pytestmark = pytest.mark.full
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from gymnosoma.agents.showing.inverse import draw
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate
@@ -24,6 +23,7 @@ from gymnosoma.envs.neuromechanic.inverse import (
 )
 from gymnosoma.envs.neuromechanic.regulation import gains, lqr, sticking
 from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, standing, upright
+from gymnosoma.films.inverse import draw
 
 pytestmark = pytest.mark.full
 

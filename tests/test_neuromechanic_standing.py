@@ -9,7 +9,10 @@ import pytest
 from scipy.optimize import brentq
 
 from gymnosoma.agents.controllers.neuromechanic import Reflex, SmithReflex
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy, references_of
+from gymnosoma.agents.policies.agent import reference_policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import references_of
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c

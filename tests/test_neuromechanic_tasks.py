@@ -10,8 +10,11 @@ import pytest
 
 from gymnosoma.agents.controllers import Reference
 from gymnosoma.agents.controllers.neuromechanic import ConstantDrive, StretchReflex
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy, reference_policy, task_of
 from gymnosoma.agents.learning.training import train
+from gymnosoma.agents.policies.agent import reference_policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import task_of
 from gymnosoma.envs import check_vector_env, register_model
 from gymnosoma.envs.neuromechanic.analysis import central_pattern
 from gymnosoma.envs.neuromechanic.hindlimb import (

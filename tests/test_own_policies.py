@@ -7,12 +7,13 @@ import numpy as np
 import pieces
 import pytest
 
-from gymnosoma.agents.agent import ConstantAgent, Policy
-from gymnosoma.agents.evaluation import policies
-from gymnosoma.agents.evaluation.jobs import Job, do
-from gymnosoma.agents.evaluation.policies import BENCHMARK_SEED, evaluate, find_policy
+from gymnosoma.agents.benchmark.jobs import Job, do
 from gymnosoma.agents.learning.runs import drawn_seeds
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
+from gymnosoma.agents.policies import evaluation, registry
+from gymnosoma.agents.policies.agent import ConstantAgent, Policy
+from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, evaluate
+from gymnosoma.agents.policies.lookup import find_policy
 
 SWIM = "gymnosoma/WormSwim-v0"
 
@@ -52,7 +53,7 @@ def test_functions_and_classes_are_told_where_episodes_begin(monkeypatch):
     played = evaluate(SWIM, find_policy(SWIM, "pieces:counting"), 3)
     told = np.array(pieces.counting.told)
     assert told[0].all() and not told[1 : played.lengths.min()].any()
-    monkeypatch.setattr(policies, "WAVE", 2)
+    monkeypatch.setattr(evaluation, "WAVE", 2)
     together = find_policy(SWIM, "pieces:Remembering")
     before = pieces.Remembering.made
     several = evaluate(SWIM, together, 3)
@@ -82,8 +83,8 @@ def test_a_module_in_the_working_folder_is_found(tmp_path, monkeypatch):
     mine = "from gymnosoma.envs import register_model\nregister_model('gymnosoma/MyBody-v0', 'arm.toml')\n"
     (tmp_path / "my_own_body.py").write_text(mine)
     try:
-        assert policies.full_id("my_own_body:MyBody-v0") == "gymnosoma/MyBody-v0"
+        assert registry.full_id("my_own_body:MyBody-v0") == "gymnosoma/MyBody-v0"
     finally:
         gymnasium.registry.pop("gymnosoma/MyBody-v0", None)
     with pytest.raises(ValueError, match="id 'nowhere:MyBody-v0': module 'nowhere' cannot be imported"):
-        policies.full_id("nowhere:MyBody-v0")
+        registry.full_id("nowhere:MyBody-v0")

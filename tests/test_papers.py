@@ -9,19 +9,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from gymnosoma.papers.page import Tally, pages, read, update
-from gymnosoma.papers.paper import (
-    PAPERS,
-    Comparison,
-    PaperFigure,
-    Printed,
-    Sheet,
-    draw,
-    load,
-    printed,
-    read_table,
-)
-from gymnosoma.papers.whisker_chain.air import ENDS
+from papers.page import Tally, pages, read, update
+from papers.paper import PAPERS, Comparison, PaperFigure, Printed, Sheet, draw, load, printed, read_table
+from papers.whisker_chain.air import ENDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -14,15 +14,15 @@ from gymnosoma.envs.whisker_chain.params import table as chain_table
 from gymnosoma.envs.whisker_rod import WhiskerRodParams
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.analysis import medium as worm_medium
-from gymnosoma.papers.lamprey.swimming import FAST, SLOW
-from gymnosoma.papers.neuromechanic.standing import events
-from gymnosoma.papers.paper import Sheet, load, printed
-from gymnosoma.papers.whisker_chain.air import ENDS
-from gymnosoma.papers.whisker_rod.analysis import correlations, slide
-from gymnosoma.papers.whisker_rod.sliding import SWEEP
-from gymnosoma.papers.whisker_rod.sliding import animal as rod
-from gymnosoma.papers.worm.analysis import crawl_speed, swim_speed
-from gymnosoma.papers.worm.drawing import MM
+from papers.lamprey.swimming import FAST, SLOW
+from papers.neuromechanic.standing import events
+from papers.paper import Sheet, load, printed
+from papers.whisker_chain.air import ENDS
+from papers.whisker_rod.analysis import correlations, slide
+from papers.whisker_rod.sliding import SWEEP
+from papers.whisker_rod.sliding import animal as rod
+from papers.worm.analysis import crawl_speed, swim_speed
+from papers.worm.drawing import MM
 
 
 def _drawn(animal, figure):
@@ -90,7 +90,7 @@ def _worm_friction(monkeypatch, factor):
         found = worm_medium(sigma)
         return found | {"friction_perpendicular": factor * found["friction_perpendicular"]}
 
-    monkeypatch.setattr("gymnosoma.papers.worm.analysis.medium", medium)
+    monkeypatch.setattr("papers.worm.analysis.medium", medium)
     return _worm("stiffness")(monkeypatch, 1.0)
 
 

@@ -12,8 +12,8 @@ from gymnasium.spaces import Box
 from ids import ALL, IDS
 from test_properties import contents
 
-from gymnosoma.agents.commands.arguments import read_event, read_options
-from gymnosoma.agents.learning.policy_file import write_policy
+from gymnosoma.agents.policies.card import write_policy
+from gymnosoma.cli.arguments import read_event, read_options
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core.arguments import fingerprint
 from gymnosoma.envs.lamprey import Lamprey

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from ids import IDS
 
-from gymnosoma.agents.evaluation.benchmark import rounded
-from gymnosoma.agents.evaluation.physiology import ACTION, measured, observed, physiology
-from gymnosoma.agents.evaluation.policies import all_ids, evaluate, find_policy, shipped, task_of
-from gymnosoma.envs.core.describe import figures
-from gymnosoma.envs.core.spec import KINDS, Measure
-from gymnosoma.tools import publish
+from gymnosoma.agents.benchmark.benchmark import rounded
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy, shipped
+from gymnosoma.agents.policies.physiology import ACTION, measured, observed, physiology
+from gymnosoma.agents.policies.registry import all_ids, task_of
+from gymnosoma.envs.core.env.documentation import figures
+from gymnosoma.envs.core.model.spec import KINDS, Measure
+from tools import publish
 
 RATE = 50.0
 TIME = np.arange(400) / RATE

@@ -16,10 +16,9 @@ from gymnasium.wrappers import HumanRendering, RecordEpisodeStatistics, RecordVi
 from gymnasium.wrappers import vector as wrappers
 from ids import ALL, IDS
 
-from gymnosoma.agents.evaluation.policies import find_policy
-from gymnosoma.agents.showing.film import Film, show_episode
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import register_model
-from gymnosoma.envs.core.canvas import (
+from gymnosoma.envs.core.draw.canvas import (
     CARD,
     COLD,
     HEADER,
@@ -34,8 +33,9 @@ from gymnosoma.envs.core.canvas import (
     rounded,
     sequential,
 )
-from gymnosoma.envs.core.simulation import FASTEST
-from gymnosoma.envs.core.view import MOMENTS, Trail
+from gymnosoma.envs.core.draw.view import MOMENTS, Trail
+from gymnosoma.envs.core.env.rows import FASTEST
+from gymnosoma.films.film import Film, show_episode
 
 imageio = pytest.importorskip("imageio.v3")
 
@@ -449,7 +449,7 @@ def test_commands_say_what_is_wrong(arguments, message, tmp_path):
 def test_only_pictures_know_pygame():
     files = (path.relative_to(ROOT / "envs").as_posix() for path in (ROOT / "envs").rglob("*.py"))
     knowing = {file for file in files if "import pygame" in (ROOT / "envs" / file).read_text()}
-    assert knowing == {"core/canvas.py", "core/view.py"}
+    assert knowing == {"core/draw/canvas.py", "core/draw/view.py"}
     script = f"import gymnasium, gymnosoma, sys; gymnasium.make({SWIM!r}); assert 'pygame' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
 

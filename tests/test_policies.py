@@ -24,17 +24,19 @@ from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from gymnosoma.agents import ControllerAgent, TrainedAgent
-from gymnosoma.agents.agent import ConstantAgent, ReplayAgent
-from gymnosoma.agents.evaluation import policies
-from gymnosoma.agents.evaluation.fingerprints import of_id
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, outdated, replay, shipped
-from gymnosoma.agents.files import replacing, result
-from gymnosoma.agents.learning import policy_file, training
-from gymnosoma.agents.learning.policy_file import load_policy, read_card, write_policy
-from gymnosoma.agents.showing import film
+from gymnosoma.agents.learning import training
+from gymnosoma.agents.policies import card as policy_file
+from gymnosoma.agents.policies import evaluation as policies
+from gymnosoma.agents.policies.agent import ConstantAgent, Policy, ReplayAgent
+from gymnosoma.agents.policies.card import load_policy, read_card, write_policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.lookup import find_policy, outdated, replay, shipped
+from gymnosoma.agents.support.files import replacing, result
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.describe import figures
+from gymnosoma.envs.core.env.documentation import figures
 from gymnosoma.envs.worm import SineKymogram
+from gymnosoma.films import film
 
 SWIM = "gymnosoma/WormSwim-v0"
 UNTRAINED = {
@@ -142,7 +144,7 @@ def test_loading_weights_unpickles_nothing(copy):
     """Neither our code nor that of stable-baselines3 or torch."""
     script = (
         "import sys, pickle, gymnasium, gymnosoma\n"
-        "from gymnosoma.agents.evaluation.policies import find_policy\n"
+        "from gymnosoma.agents.policies.lookup import find_policy\n"
         f"policy = find_policy({SWIM!r}, {str(copy)!r})\n"
         "assert 'torch' not in sys.modules, 'torch is imported'\n"
         f"envs = gymnasium.make_vec({SWIM!r}, num_envs=1, **policy.env)\n"
@@ -449,7 +451,7 @@ def test_a_full_disk_is_noticed_first(tmp_path):
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "from pathlib import Path\n"
-        "from gymnosoma.agents.files import result\n"
+        "from gymnosoma.agents.support.files import result\n"
         "try:\n"
         "    with result('save', Path('x.gif')): print('entered')\n"
         "except ValueError as error: print(error)\n"

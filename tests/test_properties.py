@@ -14,8 +14,8 @@ from hypothesis.extra import numpy as npst
 from ids import ALL, FIRST
 from properties import DEFAULT, FULL, SLOW, TIERS, holds, refusal
 
-from gymnosoma.agents.evaluation.policies import read_config
-from gymnosoma.envs.core.simulation import task_arguments
+from gymnosoma.agents.policies.config import read_config
+from gymnosoma.envs.core.env.rows import task_arguments
 
 EVERY = pytest.mark.parametrize(
     ("env_id", "tier"),

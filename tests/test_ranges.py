@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from ids import FIRST, IDS
 
-from gymnosoma.envs.core.animal import ANIMALS
-from gymnosoma.envs.core.lanes import LARGEST, mark_broken, scatter, set_back
-from gymnosoma.envs.core.spec import Option
+from gymnosoma.envs.core.kernels.lanes import LARGEST, mark_broken, scatter, set_back
+from gymnosoma.envs.core.model.animal import ANIMALS
+from gymnosoma.envs.core.model.spec import Option
 from gymnosoma.envs.whisker_rod import WhiskerRod
 
 

@@ -14,7 +14,7 @@ import pytest
 from pieces import marked
 
 import gymnosoma
-from gymnosoma.agents.evaluation.work import workers
+from gymnosoma.agents.support.workers import workers
 
 pytest.importorskip("ray")
 psutil = pytest.importorskip("psutil")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.simulate import ensemble
+from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.neuromechanic import Neuromechanic
@@ -30,17 +30,12 @@ from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.analysis import classify, fit_sine, phases
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
-from gymnosoma.papers.whisker_chain.analysis import bounce, shake, whisk
-from gymnosoma.papers.whisker_rod.analysis import (
-    correlations,
-    slide,
-    slips,
-    sticks,
-)
-from gymnosoma.papers.whisker_rod.reference import Reference
-from gymnosoma.papers.worm import media, turns
-from gymnosoma.papers.worm.analysis import crawl_speed, swim_speed, wave_speed
-from gymnosoma.papers.worm.drawing import DELTA, HOLD, MM, OMEGA
+from papers.whisker_chain.analysis import bounce, shake, whisk
+from papers.whisker_rod.analysis import correlations, slide, slips, sticks
+from papers.whisker_rod.reference import Reference
+from papers.worm import media, turns
+from papers.worm.analysis import crawl_speed, swim_speed, wave_speed
+from papers.worm.drawing import DELTA, HOLD, MM, OMEGA
 
 pytestmark = [pytest.mark.paper, pytest.mark.full]
 

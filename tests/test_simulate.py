@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gymnosoma.agents.showing.film import Replay
 from gymnosoma.envs import Event, OpenLoop, Schedule, Trajectory, simulate
-from gymnosoma.envs.core.animal import Animal
-from gymnosoma.envs.core.simulate import ensemble
+from gymnosoma.envs.core.model.animal import Animal
+from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.standing import reflex_input, standing
@@ -17,6 +16,7 @@ from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod
 from gymnosoma.envs.worm import SineKymogram, Worm
 from gymnosoma.envs.worm.analysis import medium
+from gymnosoma.films.film import Replay
 
 ARM = Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml"
 
@@ -270,7 +270,7 @@ def test_an_ensemble_is_what_simulate_records():
 
 def test_signals_alone_are_kept(monkeypatch):
     for name in ("LARGEST", "NEAR"):  # little memory: it is emptied on the way
-        monkeypatch.setattr(f"gymnosoma.envs.core.simulate.{name}", 2000)
+        monkeypatch.setattr(f"gymnosoma.envs.core.model.run.{name}", 2000)
     given = {
         "start": {"stiffness": [1e-10, 2e-7, 1e-9]},
         "events": [Event(0.21, {"friction_parallel": [1e-6, 4e-6, 3e-6]})],
@@ -290,9 +290,9 @@ def test_signals_are_those_of_the_rows(monkeypatch, animal):
     drive = np.full(animal.drive_size, 0.1)
     whole = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt)
     made = {name: animal.signal(whole.rows, name) for name in animal.signals if name != "time"}
-    monkeypatch.setattr("gymnosoma.envs.core.trajectory.NEAR", 20_000)
+    monkeypatch.setattr("gymnosoma.envs.core.model.trajectory.NEAR", 20_000)
     for name in ("LARGEST", "NEAR"):
-        monkeypatch.setattr(f"gymnosoma.envs.core.simulate.{name}", 3_000)
+        monkeypatch.setattr(f"gymnosoma.envs.core.model.run.{name}", 3_000)
     for given in ({}, {"signals": tuple(animal.signals)}):
         run = simulate(animal, drive, 300 * animal.dt, 2 * animal.dt, **given)
         for name, values in made.items():

@@ -17,7 +17,8 @@ import live_browser
 import pytest
 
 import gymnosoma
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.envs import CATALOGUE
 
 ID = "gymnosoma/WormSwim-v0"

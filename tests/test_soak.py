@@ -8,7 +8,7 @@ import gymnasium
 import pytest
 
 from gymnosoma.envs import register
-from gymnosoma.tools.soak import hostile as soak
+from tools.soak import hostile as soak
 
 BROKEN = "gymnosoma/Broken-v0"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.animal import ANIMALS
-from gymnosoma.tools.speed import environments, first, lamprey, neuromechanic, opensim, sizes, threads
+from gymnosoma.envs.core.model.animal import ANIMALS
+from tools.speed import environments, first, lamprey, neuromechanic, opensim, sizes, threads
 
 
 @pytest.mark.full

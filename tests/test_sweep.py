@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gymnosoma.agents.commands import sweep
-from gymnosoma.agents.commands.simulate import make_animal, read_drive
+from gymnosoma.cli import sweep
+from gymnosoma.cli.simulate import make_animal, read_drive
 from gymnosoma.envs import simulate
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
 

@@ -20,14 +20,14 @@ import stable_baselines3
 import torch
 from runs import SWIM, FullDisk, curve
 
-from gymnosoma.agents.commands import main as cli
-from gymnosoma.agents.commands.arguments import read_arguments
-from gymnosoma.agents.commands.train import LAST, STOPPING
-from gymnosoma.agents.commands.train import train as train_command
-from gymnosoma.agents.evaluation.policies import read_config
-from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.interruption import noted_signals
 from gymnosoma.agents.learning.training import train
+from gymnosoma.agents.policies.config import read_config
+from gymnosoma.agents.support.interruption import noted_signals
+from gymnosoma.agents.support.progress import progress_bar
+from gymnosoma.cli import main as cli
+from gymnosoma.cli.arguments import read_arguments
+from gymnosoma.cli.train import LAST, STOPPING
+from gymnosoma.cli.train import train as train_command
 from gymnosoma.envs.core import files
 
 ROLLOUT = 8 * 128

@@ -12,14 +12,14 @@ import pytest
 from fixtures.pendulum.animal import Pendulum
 
 from gymnosoma.agents import ControllerAgent, film
-from gymnosoma.agents.showing.film import Replay
 from gymnosoma.envs import Schedule, Trajectory, simulate
-from gymnosoma.envs.core.view import View
+from gymnosoma.envs.core.draw.view import View
 from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey, LampreyParams
 from gymnosoma.envs.neuromechanic import COM, Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
+from gymnosoma.films.film import Replay
 
 ARM = resources.files("gymnosoma.assets") / "neuromechanic" / "arm.toml"
 

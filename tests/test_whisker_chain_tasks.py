@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gymnosoma.agents.agent import ConstantAgent, ControllerAgent
 from gymnosoma.agents.controllers import references
 from gymnosoma.agents.controllers.whisker_chain import Detector, HalfSineTap, Muscular, SineWhisk, Steering
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, task_class
-from gymnosoma.agents.evaluation.rollout import rollout
+from gymnosoma.agents.policies.agent import ConstantAgent, ControllerAgent, Policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import task_class
+from gymnosoma.agents.policies.rollout import rollout
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.control import Controller, TaskController
-from gymnosoma.envs.core.noise import normal, uniform
+from gymnosoma.envs.core.kernels.noise import normal, uniform
+from gymnosoma.envs.core.model.control import Controller, TaskController
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain import task as base
 from gymnosoma.envs.whisker_chain.analysis import sensitivity

@@ -11,7 +11,7 @@ from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams, follow, l
 from gymnosoma.envs.whisker_chain.linear import identify_curve, tip_response
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import linear as rod_linear
-from gymnosoma.papers.whisker_rod.analysis import slide
+from papers.whisker_rod.analysis import slide
 
 MODULUS = 3.3e9
 CURVED = Hair(40e-3, 80e-6, 10e-6, curvature=(-10.0, -20.0, -30.0))

@@ -12,7 +12,7 @@ from scipy.special import ive, jv, kve, yv
 from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_rod import Relief, WhiskerRod, WhiskerRodParams, body, radau
 from gymnosoma.envs.whisker_rod.statics import equilibrium
-from gymnosoma.papers.whisker_rod.reference import Reference
+from papers.whisker_rod.reference import Reference
 
 pytestmark = pytest.mark.full
 

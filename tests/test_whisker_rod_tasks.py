@@ -4,13 +4,14 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.agent import ConstantAgent
 from gymnosoma.agents.controllers import Reference
 from gymnosoma.agents.controllers.whisker_rod import ContactKeeper
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, reference_policy
-from gymnosoma.envs.core.table import read_table
+from gymnosoma.agents.policies.agent import ConstantAgent, Policy, reference_policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.envs.core.model.constants import read_table
 from gymnosoma.envs.whisker_rod.tasks import DISTANCE_STEP, LAG, LENGTHS, SENSOR, SPEED_STEP, level
-from gymnosoma.tools.textures import train_estimator, watch_sweeps
+from tools.textures import train_estimator, watch_sweeps
 
 pytestmark = pytest.mark.full
 

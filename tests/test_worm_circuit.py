@@ -9,16 +9,16 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.agents.agent import reference_policy
 from gymnosoma.agents.controllers.worm import REFERENCES
-from gymnosoma.agents.evaluation.policies import evaluate
+from gymnosoma.agents.policies.agent import reference_policy
+from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit import Circuit, Population
+from gymnosoma.envs.core.circuit.circuit import Circuit, Population
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import Gait, medium
 from gymnosoma.envs.worm.circuits import ahead, behind
 from gymnosoma.envs.worm.tasks import Medium
-from gymnosoma.tools.worm_circuit import circuit_of
+from tools.worm_circuit import circuit_of
 
 CIRCUIT = REFERENCES[Medium]["circuit"]
 

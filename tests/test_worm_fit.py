@@ -24,7 +24,7 @@ from gymnosoma.envs.worm import (
 from gymnosoma.envs.worm.analysis import medium, play
 from gymnosoma.envs.worm.fit import _Windows, ratio_of, sigma_of
 from gymnosoma.envs.worm.motion import FINER, Motion
-from gymnosoma.papers.worm.analysis import bend_force, force_map
+from papers.worm.analysis import bend_force, force_map
 
 
 def clean(angle, centre, rate=RATE):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from recorded import RATE, joints, seen, worms
 
-from gymnosoma.envs.core.smoothing import smooth
+from gymnosoma.envs.core.model.smoothing import smooth
 from gymnosoma.envs.worm import Kymogram, Midlines
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core import table as tables
-from gymnosoma.envs.core.chain import chain_points, self_crossing
-from gymnosoma.envs.core.jit import sincos
+from gymnosoma.envs.core.kernels.jit import sincos
+from gymnosoma.envs.core.model import constants as tables
+from gymnosoma.envs.core.model.chain import chain_points, self_crossing
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.analysis import ensemble, medium
 from gymnosoma.envs.worm.body import BROKEN, FOLDED

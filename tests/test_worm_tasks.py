@@ -6,7 +6,10 @@ import pytest
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
 from gymnosoma.agents.controllers.worm import MediumSine
-from gymnosoma.agents.evaluation.policies import Policy, evaluate, find_policy, references_of, task_of
+from gymnosoma.agents.policies.agent import Policy
+from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import references_of, task_of
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, KymogramPlayback, SineKymogram, load_kymogram

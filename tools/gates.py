@@ -13,27 +13,18 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from gymnosoma.agents.agent import Policy, reference_policy
-from gymnosoma.agents.commands.arguments import Trust
-from gymnosoma.agents.evaluation.fingerprints import of_id
-from gymnosoma.agents.evaluation.jobs import EPISODES
-from gymnosoma.agents.evaluation.physiology import physiology
-from gymnosoma.agents.evaluation.policies import (
-    BENCHMARK_SEED,
-    VALIDATION_SEED,
-    all_ids,
-    evaluate,
-    find_policy,
-    full_id,
-    references_of,
-    replay,
-    task_class,
-    task_of,
-)
-from gymnosoma.agents.evaluation.progress import progress_bar
-from gymnosoma.agents.evaluation.search import CONSTANT
-from gymnosoma.agents.files import replacing
-from gymnosoma.envs.core.describe import figures, normaliser
+from gymnosoma.agents.benchmark.jobs import EPISODES
+from gymnosoma.agents.learning.search import CONSTANT
+from gymnosoma.agents.policies.agent import Policy, reference_policy
+from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
+from gymnosoma.agents.policies.fingerprints import of_id
+from gymnosoma.agents.policies.lookup import find_policy, replay
+from gymnosoma.agents.policies.physiology import physiology
+from gymnosoma.agents.policies.registry import all_ids, full_id, references_of, task_class, task_of
+from gymnosoma.agents.support.files import replacing
+from gymnosoma.agents.support.progress import progress_bar
+from gymnosoma.cli.arguments import Trust
+from gymnosoma.envs.core.env.documentation import figures, normaliser
 
 from .publish import checkout
 

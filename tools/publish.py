@@ -16,29 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gymnosoma
-from gymnosoma.agents.evaluation.benchmark import KEPT, Curves, Found, levels, rounded, scores_of
-from gymnosoma.agents.evaluation.jobs import VALIDATION_EPISODES, Job
-from gymnosoma.agents.evaluation.physiology import physiology
-from gymnosoma.agents.evaluation.policies import (
-    BENCHMARK_SEED,
-    REPLAY,
-    VALIDATION_SEED,
-    Policy,
-    all_ids,
-    evaluate,
-    find_policy,
-    shipped,
-    task_class,
-    task_of,
-)
-from gymnosoma.agents.evaluation.rollout import Episodes
-from gymnosoma.agents.evaluation.search import CONSTANT
-from gymnosoma.agents.evaluation.statistics import estimate, holm, seconds_to
-from gymnosoma.agents.evaluation.work import Workers, watched
-from gymnosoma.agents.files import replacing
-from gymnosoma.agents.learning.policy_file import CARD, WEIGHTS, add_scores
+from gymnosoma.agents.benchmark.benchmark import KEPT, Curves, Found, levels, rounded, scores_of
+from gymnosoma.agents.benchmark.jobs import VALIDATION_EPISODES, Job
+from gymnosoma.agents.benchmark.statistics import estimate, holm, seconds_to
+from gymnosoma.agents.learning.search import CONSTANT
+from gymnosoma.agents.policies.agent import Policy
+from gymnosoma.agents.policies.card import CARD, WEIGHTS, add_scores
+from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
+from gymnosoma.agents.policies.lookup import REPLAY, find_policy, shipped
+from gymnosoma.agents.policies.physiology import physiology
+from gymnosoma.agents.policies.registry import all_ids, task_class, task_of
+from gymnosoma.agents.policies.rollout import Episodes
+from gymnosoma.agents.support.files import replacing
+from gymnosoma.agents.support.workers import Workers, watched
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.describe import FIGURES, NORMALISERS, normalisers, summary
+from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normalisers, summary
 
 BEGIN, END = "<!-- benchmark -->", "<!-- end of benchmark -->"
 """Between these lines README holds what is made here."""
@@ -208,7 +200,7 @@ def in_readme(text: str) -> str:
 
 
 def write_readme(results: Mapping[str, Any], root: Path) -> None:
-    """Put the table of ids into README; ``python -m gymnosoma.tools.publish`` does so from the figures kept."""
+    """Put the table of ids into README; ``python -m tools.publish`` does so from the figures kept."""
     readme = (root / "README.md").read_text("utf-8")
     in_readme(readme)
     before, after = readme.partition(BEGIN)[0], readme.partition(END)[2]

@@ -1,6 +1,6 @@
 """Trains the estimator of textures of the whisker; as a script it prints the table that is in the assets.
 
-``python -m gymnosoma.tools.textures`` gives ``assets/whisker_rod/textures.toml``.
+``python -m tools.textures`` gives ``assets/whisker_rod/textures.toml``.
 """
 
 from __future__ import annotations
@@ -64,6 +64,6 @@ def train_estimator(episodes: int = 2000, seed: int = 1_000_000, ridge: float = 
 if __name__ == "__main__":
     trained = train_estimator()
     print("# Logarithm of L, in m, from the features of TextureEstimator: weights of each, and what is added.")
-    print("# Written by python -m gymnosoma.tools.textures")
+    print("# Written by python -m tools.textures")
     print(f'\n[weights]\nvalue = {np.round(trained["weights"], 5).tolist()}\nunit = "1"')
     print(f'\n[offset]\nvalue = {round(trained["offset"], 5)}\nunit = "1"')

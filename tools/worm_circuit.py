@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit import Circuit
-from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.core.circuit.circuit import Circuit
+from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.analysis import Gait, medium
 from gymnosoma.envs.worm.circuits import ahead
@@ -163,7 +163,7 @@ def draw(path: Path) -> None:
     """Draw the circuit's gaits from water to agar, beside the animal and the best sines, and with deaf joints."""
     from matplotlib import pyplot
 
-    from gymnosoma.papers.worm.waves import SIGMAS, best_waves
+    from papers.worm.waves import SIGMAS, best_waves
 
     worm, sigma = Worm(circuit="ahead"), np.linspace(0.0, 1.0, 21)
     runs = simulate(worm, np.zeros(24), 24.0, 0.025, medium(sigma), count=len(sigma), signals=_SIGNALS)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymnosoma.envs.core.animal import Animal
-from gymnosoma.envs.core.control import Controller, Floats, TaskController
-from gymnosoma.envs.core.task import Task
+from gymnosoma.envs.core.env.task import Task
+from gymnosoma.envs.core.model.animal import Animal
+from gymnosoma.envs.core.model.control import Controller, Floats, TaskController
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Reference:
 class Oracle:
     """What an episode is worth to somebody who has tried it before: a controller, fitted to each episode by itself.
 
-    Its parameters are searched (`evaluation.oracle`) in episodes whose hidden values, noise and pushes return with
+    Its parameters are searched (`learning.oracle`) in episodes whose hidden values, noise and pushes return with
     their seed, so that the search knows them by what they do. The mean of the best is what the scale calls 1.
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gymnosoma.envs.core.control import Flags, Floats
+from gymnosoma.envs.core.model.control import Flags, Floats
 
 
 class RowMemory:

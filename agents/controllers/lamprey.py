@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.control import Controller, Flags, Floats, OpenLoop, Values
+from gymnosoma.envs.core.model.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.lamprey import Cord, IsolatedCord
 from gymnosoma.envs.lamprey.params import table
 from gymnosoma.envs.lamprey.steering import Steering as Heading

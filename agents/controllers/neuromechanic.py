@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gymnosoma.envs.core.control import Controller, Flags, Floats, OpenLoop, Values
+from gymnosoma.envs.core.model.control import Controller, Flags, Floats, OpenLoop, Values
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.analysis import equilibrate
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRETCH, stretch_reflex

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
+from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.whisker_chain import WhiskerParams, quasi_static
 from gymnosoma.envs.whisker_chain.params import table
 from gymnosoma.envs.whisker_chain.reflexes import Holding, Tapping, towards

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gymnosoma.envs.core.control import Controller, Flags, Floats, Schedule, Values
-from gymnosoma.envs.core.table import read_table
+from gymnosoma.envs.core.model.constants import read_table
+from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Schedule, Values
 from gymnosoma.envs.whisker_rod import tasks
 from gymnosoma.envs.whisker_rod.tasks import CENTRE, DISTANCES, LENGTHS, SPEEDS, Regulate, Sweep, Texture
 

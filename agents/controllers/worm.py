@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.control import Controller, Flags, Floats, Values
-from gymnosoma.envs.core.task import Task
+from gymnosoma.envs.core.env.task import Task
+from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.animal import Worm
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 from gymnosoma.envs.worm.params import WormParams, medium_index, table

@@ -17,12 +17,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agent import Agent
-from ..evaluation.policies import reference_policy, searched, task_of
-from ..evaluation.rollout import SideBySide, play_side_by_side
-from ..files import replacing
-from .network import Network, NetworkAgent
-from .policy_file import write_found
+from ..policies.agent import Agent, reference_policy
+from ..policies.card import write_found
+from ..policies.networks import Network, NetworkAgent
+from ..policies.registry import searched, task_of
+from ..policies.rollout import SideBySide, play_side_by_side
+from ..support.files import replacing
 from .runs import VALIDATION, Recent, Run, drawn_seeds
 
 COMPARED, FINALISTS = 32, 4

@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 from stable_baselines3 import PPO
 
-from ..evaluation.policies import reference_policy, references_of
-from ..evaluation.progress import progress_bar
+from ..policies.agent import reference_policy
+from ..policies.registry import references_of
+from ..support.progress import progress_bar
 from .runs import drawn_seeds
 
 ROUNDS = 12

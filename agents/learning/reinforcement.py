@@ -15,8 +15,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
+from ..policies.card import write_policy
 from .checkpoint import load_checkpoint, save_checkpoint
-from .policy_file import write_policy
 from .runs import Run
 from .sb3_env import SB3VecEnv
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import choice
 
-from ..evaluation.policies import ALGORITHMS, task_of, versions
-from ..evaluation.progress import progress_bar
-from ..evaluation.work import HERE, Workers
-from ..files import replacing
+from ..policies.registry import ALGORITHMS, task_of, versions
+from ..support.files import replacing
+from ..support.progress import progress_bar
+from ..support.workers import HERE, Workers
 
 CURVE = ("steps", "seconds", "episodes", "return", "score")
 """Columns of the learning curve: steps in all; CPU seconds of training in all; episodes in all; means of the last 100.

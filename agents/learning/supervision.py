@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..agent import Agent, reference_policy
-from ..evaluation.policies import references_of
-from ..evaluation.rollout import Episodes, play_side_by_side
-from ..files import replacing
-from .answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
-from .network import Network
-from .policy_file import check_parameters, write_found
+from ..policies.agent import Agent, reference_policy
+from ..policies.answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
+from ..policies.card import check_parameters, write_found
+from ..policies.networks import Network
+from ..policies.registry import references_of
+from ..policies.rollout import Episodes, play_side_by_side
+from ..support.files import replacing
 from .runs import VALIDATION, Run, drawn_seeds
 
 DOUBTS = (0.0, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)

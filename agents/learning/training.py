@@ -9,19 +9,13 @@ from typing import Any
 
 from gymnosoma.envs.core.arguments import choice
 
-from ..evaluation.fingerprints import of_id
-from ..evaluation.policies import (
-    RANGES,
-    check_config,
-    read_config,
-    references_of,
-    searched,
-    task_of,
-)
-from ..evaluation.work import HERE, Workers
-from ..files import locked
-from ..schema import in_range
-from .answers import Answers
+from ..policies.answers import Answers
+from ..policies.config import RANGES, check_config, read_config
+from ..policies.fingerprints import of_id
+from ..policies.registry import references_of, searched, task_of
+from ..support.files import locked
+from ..support.schema import in_range
+from ..support.workers import HERE, Workers
 from .runs import Run, recipe, versions_of
 
 

@@ -12,10 +12,12 @@ import numpy as np
 import optuna
 import sqlalchemy.exc
 
-from ..evaluation.fingerprints import of_id
-from ..evaluation.policies import check_env, evaluate, find_policy, task_of
-from ..evaluation.work import HERE, Workers, watched
-from ..files import locked, replacing
+from ..policies.evaluation import evaluate
+from ..policies.fingerprints import of_id
+from ..policies.lookup import find_policy
+from ..policies.registry import check_env, task_of
+from ..support.files import locked, replacing
+from ..support.workers import HERE, Workers, watched
 from .runs import VALIDATION, recipe
 from .training import train
 

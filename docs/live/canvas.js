@@ -1,5 +1,5 @@
 "use strict";
-/* The canvas of all pictures, after envs/core/canvas.py: panels with their own units, y up, on a page in CSS pixels. */
+/* The canvas of all pictures, after envs/core/draw/canvas.py: panels with their own units, y up, on a page in CSS pixels. */
 
 gymnosoma.Canvas = (function () {
   const DARK = { paper: [22, 25, 30], card: [33, 37, 44], rule: [56, 61, 69], muted: [150, 154, 161], ink: [226, 229, 233], cold: [92, 148, 226], warm: [228, 104, 92], goal: [72, 176, 130] };

@@ -86,7 +86,7 @@ gymnosoma.Show.scene("swim", (animal, ghost) => {
 
     python: () => `
 import gymnosoma
-from gymnosoma.agents.evaluation.policies import evaluate, find_policy
+from gymnosoma.agents.policies.lookup import evaluate, find_policy
 
 usual = {"curl": 0.0, "drag": 1.0, "strength": 1.0}
 for name in ("trained", "baseline"):

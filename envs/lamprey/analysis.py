@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import signal
 
 from ..core.arguments import number, numbers, shown, whole
-from ..core.circuit import Circuit
-from ..core.control import Schedule
-from ..core.simulate import simulate
-from ..core.trajectory import Trajectory
+from ..core.circuit.circuit import Circuit
+from ..core.model.control import Schedule
+from ..core.model.run import simulate
+from ..core.model.trajectory import Trajectory
 from .animal import Lamprey
 from .isolated import IsolatedCord
 

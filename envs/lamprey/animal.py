@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, shown, whole
-from ..core.chain import start_angles
-from ..core.circuit import Circuit
-from ..core.lanes import aligned, in_lanes, matrix
-from ..core.spec import Option, Signal
-from ..core.stepper import Stepper
+from ..core.circuit.circuit import Circuit
+from ..core.kernels.lanes import aligned, in_lanes, matrix
+from ..core.kernels.stepper import Stepper
+from ..core.model.animal import MAX_THREADS, InLanes, time_step
+from ..core.model.chain import start_angles
+from ..core.model.spec import Option, Signal
 from .body import (
     BENT,
     BODY,

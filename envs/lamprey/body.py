@@ -4,7 +4,7 @@ A chain of n links in water (Ekeberg, 1993). Link i has its midpoint at (x_i, y_
 tail, so the animal faces -(cos phi, sin phi)) and rate omega_i. Joint j lies between links j and j+1;
 the motoneurons of its left and right side, M_L and M_R, make and stiffen its muscles (Eq. 7).
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``
+Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. They take ``xs``, ``ks``
 and ``links``, each one record: the state in lanes (``body_fields``), scratch space in lanes (``body_work``) and the
 constants of the links (``links_dtype``), and take ``steps`` steps of ``dt`` s; all is in SI, and what is named as
 written is changed in place.
@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.jit import kernel, sincos
-from ..core.lanes import batch_kernel
-from ..core.records import fields, record
+from ..core.kernels.jit import kernel, sincos
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import fields, record
 from .forcing import force
 
 BENT, BROKEN = 1.0, 2.0

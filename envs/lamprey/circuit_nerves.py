@@ -1,12 +1,12 @@
 """A circuit that is data in the cord's place, with the lamprey's body and without it, as kernels.
 
-``xs`` and ``ks`` hold the fields of the circuit (``core/circuit_kernels.py``) beside those of the body, or of an
+``xs`` and ``ks`` hold the fields of the circuit (``core/circuit/kernels.py``) beside those of the body, or of an
 isolated cord.
 """
 
 from __future__ import annotations
 
-from ..core.circuit_kernels import (
+from ..core.circuit.kernels import (
     EXCITATORY,
     INHIBITORY,
     drive_joints,
@@ -17,9 +17,9 @@ from ..core.circuit_kernels import (
     receive_circuit,
     step_circuit,
 )
-from ..core.jit import kernel
-from ..core.lanes import batch_kernel
-from ..core.records import fields
+from ..core.kernels.jit import kernel
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import fields
 from .body import BROKEN, begin_step, clear_work, end_step, move_body
 from .nerves import stretch_sides
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.jit import kernel, sincos
+from ..core.kernels.jit import kernel, sincos
 
 
 @kernel

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import whole
-from ..core.circuit import Circuit
-from ..core.spec import Option, Signal
-from ..core.stepper import Stepper
+from ..core.circuit.circuit import Circuit
+from ..core.kernels.stepper import Stepper
+from ..core.model.animal import MAX_THREADS, InLanes, time_step
+from ..core.model.spec import Option, Signal
 from .animal import NEURAL, edges_of, excite, make_intact, outputs_of, read_circuit
 from .body import BROKEN
 from .circuit_nerves import FICTIVE, residual_fields

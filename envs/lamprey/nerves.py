@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.circuit_kernels import activity
-from ..core.jit import exp, kernel
-from ..core.lanes import batch_kernel
-from ..core.records import fields, record
+from ..core.circuit.kernels import activity
+from ..core.kernels.jit import exp, kernel
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import fields, record
 from .body import (
     BROKEN,
     EULER,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.pixels import WATER, Colour, Sketch
+from ..core.draw.pixels import WATER, Colour, Sketch
 from .tasks import Economy, Waypoints
 
 FLESH: Colour = (84, 92, 88)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import fetch_add, inlined, kernel, prange, sincos
+from ..core.kernels.jit import fetch_add, inlined, kernel, prange, sincos
 from .muscles import PROPORTIONAL, activation_rate, contract, contract_proportional
 from .nerves import CONSTANT, leaky_neurons, make_neurons_exact, neurons, remember, signal, spline_motion
 from .paths import paths

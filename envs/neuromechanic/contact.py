@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.jit import inlined, kernel
+from ..core.kernels.jit import inlined, kernel
 from .skeleton import place, push, solve_each
 
 OPEN, STICK, SLIP, BACK = 0.0, 1.0, 2.0, 3.0

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, shown
 from ..core.files import check_file
-from ..core.trajectory import Trajectory
+from ..core.model.trajectory import Trajectory
 from .animal import Neuromechanic, at_joints
 from .muscles import COMPLIANT_TENDON, RIGID_TENDON, SHORT_RANGE
 from .reader import listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..core.jit import kernel, uncached
+from ..core.kernels.jit import kernel, uncached
 
 
 class Module(NamedTuple):

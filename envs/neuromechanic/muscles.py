@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import asinh, exp, inlined, kernel, log
+from ..core.kernels.jit import asinh, exp, inlined, kernel, log
 
 RIGID_TENDON, COMPLIANT_TENDON, SHORT_RANGE, PROPORTIONAL = 0, 1, 2, 3
 DE_GROOTE, THELEN, MUJOCO = 0, 1, 2

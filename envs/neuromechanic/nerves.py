@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import exp, inlined, kernel, log
+from ..core.kernels.jit import exp, inlined, kernel, log
 from .skeleton import place, point_motion
 
 LINEAR, SIGMOID, TANH, HEAVISIDE, SATURATE = 0, 1, 2, 3, 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import inlined, kernel
+from ..core.kernels.jit import inlined, kernel
 from .skeleton import place, push
 
 SIDE, ANY, SIDED, INSIDE, SPHERE = range(5)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import canvas as c
-from ..core.canvas import Canvas, Panel
-from ..core.view import Trail
+from ..core.draw import canvas as c
+from ..core.draw.canvas import Canvas, Panel
+from ..core.draw.view import Trail
 from .animal import Neuromechanic
 from .contact import SLIP
 from .hindlimb import PAW_FORCE

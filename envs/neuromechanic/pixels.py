@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.pixels import GOAL, INK, Colour, Sketch
+from ..core.draw.pixels import GOAL, INK, Colour, Sketch
 from .animal import Neuromechanic
 from .hindlimb import POSTURE
 from .skeleton import REVOLUTE

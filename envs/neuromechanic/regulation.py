@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, shown
-from ..core.control import Flags, Floats, Values
+from ..core.model.control import Flags, Floats, Values
 from .analysis import characteristic_roots, input_matrix, linearise
 from .animal import Neuromechanic
 from .equilibrium import TOUCHES

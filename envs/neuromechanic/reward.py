@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import kernel
+from ..core.kernels.jit import kernel
 from .contact import SLIP
 
 

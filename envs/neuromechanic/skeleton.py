@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import inlined, kernel, sincos
+from ..core.kernels.jit import inlined, kernel, sincos
 
 REVOLUTE, PRISMATIC, BALL = 0, 1, 2
 """Kinds of joints; the three of a ball are BALL, BALL + 1 and BALL + 2."""

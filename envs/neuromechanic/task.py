@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.animal import time_step
 from ..core.arguments import number, shown
-from ..core.control import Floats
-from ..core.spec import Ending, Field, Hidden, Option
-from ..core.task import EpisodeStart, Rows, Task, measures
+from ..core.env.task import EpisodeStart, Rows, Task, measures
+from ..core.model.animal import time_step
+from ..core.model.control import Floats
+from ..core.model.spec import Ending, Field, Hidden, Option
 from .animal import Neuromechanic
 from .contact import SLIP
 from .model import changed

@@ -1,6 +1,6 @@
 """Rat vibrissa, after Quist et al. (2014)."""
 
-from ..core.beam import Hair
+from ..core.model.beam import Hair
 from .animal import Whisker, follow, wall
 from .params import WhiskerParams
 from .recording import RecordedBase, free_forces

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
-from ..core.lanes import LANES
-from ..core.spec import Signal
-from ..core.stepper import Stepper
+from ..core.kernels.lanes import LANES
+from ..core.kernels.stepper import Stepper
+from ..core.model.animal import MAX_THREADS, InLanes, time_step
+from ..core.model.spec import Signal
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
 from .params import PHYSICAL, WhiskerParams
 

@@ -5,7 +5,7 @@ springs k_i and dampers b_i (Quist et al., 2014). Link 1 sits in the follicle an
 the others are free. The state is the heading and its conjugate momentum p_i; a step solves the forced
 discrete Euler-Lagrange equation of the midpoint rule for the next heading.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. In all of them
+Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. In all of them
 ``x`` is a block of ``state_dtype`` and ``k`` one of ``work_dtype``; what a kernel writes is in their fields.
 """
 
@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
-from ..core.jit import kernel, sincos, sincos_small
-from ..core.lanes import batch_kernel
-from ..core.records import record
+from ..core.kernels.jit import kernel, sincos, sincos_small
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import record
 
 UNSOLVED, BROKEN = 1.0, 2.0
 """Status codes: the equations of a step were not solved; the state is not finite."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import numbers
-from ..core.beam import Hair
-from ..core.response import Identification, from_motion, search
+from ..core.model.beam import Hair
+from ..core.model.response import Identification, from_motion, search
 from .params import DAMPING_RATIO, MODULUS, WhiskerParams
 
 

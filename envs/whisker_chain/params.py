@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import number, numbers, shown, whole
-from ..core.beam import Hair, cone_centroid, cone_volume, second_moment
-from ..core.spec import Option, documented
-from ..core.table import read_table
+from ..core.model.beam import Hair, cone_centroid, cone_volume, second_moment
+from ..core.model.constants import read_table
+from ..core.model.spec import Option, documented
 
 _COLUMNS = ("link_mass", "link_centroid", "joint_stiffness", "joint_damping")
 

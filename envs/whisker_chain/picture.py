@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline, make_interp_spline
 
-from ..core import canvas as c
-from ..core.canvas import Canvas, Panel
-from ..core.view import Trail
+from ..core.draw import canvas as c
+from ..core.draw.canvas import Canvas, Panel
+from ..core.draw.view import Trail
 from .animal import FAR, wrench_mean
 from .tasks import Detect, Hold, Localize, Whisk, WhiskerTask
 

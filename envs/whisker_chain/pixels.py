@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.pixels import GOAL, INK, Colour, Sketch
+from ..core.draw.pixels import GOAL, INK, Colour, Sketch
 from .animal import FAR
 from .tasks import Whisk
 

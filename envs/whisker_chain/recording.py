@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, shown
-from ..core.control import OpenLoop
 from ..core.files import check_file
-from ..core.simulate import simulate
-from ..core.smoothing import smooth
-from ..core.trajectory import Trajectory
+from ..core.model.control import OpenLoop
+from ..core.model.run import simulate
+from ..core.model.smoothing import smooth
+from ..core.model.trajectory import Trajectory
 from .animal import Whisker
 from .params import WhiskerParams
 

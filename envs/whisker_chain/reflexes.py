@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.control import Flags, Floats
+from ..core.model.control import Flags, Floats
 from .task import ACCELERATION
 
 Past = Floats | float

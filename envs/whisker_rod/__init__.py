@@ -1,6 +1,6 @@
 """The rat's whisker on sandpaper, after Oladazimi, Putelat et al. (2021)."""
 
-from ..core.beam import Hair
+from ..core.model.beam import Hair
 from .animal import WhiskerRod
 from .params import Relief, WhiskerRodParams
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.animal import MAX_THREADS, InLanes, time_step
 from ..core.arguments import choice, whole
-from ..core.lanes import aligned, in_lanes, matrix
-from ..core.spec import Signal
-from ..core.stepper import Stepper
+from ..core.kernels.lanes import aligned, in_lanes, matrix
+from ..core.kernels.stepper import Stepper
+from ..core.model.animal import MAX_THREADS, InLanes, time_step
+from ..core.model.spec import Signal
 from .body import (
     BROKEN,
     BURIED,

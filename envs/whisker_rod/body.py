@@ -4,7 +4,7 @@ A conical rod of N rigid segments with angles theta_i, clamped at its base, touc
 at y = ybar that moves along +x (Oladazimi, Putelat et al., 2021, Eqs 5-13). Joints carry elasticity and
 Kelvin-Voigt damping, the contact is unilateral, and friction follows a rate-and-state law.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal.
+Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from ..core.jit import asinh, exp, kernel, log, sincos
-from ..core.lanes import batch_kernel
-from ..core.records import record
+from ..core.kernels.jit import asinh, exp, kernel, log, sincos
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import record
 
 FLIPPED, BURIED, WILD, BROKEN = 1.0, 2.0, 3.0, 4.0
 """Status codes: the tip lies along the plate; an inner node is behind it; too fast; not finite."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.beam import Hair
-from ..core.response import Identification, System, from_motion
+from ..core.model.beam import Hair
+from ..core.model.response import Identification, System, from_motion
 from .animal import WhiskerRod
 from .params import WhiskerRodParams
 

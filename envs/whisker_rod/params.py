@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, numbers, shown, whole
-from ..core.beam import Hair
-from ..core.spec import Option, documented
-from ..core.table import read_table
+from ..core.model.beam import Hair
+from ..core.model.constants import read_table
+from ..core.model.spec import Option, documented
 
 REFERENCE_FRICTION = 0.37
 """mu_*, missing in Table 1: with it the whisker slides with mu = 0.2 at the paper's 0.2 m/s."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from ..core import canvas as c
-from ..core.canvas import Canvas, Panel
-from ..core.view import Trail
+from ..core.draw import canvas as c
+from ..core.draw.canvas import Canvas, Panel
+from ..core.draw.view import Trail
 from .body import BANDS, surface
 from .tasks import Regulate, RodTask, Sweep, Texture, level
 

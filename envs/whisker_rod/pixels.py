@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.pixels import INK, Colour, Sketch
+from ..core.draw.pixels import INK, Colour, Sketch
 
 GRIT: Colour = (178, 160, 132)
 WHISKER: Colour = (92, 74, 58)

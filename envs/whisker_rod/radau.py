@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import asinh, exp, kernel, log, sincos
-from ..core.lanes import batch_kernel
-from ..core.records import record
+from ..core.kernels.jit import asinh, exp, kernel, log, sincos
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import record
 from .body import (
     BROKEN,
     SAMPLES,

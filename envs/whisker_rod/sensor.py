@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import exp, kernel, sincos
+from ..core.kernels.jit import exp, kernel, sincos
 from .body import BANDS, SAMPLES, SLOW
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import kernel, sincos
+from ..core.kernels.jit import kernel, sincos
 
 FORCES, TIPS = 400, 40_000
 """Most steps in search of a force, each 1.3 times the last, and of an angle of the tip, 0.05 rad apart."""

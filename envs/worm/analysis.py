@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers
-from ..core.simulate import ensemble
-from ..core.trajectory import Trajectory
+from ..core.model.run import ensemble
+from ..core.model.trajectory import Trajectory
 from .animal import Worm
 from .kymogram import FRAME_RATE, HIGHEST_RATE
 from .params import friction

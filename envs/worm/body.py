@@ -8,18 +8,18 @@ A body with a shape has a ``profile`` (3, n): masses, lengths and friction of it
 uniform body, each with mean 1; its rods' constants are arrays. The paper's uniform body has a ``profile`` (0,). The
 type tells them apart: `_of`, `_times` and their like are compiled for each, and the uniform body pays nothing.
 
-Kernels work on lanes (see ``core/lanes.py``): the last axis of every field is the animal. A scheme takes (1,) records
-``xs`` of the state, which it changes, and ``ks`` of its scratch space; its stages take the animal's record ``x`` and
-the scratch space ``k``, by which they hand on results.
+Kernels work on lanes (``core/kernels/lanes.py``): the last axis of every field is the animal. A scheme takes (1,)
+records ``xs`` of the state, which it changes, and ``ks`` of its scratch space; its stages take the animal's record
+``x`` and the scratch space ``k``, by which they hand on results.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..core.jit import kernel, sincos
-from ..core.lanes import batch_kernel
-from ..core.records import record
+from ..core.kernels.jit import kernel, sincos
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import record
 
 FOLDED, BROKEN = 1.0, 2.0
 """Status codes: a joint folded back on itself; the state is not finite."""

@@ -1,14 +1,14 @@
 """The worm with a nervous system that is data, as kernels: it feels its bending, and moves its muscles.
 
-``xs`` and ``ks`` hold the fields of the circuit (``core/circuit_kernels.py``) beside those of the body.
+``xs`` and ``ks`` hold the fields of the circuit (``core/circuit/kernels.py``) beside those of the body.
 """
 
 from __future__ import annotations
 
-from ..core.circuit_kernels import drive_joints, fire_circuit, is_cut, prepare_circuit, prepare_drive, step_circuit
-from ..core.jit import kernel
-from ..core.lanes import batch_kernel
-from ..core.records import fields
+from ..core.circuit.kernels import drive_joints, fire_circuit, is_cut, prepare_circuit, prepare_drive, step_circuit
+from ..core.kernels.jit import kernel
+from ..core.kernels.lanes import batch_kernel
+from ..core.kernels.records import fields
 from .body import BROKEN, begin_midpoint, midpoint_step
 
 

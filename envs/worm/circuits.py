@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.circuit import Circuit, Population, Projection, Sense
+from ..core.circuit.circuit import Circuit, Population, Projection, Sense
 
 
 def _muscles(drive: float, taper: float, joints: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import numbers, shown
-from ..core.trajectory import Trajectory
+from ..core.model.trajectory import Trajectory
 from .animal import Worm
 from .fit import LARGEST_RATIO, MediumFit, moved, path, ratio_of, shape_of
 from .motion import Motion

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import number, numbers, shown, whole
-from ..core.control import OpenLoop
 from ..core.files import check_file
+from ..core.model.control import OpenLoop
 from .params import table
 
 FRAME_RATE = 32.0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number
-from ..core.smoothing import smooth
+from ..core.model.smoothing import smooth
 from .kymogram import measured
 
 Array = NDArray[np.float64]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole, within
-from ..core.beam import cone_volume
-from ..core.spec import Option, documented
-from ..core.table import read_table
+from ..core.model.beam import cone_volume
+from ..core.model.constants import read_table
+from ..core.model.spec import Option, documented
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.pixels import GOAL, WATER, Colour, Sketch, shade
+from ..core.draw.pixels import GOAL, WATER, Colour, Sketch, shade
 from .params import friction
 from .tasks import Follow, Reach
 

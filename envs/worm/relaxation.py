@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, whole
-from ..core.simulate import ensemble
+from ..core.model.run import ensemble
 from .animal import Worm
 from .fit import LARGEST_RATIO, fit_medium, seen_again, sigma_of
 from .motion import FINER, Motion, polynomials

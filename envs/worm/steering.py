@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.control import Flags, Floats
+from ..core.model.control import Flags, Floats
 
 
 @dataclass(eq=False)

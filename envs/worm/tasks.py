@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import choice, shown
-from ..core.chain import to_body_frame
-from ..core.control import Floats
-from ..core.goals import GoalTask
-from ..core.spec import Ending, Field, Hidden, Option, Score
-from ..core.task import EpisodeStart, Rows, measures, tolerance
+from ..core.env.goals import GoalTask
+from ..core.env.task import EpisodeStart, Rows, measures, tolerance
+from ..core.model.chain import to_body_frame
+from ..core.model.control import Floats
+from ..core.model.spec import Ending, Field, Hidden, Option, Score
 from .kymogram import FRAME_RATE, RECORDED
 from .params import friction
 from .steering import REMEMBERED, WITHIN

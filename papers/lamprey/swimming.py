@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
 from gymnosoma.envs.lamprey.params import table

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.simulate import ensemble
-from gymnosoma.envs.core.trajectory import Trajectory
+from gymnosoma.envs.core.model.run import ensemble
+from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.contact import OPEN, SLIP
 from gymnosoma.envs.neuromechanic.standing import (

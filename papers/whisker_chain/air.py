@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.beam import Hair
+from gymnosoma.envs.core.model.beam import Hair
 from gymnosoma.envs.whisker_chain import WhiskerParams
 from gymnosoma.envs.whisker_chain.linear import matrices, modes, tip_response
 from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS, table

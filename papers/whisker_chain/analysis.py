@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gymnosoma.envs.core.simulate import ensemble
+from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, quasi_static
 from gymnosoma.envs.whisker_chain.animal import FAR
 from gymnosoma.envs.whisker_chain.params import table

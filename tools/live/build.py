@@ -11,7 +11,7 @@ from pathlib import Path
 import gymnasium
 
 import gymnosoma
-from gymnosoma.envs.core import canvas
+from gymnosoma.envs.core.draw import canvas
 from gymnosoma.envs.core.files import replacing
 
 from .modules import ANIMALS

@@ -11,9 +11,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.chain import chain_points
-from gymnosoma.envs.core.jit import variant
-from gymnosoma.envs.core.lanes import aligned, in_lanes
+from gymnosoma.envs.core.kernels.jit import variant
+from gymnosoma.envs.core.kernels.lanes import aligned, in_lanes
+from gymnosoma.envs.core.model.chain import chain_points
 from gymnosoma.envs.lamprey import Lamprey, nerves
 from gymnosoma.envs.lamprey import body as lamprey_body
 from gymnosoma.envs.lamprey import picture as lamprey_picture

@@ -10,9 +10,9 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.agents.evaluation.policies import shipped
-from gymnosoma.agents.learning.network import NetworkAgent
-from gymnosoma.agents.learning.policy_file import load_policy, read_card
+from gymnosoma.agents.policies.card import load_policy, read_card
+from gymnosoma.agents.policies.lookup import shipped
+from gymnosoma.agents.policies.networks import NetworkAgent
 from gymnosoma.envs.worm import Worm
 
 ID = "gymnosoma/WormSwim-v0"

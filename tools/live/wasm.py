@@ -10,8 +10,8 @@ import numba
 from llvmlite import binding as llvm
 from numba.core.typing import Signature
 
-from gymnosoma.envs.core import kernel_cache
-from gymnosoma.envs.core.compiling import PartCompiler, accelerated
+from gymnosoma.envs.core.kernels import cache as kernel_cache
+from gymnosoma.envs.core.kernels.compiling import PartCompiler, accelerated
 
 TRIPLE = "wasm32-unknown-unknown"
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from gymnosoma.agents.evaluation.policies import all_ids, full_id
-from gymnosoma.agents.files import result
+from gymnosoma.agents.policies.registry import all_ids, full_id
+from gymnosoma.agents.support.files import result
 
 if TYPE_CHECKING:
     from .hostile import Tally
@@ -43,7 +43,7 @@ def soak(
         seed: Of the first round of each.
         json_file: Also write the figures there.
     """
-    from gymnosoma.agents.evaluation.progress import progress_bar
+    from gymnosoma.agents.support.progress import progress_bar
 
     from . import hostile
 

@@ -19,8 +19,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from gymnosoma.agents.evaluation.policies import task_of
-from gymnosoma.envs.core.simulation import task_arguments
+from gymnosoma.agents.policies.registry import task_of
+from gymnosoma.envs.core.env.rows import task_arguments
 
 SIZES = (None, 1, 3, 18, 64, 256)
 """Rows of a round; None is a scalar environment."""

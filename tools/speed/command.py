@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from gymnosoma.agents.files import check_writable
-from gymnosoma.envs.core.animal import ANIMALS
+from gymnosoma.agents.support.files import check_writable
+from gymnosoma.envs.core.model.animal import ANIMALS
 
 if TYPE_CHECKING:
     from .measure import Row
@@ -40,7 +40,7 @@ def speed(
     """
     from dataclasses import asdict
 
-    from gymnosoma.agents.evaluation.progress import progress_bar
+    from gymnosoma.agents.support.progress import progress_bar
     from gymnosoma.envs.core.arguments import choice
     from gymnosoma.envs.core.files import replacing
 
@@ -61,7 +61,7 @@ def speed(
     parts: dict[str, Callable[[], list[Row]]] = {}
     if "simulations" in part:
         for name in animal:
-            module = f"gymnosoma.tools.speed.{name}"
+            module = f"tools.speed.{name}"
             if importlib.util.find_spec(module) is not None:
                 parts[f"Simulation: {name}"] = partial(importlib.import_module(module).simulations, repeats, seconds)
         parts["`simulate` over the kernel"] = partial(overheads, animal, repeats)

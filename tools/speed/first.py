@@ -42,7 +42,7 @@ def first(animals: Sequence[str], repeats: int) -> list[Row]:
                 measure(f"{name}: first step, kernels compiled", STEP.format(name), places[:1] * repeats)
     for command in ("list", "--help"):
         code = f"import sys; sys.argv = ['gymnosoma', {command!r}]\n" + (
-            "from gymnosoma.agents.commands.main import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+            "from gymnosoma.cli.main import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
         )
         measure(f"`{command}`", code, [{}] * repeats)
     return [Row.median(IMPORT, np.array(units), "CPU s"), *rows]

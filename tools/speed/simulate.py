@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gymnosoma.envs import OpenLoop, Schedule, simulate
-from gymnosoma.envs.core.animal import Animal
+from gymnosoma.envs.core.model.animal import Animal
 from gymnosoma.envs.lamprey import Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.hindlimb import hindlimb

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gymnosoma.envs.core.animal import Animal
+from gymnosoma.envs.core.model.animal import Animal
 from gymnosoma.envs.lamprey import Cord, Lamprey
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
-from gymnosoma.papers.whisker_rod.reference import Reference
+from papers.whisker_rod.reference import Reference
 
 from .measure import Case, Row
 from .measure import simulations as measure

@@ -1,0 +1,1 @@
+"""Measuring learners and policies in frozen episodes: protocol, results, statistics, tables."""

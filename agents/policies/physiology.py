@@ -1,0 +1,176 @@
+"""What a policy does to the body: measured beside the animal's own controller, and held to the task's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.model.spec import Measure
+
+from .agent import Agent, Policy
+from .lookup import find_policy
+from .registry import references_of, task_of
+from .rollout import rollout
+
+ACTION = {
+    "action at its ends": Measure("saturation", "action", "%", 100.0, "share of what moves it, answers left out"),
+    "action's slew": Measure("slew", "action", "1/s", 1.0, "rms rate of change of the action"),
+}
+"""Measures of every task, beside its own."""
+
+NEAR = 0.99
+"""Share of its bound from which on a value counts as saturated."""
+
+PADDING = 8
+"""Factor by which spectra are finer than the length of an episode allows."""
+
+
+class _Watched:
+    """Plays as another agent does, and notes sources at the ends of the control periods of each row's first episode."""
+
+    def __init__(self, agent: Agent, envs: Any, sources: Sequence[str]) -> None:
+        self._agent, self._simulation = agent, envs.unwrapped.simulation
+        self._sources = sources
+        self._running = np.ones(envs.num_envs, np.bool_)
+        fields = envs.unwrapped.task.action_fields()
+        moves = [not field.truth and name != "commit" for name, field in fields.items()]
+        self._moving = np.repeat(moves, [field.size for field in fields.values()])
+        self._begun = False
+        self.found: list[dict[str, list[NDArray[np.float64]]]] = [{name: [] for name in sources} for _ in self._running]
+
+    def _note(self, name: str, values: NDArray[Any]) -> None:
+        for i in np.flatnonzero(self._running):
+            self.found[i][name].append(np.asarray(values[i], float).ravel())
+
+    def end(self, last: NDArray[np.bool_]) -> None:
+        """Look once more when all is over, at rows that ended ``last``, as others have been reset since."""
+        self._running &= last
+        self.look()
+
+    def look(self) -> None:
+        """Note how the last period has left the animals."""
+        animal, rows = self._simulation.task.animal, self._simulation.rows
+        info = self._simulation.info()
+        for name in self._sources:
+            if name != "action":
+                self._note(name, animal.signal(rows, name) if name in animal.signals else info[name])
+
+    def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Actions of the other agent."""
+        if self._begun:
+            self._running &= ~first  # they have been reset
+        self._begun = True
+        self.look()
+        action = self._agent.act(observations, first)
+        if "action" in self._sources:
+            self._note("action", action[:, self._moving])
+        return action
+
+
+def _spectrum(values: NDArray[np.float64], rate: float, padding: int) -> tuple[NDArray[np.float64], ...]:
+    """Frequencies (Hz), and power density of all numbers (T, k) together."""
+    from scipy.signal import periodogram
+
+    frequency, power = periodogram(values, rate, "hann", padding * len(values), detrend="linear", axis=0)
+    return frequency, power.sum(1)
+
+
+def measured(measure: Measure, values: NDArray[np.float64], rate: float) -> float:
+    """Compute a measure of one episode, in its unit; NaN where the episode is too short.
+
+    ``values`` (T, k) are those of its source at the ends of the control periods, of which there are ``rate`` a second.
+    """
+    if len(values) < 4 and measure.kind in ("frequency", "above", "slew"):
+        return np.nan
+    match measure.kind:
+        case "frequency":
+            frequency, power = _spectrum(values, rate, PADDING)
+            power[frequency < 1.5 * rate / len(values)] = 0.0  # slower than the episode: a drift
+            result = frequency[np.argmax(power)] if power.max() > 0.0 else 0.0
+        case "mean":
+            result = values.mean()
+        case "peak":
+            result = np.abs(values).max()
+        case "rms":
+            result = np.sqrt(np.mean(values**2))
+        case "slew":
+            result = rate * np.sqrt(np.mean(np.diff(values, axis=0) ** 2))
+        case "saturation":
+            result = np.mean(np.abs(values) >= NEAR * measure.bound)
+        case "above":
+            frequency, power = _spectrum(values, rate, 1)
+            result = np.sqrt(np.sum(power[frequency > measure.band]) * (frequency[1] - frequency[0]) / values.shape[1])
+        case "rate":
+            result = np.sum(values[-1] - values[0]) * rate / max(len(values) - 1, 1)
+        case _:
+            result = values[-1].sum()
+    return float(measure.factor * result)
+
+
+def observed(
+    env_id: str,
+    policy: Policy,
+    measures: Mapping[str, Measure],
+    episodes: int = 16,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    **env: Any,
+) -> dict[str, float]:
+    """Give the means over episodes of what is measured of a policy, NaN where every episode was too short to tell."""
+    envs: Any = gymnasium.make_vec(env_id, num_envs=episodes, **policy.env | env)
+    try:
+        sources = list(dict.fromkeys(measure.source for measure in measures.values()))
+        watched = _Watched(policy.make(envs, 0), envs, sources)
+        played = rollout(envs, watched, seed=seed, options=dict(options or {}))
+        watched.end(played.lengths == played.lengths.max())
+        rate = envs.unwrapped.task.control_rate
+    finally:
+        envs.close()
+    found = {}
+    for name, measure in measures.items():
+        values = [
+            measured(measure, np.array(each[measure.source]), rate)
+            for each, failure in zip(watched.found, played.failures, strict=True)
+            if failure is None or not measure.complete
+        ]
+        finite = [value for value in values if np.isfinite(value)]
+        found[name] = float(np.mean(finite)) if finite else np.nan
+    return found
+
+
+def physiology(
+    env_id: str,
+    policies: Sequence[Policy],
+    episodes: int = 16,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    **env: Any,
+) -> dict[str, dict[str, Any]]:
+    """Measure policies, and the baseline beside them, with ``options`` of a reset and arguments of the environment.
+
+    The result has for each measure ``unit``, ``meaning``, ``known``, ``policies`` (name to value), and, where there is
+    one, the ``limit`` (in that unit) with ``why``, and ``beyond``: names of the policies that pass it.
+    """
+    measures = {**task_of(env_id, **env).physiology, **ACTION}
+    players = {policy.name: policy for policy in policies}
+    own = references_of(env_id)
+    if "baseline" in own:
+        players = {"baseline": find_policy(env_id, "baseline"), **players}
+    how: dict[str, Any] = {"episodes": episodes, "seed": seed, "options": options, **env}
+    values = {name: observed(env_id, policy, measures, **how) for name, policy in players.items()}
+    table = {}
+    for name, measure in measures.items():
+        entry: dict[str, Any] = {"unit": measure.unit, "meaning": measure.meaning, "known": measure.known}
+        entry["policies"] = {player: found[name] for player, found in values.items()}
+        limit = measure.maximum
+        if measure.times is not None and "baseline" in values:
+            limit = measure.times * values["baseline"][name]
+        if limit is not None:
+            beyond = [player for player, found in values.items() if found[name] > limit]
+            entry |= {"limit": limit, "why": measure.why, "beyond": beyond}
+        table[name] = entry
+    return table

@@ -1,0 +1,1 @@
+"""Files that stay whole, schemas, progress, interruption, and the processes that share long work."""

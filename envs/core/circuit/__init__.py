@@ -1,0 +1,1 @@
+"""Nervous systems as data, and the kernels that run them."""

@@ -1,0 +1,594 @@
+"""Circuits as data: populations of cells, projections between them, what they sense, what they drive."""
+
+from __future__ import annotations
+
+import tomllib
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import choice, number, numbers, one_of, shown, whole, within
+from ..files import toml_value
+from ..model.spec import Option
+from .kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work
+from .wiring import OUTPUTS, PORTS, Wiring, cell_outputs
+
+DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense")
+SIDES, ENDS = ("same", "other"), ("exist", "clamp")
+MAX_SEGMENTS, MAX_CELLS, MAX_STRENGTH = 10_000, 100, 1e6
+
+_DELAY = Option(1e-4, 100.0, "s", "")
+CONSTANTS: dict[str, dict[str, tuple[Option, Any]]] = {
+    "ekeberg": {
+        "threshold": (Option(-100.0, 100.0, "1", ""), None),
+        "gain": (Option(0.0, 100.0, "1", ""), None),
+        "delay": (_DELAY, None),
+        "adaptation": (Option(0.0, 100.0, "1", ""), 0.0),
+        "adaptation_delay": (_DELAY, 1.0),
+    },
+    "phase": {"frequency": (Option(0.0, 1e3, "Hz", ""), None), "gain": (Option(0.0, 100.0, "1", ""), 1.0)},
+    "matsuoka": {
+        "delay": (_DELAY, None),
+        "adaptation": (Option(0.0, 100.0, "1", ""), None),
+        "adaptation_delay": (_DELAY, None),
+    },
+    "leaky": {
+        "delay": (_DELAY, None),
+        "threshold": (Option(-100.0, 100.0, "1", ""), 0.0),
+        "gain": (Option(0.0, 1e3, "1", ""), 1.0),
+    },
+    "bistable": {"delay": (_DELAY, None), "gain": (Option(0.0, 100.0, "1", ""), None)},
+    "sense": {},
+}
+"""Constants of a population by its dynamics, each with its range and its default; None: it must be given."""
+
+COUPLING_STEP = 2.5e-3
+"""Longest step (s) of phase oscillators, which have no delay."""
+
+Weights = Any
+"""A number, or rows of numbers by side."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """Cells of one type, one a side and segment.
+
+    Args:
+        name
+        dynamics ({"ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense"}): What a cell does with all that
+            excites it, E, and inhibits it, I. ``ekeberg`` is Eqs. 1 and 2 of Ekeberg (1993): delayed inputs, output
+            max(0, 1 - exp((threshold - xi+) gain) - xi- - adaptation theta). ``phase``, after Cohen, Holmes & Rand
+            (1982, from memory): theta' = 2 pi frequency + sum of w sin(theta_j - theta - lag) + E - I, output gain
+            max(0, cos theta). ``matsuoka``, after Matsuoka (1985, from memory): delay x' = -x - adaptation v + E - I,
+            adaptation_delay v' = -v + y, output y = max(0, x). ``leaky``: delay x' = -x + E - I, output of gain (x -
+            threshold) by ``output``. ``bistable``: delay V' = -V + tanh(gain V + E - I), output V from -1 to 1, such as
+            of two cells that inhibit each other; two states where gain > 1. ``sense`` has no state, and says what a
+            `Sense` feels.
+        sides: 2, or 1 for a cell on the midline.
+        cells ((first, end)): Segments that have it, from the first to before the end; all by default.
+        tonic (number or (2, segments)): What a unit of the brainstem's drive adds to E; of phases in Hz to the
+            frequency.
+        threshold, gain, delay (s), adaptation, adaptation_delay (s), frequency (Hz): Constants of the dynamics.
+        output ({"tanh", "positive", "linear"}): Of leaky cells.
+
+    Raises:
+        ValueError: For a constant that the dynamics does not have, or that is missing or out of range.
+    """
+
+    name: str
+    dynamics: str
+    sides: int = 2
+    cells: tuple[int, int] | None = None
+    tonic: Weights = 0.0
+    threshold: Any = None
+    gain: Any = None
+    delay: Any = None
+    adaptation: Any = None
+    adaptation_delay: Any = None
+    frequency: Any = None
+    output: str | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and self.name.isidentifier()):
+            raise ValueError(f"population: name must be a word of letters, digits and _, got {shown(self.name)}")
+        label = f"population {self.name}"
+        choice(f"{label}: dynamics", self.dynamics, DYNAMICS)
+        whole(f"{label}: sides", self.sides, 1, 2)
+        known = CONSTANTS[self.dynamics]
+        for name in {name for constants in CONSTANTS.values() for name in constants}:
+            value = getattr(self, name)
+            if name not in known:
+                if value is not None:
+                    raise ValueError(
+                        f"{label}: {name} is no constant of {self.dynamics}, got {shown(value)}; allowed are "
+                        f"{', '.join(known) or 'none'}"
+                    )
+                continue
+            option, default = known[name]
+            if value is None and default is None:
+                raise ValueError(f"{label}: {name} must be given with dynamics {self.dynamics}, got None")
+            value = default if value is None else number(f"{label}: {name}", value)
+            option.check(f"{label}: {name}", value)
+            object.__setattr__(self, name, value)
+        if self.dynamics == "leaky":
+            object.__setattr__(self, "output", "tanh" if self.output is None else self.output)
+            choice(f"{label}: output", self.output, OUTPUTS)
+        elif self.output is not None:
+            raise ValueError(f"{label}: output is of leaky cells alone, got {shown(self.output)}")
+        object.__setattr__(self, "tonic", _weights(f"{label}: tonic", self.tonic))
+
+    @property
+    def kind(self) -> int:
+        """Code of the dynamics."""
+        return DYNAMICS.index(self.dynamics)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Synapses of one population onto another, or onto itself.
+
+    The axon runs along the cord on the side of its target, which decides what a hemisection cuts. A target on the
+    midline hears the left side as the ``"same"`` and the right as the ``"other"``, by axons on the left.
+
+    Args:
+        source, target: Names of populations.
+        strength (number or (2, segments)): Of target cells, left and right; one row serves both sides.
+        port ({"excite", "inhibit", "phase"}): What it adds to; ``"phase"`` from phases to phases, with a ``lag``.
+        side ({"same", "other"}): Of the source.
+        rostral, caudal: Extents as in Table 2 of Ekeberg (1993): a target q hears the sources p of q - caudal <= p <=
+            q + rostral, counted from the head; ``rostral=-1, caudal=1`` is the neighbour in front alone.
+        normalise: Whether the strength is shared among the sources that exist; else it is that of each synapse.
+        lag (rad): By which the source is ahead when a ``"phase"`` projection is at rest.
+        name: By which its weight is found; ``source_target`` by default.
+    """
+
+    source: str
+    target: str
+    strength: Weights = 1.0
+    port: str = "excite"
+    side: str = "same"
+    rostral: int = 0
+    caudal: int = 0
+    normalise: bool = True
+    lag: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or f"{self.source}_{self.target}")
+        label = f"projection {self.name}"
+        choice(f"{label}: port", self.port, PORTS)
+        choice(f"{label}: side", self.side, SIDES)
+        if not isinstance(self.normalise, bool):
+            raise ValueError(f"{label}: normalise must be true or false, got {shown(self.normalise)}")
+        object.__setattr__(self, "strength", _weights(f"{label}: strength", self.strength))
+        within(f"{label}: lag", number(f"{label}: lag", self.lag), -100.0, 100.0, "rad")
+        if self.lag and self.port != "phase":
+            raise ValueError(f"{label}: lag is of port phase alone, got {self.lag!r} with port {self.port!r}")
+
+
+@dataclass(frozen=True)
+class Sense:
+    """What a population of dynamics ``sense`` puts out: a signal of the body at its joints.
+
+    Args:
+        population
+        signal: Of the animal: the lamprey's ``"edge_cell"`` (1/m, by side, times its ``feedback``), the worm's
+            ``"joint_angle"`` (rad).
+        stretch ((from, to), joints): Of the body that a cell feels the mean of, about the joint of its segment,
+            negative to the head. Where it leaves the body it shrinks, at last to nothing.
+    """
+
+    population: str
+    signal: str
+    stretch: tuple[float, float] = (-0.5, 0.5)
+
+    def __post_init__(self) -> None:
+        label = f"sense {self.population}: stretch"
+        ends = within(label, self.stretch, -MAX_SEGMENTS, MAX_SEGMENTS, "joints")
+        if ends.shape != (2,) or not ends[0] < ends[1]:
+            raise ValueError(f"{label} must be two places that rise, got {shown(self.stretch)}")
+        object.__setattr__(self, "stretch", tuple(ends.tolist()))
+
+    def weights(self, joint: NDArray[np.int64], joints: int) -> NDArray[np.float64]:
+        """Weights (S, joints) of the joints in what segments feel that have these joints."""
+        low, high = (joint[:, None] + place for place in self.stretch)
+        place = np.arange(joints)
+        overlap = np.clip(np.minimum(place + 0.5, high) - np.maximum(place - 0.5, low), 0.0, 1.0)
+        total = overlap.sum(1, keepdims=True)
+        return np.divide(overlap, total, out=np.zeros_like(overlap), where=total > 0.0)
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """A nervous system as data, checked when it is made; ``docs/guides/circuit.md`` explains it by examples.
+
+    Populations that sense come after the others, in this order in all that is given by population. A segment of the
+    circuit belongs to a joint of the body: ``joint`` says to which, in rising order, and else the nearest is taken,
+    every link having as many segments.
+
+    Args:
+        segments
+        populations (sequence of Population)
+        projections (sequence of Projection)
+        muscles: Name of the population that drives the muscles: of a joint its mean over the joint's segments.
+        senses (sequence of Sense)
+        ends ({"exist", "clamp"}): Where a projection would reach beyond the cord, or a cut: its strength is shared
+            among the segments that exist, or the end segment stands in for those that do not.
+        head_segments: Segments that get ``head_extra`` more of the brainstem's tonic drive.
+        joint (sequence of int): Joint of each segment.
+        each_synapse: Whether rows may have ``synapse_at``, a factor on every single target's synapses.
+        step (s): Longest step of the neurons, by fourth-order Runge-Kutta; by default a quarter of the shortest delay,
+            and at most 2.5 ms with phases. Ekeberg's neurons alone take one Euler step with each of the animal, as in
+            the paper, unless this is given.
+
+    Raises:
+        ValueError: For an unknown name, a value that is out of range, a shape that does not fit, or a projection that
+            is none.
+
+    Examples:
+        Two half-centres in each of nine segments, one for every joint of the lamprey:
+
+        >>> from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection
+        >>> cell = Population("MN", "matsuoka", delay=0.03, adaptation=2.5, adaptation_delay=0.15, tonic=1.0)
+        >>> halves = Circuit(9, [cell], [Projection("MN", "MN", 2.5, "inhibit", "other")], "MN", joint=range(9))
+        >>> halves.names, halves.weights
+        (('MN',), ('MN_MN',))
+    """
+
+    segments: int
+    populations: tuple[Population, ...]
+    projections: tuple[Projection, ...]
+    muscles: str
+    senses: tuple[Sense, ...] = ()
+    ends: str = "exist"
+    head_segments: int = 0
+    joint: tuple[int, ...] | None = None
+    each_synapse: bool = False
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        whole("segments", self.segments, 1, MAX_SEGMENTS)
+        whole("head_segments", self.head_segments, 0, self.segments)
+        choice("ends", self.ends, ENDS)
+        for name, kind in (("populations", Population), ("projections", Projection), ("senses", Sense)):
+            given = tuple(getattr(self, name))
+            if not all(isinstance(each, kind) for each in given) or len(given) > MAX_CELLS:
+                raise ValueError(f"{name} must be at most {MAX_CELLS} of type {kind.__name__}, got {shown(given)}")
+            object.__setattr__(self, name, given)
+        if not isinstance(self.each_synapse, bool):
+            raise ValueError(f"each_synapse must be true or false, got {shown(self.each_synapse)}")
+        if self.step is not None:
+            within("step", number("step", self.step), 1e-6, 1.0, "s")
+        ordered = sorted(self.populations, key=lambda population: population.kind == SENSE)
+        object.__setattr__(self, "populations", tuple(ordered))
+        _once("populations", self.names)
+        _once("projections", self.weights)
+        self._check_populations()
+        for projection in self.projections:
+            self._check_projection(projection)
+        self._check_senses()
+        choice("muscles", self.muscles, self.cells)
+        if self.joint is not None:
+            places = tuple(int(j) for j in numbers("joint", list(self.joint), minimum=0))
+            if len(places) != self.segments or not (np.diff(places) >= 0).all():
+                raise ValueError(f"joint must be {self.segments} numbers that do not fall, got {shown(self.joint)}")
+            object.__setattr__(self, "joint", places)
+
+    def _check_populations(self) -> None:
+        if not self.neurons:
+            raise ValueError(f"populations must hold one that does not only sense, got {shown(self.names)}")
+        for each in self.populations:
+            label = f"population {each.name}"
+            self._check_shape(f"{label}: tonic", each.tonic)
+            if each.cells is not None:
+                first, end = (
+                    numbers(f"{label}: cells", each.cells, minimum=0, maximum=self.segments).astype(int).tolist()
+                )
+                if not first < end:
+                    raise ValueError(f"{label}: cells must be a first segment and an end behind it, got {each.cells!r}")
+                object.__setattr__(each, "cells", (first, end))
+
+    def _check_shape(self, label: str, value: Weights) -> None:
+        shape = np.shape(value)
+        if shape not in ((), (1, self.segments), (self.sides, self.segments)):
+            raise ValueError(f"{label} must be a number or have shape {(self.sides, self.segments)}, got shape {shape}")
+
+    def _check_projection(self, projection: Projection) -> None:
+        label = f"projection {projection.name}"
+        choice(f"{label}: source", projection.source, self.names)
+        choice(f"{label}: target", projection.target, self.names)
+        source, target = self[projection.source], self[projection.target]
+        if target.kind == SENSE:
+            raise ValueError(f"{label}: target must have a state, got {target.name!r}, which senses")
+        if projection.port == "phase" and (source.kind, target.kind) != (PHASE, PHASE):
+            kinds = f"{source.dynamics} to {target.dynamics}"
+            raise ValueError(f"{label}: port phase is from phase to phase, got {kinds}")
+        for name in ("rostral", "caudal"):
+            whole(f"{label}: {name}", getattr(projection, name), 1 - self.segments, self.segments - 1)
+        if projection.rostral + projection.caudal < 0:
+            given = f"rostral={projection.rostral!r} and caudal={projection.caudal!r}"
+            raise ValueError(f"{label}: rostral + caudal must be at least 0, got {given}")
+        self._check_shape(f"{label}: strength", projection.strength)
+
+    def _check_senses(self) -> None:
+        felt = [sense.population for sense in self.senses]
+        for name in felt:
+            choice("sense: population", name, self.names[self.neurons :])
+        _once("senses", felt)
+        if missing := set(self.names[self.neurons :]) - set(felt):
+            raise ValueError(f"senses must hold one for each population of kind sense, got none for {sorted(missing)}")
+
+    def __getitem__(self, name: str) -> Population:
+        return self.populations[self.names.index(name)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of populations."""
+        return tuple(population.name for population in self.populations)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Names of those with a state, in the order of the signal ``neurons``."""
+        return self.names[: self.neurons]
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Names of projections, in the order of a row's ``synapse``."""
+        return tuple(projection.name for projection in self.projections)
+
+    @property
+    def neurons(self) -> int:
+        """Number of populations with a state."""
+        return sum(population.kind != SENSE for population in self.populations)
+
+    @property
+    def sides(self) -> int:
+        """2, or 1 where all cells are on the midline."""
+        return max(population.sides for population in self.populations)
+
+    def replace(self, **changes: Any) -> Self:
+        """Give the circuit with some constants changed.
+
+        Args:
+            **changes: A field of the circuit; or a mapping of what changes in the population or projection of that
+                name.
+
+        Examples:
+            Reciprocal inhibition at half its strength, and duller EIN:
+
+            >>> from gymnosoma.envs.lamprey import Cord
+            >>> weak = Cord().circuit().replace(CCIN_CCIN={"strength": 1.0}, EIN={"threshold": -0.1})
+        """
+        own: dict[str, Any] = {}
+        members: dict[str, list[Any]] = {
+            "populations": list(self.populations),
+            "projections": list(self.projections),
+        }
+        places = {each.name: (kind, i) for kind, many in members.items() for i, each in enumerate(many)}
+        fixed = [field.name for field in fields(self)]
+        for name, value in changes.items():
+            if name in fixed:
+                own[name] = value
+            elif name in places and isinstance(value, Mapping):
+                kind, i = places[name]
+                members[kind][i] = _make(name, type(members[kind][i]), value, members[kind][i])
+            else:
+                more = ", and a mapping for populations and projections"
+                raise ValueError(one_of("circuit: name", name, [*fixed, *places], more))
+        return replace(self, **(members | own))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a circuit from a TOML file; ValueError, which names the file, if it is none."""
+        try:
+            return cls.from_table(tomllib.loads(Path(path).read_text("utf-8")))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ValueError(f"circuit {str(path)!r} cannot be read: {' '.join(str(error).split())}") from None
+
+    def write(self, path: str | Path) -> None:
+        """Write a TOML file that `read` reads."""
+        words = {"source": "from", "target": "to"}
+
+        def lines(member: Any, skip: tuple[str, ...] = ()) -> list[str]:
+            found = []
+            for field in fields(member):
+                value = getattr(member, field.name)
+                if field.name not in skip and value is not None and value != field.default:
+                    found.append(f"{words.get(field.name, field.name)} = {toml_value(value)}")
+            return found
+
+        text = lines(self, ("populations", "projections", "senses", "muscles"))
+        for each in self.populations:
+            text += ["", f"[population.{each.name}]", *lines(each, ("name",))]
+        for name, members in (("sense", self.senses), ("projection", self.projections)):
+            for member in members:
+                usual = isinstance(member, Projection) and member.name == f"{member.source}_{member.target}"
+                text += ["", f"[[{name}]]", *lines(member, ("name",) if usual else ())]
+        text += ["", "[output]", f"muscles = {toml_value(self.muscles)}", ""]
+        Path(path).write_text("\n".join(text), "utf-8")
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Make a circuit from what a TOML file holds."""
+        table = dict(table)
+        populations = table.pop("population", {})
+        if not isinstance(populations, Mapping):
+            raise ValueError(f"population must be tables by name, got {shown(populations)}")
+        senses, projections = table.pop("sense", []), table.pop("projection", [])
+        for name, given in (("sense", senses), ("projection", projections)):
+            if not isinstance(given, list):
+                raise ValueError(f"{name} must be a list of tables, got {shown(given)}")
+        output = table.pop("output", {})
+        _known("output", output, ["muscles"])
+        own = [f.name for f in fields(cls) if f.name not in ("populations", "projections", "senses", "muscles")]
+        _known("circuit", table, [*own, "population", "projection", "sense", "output"])
+        if "segments" not in table or "muscles" not in output:
+            raise ValueError(f"circuit must have segments and output: muscles, got {', '.join([*table, *output])}")
+        table["populations"] = [
+            _make(f"population {name}", Population, {"name": name, **_mapping(name, given)})
+            for name, given in populations.items()
+        ]
+        words = {"from": "source", "to": "target"}
+        table["projections"] = [
+            _make("projection", Projection, {words.get(key, key): v for key, v in _mapping("projection", one).items()})
+            for one in projections
+        ]
+        table["senses"] = [_make("sense", Sense, one) for one in senses]
+        return cls(**table, **output)
+
+    @classmethod
+    def given(cls, value: Any, animal: str) -> Circuit:
+        """A circuit that an argument names: one itself, a file, or the name of one that comes with an animal."""
+        if isinstance(value, Circuit):
+            return value
+        if isinstance(value, str) and value.isidentifier():
+            folder = resources.files("gymnosoma.assets").joinpath(animal, "circuits")
+            shipped = sorted(file.name.removesuffix(".toml") for file in folder.iterdir())
+            choice("circuit", value, shipped)
+            return cls.from_table(tomllib.loads(folder.joinpath(f"{value}.toml").read_text("utf-8")))
+        if isinstance(value, str | Path):
+            return cls.read(value)
+        raise ValueError(f"circuit must be a Circuit, a file or a name, got {shown(value)}")
+
+    def joints(self, joints: int) -> NDArray[np.int64]:
+        """Joint of each segment in a body with so many joints, (S,).
+
+        Raises:
+            ValueError: If segments and joints do not fit.
+        """
+        if self.joint is not None:
+            if sorted(set(self.joint)) != list(range(joints)):
+                raise ValueError(f"joint must name each of {joints} joints from 0, got {shown(self.joint)}")
+            return np.array(self.joint)
+        if self.segments == joints:
+            return np.arange(joints)
+        link = self.segments // (joints + 1)
+        if link < 2 or self.segments % (2 * (joints + 1)):
+            raise ValueError(
+                f"segments must be {joints}, one a joint, or a multiple of twice the {joints + 1} links where joint is "
+                f"not given, got {self.segments!r}"
+            )
+        return np.clip((np.arange(self.segments) - link // 2) // link, 0, joints - 1)
+
+    def steps(self, dt: float) -> int:
+        """Runge-Kutta steps of the neurons in one of the animal; 0 where they take an Euler step."""
+        neurons = self.populations[: self.neurons]
+        if self.step is None and all(each.kind == EKEBERG for each in neurons):
+            return 0
+        delays = [each.delay for each in neurons if each.delay is not None]
+        delays += [each.adaptation_delay for each in neurons if each.dynamics == "matsuoka"]
+        usual = min([0.25 * delay for delay in delays if delay is not None] + [COUPLING_STEP] * (len(delays) == 0))
+        if any(each.kind == PHASE for each in neurons):
+            usual = min(usual, COUPLING_STEP)
+        return max(int(np.ceil(dt / (usual if self.step is None else self.step) - 1e-9)), 1)
+
+    @cached_property
+    def _wiring(self) -> Wiring:
+        return Wiring(self)
+
+    def fields(self) -> list[tuple]:
+        """Fields that it adds to the record of an animal."""
+        sizes = (self.sides, self.neurons, len(self.names), self.segments, self._wiring.states)
+        return circuit_fields(*sizes, max(len(self.projections), 1), self.each_synapse)
+
+    def work(self, joints: int, dt: float) -> list[tuple]:
+        """Scratch fields that it adds to those of an animal with so many joints and such a time step."""
+        w, states = self._wiring, self._wiring.states * (self.steps(dt) > 0)
+        sizes = (self.sides, self.neurons, len(self.names), self.segments, states, joints)
+        return circuit_work(*sizes, w.channels, len(w.links), len(w.windows), len(w.tracts), w.pad)
+
+    def record(self, joints: int, dt: float) -> NDArray[Any]:
+        """Constants for the kernels, (1,) record; a warning where Euler steps are longer than half a delay."""
+        shortest = min([each.delay for each in self.populations if each.delay is not None], default=dt)
+        if self.steps(dt) == 0 and dt > 0.5 * shortest * (1 + 1e-9):
+            text = f"circuit: Euler steps of {dt:g} s are longer than half the delay of {shortest:g} s; give step"
+            warnings.warn(text, stacklevel=3)
+        return self._wiring.record(joints, dt)
+
+    def options(self) -> dict[str, Option]:
+        """Parameters of a row."""
+        sides, cells, end = self.sides, len(self.names), float(self.segments)
+        names, of = ", ".join(self.names), "by side and segment"
+        result = {
+            "synapse": Option(0.0, 1e3, "1", f"factor on {', '.join(self.weights)}", (max(len(self.projections), 1),)),
+            "gain": Option(0.0, 1.0, "1", f"output left to cells, {of}, of {names}", (sides, cells, self.segments)),
+            "segment_gain": Option(0.0, 1.0, "1", f"output left to all neurons, {of}", (sides, self.segments)),
+            "cell_gain": Option(0.0, 1.0, "1", f"output left to {names}, by side", (sides, cells)),
+            "cell_segments": Option(
+                0.0, end, "1", "segments, from the first to before the second, to which ``cell_gain`` is kept", (2,)
+            ),
+            "bath": Option(-10.0, 10.0, "1", f"tonic level beside the brainstem's, {of}", (sides, self.segments)),
+            "cut": Option(
+                0.0, 1.0, "1", f"1 where no axon passes behind a segment, {of}", (sides, max(self.segments - 1, 1))
+            ),
+            "transection": Option(0.0, end, "1", "segments in front of a cut of both sides; 0: none"),
+            "noise": Option(
+                0.0, 100.0, "1", f"standard deviation of the state of {', '.join(self.cells)}", (self.neurons,)
+            ),
+            "noise_seed": Option(0.0, 2.0**53, "1", "of that noise, which is the same for the same seed"),
+        }
+        if self.each_synapse:
+            shape = (max(len(self.projections), 1), sides, self.segments)
+            result["synapse_at"] = Option(0.0, 1e3, "1", f"factor on each projection, {of} of its targets", shape)
+        return result
+
+    def intact(self, rows: NDArray[Any]) -> None:
+        """Set rows to what the circuit is unless something else is given."""
+        for name in ("synapse", "synapse_at", "gain", "segment_gain", "cell_gain"):
+            rows[name] = 1.0
+        rows["cell_segments"][:, 1] = self.segments
+
+    def outputs(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Outputs (B, sides, neurons, S) of the cells of rows that have a state."""
+        return cell_outputs(self, rows)
+
+
+def _weights(label: str, value: Any) -> Weights:
+    """A number, or rows of numbers by side, as tuples."""
+    array = within(label, value, -MAX_STRENGTH, MAX_STRENGTH)
+    if array.ndim == 0:
+        return float(array)
+    if array.ndim > 2:
+        raise ValueError(f"{label} must be a number or have shape (2, segments), got shape {array.shape}")
+    return tuple(map(tuple, np.atleast_2d(array).tolist()))
+
+
+def _once(name: str, given: Iterable[str]) -> None:
+    names = list(given)
+    if twice := sorted({each for each in names if names.count(each) > 1}):
+        raise ValueError(f"{name} must have each name once, got {', '.join(twice)} more than once; give name")
+
+
+def _mapping(name: str, given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{name} must be a table, got {shown(given)}")
+    return given
+
+
+def _known(name: str, given: Any, known: Iterable[str]) -> None:
+    """Raise ValueError unless a mapping has no other keys than these."""
+    names = tuple(known)
+    for key in _mapping(name, given):
+        choice(f"{name}: name", key, names)
+
+
+def _make(label: str, kind: Any, given: Any, like: Any = None) -> Any:
+    """Make a member of a circuit of a table, or of one that is like it."""
+    names = [field.name for field in fields(kind)]
+    _known(label, given, names)
+    plain = {key: tuple(v) if key in ("cells", "stretch") and isinstance(v, list) else v for key, v in given.items()}
+    if like is not None:
+        return replace(like, **plain)
+    required = (
+        {"source", "target"} if kind is Projection else {"population", "signal"} if kind is Sense else {"dynamics"}
+    )
+    if missing := sorted(required - given.keys()):
+        raise ValueError(f"{label} must have {', '.join(missing)}, got {', '.join(given)}")
+    return kind(**plain)

@@ -1,0 +1,585 @@
+"""Neurons of a circuit that is data, as kernels: running sums along the cord, with weights in lanes.
+
+A circuit has populations of cells, one a side and segment, and projections between them that reach so many segments
+to either side, so that a sum over the sources is the difference of two running sums. All that happens within a step
+loops over segments and lanes as one; what a cell's dynamics is, is asked outside of these loops.
+
+Kernels take ``xs`` and ``ks``, the (1,) records of state and scratch space in lanes, which hold the fields of
+``circuit_fields`` and ``circuit_work`` beside those of an animal, and ``circuit``, one record of constants
+(``circuit_dtype``). Side 0 is left, 1 right; a cell on the midline has side 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.jit import exp, kernel, sincos
+from ..kernels.noise import normal_at
+from ..kernels.records import fields, record
+
+EKEBERG, PHASE, MATSUOKA, LEAKY, BISTABLE, SENSE = range(6)
+"""Dynamics of cells."""
+
+STATES = (3, 1, 2, 1, 1, 0)
+"""Numbers of the state of a cell, by dynamics."""
+
+EXCITATORY, INHIBITORY, RATE = 0, 1, 2
+"""What a cell receives; of phase oscillators factors of cosine and sine, and what adds to the frequency."""
+
+TANH, POSITIVE, LINEAR = 0, 1, 2
+"""Outputs of leaky cells."""
+
+
+def circuit_fields(
+    sides: int, neurons: int, cells: int, segments: int, states: int, projections: int, at: bool
+) -> list[tuple]:
+    """Fields that a circuit adds to the record of an animal: ``neurons`` of its ``cells`` have a state, senses none."""
+    every = (projections, sides, segments) if at else (1, 1, 1)
+    return fields(
+        ("neuron", (states, sides, neurons, segments), "1", "state, by variable, side, population and segment"),
+        ("noise_count", (), "1", "steps of the neurons until now, for each of which there is a set of random numbers"),
+        ("tonic asymmetry head_extra", (), "1", "the brainstem's level, what is added right, and to the head"),
+        ("synapse", projections, "1", "factor on every projection"),
+        ("synapse_at", every, "1", "the same by side and segment of the target, if that may be set"),
+        ("gain", (sides, cells, segments), "1", "output left, from 0 (ablated) to 1"),
+        ("segment_gain", (sides, segments), "1", "the same of all neurons of a segment"),
+        ("cell_gain", (sides, cells), "1", "the same of a population"),
+        ("cell_segments", 2, "1", "from the first to before the second it holds, but for senses"),
+        ("bath", (sides, segments), "1", "tonic drive beside the brainstem's"),
+        ("cut", (sides, max(segments - 1, 1)), "1", "1 where no axon of that side passes behind a segment"),
+        ("transection", (), "1", "segments in front of a cut of both sides, 0 where there is none"),
+        ("noise", neurons, "1", "standard deviation that it gives a population's state"),
+        ("noise_seed", (), "1", "of its random numbers"),
+    )
+
+
+def circuit_work(
+    sides: int,
+    neurons: int,
+    cells: int,
+    segments: int,
+    states: int,
+    joints: int,
+    channels: int,
+    links: int,
+    windows: int,
+    tracts: int,
+    pad: int,
+) -> list[tuple]:
+    """Scratch fields of a circuit; ``states`` is 0 where no Runge-Kutta steps are taken."""
+    reference = (max(states, 1), sides, neurons if states else 1, segments if states else 1)
+    return fields(
+        ("weight", (links, sides, segments), "1", "of every projection, by side and segment of its target"),
+        ("share", (windows, sides, segments), "1", "one over the number of sources"),
+        ("intact", (sides, cells, segments), "1", "gain left by all lesions"),
+        ("open", (sides, segments), "1", "1 where axons of the brainstem arrive"),
+        ("keep", (sides, segments), "1", "0 in the first segment behind a cut"),
+        ("first last", (sides, segments), "1", "segments between cuts that this one is among"),
+        ("cut_at", (sides, segments), "1", "first segments behind the cuts"),
+        ("cuts", sides, "1", "their number"),
+        ("level", (sides, neurons, segments), "1", "drive that reaches a cell"),
+        ("output", (sides, channels, segments), "1", "of all cells; of phases its sine and cosine, too"),
+        ("total", (sides, tracts, segments + 2 * pad + 1), "1", "running sums, by side of the axon"),
+        ("received", (3, segments), "1", "EXCITATORY, INHIBITORY and RATE of one population and side"),
+        ("part", segments, "1", "sums of one projection"),
+        ("sensed", (sides, joints), "1", "what the animal senses at every joint"),
+        ("muscle", (sides, joints), "1", "what drives the muscles of every joint"),
+        ("change", (3, segments), "1/s", "derivatives of the state of one population and side"),
+        ("start slope", reference, "1, 1/s", "where a Runge-Kutta step begins; weighted mean of the derivatives"),
+    )
+
+
+def circuit_dtype(
+    sides: int,
+    neurons: int,
+    cells: int,
+    segments: int,
+    joints: int,
+    links: int,
+    windows: int,
+    tracts: int,
+    senses: int,
+) -> np.dtype:
+    """Record of a circuit's constants."""
+    return record(
+        ("kind sided states wave shape sense", cells, "1", "of populations; places of sine and of a sense", "i8"),
+        ("begin end", cells, "1", "segments that have it", "i8"),
+        ("threshold gain adaptation", cells, "1", ""),
+        ("rate adaptation_rate", cells, "1/s", ""),
+        ("brainstem", (neurons, sides, segments), "1", "strength"),
+        ("projection source target port window tract", links, "1", "tract -1: from the same segment alone", "i8"),
+        ("source_side", (links, sides), "1", "by side of the target", "i8"),
+        ("strength", (links, sides, segments), "1", ""),
+        ("rostral caudal normalise from_begin from_end", windows, "1", "extents; segments that have sources", "i8"),
+        ("share", (windows, segments), "1", "one over the number of sources, of an intact cord"),
+        ("tract_source", tracts, "1", "channel", "i8"),
+        ("tract_side", (tracts, sides), "1", "side of its cells, by side of the axon", "i8"),
+        ("felt", (senses, segments, joints), "1", "weight of joints in a sense"),
+        ("felt_first felt_last", (senses, segments), "1", "it is 0 but from the first to before the last", "i8"),
+        ("muscle_first muscle_last", joints, "1", "segments that drive the muscles of a joint", "i8"),
+        ("muscles head steps", (), "1", "population that drives muscles; segments of the head; substeps", "i8"),
+        ("tile", (), "1", "segments after which all weights of a projection begin again", "i8"),
+        ("clamp", (), "1", "1 where the end segments stand in for missing ones"),
+    )
+
+
+@kernel
+def tanh(z):
+    """Hyperbolic tangent, odd to the bit; absolute error 2e-16."""
+    e = exp(-2.0 * abs(z))
+    t = (1.0 - e) / (1.0 + e)
+    return -t if z < 0.0 else t
+
+
+@kernel
+def activity(excitation, inhibition, fatigue, threshold, gain):
+    """Output of a neuron, Ekeberg (1993), Eq. 2; ``fatigue`` is mu theta."""
+    u = 1.0 - exp((threshold - excitation) * gain) - inhibition - fatigue
+    return u if u > 0.0 else 0.0
+
+
+@kernel
+def _find_cuts(xs, ks):
+    """Write where the axons of each side are cut: ``keep``, ``open``, ``first``, ``last``, ``cut_at``, ``cuts``."""
+    x, k = xs[0], ks[0]
+    sides, segments, lanes = x.segment_gain.shape
+    for side in range(sides):
+        for e in range(lanes):
+            count, first = 0, 0
+            for q in range(segments):
+                across = x.cut[side, max(q - 1, 0), e] > 0.0 or np.ceil(x.transection[e]) == q
+                k.keep[side, q, e] = 0.0 if q > 0 and across else 1.0
+                if q > 0 and across:
+                    k.cut_at[side, count, e] = q
+                    count, first = count + 1, q
+                k.first[side, q, e] = first
+                k.open[side, q, e] = 1.0 if count == 0 else 0.0
+            k.cuts[side, e] = count
+            last = segments
+            for q in range(segments - 1, -1, -1):
+                k.last[side, q, e] = last
+                last = q if k.keep[side, q, e] == 0.0 else last
+
+
+@kernel
+def _share_out(xs, ks, circuit):
+    """Write the ``share``: one over the sources that exist, of those between the same cuts."""
+    x, k, p = xs[0], ks[0], circuit[0]
+    sides, segments, lanes = x.segment_gain.shape
+    for w in range(len(p.rostral)):
+        for side in range(sides):
+            for q in range(segments):
+                for e in range(lanes):
+                    k.share[w, side, q, e] = p.share[w, q]
+            for e in range(lanes):
+                for j in range(int(k.cuts[side, e]) if p.normalise[w] and p.clamp == 0.0 else 0):
+                    at = int(k.cut_at[side, j, e])
+                    begin, end = min(at - p.rostral[w], at), max(at + p.caudal[w], at + 1)
+                    for q in range(max(begin, 0), min(end, segments)):
+                        low = max(q - p.caudal[w], int(k.first[side, q, e]), p.from_begin[w])
+                        high = min(q + p.rostral[w] + 1, int(k.last[side, q, e]), p.from_end[w])
+                        k.share[w, side, q, e] = 1.0 / (high - low) if high > low else 0.0
+
+
+@kernel
+def prepare_circuit(xs, ks, circuit):
+    """Spread over segments and lanes what follows from parameters alone: weights, shares, lesions and cuts."""
+    x, k, p = xs[0], ks[0], circuit[0]
+    sides, segments, lanes = x.segment_gain.shape
+    _find_cuts(xs, ks)
+    _share_out(xs, ks, circuit)
+    many, wide, long = x.synapse_at.shape[:3]
+    read = segments if lanes == 1 else min(p.tile, segments)
+    for i in range(len(p.projection)):
+        n = p.projection[i]
+        for side in range(sides):
+            for q in range(read):
+                for e in range(lanes):
+                    factor = x.synapse[n, e] * x.synapse_at[min(n, many - 1), min(side, wide - 1), min(q, long - 1), e]
+                    k.weight[i, side, q, e] = factor * p.strength[i, side, q]
+    for side in range(sides):
+        for cell in range(len(p.kind)):
+            for q in range(segments):
+                there = 1.0 if p.begin[cell] <= q < p.end[cell] else 0.0
+                for e in range(lanes):
+                    inside = x.cell_segments[0, e] <= q < x.cell_segments[1, e]
+                    own = x.cell_gain[side, cell, e] if inside or p.kind[cell] == SENSE else 1.0
+                    all_of = 1.0 if p.kind[cell] == SENSE else x.segment_gain[side, q, e]
+                    k.intact[side, cell, q, e] = there * (x.gain[side, cell, q, e] * (all_of * own))
+
+
+@kernel
+def prepare_drive(xs, ks, circuit):
+    """Write the ``level`` that reaches every cell: the brainstem's, in front of a cut, and the bath's.
+
+    It only excites: where the asymmetry exceeds the tonic level, the drive is zero. On the midline there is none.
+    """
+    x, k, p = xs[0], ks[0], circuit[0]
+    segments, lanes = x.segment_gain.shape[1:]
+    for cell in range(k.level.shape[1]):
+        for side in range(p.sided[cell]):
+            sign = 2.0 * side - 1.0 if p.sided[cell] == 2 else 0.0
+            for q in range(segments):
+                head = 1.0 if q < p.head else 0.0
+                for e in range(lanes):
+                    level = x.tonic[e] * (1.0 + head * x.head_extra[e]) + sign * x.asymmetry[e]
+                    level = k.open[side, q, e] * level + x.bath[side, q, e]
+                    k.level[side, cell, q, e] = p.brainstem[cell, side, q] * (level if level > 0.0 else 0.0)
+
+
+@kernel
+def is_cut(ks):
+    """Whether an axon of any lane is cut."""
+    k = ks[0]
+    found = False
+    for side in range(k.cuts.shape[0]):
+        for e in range(k.cuts.shape[1]):
+            found |= k.cuts[side, e] > 0.0
+    return found
+
+
+@kernel
+def feel(ks, circuit, side, cell):
+    """Write the ``output`` of a sense: a weighted mean of what the animal senses at its joints."""
+    k, p = ks[0], circuit[0]
+    segments, lanes = k.output.shape[2:]
+    n, u = p.sense[cell], k.output[side, cell]
+    for q in range(segments):
+        first, last = p.felt_first[n, q], p.felt_last[n, q]
+        if last == first + 1:  # as most often
+            weight = p.felt[n, q, first]
+            for e in range(lanes):
+                u[q, e] = k.intact[side, cell, q, e] * (weight * k.sensed[side, first, e])
+            continue
+        for e in range(lanes):
+            u[q, e] = 0.0
+        for j in range(first, last):
+            for e in range(lanes):
+                u[q, e] += p.felt[n, q, j] * k.sensed[side, j, e]
+        for e in range(lanes):
+            u[q, e] *= k.intact[side, cell, q, e]
+
+
+@kernel
+def fire_cells(xs, ks, circuit, side, cell):
+    """Write the ``output`` of the cells of a population on one side, and of phases their sine and cosine.
+
+    Ekeberg (1993), Eq. 2; Cohen, Holmes & Rand (1982), max(0, A cos theta); Matsuoka (1985), max(0, x); leaky cells
+    tanh(g (x - theta)), its positive part, or g (x - theta); bistable cells V.
+    """
+    x, k, p = xs[0], ks[0], circuit[0]
+    segments, lanes = k.output.shape[2:]
+    span = segments * lanes
+    kind, threshold, gain = p.kind[cell], p.threshold[cell], p.gain[cell]
+    u, intact = k.output[side, cell].reshape(span), k.intact[side, cell].reshape(span)
+    a = x.neuron[0, side, cell].reshape(span)
+    if kind == EKEBERG:
+        fatigue = p.adaptation[cell]
+        inhibited, tired = x.neuron[1, side, cell].reshape(span), x.neuron[2, side, cell].reshape(span)
+        for f in range(span):
+            u[f] = intact[f] * activity(a[f], inhibited[f], fatigue * tired[f], threshold, gain)
+    elif kind == PHASE:
+        sine, cosine = k.output[side, p.wave[cell]].reshape(span), k.output[side, p.wave[cell] + 1].reshape(span)
+        for f in range(span):
+            s, c = sincos(a[f])
+            sine[f], cosine[f] = intact[f] * s, intact[f] * c
+            u[f] = intact[f] * (gain * c if gain * c > 0.0 else 0.0)
+    elif kind == MATSUOKA:
+        for f in range(span):
+            u[f] = intact[f] * (a[f] if a[f] > 0.0 else 0.0)
+    elif kind == LEAKY and p.shape[cell] == LINEAR:
+        for f in range(span):
+            u[f] = intact[f] * (gain * (a[f] - threshold))
+    elif kind == LEAKY:
+        lowest = -1.0 if p.shape[cell] == TANH else 0.0
+        for f in range(span):
+            t = tanh(gain * (a[f] - threshold))
+            u[f] = intact[f] * (t if t > lowest else lowest)
+    else:
+        for f in range(span):
+            u[f] = intact[f] * a[f]
+
+
+@kernel
+def add_up_tract(ks, circuit, side, t, cut):
+    """Write into ``total`` the running sum along a tract whose axons run on one side, from 0 on.
+
+    It is continued beyond both ends by the output of the end segment, if ``clamp`` is 1. Where ``cut`` says that any
+    lane has cuts it begins anew behind them: nothing comes through, not even by rounding.
+    """
+    k, p = ks[0], circuit[0]
+    segments, lanes = k.output.shape[2:]
+    span = segments * lanes
+    pad = (k.total.shape[2] - 1 - segments) // 2 * lanes
+    u = k.output[p.tract_side[t, side], p.tract_source[t]].reshape(span)
+    total, keep = k.total[side, t].reshape(span + 2 * pad + lanes), k.keep[side].reshape(span)
+    for e in range(lanes):
+        total[e] = 0.0
+    for f in range(pad):
+        total[f + lanes] = total[f] + p.clamp * u[f % lanes]
+    if cut:
+        for f in range(span):
+            total[pad + f + lanes] = keep[f] * total[pad + f] + u[f]
+    else:
+        for f in range(span):
+            total[pad + f + lanes] = total[pad + f] + u[f]
+    for f in range(pad):
+        total[pad + span + f + lanes] = total[pad + span + f] + p.clamp * u[span - lanes + f % lanes]
+
+
+@kernel
+def fire_circuit(xs, ks, circuit, cut):
+    """Write the ``output`` of all cells and the running sums; after `prepare_circuit`."""
+    p = circuit[0]
+    for cell in range(len(p.kind)):
+        for side in range(p.sided[cell]):
+            if p.kind[cell] == SENSE:
+                feel(ks, circuit, side, cell)
+            else:
+                fire_cells(xs, ks, circuit, side, cell)
+    for t in range(len(p.tract_source)):
+        for side in range(ks[0].total.shape[0]):
+            add_up_tract(ks, circuit, side, t, cut)
+
+
+@kernel
+def drive_joints(ks, circuit):
+    """Write the ``muscle`` of every joint: the mean output of the segments that drive it."""
+    k, p = ks[0], circuit[0]
+    lanes = k.muscle.shape[2]
+    for side in range(p.sided[p.muscles]):
+        for j in range(k.muscle.shape[1]):
+            for e in range(lanes):
+                k.muscle[side, j, e] = 0.0
+            for q in range(p.muscle_first[j], p.muscle_last[j]):
+                for e in range(lanes):
+                    k.muscle[side, j, e] += k.output[side, p.muscles, q, e]
+            for e in range(lanes):
+                k.muscle[side, j, e] /= p.muscle_last[j] - p.muscle_first[j]
+
+
+@kernel
+def _sum_near_cuts(ks, circuit, side, i):
+    """Sum anew the ``part`` of projection ``i`` where its window would reach a cut, at which sums begin anew."""
+    k, p = ks[0], circuit[0]
+    segments, lanes = k.part.shape
+    pad = (k.total.shape[2] - 1 - segments) // 2
+    rostral, caudal = p.rostral[p.window[i]], p.caudal[p.window[i]]
+    u, total = k.output[p.source_side[i, side], p.source[i]], k.total[side, p.tract[i]]
+    for e in range(lanes):
+        for j in range(int(k.cuts[side, e])):
+            at = int(k.cut_at[side, j, e])
+            for q in range(max(min(at - rostral, at), 0), min(max(at + caudal, at) + 1, segments)):
+                first, last = int(k.first[side, q, e]), int(k.last[side, q, e])
+                low, high = max(q - caudal, first), min(q + rostral + 1, last)
+                value = total[pad + high, e] if high > low else 0.0
+                if high > low and (low > first or first == 0):
+                    value -= total[pad + low, e]
+                before = min(max(first - (q - caudal), 0), rostral + caudal + 1)
+                behind = min(max(q + rostral + 1 - last, 0), rostral + caudal + 1)
+                k.part[q, e] = value + p.clamp * (before * u[first, e] + behind * u[last - 1, e])
+
+
+@kernel
+def _add_weighted(received, weight, share, upto, before):
+    """Add ``weight`` times ``share`` of a difference, the weights being repeated along the cord.
+
+    Weights that are the same in all segments are read for some of them, which stay in the fastest memory.
+    """
+    n = len(weight)
+    for k in range((len(received) + n - 1) // n):
+        target, factor = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n]
+        high, low = upto[k * n : (k + 1) * n], before[k * n : (k + 1) * n]
+        for f in range(len(target)):
+            target[f] += weight[f] * (factor[f] * (high[f] - low[f]))
+
+
+@kernel
+def _add_plain(received, weight, share, part):
+    """Add ``weight`` times ``share`` of what stands alone, as `_add_weighted`."""
+    n = len(weight)
+    for k in range((len(received) + n - 1) // n):
+        target, factor, given = received[k * n : (k + 1) * n], share[k * n : (k + 1) * n], part[k * n : (k + 1) * n]
+        for f in range(len(target)):
+            target[f] += weight[f] * (factor[f] * given[f])
+
+
+@kernel
+def receive_circuit(ks, circuit, side, cell, cut):
+    """Sum what reaches the cells of a population on one side into ``received``; after `fire_circuit`.
+
+    A projection from p reaches q where q - caudal <= p <= q + rostral, so a sum over the sources is the difference of
+    two running sums.
+    """
+    k, p = ks[0], circuit[0]
+    segments, lanes = k.part.shape
+    span, long = segments * lanes, k.total.shape[2] * lanes
+    pad = (k.total.shape[2] - 1 - segments) // 2
+    again = span if lanes == 1 else min(p.tile * lanes, span)
+    given = RATE if p.kind[cell] == PHASE else EXCITATORY
+    drive = k.level[side, cell].reshape(span)
+    for port in range(3 if given == RATE else 2):
+        received = k.received[port].reshape(span)
+        if port == given:
+            for f in range(span):
+                received[f] = drive[f]
+        else:
+            for f in range(span):
+                received[f] = 0.0
+    for i in range(len(p.target)):
+        if p.target[i] == cell:
+            w, weight = p.window[i], k.weight[i, side].reshape(span)[:again]
+            received, share = k.received[p.port[i]].reshape(span), k.share[w, side if cut else 0].reshape(span)
+            if p.tract[i] < 0:
+                _add_plain(received, weight, share, k.output[p.source_side[i, side], p.source[i]].reshape(span))
+                continue
+            low, high = (pad - p.caudal[w]) * lanes, (pad + p.rostral[w] + 1) * lanes
+            total = k.total[side, p.tract[i]].reshape(long)
+            before, upto = total[low : low + span], total[high : high + span]
+            if cut:
+                part = k.part.reshape(span)
+                for f in range(span):
+                    part[f] = upto[f] - before[f]
+                _sum_near_cuts(ks, circuit, side, i)
+                _add_plain(received, weight, share, part)
+            else:
+                _add_weighted(received, weight, share, upto, before)
+
+
+@kernel
+def _euler_step(xs, ks, circuit, dt, cut):
+    """Take one Euler step of neurons that are all of Ekeberg (1993), Eq. 1 and section 3.6."""
+    x, k, p = xs[0], ks[0], circuit[0]
+    segments, lanes = k.part.shape
+    span = segments * lanes
+    excite, inhibit = k.received[EXCITATORY].reshape(span), k.received[INHIBITORY].reshape(span)
+    for cell in range(x.neuron.shape[2]):
+        for side in range(p.sided[cell]):
+            receive_circuit(ks, circuit, side, cell, cut)
+            part = dt * p.rate[cell]
+            excited, inhibited = x.neuron[0, side, cell].reshape(span), x.neuron[1, side, cell].reshape(span)
+            for f in range(span):
+                excited[f] += part * (excite[f] - excited[f])
+                inhibited[f] += part * (inhibit[f] - inhibited[f])
+            if p.adaptation[cell] > 0.0:
+                part = dt * p.adaptation_rate[cell]
+                u, tired = k.output[side, cell].reshape(span), x.neuron[2, side, cell].reshape(span)
+                for f in range(span):
+                    tired[f] += part * (u[f] - tired[f])
+
+
+@kernel
+def _derive(xs, ks, circuit, side, cell):
+    """Write the ``change`` of the state of a population on one side; after `receive_circuit`.
+
+    Ekeberg (1993), Eq. 1; Cohen, Holmes & Rand (1982), Eq. 1 as a rotation by sums of sines and cosines; Matsuoka
+    (1985), Eq. 1; leaky cells tau x' = -x + E - I; bistable cells tau V' = -V + tanh(beta V + E - I).
+    """
+    x, k, p = xs[0], ks[0], circuit[0]
+    segments, lanes = k.part.shape
+    span = segments * lanes
+    kind, rate, slow = p.kind[cell], p.rate[cell], p.adaptation_rate[cell]
+    excite, inhibit = k.received[EXCITATORY].reshape(span), k.received[INHIBITORY].reshape(span)
+    change, a = k.change[0].reshape(span), x.neuron[0, side, cell].reshape(span)
+    if kind == EKEBERG:
+        u, inhibited = k.output[side, cell].reshape(span), x.neuron[1, side, cell].reshape(span)
+        tired = x.neuron[2, side, cell].reshape(span)
+        change1, change2 = k.change[1].reshape(span), k.change[2].reshape(span)
+        for f in range(span):
+            change[f] = rate * (excite[f] - a[f])
+            change1[f] = rate * (inhibit[f] - inhibited[f])
+        for f in range(span):
+            change2[f] = slow * (u[f] - tired[f])
+    elif kind == PHASE:
+        own = k.received[RATE].reshape(span)
+        for f in range(span):
+            s, c = sincos(a[f])
+            change[f] = rate + own[f] + excite[f] * c - inhibit[f] * s
+    elif kind == MATSUOKA:
+        b, v, change1 = p.adaptation[cell], x.neuron[1, side, cell].reshape(span), k.change[1].reshape(span)
+        for f in range(span):
+            change[f] = rate * (excite[f] - inhibit[f] - a[f] - b * v[f])
+            change1[f] = slow * ((a[f] if a[f] > 0.0 else 0.0) - v[f])
+    elif kind == LEAKY:
+        for f in range(span):
+            change[f] = rate * (excite[f] - inhibit[f] - a[f])
+    else:
+        beta = p.gain[cell]
+        for f in range(span):
+            change[f] = rate * (tanh(beta * a[f] + excite[f] - inhibit[f]) - a[f])
+
+
+@kernel
+def _runge_kutta_step(xs, ks, circuit, dt, cut):
+    """Take one fourth-order step of all neurons, with what is sensed held; the outputs are those at its start."""
+    x, k, p = xs[0], ks[0], circuit[0]
+    segments, lanes = k.part.shape
+    span = segments * lanes
+    for stage in range(4):
+        weight = 1.0 / 3.0 if stage == 1 or stage == 2 else 1.0 / 6.0
+        ahead = dt if stage == 2 else 0.5 * dt
+        if stage > 0:
+            fire_circuit(xs, ks, circuit, cut)
+        for cell in range(x.neuron.shape[2]):
+            for side in range(p.sided[cell]):
+                receive_circuit(ks, circuit, side, cell, cut)
+                _derive(xs, ks, circuit, side, cell)
+                for v in range(p.states[cell]):
+                    value, change = x.neuron[v, side, cell].reshape(span), k.change[v].reshape(span)
+                    start, slope = k.start[v, side, cell].reshape(span), k.slope[v, side, cell].reshape(span)
+                    if stage == 0:
+                        for f in range(span):
+                            start[f] = value[f]
+                            slope[f] = 0.0
+                    for f in range(span):
+                        slope[f] += weight * change[f]
+                        value[f] = start[f] + ahead * change[f]
+                    if stage == 3:
+                        for f in range(span):
+                            value[f] = start[f] + dt * slope[f]
+
+
+@kernel
+def _add_noise(xs, circuit, dt, euler):
+    """Add the noise of a step of ``dt`` to the first variable of every neuron; Euler steps forget less than others.
+
+    A cell that has a delay and nothing else to follow then has the standard deviation ``noise``, whatever ``dt`` is.
+    """
+    x, p = xs[0], circuit[0]
+    sides, neurons, segments, lanes = x.neuron.shape[1:]
+    for cell in range(neurons):
+        noisy = False
+        for e in range(lanes):
+            noisy |= x.noise[cell, e] > 0.0
+        if not noisy:
+            continue
+        part = dt * p.rate[cell]
+        left = 1.0 - part if euler else exp(-part)
+        spread = np.sqrt(dt if p.kind[cell] == PHASE else max(1.0 - left * left, 0.0))
+        for side in range(p.sided[cell]):
+            for q in range(p.begin[cell], p.end[cell]):
+                i, value = (side * neurons + cell) * segments + q, x.neuron[0, side, cell, q]
+                for e in range(lanes):
+                    drawn = normal_at(x.noise_seed[e], x.noise_count[e], sides * neurons * segments, i)
+                    value[e] += x.noise[cell, e] * spread * drawn if x.noise[cell, e] > 0.0 else 0.0
+    for e in range(lanes):
+        x.noise_count[e] += 1.0
+
+
+@kernel
+def step_circuit(xs, ks, circuit, dt, cut):
+    """Move the neurons by ``dt``; after `fire_circuit`.
+
+    A circuit of Ekeberg's neurons alone takes one Euler step, as the paper does; any other fourth-order Runge-Kutta
+    steps, as many as ``steps`` says.
+    """
+    p = circuit[0]
+    if p.steps == 0:
+        _euler_step(xs, ks, circuit, dt, cut)
+        _add_noise(xs, circuit, dt, True)
+    else:
+        for n in range(p.steps):
+            if n > 0:
+                fire_circuit(xs, ks, circuit, cut)
+            _runge_kutta_step(xs, ks, circuit, dt / p.steps, cut)
+            _add_noise(xs, circuit, dt / p.steps, False)

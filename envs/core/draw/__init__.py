@@ -1,0 +1,1 @@
+"""Pictures: a canvas, views of animals, and small pictures that are observed."""

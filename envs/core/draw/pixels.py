@@ -1,0 +1,118 @@
+"""Observations that are small pictures, drawn directly: without a window, without text, without pygame.
+
+An animal's package says in ``pixels.py`` what they show: ``sketch(task, rows, memory)`` gives a `Sketch`. What a task
+hides is not drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import whole
+from ..env.task import Rows, Task
+
+SMALLEST, LARGEST = 32, 256
+"""Width and height of such a picture, pixels."""
+
+Colour = tuple[int, int, int]
+
+GOAL: Colour = (46, 139, 98)
+INK: Colour = (38, 46, 56)
+PAPER: Colour = (250, 249, 245)
+WATER: Colour = (214, 230, 238)
+
+
+@dataclass
+class Sketch:
+    """What the pictures of B rows show.
+
+    Args:
+        centre ((B, 2), m): In the middle.
+        span ((B,) or float, m): Width and height.
+        spacing (float, m): Of the rules on the paper, which are part of the medium.
+        paper ((B, 3) or (3,)): Colour of the medium, 0 to 255.
+        origin ((B, 2) or (2,), m): A place at which rules cross: they move with the medium.
+    """
+
+    centre: NDArray[np.float64]
+    span: ArrayLike
+    spacing: float
+    paper: ArrayLike = PAPER
+    origin: ArrayLike = (0.0, 0.0)
+    parts: list[tuple[NDArray[np.float64], Any, Any]] = field(default_factory=list)
+
+    def chain(self, points: NDArray[np.float64], radius: ArrayLike, colour: Colour) -> None:
+        """Draw lines through points (B, N, 2), above what is there; ``radius`` (m) is one, or (B, N - 1)."""
+        ends = np.concatenate([points[:, :-1], points[:, 1:]], 2)
+        self.parts.append((ends, np.broadcast_to(radius, ends.shape[:2]), colour))
+
+    def disc(self, at: NDArray[np.float64], radius: ArrayLike, colour: Colour) -> None:
+        """Draw a disc at (B, 2)."""
+        self.chain(np.stack([at, at], 1), radius, colour)
+
+    def target(self, at: NDArray[np.float64], radius: float) -> None:
+        """Draw the goal at (B, 2), at the rim of the picture where it lies outside."""
+        half = np.reshape(self.span, (-1, 1)) * 0.5 - radius
+        self.disc(self.centre + np.clip(at - self.centre, -half, half), radius, GOAL)
+
+    def direction(self, way: NDArray[np.float64]) -> None:
+        """Draw the goal as a direction (B, 2) from the middle to the rim."""
+        span = np.reshape(self.span, (-1, 1))
+        ends = [self.centre + share * span * way for share in (0.3, 0.46)]
+        self.chain(np.stack(ends, 1), 0.012 * np.ravel(span)[:, None], GOAL)
+
+
+class Pixels:
+    """Draws the pictures that are observed.
+
+    Args:
+        size: Width and height, pixels.
+
+    Raises:
+        ValueError: For an impossible size, or an animal whose package draws none.
+    """
+
+    def __init__(self, task: Task, size: int) -> None:
+        whole("pixels", size, SMALLEST, LARGEST)
+        package = type(task.animal).__module__.rpartition(".")[0]
+        if find_spec(f"{package}.pixels") is None:
+            raise ValueError(f"observation must be 'fields' where {package} has no pixels.py, got 'pixels'")
+        self._sketch = import_module(f"{package}.pixels").sketch
+        self.task, self.size = task, size
+        self._across = np.zeros((2, size))
+
+    def draw(self, rows: Rows, memory: Rows) -> NDArray[np.uint8]:
+        """Pictures (B, size, size, 3) of rows."""
+        from .pixel_kernels import paint
+
+        count = len(rows)
+        with np.errstate(all="ignore"):  # rows that have failed
+            sketch: Sketch = self._sketch(self.task, rows, memory)
+        paper = np.array(np.broadcast_to(sketch.paper, (count, 3)), float)
+        colours = np.repeat([part[2] for part in sketch.parts], [part[0].shape[1] for part in sketch.parts], axis=0)
+        out = np.empty((count, self.size, self.size, 3), np.uint8)
+        paint(
+            np.concatenate([part[0] for part in sketch.parts], 1),
+            np.concatenate([np.broadcast_to(part[1], part[0].shape[:2]) for part in sketch.parts], 1),
+            colours.astype(float),
+            np.ascontiguousarray(sketch.centre, float),
+            np.array(np.broadcast_to(sketch.span, count), float),
+            paper,
+            0.9 * paper,
+            float(sketch.spacing),
+            np.array(np.broadcast_to(sketch.origin, (count, 2)), float),
+            self._across,
+            out,
+        )
+        return out
+
+
+def shade(colour: Colour, other: Colour, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Colours (B, 3) on the way from one (share 0) to the other (share 1)."""
+    return np.add(colour, share[:, None] * np.subtract(other, colour))

@@ -1,0 +1,1 @@
+"""Tasks and Gymnasium's environments made of them."""

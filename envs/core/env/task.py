@@ -1,0 +1,306 @@
+"""What a task is, and the function that shapes the rewards of all tasks."""
+
+from __future__ import annotations
+
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import choice, number, within
+from ..model.animal import Animal
+from ..model.control import Floats, Values
+from ..model.spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Option, Score
+
+Rows = NDArray[Any]
+"""Records of animals or of what a task remembers of them, one for each row."""
+
+
+@dataclass
+class EpisodeStart:
+    """Episodes about to start, one for each of A rows: what `Task.start` and `Task.begin` are given."""
+
+    rngs: Sequence[np.random.Generator]
+    """Generators, one for each episode."""
+    options: Values
+    """Options that were given or drawn by ``randomize``, each with an entry for each episode."""
+    memory: Rows
+    """Records (A,) of the task's ``memory``: zeros, to be set."""
+    ranges: Mapping[str, Hidden]
+    """What hidden options are drawn from, of which ``split`` names a part."""
+    split: str | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    """What `Task.start` gave, for `Task.begin`."""
+
+    def __len__(self) -> int:
+        return len(self.rngs)
+
+    def draw(self, function: Callable[[np.random.Generator], ArrayLike]) -> NDArray[Any]:
+        """Draw by ``function`` from the generator of each episode, (A, ...)."""
+        return np.array([function(rng) for rng in self.rngs])
+
+    def hidden(self, name: str) -> Floats:
+        """Give a hidden option (A,), or else draw it; the generators move on by as much either way."""
+        drawn = self.draw(lambda rng: self.ranges[name].draw(rng, self.split))
+        return self.options.get(name, drawn)
+
+
+class Task(ABC):
+    """What an environment asks of a task; ``envs/worm/tasks.py`` holds examples.
+
+    A task is NumPy over rows and holds nothing itself: what it must remember of a row is a record of ``memory``.
+    Results for a row must not depend on how many rows there are: elementwise operations and sums along the last axis
+    are safe, matrix products are not.
+
+    A task says as data what it observes (``observes``), what actions mean (`action_fields`), what it remembers
+    (``remembers``), its ``options``, ``endings`` and ``score``, and what of memory and rows it reports (``reported``).
+    It does seven things: it starts episodes (`start`), begins their memory (`begin`), commands the animal (`command`),
+    senses (`sense`), rewards (`reward`), ends episodes (`ending`) and informs (`info`). Each animal has a base class
+    that does most of it; a task adds to what ``super()`` gives.
+
+    Of the arguments that all tasks have, ``actions`` is one of ``action_modes``, by default the first, and
+    ``control_rate`` (Hz) stands instead of the task's; others are refused with a ValueError.
+    """
+
+    action_modes: tuple[str, ...]
+    """What actions may mean, the default first."""
+    control_rate: float
+    """Actions a second, Hz."""
+    animal: Animal
+    observes: Mapping[str, Field] = {}
+    """Entries of the observation, added to those of the base classes."""
+    remembers: Mapping[str, str] = {}
+    """What is remembered of a row, likewise, in NumPy's names of types: ``"f8"``, ``"2f8"``, ``"({self.size},)f8"``."""
+    remembered_within: Mapping[str, tuple[float, float]] = {}
+    """Ranges of what counts, or whose powers would not be finite: a snapshot may hold nothing else."""
+    options: Mapping[str, Option] = {}
+    """Options of the reset beside the animal's parameters."""
+    unavailable: Mapping[str, str] = {}
+    """Options that the task has with other arguments, and what they need."""
+    derived: Sequence[str] = ()
+    """Physical parameters of the animal that follow from the task's options, beside which they cannot be given."""
+    hidden: Mapping[str, Hidden] = {}
+    """Options that are drawn for every episode and not shown; ``split`` divides their ranges."""
+    split: str | None = None
+    """Part of what is drawn for an episode, one of `SPLITS`; all by default."""
+    observed_modes: int | None = None
+    """Cosines by which fields along the body are observed, with ``observation="modes"``."""
+    endings: Mapping[float, Ending] = {}
+    """What the codes of `ending` mean."""
+    score = Score("return")
+    physiology: Mapping[str, Measure] = {}
+    """What is measured of the animal, by name, and its limits, which are fixed before anything is trained."""
+    reported: Sequence[str] = ("time",)
+    """Fields of the memory, or else of the animal's rows, that `info` copies."""
+    drives = False
+    """Whether values of the action are the drive of the animal."""
+    residual_to = "the reference controller, whose own action is zero"
+    """What ``actions="residual"`` adds to, for errors."""
+    arguments: Mapping[str, str] = {"actions": "what actions mean, see above", "control_rate": "actions a second, Hz"}
+    """What each argument means, for the documentation."""
+    shared: tuple[str, ...] = ()
+    """Attributes in which tasks may differ by their arguments beside the animal: snapshots tell them apart."""
+
+    def __init__(self, actions: str | None = None, control_rate: float | None = None) -> None:
+        self.actions = self.action_modes[0] if actions is None else actions
+        choice("actions", self.actions, self.action_modes)
+        if control_rate is not None:
+            usual = type(self).control_rate
+            self.control_rate = float(
+                within("control_rate", number("control_rate", control_rate), usual / 100, 100 * usual, "Hz")
+            )
+
+    # What it is made of.
+
+    def _gathered(self, name: str) -> dict[str, Any]:
+        """Entries of a table of the class and its bases, theirs first."""
+        return {key: value for base in reversed(type(self).__mro__) for key, value in vars(base).get(name, {}).items()}
+
+    def fields(self) -> dict[str, Field]:
+        """Entries of the observation, in order; by default what the class and its bases say in ``observes``."""
+        return self._gathered("observes")
+
+    @abstractmethod
+    def action_fields(self, mode: str | None = None) -> dict[str, ActionField]:
+        """Entries of the action with an action mode, that in force by default."""
+
+    def memory_fields(self) -> list[tuple[Any, ...]]:
+        """What is remembered of a row, as fields of a dtype; by default what class and bases say in ``remembers``."""
+        return [(name, form.format(self=self)) for name, form in self._gathered("remembers").items()]
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Places of the fields in the observation."""
+        fields = self.fields()
+        return ModeLayout(fields, self.observed_modes) if self.observed_modes else Layout(fields)
+
+    @cached_property
+    def memory(self) -> np.dtype[Any]:
+        """Record of what is remembered of a row."""
+        return np.dtype(self.memory_fields())
+
+    @cached_property
+    def action_size(self) -> int:
+        """Numbers of an action."""
+        return sum(entry.size for entry in self.action_fields().values())
+
+    @cached_property
+    def action_bounds(self) -> tuple[Floats, Floats]:
+        """What -1 and 1 mean in SI, each (action_size,)."""
+        fields = self.action_fields().values()
+        sizes = [one.size for one in fields]
+        return np.repeat([one.low for one in fields], sizes), np.repeat([one.high for one in fields], sizes)
+
+    @cached_property
+    def _held(self) -> list[tuple[str, bool]]:
+        """Fields of the observation that memory or rows hold under the same name, and whether memory does."""
+        remembered, state = self.memory.names or (), self.animal.state.names or ()
+        return [(name, name in remembered) for name in self.layout.fields if name in (*remembered, *state)]
+
+    @cached_property
+    def _reported(self) -> list[tuple[str, bool]]:
+        """Names that are reported, and whether memory holds them."""
+        return [(name, name in (self.memory.names or ())) for name in self.reported]
+
+    # What it does.
+
+    def reset(
+        self, rows: Rows, memory: Rows, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], options: Values
+    ) -> None:
+        """Start an episode in ``rows[ids]``; ``rngs`` and each of ``options`` have an entry per id."""
+        episodes = EpisodeStart(rngs, options, np.zeros(len(ids), self.memory), self.hidden, self.split)
+        episodes.values = self.start(episodes)
+        physical = {name: options[name] for name in self.animal.parameters if name in options}
+        if self.split == "robust":
+            physical = self._another_body(episodes) | physical
+        self.animal.reset(rows, ids, episodes.values | physical)
+        self.begin(episodes, rows[ids])
+        memory[ids] = episodes.memory
+
+    def _another_body(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """Physical parameters, each multiplied by a factor of its own in every episode."""
+        usual, body = self.animal.rows(1)[0], {}
+        for name in self.varied():
+            value = np.asarray(episodes.values.get(name, usual[name]))
+            factors = episodes.draw(lambda rng: rng.uniform(*BODY))
+            body[name] = factors.reshape(-1, *(1,) * np.ndim(usual[name])) * value
+        return body
+
+    def varied(self) -> list[str]:
+        """Physical parameters that ``split="robust"`` changes."""
+        return [name for name in self.animal.varied if name in self.animal.parameters and name not in self.derived]
+
+    @abstractmethod
+    def start(self, episodes: EpisodeStart) -> dict[str, Any]:
+        """Draw random numbers, set the memory that depends on them, and give start values of the animal.
+
+        Each value is for all rows or has an entry per episode; physical options are added to them.
+        """
+
+    def begin(self, episodes: EpisodeStart, rows: Rows) -> None:
+        """Set memory that depends on the animals as they have been started, ``rows`` (A,)."""
+        return
+
+    def command(self, actions: Floats, rows: Rows, memory: Rows) -> Floats:
+        """Drive in SI (B, nu) from actions (B, action_size) in [-1, 1], before the physics; by default `values`."""
+        return self.values(actions)
+
+    def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        """Values in SI, each (B, size) or (B,), of all `fields`, and others that a subclass needs.
+
+        Those that the memory, or else the rows, hold under the name of the field are given here.
+        """
+        return {name: memory[name] if own else rows[name] for name, own in self._held}
+
+    def observe(self, rows: Rows, memory: Rows) -> NDArray[np.float32]:
+        """Observations (B, d): what is sensed, packed."""
+        return self.layout.pack(self.sense(rows, memory))
+
+    @abstractmethod
+    def reward(self, rows: Rows, memory: Rows) -> Floats:
+        """Rewards (B,); called once after the physics of each period, so it may keep progress in memory."""
+
+    def ending(self, rows: Rows, memory: Rows) -> Floats:
+        """Ending (B,) of each row: 0 while it goes on, else a key of ``endings``."""
+        return np.zeros(len(rows))
+
+    def info(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:
+        """Physical quantities in SI, each with a leading axis of B, none a view of its arguments."""
+        return {name: (memory if own else rows)[name].copy() for name, own in self._reported}
+
+    # Actions to values and back.
+
+    def values(self, actions: Floats) -> Floats:
+        """What actions (B, action_size) mean in SI."""
+        low, high = self.action_bounds
+        return low + 0.5 * (actions + 1.0) * (high - low)
+
+    def action_from_values(self, values: Floats) -> NDArray[np.float32]:
+        """Action (B, action_size) that means ``values`` (B, action_size) in SI, clipped to what is possible."""
+        low, high = self.action_bounds
+        return clipped(2.0 * (np.asarray(values) - low) / (high - low) - 1.0)
+
+    def action_from_drive(self, drive: Floats) -> NDArray[np.float32]:
+        """Action whose command comes closest to a drive of the animal (B, nu) in SI; ValueError where there is none."""
+        if not self.drives:
+            raise ValueError(
+                f"actions={self.actions!r} of {type(self).__name__} do not command the drive of "
+                f"{type(self.animal).__name__}: a controller must choose values of the action"
+            )
+        if self.actions == "residual":
+            raise ValueError(f"actions='residual' adds to {self.residual_to}")
+        return self.action_from_values(drive)
+
+
+def clipped(actions: ArrayLike) -> NDArray[np.float32]:
+    """Actions as an environment takes them."""
+    return np.clip(actions, -1.0, 1.0).astype(np.float32)
+
+
+@cache
+def _read_measures(animal: str) -> Mapping[str, Any]:
+    file = resources.files("gymnosoma.assets").joinpath(animal, "physiology.toml")
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def measures(
+    animal: str, task: str, inherited: Mapping[str, Measure] | None = None, **bounds: float
+) -> dict[str, Measure]:
+    """Measures of a task, for its ``physiology``: those it inherits, and its own of ``<animal>/physiology.toml``.
+
+    An entry without a ``kind`` changes the inherited measure of its name; a ``bound`` or ``maximum`` that is a word is
+    the number of that name in ``bounds``.
+    """
+    found = dict(inherited or {})
+    for name, entry in _read_measures(animal)[task].items():
+        named = {key: bounds[entry[key]] for key in ("bound", "maximum") if isinstance(entry.get(key), str)}
+        entry = {**entry, **named}
+        found[name] = Measure(**entry) if "kind" in entry else replace(found[name], **entry)
+    return found
+
+
+def tolerance(value: ArrayLike, low: float, high: float, margin: float, at_margin: float = 0.1) -> Floats:
+    """Reward shaping: 1 inside [low, high], falling smoothly outside: 1 / (1 + c d^2) of the distance d.
+
+    The result is ``at_margin``, in (0, 1), at a distance of ``margin`` from the bounds; a margin of 0 gives a step.
+
+    Raises:
+        ValueError: If the bounds are swapped, the margin is negative or ``at_margin`` is not in (0, 1).
+    """
+    if not low <= high:
+        raise ValueError(f"low must not exceed high, got {low!r} and {high!r}")
+    if not margin >= 0:
+        raise ValueError(f"margin must be at least 0, got {margin!r}")
+    if not 0 < at_margin < 1:
+        raise ValueError(f"at_margin must lie in (0, 1), got {at_margin!r}")
+    x = np.asarray(value, float)
+    distance = np.maximum(np.maximum(low - x, x - high), 0.0)
+    if margin == 0:
+        return np.where(distance > 0, 0.0, 1.0)
+    return 1.0 / (1.0 + (1.0 / at_margin - 1.0) * (distance / margin) ** 2)

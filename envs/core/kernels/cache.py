@@ -1,0 +1,183 @@
+"""Machine code of kernels on disk: where it lies, and what it is found by.
+
+A kernel is found by its module and name, the types of its arguments, the CPU, and a digest of its code and of all that
+the code reaches: the functions it calls and the constants it reads, from whatever files they come. So an edit compiles
+the kernels that it changes and no others, and all copies of a version share their kernels, wherever they are installed.
+numba's own cache goes by the path and the time of the one file that holds the function: it would go on running old
+machine code when a helper in another file was edited, and would compile anew for each copy.
+
+Whatever happens to the folder, programs run: what cannot be read is compiled, what cannot be saved is compiled by
+every process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import json
+import os
+import re
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..files import is_own, replacing
+
+CHECKSUM = hashlib.sha256().digest_size
+
+LIBRARIES = frozenset({"llvmlite", "numba", "numpy", "re"})
+"""Packages whose functions are distinguished by their names alone."""
+
+warned: set[str] = set()
+"""Problems that have been reported already."""
+
+
+def find_folder() -> Path:
+    """Folder for kernels that this version of numba compiles; it need not exist, nor be one that can be written."""
+    system = {"win32": ("LOCALAPPDATA", "~/AppData/Local"), "darwin": ("", "~/Library/Caches")}
+    name, default = system.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
+    own = os.path.join(os.environ.get(name) or default, "gymnosoma", *(["Cache"] if sys.platform == "win32" else []))
+    root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or own)
+    if root.startswith("~"):  # no home is known, and code is not loaded from the working folder
+        root = os.devnull
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
+    with contextlib.suppress(OSError):  # installed without sources
+        digest.update(Path(__file__).with_name("compiling.py").read_bytes())
+    return Path(root).absolute() / digest.hexdigest()[:16]
+
+
+FOLDER = find_folder()
+
+
+def compiled() -> set[Path]:
+    """Files of the kernels that are compiled already."""
+    return set(FOLDER.glob("*.nbc"))
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """Digest of a function's code and of all that it reaches: the same in every process, another after an edit."""
+    functions: list[Any] = [function]  # those that it calls are appended
+    digest = hashlib.sha256()
+    for each in functions:
+        cells = zip(each.__code__.co_freevars, each.__closure__ or (), strict=True)
+        found = each.__globals__ | {name: cell.cell_contents for name, cell in cells}
+        described = (
+            _describe((each.__code__, each.__defaults__), each, functions),
+            _describe_names(found, each, functions),
+        )
+        digest.update(f"{each.__module__} {each.__qualname__} {described}".encode())
+    return digest.hexdigest()
+
+
+def _describe(value: Any, user: Any, functions: list[Any]) -> str:
+    """Describe what the function ``user`` reaches; a function by its place in the list, to which it is appended."""
+    if isinstance(value, ModuleType):
+        inside = {} if value.__name__.partition(".")[0] in LIBRARIES else vars(value)
+        return f"{value.__name__} {_describe_names(inside, user, functions)}"
+    if isinstance(value, CodeType):
+        constants = [each for each in value.co_consts if each is None or each is not user.__doc__]
+        return f"{value.co_code!r} {value.co_names} {value.co_varnames} {_describe(constants, user, functions)}"
+    if isinstance(value, (np.ndarray, np.generic)):
+        return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    if isinstance(value, (tuple, list, frozenset)):
+        each = [_describe(each, user, functions) for each in value]
+        return f"{type(value)} {sorted(each) if isinstance(value, frozenset) else each}"
+    value = inspect.unwrap(value)  # of a kernel or an intrinsic, its function
+    if isinstance(value, FunctionType) and str(value.__module__).partition(".")[0] not in LIBRARIES:
+        if value not in functions:
+            functions.append(value)
+        return f"function {functions.index(value)}"
+    members = [getattr(value, name, None) for name in ("__members__", "_fields")]  # of an enumeration, a named tuple
+    return re.sub(" at 0x[0-9A-Fa-f]+", "", f"{value!r} {members}")
+
+
+def _describe_names(found: Mapping[str, Any], user: Any, functions: list[Any]) -> list[str]:
+    """Describe those names that the function ``user`` uses."""
+
+    def names(code: CodeType) -> set[str]:
+        return {*code.co_names, *code.co_freevars}.union(*map(names, filter(inspect.iscode, code.co_consts)))
+
+    return [f"{name} {_describe(found[name], user, functions)}" for name in sorted(names(user.__code__) & found.keys())]
+
+
+def file_of(function: Callable[..., Any], *key: Any) -> Path:
+    """File of a kernel with a further key."""
+    name = f"{function.__module__} {function.__qualname__} {code_digest(function)} {key}"
+    return FOLDER / f"{function.__name__.strip('<>')}-{hashlib.sha256(name.encode()).hexdigest()[:24]}.nbc"
+
+
+def load(path: Path) -> bytes | None:
+    """Read what was saved, None where there is nothing of our own; raises ValueError where it is damaged.
+
+    Machine code is unpickled, and then run: nothing is read that another user may have written.
+    """
+    try:
+        with path.open("rb") as file:
+            if not (is_own(FOLDER) and is_own(file.fileno())):
+                _refuse(path)
+                return None
+            content = file.read()
+    except OSError:
+        return None
+    if hashlib.sha256(content[CHECKSUM:]).digest() != content[:CHECKSUM]:
+        raise ValueError("wrong checksum")
+    return content[CHECKSUM:]
+
+
+def save(path: Path, content: bytes) -> None:
+    """Save a kernel, or warn that it cannot be done."""
+    temporary = path.with_suffix(f".{uuid.uuid4().hex}.tmp")
+    try:
+        FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_own(FOLDER):
+            return _refuse(FOLDER)
+        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(temporary, path)
+    except OSError as error:
+        if os.name != "nt" or not isinstance(error, PermissionError):  # there, while another process reads the file
+            problem = f"compiled kernels cannot be saved in {FOLDER}; NUMBA_CACHE_DIR names another folder"
+            warn_once(problem, str(error))
+    with contextlib.suppress(OSError):
+        temporary.unlink(missing_ok=True)
+        for left in FOLDER.glob("*.tmp"):  # by processes that were killed
+            if time.time() - left.stat().st_mtime > 3600.0:
+                left.unlink()
+
+
+def _refuse(path: Path) -> None:
+    """Warn that other users can write a file or folder."""
+    problem = f"compiled kernels in {FOLDER} are not used, for other users can write there: chmod go-w, or chown"
+    warn_once(f"{problem}; NUMBA_CACHE_DIR names another folder", str(path))
+
+
+def warn_once(problem: str, detail: str) -> None:
+    """Warn of a problem, unless this process has reported it already."""
+    if problem not in warned:
+        warned.add(problem)
+        warnings.warn(f"{problem} ({detail})", RuntimeWarning, stacklevel=2)
+
+
+def last_seconds() -> dict[str, float]:
+    """How long kernels took to compile last time, by label, whatever the sources were then."""
+    try:
+        found = json.loads((FOLDER.parent / "seconds.json").read_text("utf-8"))
+        return {str(label): float(seconds) for label, seconds in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def keep_seconds(label: str, seconds: float) -> None:
+    """Note how long a kernel took to compile."""
+    with contextlib.suppress(OSError):
+        FOLDER.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(FOLDER.parent / "seconds.json") as file:
+            file.write(json.dumps(last_seconds() | {label: round(seconds, 1)}).encode())

@@ -1,0 +1,281 @@
+"""Compilation of kernels, and elementary functions that vectorise over lanes.
+
+Every kernel of the project is compiled through :func:`kernel`, :func:`serial_and_threaded` or :func:`callback`. Two
+things are settled here and nowhere else:
+
+* Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
+  polynomial functions instead of the C library's (which LLVM cannot vectorise, and which differ
+  between systems).
+* Compiled code is kept on disk, see `kernel_cache`, and compiled faster than numba does it by itself, see `compiling`,
+  which reaches into numba. Where a release of numba has changed inside, kernels are compiled by what it documents.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import logging
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba import prange
+from numba.extending import intrinsic
+
+from .cache import compiled
+
+__all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
+__all__ += ["fetch_add", "is_compiled", "sincos", "sincos_small", "stream", "uncached", "variant"]
+
+_intrinsic: Any = intrinsic  # its type is not that of what it makes
+
+try:
+    from .compiling import compile_kernel, is_compiled
+except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a numba that is unlike those it was made for
+    logging.getLogger("gymnosoma").warning(
+        "gymnosoma: kernels are compiled slowly, and by each process anew, as numba is not one that is asked for: %s",
+        error,
+    )
+
+    def compile_kernel(
+        function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
+    ) -> Any:
+        """Compile a function with what numba documents."""
+        return numba.njit(error_model="numpy", parallel=parallel)(function)
+
+    def is_compiled(dispatcher: Any, *arguments: Any) -> bool:
+        """Tell whether this process has compiled a kernel, for whatever arguments."""
+        return bool(dispatcher.overloads)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function of numbers, arrays and records to machine code, kept on disk.
+
+    Division by zero gives inf or NaN instead of raising: the check would stop vectorisation.
+    """
+    return compile_kernel(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that becomes part of those that call it: for large ones that are called in one place.
+
+    LLVM leaves large ones apart, with their records behind pointers. What is called in many places would be compiled
+    as many times.
+    """
+    return compile_kernel(function, inline=True)
+
+
+@functools.cache
+def callback(function: Callable[..., None], vectors: int) -> Any:
+    """Compile a kernel to be passed to others, of a number and some vectors, behind a pointer.
+
+    A kernel passed as it is would become part of those that call it, which would be compiled anew in every process.
+    """
+    signature = numba.types.void(numba.types.float64, *[numba.types.Array(numba.types.float64, 1, "A")] * vectors)
+    return numba.cfunc(signature, error_model="numpy")(getattr(function, "py_func", function))
+
+
+def uncached(function: Callable[..., Any]) -> Any:
+    """Compile a function that is made at run time, of which nothing can be kept on disk; a kernel stays what it is."""
+    return numba.njit(error_model="numpy")(function) if not hasattr(function, "py_func") else function
+
+
+def _copy(function: Callable[..., Any], name: str, module: str | None, constants: dict[str, Any]) -> Callable[..., Any]:
+    """Copy a function under another name, with ``constants`` for some of its global names."""
+    names = function.__globals__ | constants if constants else function.__globals__
+    copy = types.FunctionType(function.__code__, names, name, function.__defaults__)
+    copy.__qualname__ = name
+    copy.__module__ = module or function.__module__
+    return copy
+
+
+def variant(function: Callable[..., Any], name: str, **constants: Any) -> Any:
+    """Compile a function, or a kernel again, with other constants for some global names, such as other kernels.
+
+    So are the kernels that it calls, where they or those that they call use such a name; a kernel for which nothing
+    changes stays what it is. What the constants leave out is not compiled. To other kernels a function is as if
+    `inlined`. A kernel passed as an argument would not be kept on disk.
+
+    ``name`` is added to the function's own; ``constants`` are given by the global names that they replace.
+    """
+    return _variant(function, name, frozenset(constants.items()))
+
+
+@functools.cache
+def _variant(function: Any, name: str, constants: frozenset[tuple[str, Any]]) -> Any:
+    given, changed = dict(constants), {}
+    plain = getattr(function, "py_func", function)
+    for each in {line.argval for line in dis.get_instructions(plain) if line.opname == "LOAD_GLOBAL"}:
+        own = plain.__globals__.get(each)
+        value = given.get(each, own)
+        if hasattr(value, "py_func"):
+            value = _variant(value, name, constants)
+        if value is not own:
+            changed[each] = value
+    if plain is not function and not changed:
+        return function
+    copy = _copy(plain, f"{plain.__qualname__}_{name}", None, changed)
+    return compile_kernel(copy, inline=getattr(function, "inline", True))
+
+
+def serial_and_threaded(
+    function: Callable[..., Any], name: str | None = None, module: str | None = None, **constants: Any
+) -> tuple[Any, Any]:
+    """Compile a function written with ``prange`` twice: serial and threaded.
+
+    The two get different names, which distinguish them on disk. A function that is compiled several times, with
+    other ``constants`` for its global names, such as other kernels, is given a ``name`` and a ``module`` for each.
+    """
+    twins = []
+    for suffix in ("", "_threaded"):
+        twin = _copy(function, (name or function.__qualname__) + suffix, module, constants)
+        animal, what = twin.__module__.split(".")[-2:][0], twin.__qualname__.split(".")[-1]
+        label = f"{animal} ({what.replace('_rows', '').replace('_', ' ').strip() or 'rows'})"
+        twins.append(compile_kernel(twin, bool(suffix), label))
+    return twins[0], twins[1]
+
+
+@_intrinsic
+def fetch_add(context: Any, counter: Any) -> Any:
+    """Add one to the first number of ``counter`` (int64) and give what it was, to each thread another."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        return builder.atomic_rmw("add", array.data, context.get_constant(numba.types.int64, 1), "monotonic")
+
+    return numba.types.int64(counter), generate
+
+
+@_intrinsic
+def stream(context: Any, array: Any, place: Any, value: Any) -> Any:
+    """Set ``array[place]`` (float64, contiguous) in memory, past the caches: for much that is not read soon.
+
+    A cache would first read what is overwritten, and lose what is needed next. Other threads see it after `fence`.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        stored = builder.store(args[2], builder.gep(data, [args[1]]))
+        stored.set_metadata("nontemporal", builder.module.add_metadata([context.get_constant(numba.types.int32, 1)]))
+        return context.get_dummy_value()
+
+    return numba.types.none(numba.types.float64[::1], numba.types.int64, numba.types.float64), generate
+
+
+@_intrinsic
+def fence(context: Any) -> Any:
+    """Wait until all that this thread stored can be seen by others."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return numba.types.none(), generate
+
+
+@kernel
+def sincos_small(r):
+    """Sine and cosine of an angle up to pi/4 in magnitude (rad), by the polynomials of fdlibm."""
+    z = r * r
+    p = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+    p = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * p)
+    s = r + r * z * (-1.66666666666666324348e-01 + z * p)
+    p = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
+    p = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * p)
+    c = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * p)
+    return s, c
+
+
+@kernel
+def sincos(x):
+    """Sine and cosine of any angle, by Cody-Waite reduction, free of branches.
+
+    Args:
+        x (rad): Accurate to 2e-16 for abs(x) < 1e5; beyond that the reduction loses digits.
+
+    Returns:
+        sin, cos float
+    """
+    # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer in two vectorisable operations.
+    n = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
+    # pi/2 in three parts of 33 bits: their products with n are exact up to n = 2**20.
+    r = ((x - n * 1.57079632673412561417) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21
+    s, c = sincos_small(r)
+    quadrant = n - 4.0 * ((n * 0.25 + 6755399441055744.0) - 6755399441055744.0)  # -2 .. 2
+    swap = (quadrant == 1.0) | (quadrant == -1.0)
+    sin = c if swap else s
+    cos = s if swap else c
+    sin = -sin if (quadrant < 0.0) | (quadrant == 2.0) else sin
+    cos = -cos if (quadrant > 0.0) | (quadrant == -2.0) else cos
+    return sin, cos
+
+
+@kernel
+def exp(x):
+    """Exponential by Cody-Waite reduction and its series to the 13th power, free of branches.
+
+    Args:
+        x: Limited to -708 .. 709, so that the result is neither subnormal nor infinite.
+
+    Returns:
+        float: Relative error below 2e-16.
+    """
+    y = -708.0 if x < -708.0 else (709.0 if x > 709.0 else x)
+    # The sum with 1.5 * 2**52 holds the nearest integer n in its lowest bits: they become the exponent of 2**n.
+    t = y * 1.4426950408889634 + 6755399441055744.0
+    n = t - 6755399441055744.0
+    r = (y - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
+    power = np.int64((np.float64(t).view(np.int64) << 52) + 0x3FF0000000000000).view(np.float64)
+    tail = 1 / 3628800 + r * (1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800)))
+    tail = 1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r * tail))
+    tail = 1 / 24 + r * (1 / 120 + r * (1 / 720 + r * tail))
+    return power * (1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * tail))))
+
+
+@kernel
+def log(x):
+    """Natural logarithm by the reduction and the polynomial of fdlibm, free of branches.
+
+    Args:
+        x: Positive and normal (at least 2.3e-308); anything else gives nonsense.
+
+    Returns:
+        float: Relative error below 3e-16.
+    """
+    # Bits of x over sqrt(1/2): the exponent k then leaves a mantissa in sqrt(1/2) .. sqrt(2).
+    bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
+    # k in the lowest bits of 1.5 * 2**52 converts it to a float without an integer conversion.
+    k = np.int64((bits >> 52) + 0x4338000000000000).view(np.float64) - 6755399441055744.0
+    f = np.int64((bits & 0xFFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD).view(np.float64) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    # Two shorter chains: an animal stepped alone waits for each result.
+    odd = z * (
+        6.666666666666735130e-01
+        + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01))
+    )
+    even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01))
+    r = odd + even
+    h = 0.5 * f * f
+    return k * 6.93147180369123816490e-01 - ((h - (s * (h + r) + k * 1.90821492927058770002e-10)) - f)
+
+
+@kernel
+def asinh(x):
+    """Inverse hyperbolic sine, free of branches.
+
+    Args:
+        x: Below 1e150 in magnitude, so that its square is finite.
+
+    Returns:
+        float: Relative error below 5e-16.
+    """
+    y = abs(x)
+    t = y + y * y / (1.0 + math.sqrt(1.0 + y * y))
+    u = 1.0 + t
+    result = log(u) + (t - (u - 1.0)) / u  # the second term restores what rounding 1 + t lost
+    return -result if x < 0.0 else result

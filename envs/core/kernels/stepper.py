@@ -1,0 +1,208 @@
+"""Moves rows through kernels: what the caller gives is checked here, since kernels look at nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import shown, whole
+from .jit import is_compiled
+from .lanes import FEW, LANES, aligned, column, in_lanes, increase, matrix
+
+_INT64 = np.dtype(np.int64)
+LONGEST = 2**48
+"""Largest number of time steps or drives that is taken."""
+
+PAYS = 100_000
+"""Time steps of rows left over by wide blocks after which it pays to compile a kernel for them."""
+
+_NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0, 0, 0))
+"""Columns, drives and records of rows that are advanced with what they hold."""
+
+
+def checked_ids(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Numbers of rows (A,) below ``count``, each at most once, as kernels take them; ValueError if they are not."""
+    if type(ids) is not np.ndarray or ids.dtype is not _INT64 or ids.ndim != 1 or not ids.flags.carray:
+        if not (isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iu"):
+            raise ValueError(f"ids must be an array (A,) of integers, got {shown(ids)}")
+        ids = np.array(ids, np.int64)  # for others kernels would be compiled anew
+    if not increase(ids, count):
+        if ids.min() < 0 or ids.max() >= count:
+            raise ValueError(f"ids must lie within [0, {count - 1}], got {shown(ids)}")
+        if len(np.unique(ids)) < len(ids):
+            raise ValueError(f"ids must name each row once, got {shown(ids)}")
+    return ids
+
+
+def check_rows(rows: Any, state: np.dtype[Any]) -> None:
+    """Raise ValueError unless these are rows (B,) of an animal, side by side in memory, that can be written."""
+    if not (isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == state):
+        raise ValueError(f"rows must be records (B,) of this animal, as rows() makes them, got {shown(rows)}")
+    if not (rows.flags.c_contiguous and rows.flags.aligned):
+        raise ValueError("rows must lie side by side in memory, got a view of some; make a copy")
+    if not rows.flags.writeable:
+        raise ValueError("rows must be writeable, got an array that is read-only; make a copy")
+
+
+def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.float64], int]:
+    """Check drives (T, count, size), and give them as loops take them, with T.
+
+    Of drives that a view repeats, as of `numpy.broadcast_to`, there is one.
+    """
+    drives = np.asarray(drives, np.float64)
+    if drives.shape[1:] != (count, size):
+        raise ValueError(f"drives must have shape (T, {count}, {size}), got {drives.shape}")
+    many = len(drives)
+    if drives.strides[0] == 0:
+        drives = drives[:1]
+    if not drives.flags.carray:  # another layout, or what cannot be written, would be compiled anew
+        drives = np.array(drives, order="C")
+    return drives, many
+
+
+def kernel_records(
+    records: NDArray[Any] | None, moment: np.dtype[Any], rows: int, drives: int, done: int, stride: int
+) -> tuple[NDArray[np.float64], int, int]:
+    """Check where ``rows`` are recorded while they follow so many ``drives``, and give it as loops take it.
+
+    The rest is as of `Animal.run`; ``moment`` is what ``records`` hold.
+    """
+    if records is None:
+        return _NOWHERE, 0, drives + 1
+    whole("stride", stride, maximum=LONGEST)
+    whole("done", done, -stride, LONGEST)
+    last = (done + drives) // stride
+    if not (isinstance(records, np.ndarray) and records.dtype == moment and records.flags.carray):
+        raise ValueError(f"records must be an array of the animal's record_dtype, got {shown(records)}")
+    if records.ndim != 2 or len(records) != rows or records.shape[1] <= last:
+        raise ValueError(f"records must have shape ({rows}, N) with N over {last}, got {records.shape}")
+    return records.view(np.float64).reshape(*records.shape, -1), done, stride
+
+
+class Stepper:
+    """Moves rows through a batch kernel in blocks of lanes.
+
+    Args:
+        state, work (dtype): Records of one animal: what is kept between steps, and scratch space. ``state`` has a field
+            ``status``: 0 while all is well.
+        batch (pair of kernels, from :func:`batch_kernel`)
+        threads: Blocks that advance at the same time. Results do not depend on it.
+        lanes: Lanes of a wide block; 1 for kernels that branch per animal.
+        constant: Fields that no step changes, such as the parameters; those at the end of the record are not copied
+            back.
+        driven: Fields that hold the drive, in its order.
+    """
+
+    def __init__(
+        self,
+        state: np.dtype[Any],
+        work: np.dtype[Any],
+        batch: tuple[Any, Any],
+        threads: int = 1,
+        lanes: int = LANES,
+        constant: Collection[str] = (),
+        driven: Sequence[str] = (),
+    ) -> None:
+        self._records = state, work
+        self._batch = batch
+        self._status = column(state, "status")
+        self._constant = frozenset(constant)
+        fields: Mapping[str, Any] = state.fields or {}
+        ends = [offset + dtype.itemsize for name, (dtype, offset) in fields.items() if name not in self._constant]
+        self._changing = max(ends) // np.dtype(np.float64).itemsize
+        self._lanes = lanes
+        self.driven = tuple(driven)
+        places = [
+            np.arange(offset, offset + dtype.itemsize, 8) // 8
+            for dtype, offset, *_ in (fields[name] for name in driven)
+        ]
+        self._columns = np.concatenate([np.zeros(0, np.int64), *places])
+        self.threads = threads
+        self._taken = aligned(1, np.dtype(np.int64))
+        self._wide = False  # whether a wide block has been stepped by the serial kernel
+        self._spared: int | None = None  # time steps for which rows left over were stepped in a wide block
+        self._rows: NDArray[Any] | None = None
+        self._matrix: NDArray[np.float64] | None = None
+
+    @property
+    def threads(self) -> int:
+        """Blocks that advance at the same time."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._threads = threads
+        self._blocks = {}
+        for width, count in ((1, 1), (self._lanes, threads)):
+            state, work = (in_lanes(record, width) for record in self._records)
+            blocks = aligned(count, state)
+            numbers = blocks.view(np.float64).reshape(count, -1, width)
+            self._blocks[width] = blocks, numbers, aligned(count, work)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Stepper:
+        # The blocks are scratch space, and views of one another, which a copy of each would not be.
+        return Stepper(*self._records, self._batch, self._threads, self._lanes, self._constant, self.driven)
+
+    def advance(self, rows: NDArray[Any], ids: NDArray[np.int64], steps: int, *arguments: Any) -> None:
+        """Advance ``rows[ids]`` in place by ``steps``, with the drive that they hold; other rows are not touched."""
+        self.run(rows, ids, None, None, 0, 1, steps, *arguments)
+
+    def run(
+        self,
+        rows: NDArray[Any],
+        ids: NDArray[np.int64],
+        drives: ArrayLike | None,
+        records: NDArray[Any] | None,
+        done: int,
+        stride: int,
+        steps: int,
+        *arguments: Any,
+    ) -> None:
+        """Advance ``rows[ids]`` by ``steps`` with each of the drives (T, A, n); records are as of `Animal.run`."""
+        if rows is not self._rows:  # a look at them, and a view, cost as much as a step
+            check_rows(rows, self._records[0])
+            self._rows, self._matrix = rows, matrix(rows)
+        ids = checked_ids(ids, len(rows))
+        if type(steps) is not int or steps < 1:
+            whole("steps", steps, maximum=LONGEST)
+            steps = int(steps)  # for others kernels would be compiled anew
+        if drives is None:
+            self._run(rows, ids, _NONE, _ONCE, 1, _NOWHERE, 0, 2, steps, *arguments)
+            return
+        drives, many = kernel_drives(drives, len(ids), self._columns.size)
+        kept = kernel_records(records, self._records[0], len(rows), many, done, stride)
+        self._run(rows, ids, self._columns, drives, many, *kept, steps, *arguments)
+
+    def _run(
+        self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
+    ) -> None:
+        serial, threaded = self._batch
+        status, changing = self._status, self._changing
+        numbers, count, rest = self._matrix, len(ids), len(ids) % self._lanes
+        if count == 0:
+            return
+        if 0 < rest < FEW:
+            single = numbers, ids, self._taken, *self._blocks[1], status, changing, columns, drives, *arguments
+            if not ((rest < count or self._wide) and self._spares(serial, single, arguments[0] * arguments[4])):
+                if rest == count:
+                    serial(*single)
+                    return
+                for part in (slice(count - rest), slice(count - rest, None)):
+                    self._run(rows, ids[part], columns, np.ascontiguousarray(drives[:, part]), *arguments)
+                return
+        wide = numbers, ids, self._taken, *self._blocks[self._lanes], status, changing, columns, drives, *arguments
+        if self._threads > 1 and count > self._lanes:
+            threaded(*wide)
+        else:
+            self._wide = True
+            serial(*wide)
+
+    def _spares(self, serial: Any, single: tuple[Any, ...], steps: int) -> bool:
+        """Tell whether rows left over go with the wide blocks, as a kernel for them is yet to be compiled."""
+        if self._spared is None:
+            self._spared = PAYS if is_compiled(serial, *single) else 0
+        self._spared += steps
+        return self._spared <= PAYS

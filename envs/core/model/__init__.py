@@ -1,0 +1,1 @@
+"""A model without learning: animals, controllers, events, runs and what they recorded."""

@@ -1,0 +1,120 @@
+"""Geometry of a planar chain of equal rods: joints from angles, self-crossing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.jit import kernel, sincos
+
+
+@kernel
+def chain_points(angle, centre, length, points):
+    """Ends of the rods of a chain, from the angles and the centre of mass.
+
+    Args:
+        angle ((B, n) float, rad): Heading of each rod, first to last.
+        centre ((B, 2) float, m): Centre of mass (rods of equal mass).
+        length ((B,) float, m): Of the whole chain.
+        points ((B, n + 1, 2) float, m): Written: the free end of the first rod, the joints, the free end of the last.
+    """
+    rows, n = angle.shape
+    for b in range(rows):
+        step = length[b] / n
+        x = y = mean_x = mean_y = 0.0
+        points[b, 0, 0] = points[b, 0, 1] = 0.0
+        for i in range(n):
+            s, c = sincos(angle[b, i])
+            mean_x += x + 0.5 * step * c
+            mean_y += y + 0.5 * step * s
+            x += step * c
+            y += step * s
+            points[b, i + 1, 0] = x
+            points[b, i + 1, 1] = y
+        for i in range(n + 1):
+            points[b, i, 0] += centre[b, 0] - mean_x / n
+            points[b, i, 1] += centre[b, 1] - mean_y / n
+
+
+@kernel
+def _side(px, py, qx, qy, rx, ry):
+    """Twice the signed area of a triangle: on which side of p-q lies r."""
+    return (qx - px) * (ry - py) - (qy - py) * (rx - px)
+
+
+@kernel
+def self_crossing(angle, length, scratch, crossed):
+    """Tell which chains cross themselves: two rods that are not neighbours intersect.
+
+    A chain whose headings all lie within a half turn cannot cross itself (it advances along the
+    middle heading), so the pairs are tested for the others only.
+
+    Args:
+        angle ((B, n) float, rad): Headings, continuous along the chain.
+        length ((n,) float): Of the rods, in any unit.
+        scratch ((n + 1, 2) float): Work space.
+        crossed ((B,) bool): Written.
+    """
+    rows, n = angle.shape
+    for b in range(rows):
+        low = high = angle[b, 0]
+        for i in range(1, n):
+            low = min(low, angle[b, i])
+            high = max(high, angle[b, i])
+        crossed[b] = False
+        if high - low < np.pi:
+            continue
+        scratch[0, 0] = scratch[0, 1] = 0.0
+        for i in range(n):
+            s, c = sincos(angle[b, i])
+            scratch[i + 1, 0] = scratch[i, 0] + length[i] * c
+            scratch[i + 1, 1] = scratch[i, 1] + length[i] * s
+        for i in range(n - 2):
+            ax, ay, bx, by = scratch[i, 0], scratch[i, 1], scratch[i + 1, 0], scratch[i + 1, 1]
+            for j in range(i + 2, n):
+                cx, cy, dx, dy = scratch[j, 0], scratch[j, 1], scratch[j + 1, 0], scratch[j + 1, 1]
+                # Rods of unit length further apart than 2 cannot meet.
+                if (cx - ax) * (cx - ax) + (cy - ay) * (cy - ay) > 4.0:
+                    continue
+                if (_side(ax, ay, bx, by, cx, cy) > 0.0) != (_side(ax, ay, bx, by, dx, dy) > 0.0) and (
+                    _side(cx, cy, dx, dy, ax, ay) > 0.0
+                ) != (_side(cx, cy, dx, dy, bx, by) > 0.0):
+                    crossed[b] = True
+                    break
+            if crossed[b]:
+                break
+
+
+def headings(joint_angle: NDArray[np.float64], heading: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angles of the rods (B, n) from the joints' (B, n - 1) and the mean heading (B,), all in rad."""
+    angle = np.zeros((len(joint_angle), joint_angle.shape[1] + 1))
+    angle[:, 1:] = np.cumsum(joint_angle, 1)
+    return angle + (heading - angle.mean(1))[:, None]
+
+
+def start_angles(
+    given: Mapping[str, NDArray[np.float64]], name: str, straight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Angles (A, n) rad of initial values: those of this ``name``, or ``joint_angle`` about ``heading``."""
+    if name in given:
+        return given[name]
+    if not given.keys() & {"joint_angle", "heading"}:
+        return straight
+    return headings(given.get("joint_angle", straight[:, 1:]), given.get("heading", np.zeros(len(straight))))
+
+
+@kernel
+def _rotate(angle, vectors, out):
+    for b in range(len(angle)):
+        s, c = sincos(angle[b])
+        out[b, 0] = c * vectors[b, 0] + s * vectors[b, 1]
+        out[b, 1] = c * vectors[b, 1] - s * vectors[b, 0]
+
+
+def to_body_frame(heading: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Components of world vectors (B, 2) along and to the left of headings (B,) rad, as (B, 2)."""
+    out = np.empty((len(heading), 2))
+    _rotate(np.ascontiguousarray(heading), np.ascontiguousarray(vectors), out)  # other layouts would be compiled anew
+    return out

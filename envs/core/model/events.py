@@ -1,0 +1,136 @@
+"""Events: parameters of an animal that take other values at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import number, shown
+from .spec import Option
+
+
+@dataclass(frozen=True)
+class Event:
+    """What changes at a time: physical parameters of the animal, as ``set_parameters`` takes them.
+
+    It takes effect when the first control period begins (in `simulate`: the first ``hold``) that does so at or after
+    ``time``, to within half a time step. A mapping says the same, ``{"time": 2.0, "stiffness": 1e-10}``, so that JSON
+    can.
+
+    Args:
+        time (float, s, at least 0): Since the start of the episode.
+        values: Name of a parameter to its value in SI, for all rows or one for each.
+
+    Raises:
+        ValueError: For a time that is no such number, or no values.
+
+    Examples:
+        A worm's muscles go slack after a second, and water turns into agar after two:
+
+        >>> from gymnosoma.envs import Event, simulate
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
+        >>> agar = WormParams.in_medium(1.0)
+        >>> slack = Event(1.0, {"stiffness": 1e-11})
+        >>> thick = Event(2.0, {name: getattr(agar, name) for name in ("friction_perpendicular", "friction_parallel")})
+        >>> worm = Worm(WormParams.in_medium(0.0))
+        >>> run = simulate(worm, SineKymogram.for_medium(0.0), 3.0, events=[slack, thick])
+
+        In an environment they belong to a reset:
+
+        >>> import gymnasium
+        >>> env = gymnasium.make("gymnosoma/WormSwim-v0")
+        >>> seen, info = env.reset(seed=0, options={"events": [slack, {"time": 2.0, "damping": 0.0}]})
+    """
+
+    time: float
+    values: Mapping[str, ArrayLike]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", number("time", self.time, minimum=0))
+        if not (isinstance(self.values, Mapping) and self.values):
+            raise ValueError(f"values must map names of parameters to values, got {shown(self.values)}")
+
+    def plain(self) -> dict[str, Any]:
+        """The event as a mapping."""
+        return {"time": self.time, **self.values}
+
+    def of(self, row: int) -> Event:
+        """What happens in one row, where values have an entry for each."""
+        return Event(self.time, {name: np.array(np.asarray(value)[row]) for name, value in self.values.items()})
+
+
+def read_events(label: str, given: Any, parameters: Mapping[str, Option], count: int) -> list[Event]:
+    """Check events, and spread their values over rows.
+
+    Args:
+        label: Their name in errors.
+        given (sequence of Event or mapping)
+        parameters: What may be set.
+        count: Rows.
+
+    Returns:
+        list of Event: By time, those of the same time in their order; values are arrays (count, ...).
+
+    Raises:
+        ValueError: For what is no event, an unknown name, a wrong shape, or a time or value out of range.
+    """
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes | bytearray):
+        raise ValueError(
+            f"{label} must be a list of Event, or of mappings with a time and any of {', '.join(parameters)}, "
+            f"got {shown(given)}"
+        )
+    events = []
+    for k, one in enumerate(given):
+        where = f"{label}[{k}]"
+        if not isinstance(one, Event | Mapping):
+            raise ValueError(f"{where} must be an Event or a mapping with a time, got {shown(one)}")
+        values = one.plain() if isinstance(one, Event) else dict(one)
+        time = number(f"{where}: time", values.pop("time", None), minimum=0)
+        if not values:
+            raise ValueError(f"{where} must set something; allowed are {', '.join(parameters)}")
+        checked: dict[str, NDArray[np.float64]] = {}
+        for name, value in values.items():
+            if name not in parameters:
+                raise ValueError(f"{where}: {shown(name)} is not known; allowed are {', '.join(parameters)}")
+            checked[name] = parameters[name].spread(f"{where}: {name}", value, count)
+        events.append(Event(time, checked))
+    return sorted(events, key=lambda event: event.time)
+
+
+class EventQueue:
+    """Events to come in each of many rows; one without events costs nothing.
+
+    Args:
+        count: Rows.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.waiting: list[list[Event]] = [[] for _ in range(count)]
+        self._any = False
+
+    def set(self, ids: NDArray[np.int64], events: Sequence[Event]) -> None:
+        """Replace what is to come in ``ids`` by checked events, whose values have an entry for each of ``ids``."""
+        if events or self._any:
+            for j, i in enumerate(ids):
+                self.waiting[i] = [event.of(j) for event in events]
+            self._any = any(self.waiting)
+
+    def replace(self, waiting: Sequence[Sequence[Event]]) -> None:
+        """Replace what is to come in all rows by checked events, whose values have the row's entry only."""
+        self.waiting = [[event.of(0) for event in events] for events in waiting]
+        self._any = any(self.waiting)
+
+    def apply_due(self, rows: NDArray[Any], ids: NDArray[np.int64], dt: float) -> None:
+        """Apply, in ``ids``, the events that are due in a control period that begins now."""
+        if not self._any:
+            return
+        for i in ids:
+            waiting = self.waiting[i]
+            while waiting and waiting[0].time <= rows["time"][i] + 0.5 * dt:
+                for name, value in waiting.pop(0).values.items():
+                    rows[name][i] = value
+        self._any = any(self.waiting)

@@ -1,0 +1,390 @@
+"""What a task is made of, as data: entries of observations and actions, options, endings, the score.
+
+The spaces, the checks and the documentation of an environment are all made from these, so that they agree.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from operator import itemgetter
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import choice, shown, whole, within
+
+Params = TypeVar("Params", bound=Any)
+
+LIMIT = 10.0
+"""Observations are clipped to this many times their scale."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What can be read of an animal.
+
+    Args:
+        shape: Of one row's value, such as "(n - 1,)".
+        unit: SI unit; several, separated by commas, where the numbers differ in it.
+        meaning: For the documentation.
+        function (callable or str): Gives the values (B, ...) of an animal and its rows (B,); or the name of a method of
+            the animal that gives them of its rows, or else of a field of the rows. By default that is the signal's
+            name.
+    """
+
+    shape: str
+    unit: str
+    meaning: str = ""
+    function: Callable[[Any, NDArray[Any]], NDArray[np.float64]] | str | None = None
+
+    def of(self, name: str, animal: Any) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+        """The function of rows that reads this signal of an animal, by its name: of a field an `itemgetter`."""
+        if callable(self.function):
+            return partial(self.function, animal)
+        source = self.function or name
+        return getattr(animal, source) if callable(getattr(type(animal), source, None)) else itemgetter(source)
+
+
+def labels(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Names of the numbers of an array, such as ``centre_0`` and ``centre_1``; of a single number its own."""
+    return ["_".join([name, *map(str, place)]) for place in np.ndindex(shape)]
+
+
+def signal_table(signals: Mapping[str, Signal]) -> str:
+    """Lay out a table of signals in reStructuredText, as the documentation of an animal's class holds it."""
+    rows = [("name", "shape", "unit", "meaning")]
+    for name, signal in signals.items():
+        first, *more = textwrap.wrap(signal.meaning, 66) or [""]
+        rows += [(f"``{name}``", signal.shape, signal.unit, first), *(("", "", "", text) for text in more)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rule = "  ".join("=" * width for width in widths)
+    head, *lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([rule, head, rule, *lines, rule])
+
+
+@dataclass(frozen=True)
+class Field:
+    """One entry of the observation: ``size`` numbers, observed as value / ``scale``.
+
+    A field that holds a signal of the animal has that signal's name.
+
+    Args:
+        unit: SI unit of the value; several, separated by commas, where the numbers differ in it.
+        scale (float or tuple of float): Typical magnitude in that unit; observations lie in [-10, 10] times it.
+        meaning: For the documentation.
+        along: Lists that it holds one after the other, each with a number for each joint along the body.
+        usual: Joints of the body at which these numbers are what they are: angles become smaller the more joints there
+            are. 0 where they do not.
+    """
+
+    size: int
+    unit: str
+    scale: float | tuple[float, ...]
+    meaning: str
+    along: int = 0
+    usual: int = 0
+
+
+class Layout:
+    """Positions and scales of the fields in an observation vector.
+
+    Args:
+        fields (mapping of name to Field)
+    """
+
+    def __init__(self, fields: Mapping[str, Field]) -> None:
+        ends = np.cumsum([field.size for field in fields.values()])
+        self.fields = dict(fields)
+        self.slices = {
+            name: slice(int(end) - field.size, int(end))
+            for (name, field), end in zip(fields.items(), ends, strict=True)
+        }
+        self.scale = np.concatenate([np.broadcast_to(field.scale, field.size) for field in fields.values()])
+        self.size = len(self.scale)
+
+    def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
+        """Pack values in SI, each (B, size) or (B,), into observations (B, d)."""
+        from ..env.row_kernels import scale_down  # numba stays out of processes that simulate nothing
+
+        first = next(iter(values.values()))
+        packed = np.empty((len(first), self.size))
+        for name, part in self.slices.items():
+            value = values[name]
+            packed[:, part] = value if value.ndim == 2 else value[:, None]
+        observations = np.empty(packed.shape, np.float32)
+        scale_down(packed, self.scale, LIMIT, observations)
+        return observations
+
+    def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
+        """Unpack the newest frame of observations (B, k d) into values in SI, each (B, size)."""
+        if observations.ndim != 2:
+            raise ValueError(
+                f"observation must be 'fields' for a controller that reads them, got observations of shape "
+                f"{observations.shape}"
+            )
+        newest = observations[:, -self.size :] * self.scale
+        return {name: newest[:, part] for name, part in self.slices.items()}
+
+
+class ModeLayout(Layout):
+    """A layout in which fields along the body are amplitudes of cosines, as many for bodies of any number of joints.
+
+    They are those that come closest to the values; of angles and their rates, times the joints by those of the usual
+    body, so that a body that is bent alike is observed alike, however finely it is divided.
+
+    Args:
+        fields (mapping of name to Field)
+        modes: Cosines, of 0, 1/2, 1, ... waves from the first joint to the last.
+
+    Raises:
+        ValueError: For an impossible number of them, or where no field lies along a body.
+    """
+
+    def __init__(self, fields: Mapping[str, Field], modes: int) -> None:
+        found, self._weights = dict(fields), {}
+        for name, field in fields.items():
+            if not field.along:
+                continue
+            joints = field.size // field.along
+            whole("modes", modes, 1, joints)
+            cosines = np.cos(np.pi * np.arange(modes)[:, None] * np.linspace(0.0, 1.0, joints))
+            weights = np.linalg.solve(cosines @ cosines.T, cosines) * (joints / field.usual if field.usual else 1.0)
+            self._weights[name] = (field.along, weights)
+            as_usual = f", as of {field.usual} joints" if field.usual else ""
+            meaning = f"{field.meaning}; amplitudes of {modes} cosines along the body{as_usual}"
+            found[name] = replace(field, size=modes * field.along, meaning=meaning)
+        if not self._weights:
+            raise ValueError(
+                "observation must be 'fields' or 'pixels' where nothing is observed along a body, got 'modes'"
+            )
+        super().__init__(found)
+
+    def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
+        """Pack values in SI, those along the body joint by joint, into observations (B, d)."""
+        amplitudes = {}
+        with np.errstate(all="ignore"):  # rows that have failed
+            for name, (lists, weights) in self._weights.items():
+                each = values[name].reshape(-1, lists, 1, weights.shape[1])
+                amplitudes[name] = np.sum(each * weights, 3).reshape(len(each), -1)
+        return super().pack({**values, **amplitudes})
+
+    def unpack(self, observations: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
+        """Refuse: controllers read joints."""
+        raise ValueError("observation must be 'fields' for a controller that reads them, got 'modes'")
+
+
+@dataclass(frozen=True)
+class ActionField:
+    """One entry of the action: ``size`` numbers in [-1, 1], which mean ``low`` .. ``high``.
+
+    Args:
+        low, high: What -1 and 1 mean.
+        unit: SI unit of these.
+        meaning: For the documentation.
+        truth: Of an answer: key of the info with the value that would be right, which is there from the reset on.
+        verdict: Whether only the side of the middle counts: ``high`` is right where the truth is 1, ``low`` where it is
+            0.
+    """
+
+    size: int
+    low: float
+    high: float
+    unit: str
+    meaning: str
+    truth: str = ""
+    verdict: bool = False
+
+
+@dataclass(frozen=True)
+class Option:
+    """A value that ``reset(options=...)`` accepts and ``randomize`` may draw.
+
+    Args:
+        low, high: Allowed range, both ends included: where the model means something, some orders of magnitude around
+            what was published.
+        meaning: For the documentation.
+        shape (tuple of int): Of one row's value.
+    """
+
+    low: float
+    high: float
+    unit: str
+    meaning: str
+    shape: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not -math.inf < self.low <= self.high < math.inf:
+            raise ValueError(f"low and high must be finite and in order, got {self.low!r} and {self.high!r}")
+
+    def check(self, name: str, value: ArrayLike) -> NDArray[np.float64]:
+        """Check a value, or one per row; ValueError if it is none, or out of range."""
+        return within(name, value, self.low, self.high, self.unit)
+
+    def spread(self, name: str, value: ArrayLike, count: int) -> NDArray[np.float64]:
+        """Check a value and spread it over rows, ``(count, *shape)``.
+
+        Args:
+            name: For errors.
+            value (array_like): For all rows, of ``shape`` or a number for all of it; or with a leading axis of
+                ``count``. Where ``count`` numbers could be either, they are of ``shape``.
+            count: Rows.
+
+        Raises:
+            ValueError: If it is no such value, or out of range.
+        """
+        array = self.check(name, value)
+        if self.shape and array.shape == (count,) != self.shape:
+            array = array.reshape(count, *(1,) * len(self.shape))
+        try:
+            return np.broadcast_to(array, (count, *self.shape))
+        except ValueError:
+            either = f"{self.shape} or {(count, *self.shape)}"
+            raise ValueError(f"{name} must have shape {either}, got {shown(value)}") from None
+
+
+def documented(ranges: Mapping[str, Option]) -> Callable[[type[Params]], type[Params]]:
+    """Write type, range, unit and meaning of a dataclass's fields where its docstring has a line ``{ranges}``."""
+
+    def document(kind: type[Params]) -> type[Params]:
+        lines = []
+        for field in fields(kind):
+            if option := ranges.get(field.name):
+                unit = "" if option.unit == "1" else f" {option.unit}"
+                meaning = f"{option.meaning[:1].upper()}{option.meaning[1:]}."
+                lines.append(f"{field.name} ({field.type}, {option.low:g} to {option.high:g}{unit}): {meaning}")
+        text = kind.__doc__ or ""  # python -OO leaves none
+        kind.__doc__ = re.sub(
+            r"^( *)\{ranges\}$", lambda found: textwrap.indent("\n".join(lines), found[1]), text, flags=re.M
+        )
+        return kind
+
+    return document
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a task may end an episode.
+
+    Args:
+        reason: For people; ``info["failure"]`` of an episode that failed.
+        success: Otherwise it is a failure.
+    """
+
+    reason: str
+    success: bool = False
+
+
+@dataclass(frozen=True)
+class Score:
+    """Number by which a task's results are compared: an info key of the last step, or ``"return"``.
+
+    Args:
+        unit: For people, such as "mm/s".
+        factor: From the info's SI unit to ``unit``.
+        failed: Score of an episode that failed, in the info's unit; a return stays what it is.
+        binary: Whether most episodes have one of two scores, as of an answer that is right or wrong: to be as sure of
+            the mean takes more of them.
+    """
+
+    name: str
+    unit: str = "1"
+    factor: float = 1.0
+    failed: float = 0.0
+    binary: bool = False
+
+
+SPLITS = ("train", "within", "test", "robust")
+"""Parts of what may be drawn for an episode: see `Hidden`; ``"robust"`` draws from all, for a body that is another."""
+
+WITHIN = (2, 7)
+"""Tenths of the range of each hidden option from which ``split="within"`` draws."""
+
+BODY = (0.7, 1.3)
+"""Factors between which ``split="robust"`` draws each of the animal's ``varied`` parameters, for every episode."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Range from which an option is drawn for every episode, without being shown.
+
+    Of its tenths ``split="test"`` draws from those that are ``held``, ``"within"`` from `WITHIN`, and ``"train"`` from
+    the rest. By default the outer ones are held, the two last of a range that begins at 0: what is learned in between
+    has to go on beyond.
+
+    Args:
+        logarithmic: Evenly in its logarithm.
+        held: None of an angle, say, whose range has no ends: then all splits draw from all of it.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool = False
+    held: tuple[int, ...] | None = None
+
+    def tenths(self, split: str | None) -> list[int]:
+        """Tenths of the range from which a split draws."""
+        held = self.held if self.held is not None else (8, 9) if self.low == 0.0 else (0, 9)
+        if not held:
+            return list(range(10))
+        known = {"test": held, "within": WITHIN, "train": {*range(10)} - {*held, *WITHIN}}
+        return sorted(known.get(split or "", range(10)))
+
+    def draw(self, rng: np.random.Generator, split: str | None = None) -> float:
+        """Draw a value, from all of the range or from what a split leaves of it."""
+        place = rng.random()
+        tenths = self.tenths(split)
+        if len(tenths) < 10:
+            which, rest = divmod(place * len(tenths), 1.0)
+            place = (tenths[int(which)] + rest) / 10.0
+        if self.logarithmic:
+            return self.low * (self.high / self.low) ** place
+        return self.low + (self.high - self.low) * place
+
+
+KINDS = ("frequency", "mean", "peak", "rms", "slew", "saturation", "above", "rate", "final")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What ``physiology`` measures of an animal, and how much of it is no defect of the task.
+
+    Args:
+        kind: What is done with the values at the ends of the control periods of an episode (numbers of one period are
+            taken together): ``"frequency"`` of the strongest component (Hz); ``"mean"``; ``"peak"``, largest magnitude;
+            ``"rms"``; ``"slew"``, rms rate of change; ``"saturation"``, share within 1% of ``bound``; ``"above"``, rms
+            above the ``band``; ``"rate"``, growth of a sum over the episode, a second; ``"final"``, value at the end.
+        source: A signal of the animal, else a key of the info, or ``"action"``.
+        unit: For people.
+        factor: From SI to ``unit``.
+        bound: Of ``"saturation"``, in SI.
+        band: Of ``"above"``.
+        maximum: Greatest value that a policy may have, in ``unit``.
+        times: Instead, in units of the baseline's own value in the same episodes.
+        why: The argument for the limit.
+        known: What the literature says of the animal, with its source.
+        complete: Only episodes that do not fail tell: of a fall, say, which does to the body what no policy asked for.
+    """
+
+    kind: str
+    source: str
+    unit: str = "1"
+    factor: float = 1.0
+    meaning: str = ""
+    bound: float = 1.0
+    band: float = 0.0
+    maximum: float | None = None
+    times: float | None = None
+    why: str = ""
+    known: str = ""
+    complete: bool = False
+
+    def __post_init__(self) -> None:
+        choice("kind", self.kind, KINDS)
+        if (self.maximum is not None or self.times is not None) and not self.why:
+            raise ValueError(f"why must argue for the limit of {self.meaning!r}, got ''")

@@ -1,0 +1,429 @@
+"""What a simulation recorded: signals over time, as a file, as a table, as a plot."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import textwrap
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from operator import itemgetter
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import choice, number, shown
+from ..files import check_file, replacing
+from .animal import ANIMALS, Animal, find_animal
+from .spec import labels
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LARGEST_ARRAYS = 1 << 30
+"""Bytes that the arrays of a file may take."""
+
+FORMAT = 1
+"""Version of the file; another one where ``about`` means something else."""
+
+ABOUT, ROWS = "about", "rows"
+"""Entries of the file beside time and signals."""
+
+NEAR = 1 << 20
+"""Bytes of rows that are restored at once: they stay in the cache until a signal is made of them."""
+
+FEW = 8
+"""Components of a signal that are drawn as lines; more are an image."""
+
+
+class Moments:
+    """Moments of animals side by side, as `Animal.run` keeps them.
+
+    Args:
+        start ((B,) records of ``state``): The rows at the first moment, or before.
+        moments ((B, N) records of `Animal.record_dtype`)
+    """
+
+    def __init__(self, animal: Animal, start: NDArray[Any], moments: NDArray[Any]) -> None:
+        self._animal, self._start, self._moments = animal, start, moments
+
+    def rows(self) -> NDArray[Any]:
+        """Rows of state, (B, N) records."""
+        return self._animal.unpack(self._start, self._moments)
+
+    def signal(self, name: str) -> NDArray[np.float64]:
+        """Signal of all moments, (B, N, ...) in SI."""
+        if isinstance(read := self._animal.signals.get(name), itemgetter):
+            return np.array(read(self._moments))
+        (animals, count), state = self._moments.shape, self._animal.state
+        parts = 1 if self._moments.dtype == state else -(-animals * count * state.itemsize // NEAR)
+        edges = np.linspace(0, count, min(parts, max(count // 2, 1)) + 1).astype(int).tolist()
+        values = [
+            self._animal.signal(self._animal.unpack(self._start, self._moments, a, b).reshape(-1), name)
+            for a, b in pairwise(edges)
+        ]
+        shaped = [part.reshape(animals, len(part) // animals, *part.shape[1:]) for part in values]
+        return shaped[0] if len(shaped) == 1 else np.concatenate(shaped, 1)
+
+
+class Trajectory(Mapping[str, NDArray[np.float64]]):
+    """What was recorded of one animal: signals, each with a leading axis of time, in SI.
+
+    Args:
+        time ((N,) array, s)
+        signals: Name to array (N, ...); those that are not here are made from ``rows`` when they are asked for.
+        failure: Why the simulation ended early.
+        rows ((N,) records or Moments of one animal): Of the animal's ``state`` at each time: what signals and films are
+            made from.
+        every (s): Interval between recordings that was asked for. Where it is no multiple of what a drive is held for,
+            each was made as near to a multiple of it as could be, and ``time`` says when.
+
+    Examples:
+        >>> from gymnosoma.envs import Trajectory, simulate
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm
+        >>> run = simulate(Worm(), SineKymogram(), 1.0, every=0.1)
+        >>> run.save("run.npz")
+        >>> run = Trajectory.load("run.npz")
+        >>> run["joint_angle"].shape
+        (11, 24)
+        >>> run.to_csv("run.csv", "centre", "joint_angle")
+        >>> run.to_pandas().attrs["units"]["joint_angle_3"]
+        'rad'
+        >>> axes = run.plot("joint_angle", "power")
+    """
+
+    def __init__(
+        self,
+        time: NDArray[np.float64],
+        signals: Mapping[str, NDArray[np.float64]] | None = None,
+        failure: str | None = None,
+        animal: Animal | None = None,
+        rows: NDArray[Any] | Moments | None = None,
+        every: float | None = None,
+    ) -> None:
+        self.time, self.every = time, every
+        self.failure = failure
+        self.animal, self._rows = animal, rows
+        self._signals = dict(signals or {})
+        made = animal.signals if animal is not None and rows is not None else ()
+        self._names = tuple(name for name in dict.fromkeys((*self._signals, *made)) if name != "time")
+
+    @property
+    def rows(self) -> NDArray[Any] | None:
+        """Records (N,) of the animal's ``state`` at each time, None where they are not known."""
+        rows = self._rows.rows()[0] if isinstance(self._rows, Moments) else self._rows
+        self._rows = rows
+        return rows
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        if name == "time":
+            return self.time
+        if name not in self._names:
+            raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(self._names)}")
+        if name not in self._signals:
+            assert self.animal is not None and self._rows is not None
+            if isinstance(self._rows, Moments):
+                self._signals[name] = self._rows.signal(name)[0]
+            else:
+                self._signals[name] = self.animal.signal(self._rows, name)
+        return self._signals[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        ended = f", when it ended early: {self.failure}" if self.failure else ""
+        signals = ", ".join(f"{name} ({unit})" if (unit := self.unit(name)) else name for name in self)
+        return f"<Trajectory of {len(self.time)} moments up to {self.time[-1]:g} s{ended}; {signals}>"
+
+    def __contains__(self, name: object) -> bool:  # without making it
+        return name == "time" or name in self._names
+
+    # As a file.
+
+    def save(self, path: str | Path) -> None:
+        """Write all to a NumPy archive (``.npz``), from which `load` makes it again; anybody else reads the arrays.
+
+        Raises:
+            ValueError: If the name does not end in ``.npz``.
+            OSError: If it cannot be written; what was there before stays.
+        """
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ValueError(f"path must end in .npz, got {str(path)!r}")
+        about = {"format": FORMAT, "failure": self.failure, "every": self.every, **_described(self.animal)}
+        rows = {} if self.rows is None else {ROWS: self.rows}
+        arrays: dict[str, Any] = {"time": self.time, **self, ABOUT: np.array(json.dumps(about)), **rows}
+        with replacing(path) as file:
+            np.savez_compressed(file, **arrays)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, animal: Animal | type[Animal] | None = None, *, largest: int = LARGEST_ARRAYS
+    ) -> Trajectory:
+        """Read what `save` wrote. Nothing in the file is executed, and it names no code.
+
+        Args:
+            animal (Animal or its class): That was simulated, where it is not of this package, or was made of what no
+                file holds, such as control modules. Without it such a trajectory has its signals, and no film can be
+                drawn.
+            largest: Bytes that its arrays may take; a file that says it holds more is refused before it is unpacked.
+
+        Raises:
+            ValueError: If the file cannot be read, is too large, damaged or something else, or is of another animal;
+                names the file.
+        """
+        path = Path(path)
+        try:
+            return cls._read(path, animal, largest)
+        except OSError as error:
+            raise ValueError(f"trajectory {str(path)!r} cannot be read: {error.strerror or error}") from None
+        except Exception as error:  # a damaged archive ends in many ways
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(
+                f"trajectory {str(path)!r} cannot be read: {textwrap.shorten(reason, 300, placeholder=' ...')}"
+            ) from None
+
+    @classmethod
+    def _read(cls, path: Path, given: Animal | type[Animal] | None, largest: int) -> Trajectory:
+        check_file(path, largest)
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as packed:
+                size = sum(member.file_size for member in packed.infolist())
+            if size > largest:
+                raise ValueError(f"its arrays take {size} bytes, {largest} are allowed: give another `largest`")
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or not {"time", ABOUT} <= set(archive.files):
+                raise ValueError("it was not written by Trajectory.save")
+            arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
+        about, time, rows = json.loads(str(arrays.pop(ABOUT))), arrays.pop("time"), arrays.pop(ROWS, None)
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise ValueError(f"format must be {FORMAT}, got {shown(about.get('format') if about else about)}")
+        if time.ndim != 1 or time.dtype.kind != "f" or not np.isfinite(time).all() or not (np.diff(time) > 0).all():
+            raise ValueError(f"time must rise, got {shown(time)}")
+        for name, array in arrays.items():
+            if array.dtype.kind not in "fiub" or array.shape[:1] != time.shape:
+                raise ValueError(
+                    f"{name} must hold numbers at {len(time)} times, got {array.dtype} of shape {array.shape}"
+                )
+        failure, every = about.get("failure"), about.get("every")
+        if not isinstance(failure, str | None):
+            raise ValueError(f"failure must be a text, got {shown(failure)}")
+        if every is not None:
+            number("every", every, above=0)
+        animal = _made(about, given)
+        if animal is not None and rows is not None and (rows.dtype != animal.state or rows.shape != time.shape):
+            raise ValueError(
+                f"rows must be {len(time)} records of {type(animal).__name__} as it is made here; another version may "
+                "have written it, and numpy.load reads its signals"
+            )
+        return cls(time, arrays, failure, animal, rows, every)
+
+    # As a table.
+
+    def unit(self, name: str) -> str:
+        """SI unit of a signal; empty where that is not known."""
+        known = {} if self.animal is None else self.animal.SIGNALS
+        return "s" if name == "time" else known[name].unit if name in known else ""
+
+    def _columns(self, names: tuple[str, ...]) -> dict[str, tuple[str, NDArray[np.float64]]]:
+        """Name of each column to its unit and values (N,): ``joint_angle_0``, ``rod_centre_3_1``."""
+        for name in names:
+            choice("signal", name, self)
+        columns = {}
+        for name in names or self:
+            values, unit = self[name], self.unit(name).split(", ")
+            for place, label in zip(np.ndindex(values.shape[1:]), labels(name, values.shape[1:]), strict=True):
+                own = unit[min(place[-1], len(unit) - 1)] if place else unit[0]
+                columns[label] = (own, values[(slice(None), *place)])
+        return columns
+
+    def to_pandas(self, *names: str) -> DataFrame:
+        """Table by time (s), all signals by default; a column for each number, named as in ``joint_angle_0``.
+
+        Units are in ``attrs["units"]`` of the table, by column.
+
+        Raises:
+            ValueError: For a signal that was not recorded.
+            ImportError: If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("pandas is not installed: pip install 'gymnosoma[data]'") from None
+        columns = self._columns(names)
+        table = pd.DataFrame({name: values for name, (_, values) in columns.items()}, pd.Index(self.time, name="time"))
+        table.attrs["units"] = {name: unit for name, (unit, _) in columns.items()}
+        return table
+
+    def records(self, *names: str) -> list[dict[str, float]]:
+        """Moments of the table of `to_pandas`, each a mapping of ``time`` and the names of its columns to numbers.
+
+        Raises:
+            ValueError: For a signal that was not recorded.
+        """
+        columns = self._columns(names)
+        table = np.stack([self.time, *(values for _, values in columns.values())], 1).tolist()
+        return [dict(zip(("time", *columns), row, strict=True)) for row in table]
+
+    def to_csv(self, path: str | Path, *names: str) -> None:
+        """Write the table of `to_pandas` as CSV, to the last bit, with the column ``time`` first.
+
+        Raises:
+            ValueError: For a signal that was not recorded.
+            OSError: If the file cannot be written; what was there before stays.
+        """
+        columns = self._columns(names)
+        table = np.stack([self.time, *(values for _, values in columns.values())], 1)
+        with replacing(Path(path)) as file:
+            np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
+
+    def plot(self, *names: str) -> NDArray[Any]:
+        """Draw signals over time with matplotlib, a panel for each.
+
+        A signal of more than `FEW` numbers is an image, head or base on top: a kymogram. One with several axes has an
+        image of its longest for each entry of the others: of ``"neurons"`` a raster of each side and population, cells
+        by segment over time.
+
+        Args:
+            *names: Of signals.
+
+        Returns:
+            (panels,) array of Axes: ``[0].figure`` is the figure.
+
+        Raises:
+            ValueError: For a signal that was not recorded, or none.
+            ImportError: If matplotlib is not installed.
+        """
+        for name in names or ("",):
+            choice("signal", name, self)
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError("matplotlib is not installed: pip install 'gymnosoma[data]'") from None
+        panels = [panel for name in names for panel in self._panels(name)]
+        figure, axes = pyplot.subplots(
+            len(panels), 1, sharex=True, squeeze=False, figsize=(8.0, 1.2 + 1.8 * len(panels)), layout="constrained"
+        )
+        for ax, (label, unit, lines, values) in zip(axes[:, 0], panels, strict=True):
+            quantity = f"{label} [{unit}]" if unit not in ("", "1") else label
+            if lines is None:
+                ends = np.append(self.time, 2 * self.time[-1] - self.time[-2] if len(self.time) > 1 else 1.0)
+                most = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+                signed = bool((values < 0).any())
+                image = ax.pcolormesh(
+                    ends,
+                    np.arange(values.shape[1] + 1) - 0.5,
+                    values.T,
+                    cmap="RdBu_r" if signed else "viridis",
+                    vmin=-most if signed else 0.0,
+                    vmax=most,
+                )
+                ax.invert_yaxis()
+                ax.set_ylabel("number")
+                figure.colorbar(image, ax=ax, label=quantity)
+            else:
+                ax.plot(self.time, values, label=lines)
+                ax.set_ylabel(quantity)
+                if len(lines) > 1:
+                    ax.legend(loc="upper left")
+        axes[-1, 0].set_xlabel("time [s]")
+        return axes[:, 0]
+
+    def _panels(self, name: str) -> Iterator[tuple[str, str, list[str] | None, NDArray[np.float64]]]:
+        """Label, unit, names of lines or None for an image, and values (N, k)."""
+        values, unit = self[name], self.unit(name)
+        shape = values.shape[1:]
+        if np.prod(shape) <= FEW:
+            flat = values.reshape(len(values), -1)
+            yield name, unit, [" ".join(map(str, place)) for place in np.ndindex(shape)], flat
+            return
+        longest = int(np.argmax(shape))
+        images = np.moveaxis(values, 1 + longest, -1)
+        cells = self.animal.cells if name == "neurons" and self.animal is not None else ()
+        sides = ("left ", "right ") if shape[0] == 2 else ("",)
+        for place in np.ndindex(images.shape[1:-1]):
+            label = sides[place[0]] + cells[place[1]] if cells else "_".join([name, *map(str, place)])
+            yield label, unit, None, images[(slice(None), *place)]
+
+
+# An animal as data: the arguments that it was made of.
+
+
+def _described(animal: Animal | None) -> dict[str, Any]:
+    """Name and arguments of an animal for JSON; without arguments where they hold what is no data."""
+    if animal is None:
+        return {}
+    kind = type(animal)
+    args, kwargs = animal._made_of
+    given = inspect.signature(kind).bind(*args, **kwargs).arguments
+    given.pop("threads", None)
+    known = next((name for name, place in ANIMALS.items() if place == f"{kind.__module__}:{kind.__qualname__}"), None)
+    try:
+        return {"animal": known or kind.__qualname__, "arguments": {name: _plain(each) for name, each in given.items()}}
+    except TypeError:
+        return {"animal": known or kind.__qualname__}
+
+
+def _plain(value: Any) -> Any:
+    """Copy a value into what JSON has; TypeError for what is no data."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        if hasattr(value, "description"):  # a model is what it was read from, where that was data alone
+            if value.description is None:
+                raise TypeError(f"{type(value).__name__} holds code")
+            return _plain(value.description)
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.init}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, str | int | float | None):
+        return value
+    raise TypeError(f"{type(value).__name__} is no data")
+
+
+def _made(about: Mapping[str, Any], given: Animal | type[Animal] | None) -> Animal | None:
+    """Animal that a file speaks of; None where it cannot be made of data."""
+    if isinstance(given, Animal):
+        return given
+    name, arguments = about.get("animal"), about.get("arguments")
+    if (given is None and name not in ANIMALS) or arguments is None:
+        return None
+    kind = find_animal(str(name)) if given is None else given
+    if given is not None and name not in (kind.__qualname__, *(n for n in ANIMALS if find_animal(n) is kind)):
+        raise ValueError(f"it is of {shown(name)}, not of {kind.__name__}")
+    if not isinstance(arguments, dict):
+        raise ValueError(f"arguments must be a table, got {shown(arguments)}")
+    hints = get_type_hints(kind.__init__)
+    return kind(**{key: _built(hints.get(key, Any), each) for key, each in arguments.items()})
+
+
+def _built(hint: Any, value: Any) -> Any:
+    """Value of JSON as what an argument or a field of the package takes, by its annotation."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if isinstance(value, dict) and not any(get_origin(kind) in (Mapping, dict) for kind in kinds):
+        for kind in (kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)):
+            known = get_type_hints(kind)
+            return kind(**{key: _built(known.get(key, Any), each) for key, each in value.items()})
+    if isinstance(value, list):
+        for kind in kinds:
+            origin = get_origin(kind) or kind
+            if origin is np.ndarray:
+                return np.array(value)
+            if hasattr(kind, "_fields"):
+                return kind(*map(_built, get_type_hints(kind).values(), value))
+            if origin is tuple:
+                parts = get_args(kind)
+                each = parts[:1] * len(value) if parts[1:] == (...,) else parts or (Any,) * len(value)
+                return tuple(map(_built, each, value))
+    return value

@@ -1,0 +1,34 @@
+"""Command ``play``."""
+
+from __future__ import annotations
+
+from gymnosoma.agents.policies.registry import full_id
+
+from .arguments import Arguments, Events, Id, Options, Params, read_arguments, read_options, read_size
+
+
+def play(
+    env_id: Id,
+    /,
+    seed: int = 0,
+    option: Options = (),
+    event: Events = (),
+    env: Arguments = (),
+    param: Params = (),
+    size: str = "960x540",
+) -> None:
+    """Steer the animal with the keyboard, or with a gamepad, if there is one.
+
+    Args:
+        seed: Of the first episode.
+        size: Of the window, in pixels.
+    """
+    from gymnosoma.films.game import Game
+
+    options, made = read_options(option, event), read_arguments(env, param)
+    game = Game(full_id(env_id), seed, *read_size(size), options, **made)
+    try:
+        while game.running:
+            game.turn()
+    finally:
+        game.close()

@@ -1,0 +1,232 @@
+"""Command ``simulate``."""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, get_args, get_type_hints
+
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+
+from gymnosoma.agents.support.interruption import noted_signals
+from gymnosoma.envs import Schedule
+from gymnosoma.envs import simulate as simulate_animal
+from gymnosoma.envs.core.arguments import one_of, read_params, shown
+from gymnosoma.envs.core.model.animal import ANIMALS, Animal, find_animal
+from gymnosoma.envs.core.model.control import Controller
+
+from .arguments import Events, Saved, assignment, read_event, read_params_of, read_size
+
+Named = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE"), tyro.conf.UseAppendAction]
+
+
+AnimalName = Annotated[str, tyro.conf.arg(metavar="ANIMAL"), tyro.conf.Positional]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A simulation, as `simulate` and `sweep` describe it.
+
+    Args:
+        drive: A CSV file (time in s, then the drive in SI; where its first line names the columns, each is found by its
+            name, in any order), numbers that are held, or a controller of the animal: sine (of its medium), water_sine,
+            omega_turn or delta_turn (worm), brainstem (lamprey), whisk or tap (whisker_chain), sweep (whisker_rod); 0
+            by default.
+        duration: In s.
+        every: Interval between recordings in s; hold by default. Where it is no multiple of hold, as
+            the 1/30 s of a camera, what comes nearest is recorded, at times that are told.
+        hold: Time for which the drive is held in s; the time step, or a controller's own, by default.
+        param: Field of the animal's parameters, argument of its class or key of its TOML, such as n_rods=13,
+            cord.segments=200, body.fore.inertial.mass=0.5; or @FILE.csv of numbers; a worm's medium also as sigma (0
+            water, 1 agar) and scale; may be repeated.
+        start: Initial value or physical parameter in SI, such as heading=0.5; or @FILE.csv of numbers; may be repeated.
+        scheme: How it is solved in time.
+        dt: Time step in s.
+    """
+
+    drive: tuple[str, ...] = ()
+    duration: float = 1.0
+    every: float | None = None
+    hold: float | None = None
+    param: Named = ()
+    start: Named = ()
+    event: Events = ()
+    scheme: str | None = None
+    dt: float | None = None
+
+    def initial(self) -> dict[str, Any]:
+        """Initial values by name."""
+        return dict(assignment("start", text, "heading=0.5") for text in self.start)
+
+
+SIMPLE = Settings()
+
+MODELS = ("arm", "hindlimb", "hopper", "spindle", "standing")
+"""Musculoskeletal models that come with the package."""
+
+
+def simulate(
+    animal: AnimalName,
+    /,
+    settings: Annotated[Settings, tyro.conf.OmitArgPrefixes] = SIMPLE,
+    save: Annotated[Saved, tyro.conf.arg(aliases=("--csv", "--film"))] = (),
+    slow: float = 1.0,
+    fps: float = 50.0,
+    size: str = "960x540",
+) -> None:
+    """Simulate an animal without an environment; save what it does, or show it in a window.
+
+    Ctrl-C ends it and keeps what there is.
+
+    Args:
+        animal: worm, lamprey, whisker_chain, whisker_rod; of the musculoskeletal models arm, hindlimb, hopper, spindle,
+            standing; or a model of one's own, such as mine.toml.
+        save: What was recorded, .npz, for Trajectory.load; the same as a table, .csv, .parquet or .json; a film, .mp4
+            or .gif, or its last moment, .png. Several may be given.
+        slow: How many times slower than life the film is.
+        fps: Most frames a second of the film.
+        size: Of a frame, in pixels.
+    """
+    from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
+    from gymnosoma.films.film import FORMATS, WITHOUT_DISPLAY, check_film, check_rates, open_display, save_film, show
+
+    width, height = read_size(size)
+    files = check_saved("save", save, (".npz", *TABLES, *FORMATS))
+    check_rates(fps, slow)
+    for path in files:
+        if path.suffix in FORMATS:
+            check_film("save", path, width, height)
+    if not files:
+        open_display(WITHOUT_DISPLAY)
+    body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
+    controller = read_drive(body, settings.drive)
+    hold = usual_hold(body, controller) if settings.hold is None else settings.hold
+    how: dict[str, Any] = {"hold": hold, "events": [read_event(text) for text in settings.event]}
+    with _watched(settings.duration) as progress, warnings.catch_warnings(action="ignore", category=UserWarning):
+        how |= {"start": settings.initial(), "progress": progress}
+        run = simulate_animal(body, controller, settings.duration, settings.every, **how)
+    ended = f", then {run.failure}" if run.failure else ""
+    late = 0.0 if run.every is None else np.abs(run.time - run.every * np.arange(len(run.time))).max()
+    near = f", up to {late:.2g} s from multiples of {run.every:.6g} s" if late > 1e-6 * body.dt else ""
+    print(f"{run.time[-1]:g} s in {len(run.time)} moments{near}{ended}.")
+    for path in files:
+        if path.suffix in FORMATS:
+            save_film(run, path, width, height, fps=fps, slow=slow)
+        else:
+            with result("save", path) as file:
+                if path.suffix == ".npz":
+                    run.save(file)
+                elif path.suffix == ".csv":
+                    run.to_csv(file)
+                else:
+                    write_table(file, run.records())
+        print(f"Wrote {path}.")
+    if not files:
+        show(run, animal, width, height, fps=fps, slow=slow)
+
+
+def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:
+    """Animal of a name, or of a TOML file, with other parameters; ``None`` in ``solver`` is its default."""
+    chosen = {key: value for key, value in solver.items() if value is not None}
+    if name.endswith(".toml") or name in MODELS:
+        from gymnosoma.envs.neuromechanic import hindlimb, standing
+        from gymnosoma.envs.neuromechanic.model import changed
+
+        if name == "hindlimb":  # its reference lengths follow from the other values
+            model = hindlimb.hindlimb(params=params)
+        else:
+            made = standing.standing() if name == "standing" else hindlimb.asset(name) if name in MODELS else name
+            model = changed(made, dict(params))
+        return find_animal("neuromechanic")(model, **chosen)
+    known = [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS]
+    if name not in known:
+        raise ValueError(one_of("animal", name, known, ", or a model that ends in .toml"))
+    kind = find_animal(name)
+    hints = get_type_hints(kind.__init__)
+    takes = [name for name in hints if name not in ("params", "threads", "return", *solver)]
+    own = {key: value for key, value in params.items() if key in takes}
+    for key, value in own.items():
+        if isinstance(value, dict):
+            made = _class_of(hints[key])
+            if made is None:
+                raise ValueError(f"param: {key} must be a value, got {shown(value)}")
+            own[key] = read_params(f"param: {key}", value, made())
+    usual = _class_of(hints["params"])
+    assert usual is not None
+    rest = {key: value for key, value in params.items() if key not in own}
+    medium = ("sigma", "scale") if hasattr(usual, "in_medium") else ()
+    known = [*(field.name for field in fields(usual)), *medium, *takes]
+    for key in rest.keys() - known:
+        raise ValueError(one_of("param", key, known))
+    given = {key: rest.pop(key) for key in medium if key in rest}
+    made = usual.in_medium(**given) if given else usual()
+    return kind(**own, params=read_params("param", rest, made), **chosen)
+
+
+def usual_hold(body: Animal, controller: Controller) -> float:
+    """Time for which a drive is held, s: a controller's own, or the time step."""
+    rate = getattr(controller, "control_rate", None)
+    return body.dt if rate is None else 1.0 / rate
+
+
+def _class_of(hint: Any) -> Any:
+    """Class with fields that an argument takes, None where it takes none."""
+    return next((kind for kind in get_args(hint) if hasattr(kind, "__dataclass_fields__")), None)
+
+
+def read_drive(animal: Animal, given: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
+    """Controller of a name, with ``changes`` of its parameters, of a CSV file, or one that holds numbers."""
+    from gymnosoma.agents.controllers import drives
+
+    known = drives(animal)
+    if len(given) == 1 and given[0] in known:
+        try:
+            return known[given[0]](animal, **(changes or {}))
+        except TypeError as error:
+            if not changes:
+                raise
+            said = " ".join(str(error).split())
+            raise ValueError(
+                f"drive must take {', '.join(changes)}, got {given[0]!r}, which does not: {said}"
+            ) from None
+    if changes:
+        raise ValueError(f"drive must be one of {', '.join(known)}, which have parameters, got {' '.join(given)!r}")
+    if len(given) == 1 and given[0].endswith(".csv"):
+        schedule = Schedule.read(given[0]).ordered(animal.drive_names)
+        if schedule.values.shape[1] != animal.drive_size:
+            raise ValueError(
+                f"drive {given[0]!r} must have {animal.drive_size} columns after time, got {schedule.values.shape[1]}"
+            )
+        return schedule
+    try:
+        values: NDArray[np.float64] = np.array([float(text) for text in given] or [0.0])
+    except ValueError:
+        names = ", ".join((*known, "a .csv file"))
+        raise ValueError(f"drive must be numbers or one of {names}, got {' '.join(given)!r}") from None
+    if len(values) not in (1, animal.drive_size):
+        raise ValueError(f"drive must be 1 or {animal.drive_size} numbers, got {len(values)}")
+    return Schedule([0.0], np.broadcast_to(values, (1, animal.drive_size)))
+
+
+@contextmanager
+def _watched(duration: float) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar of a simulation, which Ctrl-C ends; it is given the time (s) that has been reached."""
+    from gymnosoma.agents.support.progress import progress_bar
+
+    form = "{l_bar}{bar}| {n:.3g} of {total:.3g} s [{elapsed}<{remaining}]"
+    with noted_signals(signal.SIGINT) as caught, ExitStack() as stack:
+        bars: list[Any] = []
+
+        def show_time(t: float) -> None:
+            if caught:
+                raise StopIteration
+            if not bars:  # all arguments have been checked
+                bars.append(stack.enter_context(progress_bar(total=duration, leave=False, bar_format=form)))
+            bars[0].update(t - bars[0].n)
+
+        yield show_time

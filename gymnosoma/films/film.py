@@ -1,0 +1,334 @@
+"""Films and stills: of policies in environments, and of what was simulated."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+import pygame
+
+from gymnosoma.agents.policies.agent import Policy
+from gymnosoma.agents.policies.lookup import find_policy
+from gymnosoma.agents.policies.registry import references_of
+from gymnosoma.agents.support.files import result
+from gymnosoma.agents.support.interruption import noted_signals
+from gymnosoma.agents.support.progress import progress_bar
+from gymnosoma.envs.core.arguments import number, whole
+from gymnosoma.envs.core.draw.canvas import Canvas
+from gymnosoma.envs.core.draw.view import Scene, View, Window, open_display
+from gymnosoma.envs.core.env.rows import FASTEST, LARGEST, SMALLEST
+from gymnosoma.envs.core.model.trajectory import Trajectory
+
+FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
+"""Endings of film files and of stills, with the module that writes each."""
+
+WITHOUT_DISPLAY = "without one save a film or numbers by --save"
+"""What can be done with a simulation where there is no display."""
+
+GIF_RATE = 25.0
+"""Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
+
+
+class Shown(Protocol):
+    """What is shown moment by moment: iterate, and ``draw`` the moments that are wanted."""
+
+    fps: float
+    size: tuple[int, int]
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[None]: ...
+
+    def draw(self, fps: float | None = None) -> Canvas:
+        """Draw the present, to be shown at ``fps``."""
+
+    def close(self) -> None:
+        """Free what is open."""
+
+
+class _Actor:
+    """A policy in an environment of its own, for one episode."""
+
+    def __init__(self, env_id: str, policy: Policy, seed: int, options: Mapping[str, float], **env: Any) -> None:
+        made: Any = gymnasium.make_vec(env_id, num_envs=1, render_mode="rgb_array", **policy.env | env)
+        self.envs = made
+        self.view: View = self.envs.view
+        self.trail = self.view.trails[0]
+        self._agent = policy.make(self.envs, 0)
+        self._observations, _ = self.envs.reset(seed=seed, options=dict(options))
+        self._first = np.ones(1, np.bool_)
+        self.done = False
+
+    def step(self) -> None:
+        """Take a step, or keep the last moment of an episode that is over."""
+        if self.done:
+            return
+        actions = self._agent.act(self._observations, self._first)
+        self._observations, _, terminated, truncated, _ = self.envs.step(actions)
+        self._first = np.zeros(1, np.bool_)
+        self.done = bool(terminated[0] or truncated[0])
+
+
+class Film:
+    """An episode, moment by moment: iterate, and ``draw`` the moments that are wanted.
+
+    Args:
+        ghost: Drawn translucent beside it, in its own environment with the same seed.
+        seed: Of the episode.
+        seconds: Of simulated time; the whole episode by default.
+        width, height: Of a frame, in pixels.
+        options: Of the reset.
+        **env: Arguments of the environment, such as ``control_rate``, which is that of the moments, too.
+    """
+
+    def __init__(
+        self,
+        env_id: str,
+        policy: Policy,
+        ghost: Policy | None = None,
+        *,
+        seed: int = 0,
+        seconds: float | None = None,
+        width: int = 960,
+        height: int = 540,
+        options: Mapping[str, float] | None = None,
+        **env: Any,
+    ) -> None:
+        if seconds is not None:
+            number("seconds", seconds, above=0)
+        env |= {"width": width, "height": height}
+        self._actor = _Actor(env_id, policy, seed, options or {}, **env)
+        self._ghost = None if ghost is None else _Actor(env_id, ghost, seed, options or {}, **env)
+        if ghost is not None and self._ghost is not None:
+            self._actor.trail.name, self._ghost.trail.name = policy.name, ghost.name
+        limit = gymnasium.spec(env_id).max_episode_steps
+        steps = np.inf if seconds is None else max(1, round(seconds * self._actor.view.task.control_rate))
+        self.count = int(min(steps, np.inf if limit is None else limit))
+        self.fps = self._actor.view.fps
+        self.size = width, height
+
+    def __len__(self) -> int:
+        """Most moments that there can be."""
+        return self.count
+
+    def __iter__(self) -> Iterator[None]:
+        """Move to the next moment, until the episode or the time is over."""
+        for _ in range(self.count):
+            if self._actor.done:
+                return
+            for actor in (self._actor, self._ghost):
+                if actor is not None:
+                    actor.step()
+            yield
+
+    def draw(self, fps: float | None = None) -> Canvas:
+        """Draw the present, to be shown at ``fps``."""
+        return self._actor.view.draw(0, None if self._ghost is None else self._ghost.trail, fps)
+
+    def close(self) -> None:
+        """Close the environments."""
+        for actor in (self._actor, self._ghost):
+            if actor is not None:
+                actor.envs.close()
+
+
+class Replay:
+    """A trajectory, moment by moment, in the form of a `Film`: the animal's picture, without a goal.
+
+    Its arguments and errors are those of `gymnosoma.agents.film`.
+    """
+
+    def __init__(
+        self,
+        run: Trajectory,
+        width: int = 960,
+        height: int = 540,
+        *,
+        fps: float = FASTEST,
+        slow: float = 1.0,
+        start: float = 0.0,
+        end: float | None = None,
+    ) -> None:
+        if run.animal is None or run.rows is None:
+            raise ValueError(
+                "run must hold its animal, as those of simulate() do; Trajectory.load(path, animal) gives it to one "
+                "from a file"
+            )
+        for name, value in (("width", width), ("height", height)):
+            whole(name, value, SMALLEST, LARGEST)
+        check_rates(fps, slow)
+        number("start", start, minimum=0, maximum=float(run.time[-1]))
+        end = float(run.time[-1] if end is None else number("end", end, minimum=start))
+        rate = 1.0 / (run.every or float(run.time[1] - run.time[0])) if len(run.time) > 1 else fps
+        stride = max(1, round(rate / (fps * slow)))
+        self._rows = run.rows[::stride]
+        shown = run.time[::stride]
+        self._first = int(np.searchsorted(shown, start - 0.5 / rate))
+        self._count = max(1, int(np.searchsorted(shown, end + 0.5 / rate)) - self._first)
+        self.fps = rate / stride / slow
+        self.size = width, height
+        scene = Scene(run.animal, rate / stride, float(run.time[-1]))
+        self.view = View(scene, 1, width, height, self.fps, False)
+
+    def __len__(self) -> int:
+        """Number of moments."""
+        return self._count
+
+    def __iter__(self) -> Iterator[None]:
+        """Move to the next moment."""
+        memory = np.zeros((), self.view.task.memory)
+        self.view.trails[0].clear()
+        for k, row in enumerate(self._rows[: self._first + self._count]):
+            self.view.trails[0].record(row, memory)
+            if k >= self._first:
+                yield
+
+    def draw(self, fps: float | None = None) -> Canvas:
+        """Draw the present, to be shown at ``fps``."""
+        return self.view.draw(0, None, fps)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def save_film(run: Trajectory, path: Path, width: int, height: int, **how: Any) -> int:
+    """As `gymnosoma.agents.film`; Ctrl-C ends it and keeps what was drawn. Returns the number of moments."""
+    check_film("path", path, width, height)
+    replay = Replay(run, width, height, **how)
+    with result("path", path) as file:
+        return play(replay, path.name, file)
+
+
+def show(run: Trajectory, title: str, width: int, height: int, **how: Any) -> None:
+    """Show a trajectory in a window, with arguments of `Replay`."""
+    play(Replay(run, width, height, **how), title, None, WITHOUT_DISPLAY)
+
+
+def check_rates(fps: float, slow: float) -> None:
+    """Refuse rates of a `Replay` that cannot be."""
+    number("fps", fps, above=0, maximum=1000)
+    number("slow", slow, minimum=1e-6, maximum=1e6)
+
+
+def check_film(name: str, save: Path, width: int, height: int) -> None:
+    """Refuse a file that is no film, or that nothing here can write, or a size that it cannot have."""
+    if save.suffix not in FORMATS:
+        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
+    if find_spec(FORMATS[save.suffix]) is None:
+        raise ValueError(
+            f"{name} must end in .png where {FORMATS[save.suffix]} is not installed (pip install 'gymnosoma[film]'), "
+            f"got {str(save)!r}"
+        )
+    if save.suffix == ".mp4" and (width % 2 or height % 2):
+        raise ValueError(f"size must be even for .mp4, got {width}x{height}")
+
+
+def show_episode(
+    env_id: str,
+    policy: str,
+    save: Path | None = None,
+    seconds: float | None = None,
+    *,
+    seed: int = 0,
+    ghost: str | None = "baseline",
+    width: int = 960,
+    height: int = 540,
+    trust: bool = False,
+    **how: Any,
+) -> int:
+    """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
+
+    Args:
+        policy, ghost: Names, as of `find_policy`; the ghost is not drawn where both are the same.
+        save: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
+        trust: As of `find_policy`.
+        seconds, seed, width, height: As of `Film`, as are all further arguments.
+
+    Returns:
+        int: Number of moments that were played.
+
+    Raises:
+        ValueError: For an impossible argument, or if there is no display for the window.
+    """
+    instead = "without one save a film or a still by --save"
+    if save is None:
+        open_display(instead)
+    else:
+        check_film("save", save, width, height)
+    if not references_of(env_id):
+        policy = "random" if policy == "baseline" else policy
+        ghost = None if ghost == "baseline" else ghost
+    shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost), trust=trust)
+    actor = find_policy(env_id, policy, seed, trust)
+    with nullcontext() if save is None else result("save", save) as file:
+        film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
+        return play(film, env_id, file, instead)
+
+
+def play(film: Shown, title: str, save: Path | None, instead: str = "") -> int:
+    """Show a film in a window, or save it; the moments played. ``instead`` tells what to do without a display."""
+    played = 0
+    try:
+        with noted_signals(signal.SIGINT) as caught, progress_bar(film, unit="frame", leave=False) as bar:
+
+            def moments() -> Iterator[None]:
+                nonlocal played
+                for _ in bar:
+                    played += 1
+                    yield
+                    if caught:
+                        return
+
+            if save is None:
+                _show(film, moments(), title, instead)
+            else:
+                {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[save.suffix](film, moments(), save)
+    finally:
+        film.close()
+    return played
+
+
+def _show(film: Shown, moments: Iterator[None], title: str, instead: str) -> None:
+    window = Window(film.size, title, instead)
+    try:
+        for _ in moments:
+            window.show(film.draw(), film.fps)
+            if window.closed:
+                return
+    finally:
+        window.close()
+
+
+def _save_mp4(film: Shown, moments: Iterator[None], path: Path) -> None:
+    import imageio.v2
+
+    writer: Any = imageio.v2.get_writer(path, fps=film.fps, quality=8, macro_block_size=2)
+    with writer:
+        for _ in moments:
+            writer.append_data(film.draw().array())
+
+
+def _save_gif(film: Shown, moments: Iterator[None], path: Path) -> None:
+    from PIL import Image
+
+    stride = int(np.ceil(film.fps / GIF_RATE))
+    ends = np.rint(100.0 * stride / film.fps * np.arange(len(film) + 1)).astype(int)
+    durations = (10 * np.diff(ends)).tolist()
+    images = (
+        Image.fromarray(film.draw().array()).quantize(128, dither=Image.Dither.NONE)
+        for _ in islice(moments, 0, None, stride)
+    )
+    next(images).save(path, save_all=True, append_images=images, duration=durations, loop=0)
+
+
+def _save_png(film: Shown, moments: Iterator[None], path: Path) -> None:
+    for _ in moments:
+        pass
+    pygame.image.save(film.draw().frame(), path)

@@ -1,0 +1,179 @@
+"""A person steers the animal with the keyboard, or with a gamepad."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+import pygame
+
+from gymnosoma.agents.controllers import steering
+from gymnosoma.agents.policies.agent import ControllerAgent
+from gymnosoma.agents.policies.registry import task_class
+from gymnosoma.envs.core.draw.canvas import GOAL, INK, MUTED, PLATE, WARM, Canvas
+from gymnosoma.envs.core.draw.view import View, Window, open_display
+
+AXES = {0: ("left", "right"), 1: ("up", "down"), 3: ("w", "s"), 4: ("w", "s")}
+"""Axes of a gamepad's sticks, and the keys that they stand for."""
+
+PUSHED = 0.4
+"""How far a stick must be pushed, 1 is all the way."""
+
+SLOWER = (1, 2, 4, 8)
+"""Slow motion: how many times slower."""
+
+KEYS = (("space", "pause"), ("T", "slow motion"), ("R", "start again"), ("H", "hide this"), ("esc", "leave"))
+
+
+class Steering(Protocol):
+    """A controller in the hands of a person: ``controllers/<animal>.py`` has one of this name.
+
+    It is a `Controller` or a `TaskController`, made with the task, and played at ``control_rate`` Hz.
+    """
+
+    reads: tuple[str, ...]
+    control_rate: float
+    keys: tuple[tuple[str, str], ...]
+    parameters: Mapping[str, float]
+
+    def hold(self, held: AbstractSet[str], dt: float) -> None:
+        """Keys in ``held`` (pygame's names) are down for ``dt`` s; called once before each ``drive``."""
+
+    def press(self, key: str) -> None:
+        """A key was pressed; ``parameters`` of the animal may change."""
+
+    def state(self) -> str:
+        """Say how the animal is driven now."""
+
+
+class Game:
+    """A window with one animal; ``turn`` until it is no longer ``running``.
+
+    Raises:
+        ValueError: If the animal cannot be steered by hand, or there is no display.
+    """
+
+    def __init__(
+        self,
+        env_id: str,
+        seed: int = 0,
+        width: int = 960,
+        height: int = 540,
+        options: Mapping[str, Any] | None = None,
+        **env: Any,
+    ) -> None:
+        task = task_class(env_id)
+        make = steering(task)
+        if make is None:
+            raise ValueError(f"id must be of an animal that can be steered by hand, got {env_id!r}")
+        instead = "play where there is a screen, or through ssh -X"
+        open_display(instead)
+        by_hand = next(mode for mode in task.action_modes if mode != "residual")
+        given = {"control_rate": make.control_rate, "actions": by_hand, **env}
+        made: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **given)
+        self._env = made.unwrapped  # without its time limit
+        self.task = self._env.task
+        self._view: View = self._env.view
+        self.steering: Steering = make(self.task)
+        title = f"{env_id}: steer with the arrow keys"
+        self._window = Window((width, height), title, instead)
+        self._view.canvas.close = True
+        own = (key.lower() for key, _ in self.steering.keys if len(key) == 1)
+        self._buttons = dict(enumerate(("space", *own, "t", "r", "h")))
+        self._pads: list[Any] = []
+        with suppress(pygame.error):  # where there are no gamepads, keys will do
+            pygame.joystick.init()
+            self._pads = [pygame.joystick.Joystick(k) for k in range(pygame.joystick.get_count())]
+        self._agent = ControllerAgent(self.steering, self.task)
+        self._held: set[str] = set()
+        self._slow, self._options = 0, dict(options or {})
+        self.paused, self._hidden = False, False
+        self._start(seed)
+
+    @property
+    def running(self) -> bool:
+        """Whether the window is open."""
+        return not self._window.closed
+
+    def _start(self, seed: int | None = None) -> None:
+        self._observation, _ = self._env.reset(seed=seed, options=self._options)
+        self._first, self._ending = True, ""
+
+    def turn(self) -> None:
+        """Hear the keys, move the animal by one control period, show it."""
+        pressed = set()  # held in this turn, even if it is up again
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                self.close()
+                return
+            if event.type == pygame.KEYDOWN:
+                self._press(key := pygame.key.name(event.key))
+                pressed.add(key)
+            elif event.type == pygame.KEYUP:
+                self._held.discard(pygame.key.name(event.key))
+            elif event.type == pygame.JOYDEVICEADDED:
+                self._pads.append(pygame.joystick.Joystick(event.device_index))
+            elif event.type == pygame.JOYBUTTONDOWN and event.button in self._buttons:
+                self._press(key := self._buttons[event.button])
+                pressed.add(key)
+            elif event.type == pygame.JOYBUTTONUP:
+                self._held.discard(self._buttons.get(event.button, ""))
+            elif event.type == pygame.JOYAXISMOTION and event.axis in AXES:
+                for key, way in zip(AXES[event.axis], (-1, 1), strict=True):
+                    (self._held.add if way * event.value > PUSHED else self._held.discard)(key)
+        if not self.running:
+            return
+        if not (self.paused or self._ending):
+            self._move(self._held | pressed)
+        fps = self._view.fps / SLOWER[self._slow]
+        canvas = self._view.draw(fps=fps)
+        self._write(canvas)
+        self._window.show(canvas, fps)
+
+    def _press(self, key: str) -> None:
+        self._held.add(key)
+        if key == "escape":
+            self.close()
+        elif key == "space":
+            self.paused = not self.paused
+        elif key == "r":
+            self._start()
+        elif key == "t":
+            self._slow = (self._slow + 1) % len(SLOWER)
+        elif key == "h":
+            self._hidden = not self._hidden
+        else:
+            self.steering.press(key)
+
+    def _move(self, held: AbstractSet[str]) -> None:
+        self.steering.hold(held, 1.0 / self.task.control_rate)
+        self._env.set_parameters(**self.steering.parameters)
+        action = self._agent.act(self._observation[None], np.array([self._first]))[0]
+        self._observation, _, ended, _, info = self._env.step(action)
+        self._first = False
+        if ended:
+            self._ending = info.get("failure", "the goal is reached")
+
+    def _write(self, canvas: Canvas) -> None:
+        if self._ending or self.paused:
+            text = f"{self._ending}: R starts again" if self._ending else "paused"
+            failed = self._ending and self._ending != "the goal is reached"
+            canvas.label(text, (0.4 * canvas.width, 66), WARM if failed else GOAL, 18, (0.5, 0.5), back=PLATE)
+        canvas.label(self.steering.state(), (24, 78), INK, 12, back=PLATE)
+        if self._hidden:
+            return
+        buttons = {key: f" ({button})" for button, key in self._buttons.items()} if self._pads else {}
+        for k, (key, meaning) in enumerate((*self.steering.keys, *KEYS)):
+            y = 104.0 + 17.0 * k
+            meaning += buttons.get(key.lower(), "")
+            canvas.label(key, (24, y), INK, 11, back=PLATE)
+            canvas.label(meaning, (98, y), MUTED, 11, back=PLATE)
+
+    def close(self) -> None:
+        """Close the window."""
+        self._window.close()
+        self._env.close()
