@@ -15,7 +15,7 @@ from imageio_ffmpeg import count_frames_and_secs, get_ffmpeg_exe
 
 from gymnosoma.agents.policies.lookup import shipped
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of
-from gymnosoma.films.film import show_episode
+from gymnosoma.films.reel import show_episode
 
 FOLDER = Path(__file__).parent / "static" / "films"
 

@@ -369,7 +369,10 @@ LIVE_FILMS = {
 
 
 PUBLIC = {
-    **dict.fromkeys(("gymnosoma.envs", *(f"gymnosoma.envs.{animal}" for animal in ANIMALS), "gymnosoma.agents"), ()),
+    **dict.fromkeys(
+        ("gymnosoma.envs", *(f"gymnosoma.envs.{animal}" for animal in ANIMALS), "gymnosoma.agents", "gymnosoma.films"),
+        (),
+    ),
     "gymnosoma.envs.core.env.environment": ("BodyEnv", "BodyVectorEnv"),
     "gymnosoma.envs.core.env.task": ("Task",),
     "gymnosoma.envs.core.circuit.circuit": ("Circuit", "Population", "Projection", "Sense"),

@@ -21,7 +21,7 @@ from gymnosoma.envs import CATALOGUE, CatalogueEntry
 from gymnosoma.envs.core.draw import canvas as c
 from gymnosoma.envs.core.draw.canvas import Canvas
 from gymnosoma.envs.worm.picture import GHOST, body
-from gymnosoma.films.film import Film, _Actor
+from gymnosoma.films.reel import Film, _Actor
 
 HERE = Path(__file__).parent
 

@@ -92,9 +92,6 @@ CATALOGUE = (
     CatalogueEntry("StandGains-v0", "neuromechanic.tasks:StandGains", 80, 65.0),
 )
 
-SUCCESSORS = {"LampreySprint-v0": "LampreyEscape-v0"}
-"""Ids that have gone, and into which each was merged."""
-
 ANIMALS |= {
     "worm": "gymnosoma.envs.worm.animal:Worm",
     "lamprey": "gymnosoma.envs.lamprey.animal:Lamprey",
@@ -140,13 +137,3 @@ def register_model(env_id: str, model: str | Path | Mapping[str, Any], steps: in
 
 for _name, _task, _limit, _threshold, _arguments, _ in CATALOGUE:
     register(f"gymnosoma/{_name}", f"gymnosoma.envs.{_task}", _limit, _threshold, **_arguments)
-
-
-def gone(**given: Any) -> Any:
-    """Raise ValueError, which names the successor of an id that has gone."""
-    name = given["name"]
-    raise ValueError(f"id must be one that is still there, got {name!r}, which was merged into {SUCCESSORS[name]}")
-
-
-for _name in SUCCESSORS:
-    gymnasium.register(f"gymnosoma/{_name}", gone, vector_entry_point=gone, kwargs={"name": _name})

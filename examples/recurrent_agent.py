@@ -32,7 +32,7 @@ class Remembering:
 if __name__ == "__main__":
     from gymnosoma.agents.policies.evaluation import evaluate
     from gymnosoma.agents.policies.lookup import find_policy
-    from gymnosoma.films.film import show_episode
+    from gymnosoma.films.reel import show_episode
 
     episodes = int(sys.argv[1]) if len(sys.argv) > 1 else 16
     policy = find_policy(ID, "recurrent_agent:Remembering")

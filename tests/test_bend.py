@@ -530,7 +530,7 @@ def test_an_agent_that_remembers_acts_alike_in_evaluation_dataset_and_film(tmp_p
     """Its actions follow from a count of its steps since ``first``."""
     from gymnosoma.agents.policies.agent import Policy
     from gymnosoma.agents.policies.evaluation import evaluate
-    from gymnosoma.films.film import Film
+    from gymnosoma.films.reel import Film
 
     acted = []
 

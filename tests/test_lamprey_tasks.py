@@ -16,7 +16,7 @@ from gymnosoma.agents.controllers.lamprey import (
 from gymnosoma.agents.policies.agent import ConstantAgent, ControllerAgent, Policy
 from gymnosoma.agents.policies.evaluation import evaluate, summary
 from gymnosoma.agents.policies.lookup import find_policy
-from gymnosoma.agents.policies.registry import all_ids, full_id, references_of, task_of
+from gymnosoma.agents.policies.registry import references_of, task_of
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.env.documentation import normaliser
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
@@ -405,10 +405,3 @@ def test_a_person_can_steer(name):
         observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
     assert rows["link_angle"].mean() < before - 1.0
     assert hands.state() == "level 0.70, asymmetry +0.30, head + 70 %"
-
-
-@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec, full_id])
-def test_an_id_that_has_gone_names_its_successor(make):
-    with pytest.raises(ValueError, match="got 'LampreySprint-v0', which was merged into LampreyEscape-v0"):
-        make("gymnosoma/LampreySprint-v0")
-    assert "gymnosoma/LampreySprint-v0" not in all_ids()

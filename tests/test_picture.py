@@ -35,7 +35,7 @@ from gymnosoma.envs.core.draw.canvas import (
 )
 from gymnosoma.envs.core.draw.view import MOMENTS, Trail
 from gymnosoma.envs.core.env.rows import FASTEST
-from gymnosoma.films.film import Film, show_episode
+from gymnosoma.films.reel import Film, show_episode
 
 imageio = pytest.importorskip("imageio.v3")
 

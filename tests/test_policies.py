@@ -36,7 +36,7 @@ from gymnosoma.agents.support.files import replacing, result
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import figures
 from gymnosoma.envs.worm import SineKymogram
-from gymnosoma.films import film
+from gymnosoma.films import reel
 
 SWIM = "gymnosoma/WormSwim-v0"
 UNTRAINED = {
@@ -473,7 +473,7 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     """The folder goes while the animal swims."""
     folder = tmp_path / "gone"
     folder.mkdir()
-    module, function = (policies, "evaluate") if arguments[0] == "evaluate" else (film, "play")
+    module, function = (policies, "evaluate") if arguments[0] == "evaluate" else (reel, "play")
     real = getattr(module, function)
 
     def vanish(*args, **kwargs):

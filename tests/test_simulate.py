@@ -16,7 +16,7 @@ from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod
 from gymnosoma.envs.worm import SineKymogram, Worm
 from gymnosoma.envs.worm.analysis import medium
-from gymnosoma.films.film import Replay
+from gymnosoma.films.reel import Replay
 
 ARM = Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml"
 

@@ -19,7 +19,7 @@ from gymnosoma.envs.neuromechanic import COM, Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
-from gymnosoma.films.film import Replay
+from gymnosoma.films.reel import Replay
 
 ARM = resources.files("gymnosoma.assets") / "neuromechanic" / "arm.toml"
 

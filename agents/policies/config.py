@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gymnosoma.envs import SUCCESSORS
 from gymnosoma.envs.core.arguments import choice
 
 from ..support.schema import Check, in_range, read, typed
-from .registry import ALGORITHMS, all_ids, check_env, full_id
+from .registry import ALGORITHMS, all_ids, check_env
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -81,8 +80,6 @@ def check_config(config: Any) -> None:
     for key in config:
         choice("key", key, CONFIG)
     read({"fingerprint": "", **config}, CONFIG, "{key!r} is missing")  # of runs that are played, not resumed
-    if config["id"].removeprefix("gymnosoma/") in SUCCESSORS:
-        full_id(config["id"])
     choice("id", config["id"], all_ids())
     choice("algorithm", config["algorithm"], ALGORITHMS)
     check_env(config["id"], config["env"])

@@ -12,7 +12,6 @@ import gymnasium
 import numpy as np
 
 import gymnosoma
-from gymnosoma.envs import SUCCESSORS, gone
 from gymnosoma.envs.core.arguments import choice, one_of
 from gymnosoma.envs.core.env.rows import SHARED, load_task, task_arguments
 from gymnosoma.envs.core.env.task import Task
@@ -25,27 +24,24 @@ ALGORITHMS = ("ppo", "sac", "cma", "supervised")
 
 def all_ids() -> list[str]:
     """Ids that this package can train and measure: the catalogue's, and those registered beside them."""
-    ours = (key for key in gymnasium.registry if key.startswith("gymnosoma/"))
-    return [key for key in ours if key.removeprefix("gymnosoma/") not in SUCCESSORS]
+    return [key for key in gymnasium.registry if key.startswith("gymnosoma/")]
 
 
 def full_id(name: str) -> str:
     """Complete an id: ``WormSwim-v0`` means ``gymnosoma/WormSwim-v0``.
 
     Of ``module:id`` the module, which registers the id, is imported first, as Gymnasium does; it may lie in the working
-    folder. ValueError if no such environment is registered by this package, or it has gone, naming its successor.
+    folder. ValueError if no such environment is registered by this package.
     """
     module, _, own = name.rpartition(":")
     if module:
         own_module(f"id {name!r}", module)
         name = own
     full = name if "/" in name else f"gymnosoma/{name}"
-    if (short := full.removeprefix("gymnosoma/")) in SUCCESSORS:
-        gone(name=short)
     if full not in all_ids():
         # Compared without what all ids have in common, which would make all of them alike.
         ids = {key.removeprefix("gymnosoma/"): key for key in sorted(all_ids())}
-        raise ValueError(one_of("id", short, ids))
+        raise ValueError(one_of("id", full.removeprefix("gymnosoma/"), ids))
     return full
 
 

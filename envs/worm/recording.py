@@ -67,7 +67,7 @@ class Kymogram:
         1 gap of at most 2 frames filled, 1 frame in all
         61 frames at 20 Hz to 97 at 32 Hz
         >>> again = simulate(Worm(params, dt=1 / 320), kymogram.playback(), kymogram.duration, every=1 / 32)
-        >>> from gymnosoma.agents import film
+        >>> from gymnosoma.films import film
         >>> film(again, "worm.mp4")  # doctest: +SKIP
     """
 

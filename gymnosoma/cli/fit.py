@@ -95,7 +95,7 @@ def fit(
         size: Of a frame of the film, in pixels.
     """
     from gymnosoma.agents.support.files import check_saved, check_writable
-    from gymnosoma.films.film import FORMATS, check_film
+    from gymnosoma.films.reel import FORMATS, check_film
 
     width, height = read_size(size)
     results: dict[str, Path | None] = {"save": None, "csv": csv, "film": film, "figure": figure}

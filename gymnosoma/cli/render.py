@@ -41,7 +41,7 @@ def render(
         size: Of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import check_saved
-    from gymnosoma.films.film import FORMATS, show_episode
+    from gymnosoma.films.reel import FORMATS, show_episode
 
     width, height = read_size(size)
     made = read_arguments(env, param) | ({} if control_rate is None else {"control_rate": control_rate})

@@ -93,7 +93,7 @@ def simulate(
         size: Of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
-    from gymnosoma.films.film import FORMATS, WITHOUT_DISPLAY, check_film, check_rates, open_display, save_film, show
+    from gymnosoma.films.reel import FORMATS, WITHOUT_DISPLAY, check_film, check_rates, open_display, save_film, show
 
     width, height = read_size(size)
     files = check_saved("save", save, (".npz", *TABLES, *FORMATS))

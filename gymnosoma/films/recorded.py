@@ -16,7 +16,7 @@ from gymnosoma.envs.worm.forces import RecordedRun
 from gymnosoma.envs.worm.midlines import Midlines
 from gymnosoma.envs.worm.picture import body
 
-from .film import check_film, play
+from .reel import check_film, play
 
 RECORDED: c.Colour = (110, 116, 126)
 

@@ -142,7 +142,7 @@ class Film:
 class Replay:
     """A trajectory, moment by moment, in the form of a `Film`: the animal's picture, without a goal.
 
-    Its arguments and errors are those of `gymnosoma.agents.film`.
+    Its arguments and errors are those of `gymnosoma.films.film`.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Replay:
 
 
 def save_film(run: Trajectory, path: Path, width: int, height: int, **how: Any) -> int:
-    """As `gymnosoma.agents.film`; Ctrl-C ends it and keeps what was drawn. Returns the number of moments."""
+    """As `gymnosoma.films.film`; Ctrl-C ends it and keeps what was drawn. Returns the number of moments."""
     check_film("path", path, width, height)
     replay = Replay(run, width, height, **how)
     with result("path", path) as file:
