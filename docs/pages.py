@@ -307,7 +307,7 @@ def parameters(name: str) -> str:
     env.reset(seed=0)
     rows = []
     for key, option in env.task.animal.parameters.items():
-        value = np.unique(env.simulation.rows[key])
+        value = np.unique(env.batch.rows[key])
         shown = f"{value[0]:.6g}" if len(value) == 1 else f"{value[0]:.3g} .. {value[-1]:.3g}"
         unit = "" if option.unit == "1" else option.unit
         rows.append((f"`{key}`", option.meaning, shown, f"{option.low:g} .. {option.high:g}", unit))
@@ -373,7 +373,8 @@ PUBLIC = {
         ("gymnosoma.envs", *(f"gymnosoma.envs.{animal}" for animal in ANIMALS), "gymnosoma.agents", "gymnosoma.films"),
         (),
     ),
-    "gymnosoma.envs.core.env.environment": ("BodyEnv", "BodyVectorEnv"),
+    "gymnosoma.envs.core.env.environment": ("BodyEnv",),
+    "gymnosoma.envs.core.env.vector": ("BodyVectorEnv",),
     "gymnosoma.envs.core.env.task": ("Task",),
     "gymnosoma.envs.core.circuit.circuit": ("Circuit", "Population", "Projection", "Sense"),
     "gymnosoma.agents.learning.training": ("Training",),

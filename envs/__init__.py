@@ -116,7 +116,7 @@ def register(
     gymnasium.register(
         env_id,
         entry_point="gymnosoma.envs.core.env.environment:BodyEnv",
-        vector_entry_point="gymnosoma.envs.core.env.environment:BodyVectorEnv",
+        vector_entry_point="gymnosoma.envs.core.env.vector:BodyVectorEnv",
         max_episode_steps=max_episode_steps,
         reward_threshold=reward_threshold,
         kwargs={"task": task, **arguments},

@@ -38,9 +38,9 @@ def command(*arguments, cwd, **kwargs):
 def test_actions_encode_control_angles():
     envs = gymnasium.make_vec(SWIM, num_envs=3, actions="angles")
     envs.reset(seed=0, options={"curl": 0.0})
-    angles = envs.simulation.rows["control_angle"] + np.random.default_rng(0).uniform(-0.3, 0.3, (3, 24))
+    angles = envs.batch.rows["control_angle"] + np.random.default_rng(0).uniform(-0.3, 0.3, (3, 24))
     envs.step(envs.task.action_from_drive(angles))
-    np.testing.assert_allclose(envs.simulation.rows["control_angle"], angles, atol=1e-7)  # float32 actions
+    np.testing.assert_allclose(envs.batch.rows["control_angle"], angles, atol=1e-7)  # float32 actions
 
 
 def test_modes_encode_what_they_can():
@@ -114,7 +114,7 @@ class Failing(gymnasium.vector.VectorWrapper):
     def step(self, actions):
         self.count += 1
         if self.count == 3:
-            self.env.unwrapped.simulation.rows["mass"][0] = np.nan
+            self.env.unwrapped.batch.rows["mass"][0] = np.nan
         return super().step(actions)
 
 

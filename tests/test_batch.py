@@ -12,7 +12,7 @@ from ids import ALL, FIRST
 
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import check_vector_env
-from gymnosoma.envs.core.env.rows import task_arguments
+from gymnosoma.envs.core.env.task import task_arguments
 from gymnosoma.envs.core.model.animal import ANIMALS, find_animal
 
 MODES = [mode.value for mode in AutoresetMode]
@@ -62,7 +62,7 @@ def test_vector_equals_scalar_over_failures(mode):
         def step(self, action):
             self.count += 1
             if (self.count + 3 * self.row) % 11 == 0:
-                self.unwrapped.simulation.rows["mass"][0] = np.nan
+                self.unwrapped.batch.rows["mass"][0] = np.nan
             return super().step(action)
 
     class SpoiltVector(gymnasium.vector.VectorWrapper):
@@ -73,7 +73,7 @@ def test_vector_equals_scalar_over_failures(mode):
             late = inner.save()["done"]
             self.counts = self.counts + ~late
             spoil = ((self.counts + 3 * np.arange(6)) % 11 == 0) & ~late
-            inner.simulation.rows["mass"][spoil] = np.nan
+            inner.batch.rows["mass"][spoil] = np.nan
             return super().step(actions)
 
     rows = iter(range(6))

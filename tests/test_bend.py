@@ -25,7 +25,7 @@ def several(env_id, count=4, **arguments):
 def drawn(name, one, count=400, env_id=SWIM, **arguments):
     envs = several(env_id, count, randomize={name: one}, **arguments)
     envs.reset(seed=0)
-    return envs.simulation.rows[name]
+    return envs.batch.rows[name]
 
 
 def test_what_distributions_draw():
@@ -131,7 +131,7 @@ def test_options_stay_until_others_are_kept():
     np.testing.assert_allclose(distances(), near, rtol=5e-3)
     snapshot = pickle.loads(pickle.dumps(envs.save()))
     envs.step(still)
-    assert (envs.simulation.rows["stiffness"] == 1e-11).all()  # the event comes again, too
+    assert (envs.batch.rows["stiffness"] == 1e-11).all()  # the event comes again, too
     mask = np.array([True, False, False, False])
     envs.reset(options={"reset_mask": mask, "keep": True})  # keeps nothing
     envs.step(still)
@@ -251,8 +251,8 @@ def test_pictures_are_those_of_a_row_alone(env_id):
     np.testing.assert_array_equal(path[-1][..., :3], path[-2][..., 3:])
     envs.restore(snapshot)
     np.testing.assert_array_equal(path, [envs.step(each)[0] for each in actions])
-    envs.simulation.rows["centre" if "centre" in envs.simulation.rows.dtype.names else "time"] = np.nan
-    assert envs.simulation.pixels.draw(envs.simulation.rows, envs.simulation.memory).shape == (3, 84, 84, 3)
+    envs.batch.rows["centre" if "centre" in envs.batch.rows.dtype.names else "time"] = np.nan
+    assert envs.batch.pixels.draw(envs.batch.rows, envs.batch.memory).shape == (3, 84, 84, 3)
 
 
 def test_pictures_show_body_goal_and_medium_where_they_are():
@@ -268,7 +268,7 @@ def test_pictures_show_body_goal_and_medium_where_they_are():
         seen = picture(REACH, target_bearing=bearing, target_distance=0.6e-3)
         envs = gymnasium.make(REACH).unwrapped
         envs.reset(seed=0, options={"target_bearing": bearing, "target_distance": 0.6e-3})
-        row, memory = envs.simulation.rows[0], envs.simulation.memory[0]
+        row, memory = envs.batch.rows[0], envs.batch.memory[0]
         j, i = np.nonzero(np.abs(seen - GOAL).sum(-1) < 20)
         place = row["centre"] + 2.4e-3 * np.array([i.mean() + 0.5 - 48, 48 - j.mean() - 0.5]) / 96
         np.testing.assert_allclose(place, memory["target"], atol=2.5e-5)
@@ -348,9 +348,9 @@ def test_modes_are_those_of_a_row_alone(env_id, arguments):
     np.testing.assert_array_equal(path, [flat(envs.step(each)[0]) for each in actions])
     with pytest.raises(ValueError, match="snapshot must be one of"):
         several(env_id, 3, **{**arguments, "observation": "fields"}).restore(snapshot)
-    envs.simulation.rows["centre"] = np.nan
-    envs.simulation.rows["rod_angle" if env_id in (SWIM, REACH) else "link_angle"] = np.nan
-    assert envs.simulation.task.observe(envs.simulation.rows, envs.simulation.memory).shape[0] == 3
+    envs.batch.rows["centre"] = np.nan
+    envs.batch.rows["rod_angle" if env_id in (SWIM, REACH) else "link_angle"] = np.nan
+    assert envs.batch.task.observe(envs.batch.rows, envs.batch.memory).shape[0] == 3
 
 
 def test_amplitudes_are_those_of_the_joints():
@@ -359,9 +359,9 @@ def test_amplitudes_are_those_of_the_joints():
     angles = 0.1 - 0.3 * np.cos(3 * np.pi * place)
     for each in (envs, fields):
         each.reset(seed=0)
-        each.simulation.rows["rod_angle"][:, 1:] = each.simulation.rows["rod_angle"][:, :1] + np.cumsum(angles)
-        each.simulation.memory["action"] = np.cos(np.pi * place)
-    seen, plain = (each.task.observe(each.simulation.rows, each.simulation.memory) for each in (envs, fields))
+        each.batch.rows["rod_angle"][:, 1:] = each.batch.rows["rod_angle"][:, :1] + np.cumsum(angles)
+        each.batch.memory["action"] = np.cos(np.pi * place)
+    seen, plain = (each.task.observe(each.batch.rows, each.batch.memory) for each in (envs, fields))
     np.testing.assert_allclose(0.5 * seen[:, :6], np.tile([0.1, 0, 0, -0.3, 0, 0], (4, 1)), atol=1e-6)
     np.testing.assert_allclose(seen[:, 12:18], np.tile([0, 1, 0, 0, 0, 0], (4, 1)), atol=1e-6)
     np.testing.assert_array_equal(seen[:, 18:], plain[:, 72:])
@@ -377,7 +377,7 @@ def test_a_body_is_observed_and_moves_alike_however_finely_it_is_divided(env_id,
     for parts in (coarse, fine):
         envs = several(env_id, 16, **divided(env_id, parts))
         envs.reset(seed=0)
-        rows, memory = envs.simulation.rows, envs.simulation.memory
+        rows, memory = envs.batch.rows, envs.batch.memory
         angles = np.sum(bends[:, :, None] * np.cos(np.pi * np.arange(3)[:, None] * np.linspace(0, 1, parts - 1)), 1)
         angles *= (24 if env_id == SWIM else 9) / (parts - 1)
         rod = rows["rod_angle" if env_id == SWIM else "link_angle"]
@@ -440,12 +440,12 @@ def test_a_goal_is_where_it_was_put_and_pays_when_it_is_reached():
     np.testing.assert_allclose(seen["desired_goal"], [0.0, 1.0], atol=1e-6)  # left of the head, in 2 mm
     np.testing.assert_array_equal(seen["achieved_goal"], [0.0, 0.0])
     assert env.compute_reward([[0.0, 0.0]] * 2, [[0.0, 0.049], [0.051, 0.0]]).tolist() == [0.0, -1.0]
-    env.simulation.memory["target"] = env.task.goal_place(env.simulation.rows)
+    env.batch.memory["target"] = env.task.goal_place(env.batch.rows)
     _, reward, terminated, _, info = env.step(np.zeros(6))
     assert reward == 0.0 and terminated and info["is_success"]
     lamprey = gymnasium.make(WAYPOINTS, goal=True).unwrapped
     first = lamprey.reset(seed=0)[0]["desired_goal"]
-    lamprey.simulation.memory["waypoint"][:, 0] = lamprey.simulation.rows["centre"]
+    lamprey.batch.memory["waypoint"][:, 0] = lamprey.batch.rows["centre"]
     seen, reward, terminated, _, info = lamprey.step(np.zeros(3))
     assert reward == 0.0 and not terminated and (first != seen["desired_goal"]).any()
     seen, reward, *_, info = lamprey.step(np.zeros(3))
@@ -470,7 +470,7 @@ def test_goals_can_be_exchanged_in_hindsight(env_id):
             np.testing.assert_array_equal(terminated, rewards == 0.0)
         paid, ended = paid + np.sum(rewards == 0.0), ended + np.sum(truncated & ~terminated)
     assert ended > 10 and (paid > 10 or env_id == WAYPOINTS)
-    task, rows, memory = envs.task, envs.simulation.rows, envs.simulation.memory
+    task, rows, memory = envs.task, envs.batch.rows, envs.batch.memory
     shown = task.observe(rows, memory)
     name = "target" if env_id == REACH else "waypoint"
     memory[name] += 1e-3

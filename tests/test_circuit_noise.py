@@ -72,7 +72,7 @@ def test_an_environment_draws_the_seed_of_the_noise():
     seeds, ends = [], []
     for seed, noise in ((0, 0.1), (0, 0.1), (0, 0.0), (1, 0.1)):
         env.reset(seed=seed, options={"noise": noise})
-        rows = env.unwrapped.simulation.rows
+        rows = env.unwrapped.batch.rows
         seeds.append(float(rows["noise_seed"][0]))
         for _ in range(5):
             env.step(np.zeros(env.action_space.shape, np.float32))

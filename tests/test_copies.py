@@ -98,7 +98,7 @@ def read(animal, rows):
 def test_what_animals_tell(env_id):
     envs = made(env_id)
     envs.reset(seed=0)
-    animal, rows = envs.task.animal, envs.simulation.rows
+    animal, rows = envs.task.animal, envs.batch.rows
     first = read(animal, rows)
     assert first
     kept = copies(first)

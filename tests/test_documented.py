@@ -21,7 +21,7 @@ from gymnosoma.cli.arguments import read_arguments, read_event, read_options
 from gymnosoma.cli.simulate import make_animal, read_drive, read_params_of
 from gymnosoma.cli.sweep import _read_column, prepare, read_axis
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.env.rows import task_arguments
+from gymnosoma.envs.core.env.task import task_arguments
 from gymnosoma.envs.core.model.events import read_events
 from papers.paper import PAPERS, load
 from tools.speed.command import PARTS

@@ -15,7 +15,7 @@ from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import references_of
 from gymnosoma.envs.core.env.documentation import WRITTEN
-from gymnosoma.envs.core.env.rows import task_arguments
+from gymnosoma.envs.core.env.task import task_arguments
 
 pytestmark = pytest.mark.parametrize("env_id", IDS)
 
@@ -54,7 +54,7 @@ def test_documents_itself(env_id):
         "Version History",
     ]
     assert set(WRITTEN) < set(headings)
-    frames, _, size = env.simulation.frames.shape[1], *env.simulation.frames.shape[1:]
+    frames, _, size = env.batch.frames.shape[1], *env.batch.frames.shape[1:]
     assert f"({f'{frames} * {size}' if frames > 1 else size},)" in text
     for mode in task.action_modes:
         fields = task.action_fields(mode)
@@ -89,8 +89,8 @@ def test_fields_and_signals_are_one_vocabulary(env_id):
     env.reset(seed=0)
     for _ in range(3):
         env.step(np.full(env.action_space.shape, 0.3))
-    task, rows = env.task, env.simulation.rows
-    seen = task.sense(rows, env.simulation.memory)
+    task, rows = env.task, env.batch.rows
+    seen = task.sense(rows, env.batch.memory)
     assert seen.keys() >= task.layout.fields.keys()
     for name in task.layout.fields.keys() & task.animal.signals.keys():
         signal = task.animal.signal(rows, name).reshape(1, -1)
@@ -146,13 +146,13 @@ def test_a_copy_lives_on_by_itself(env_id, vector):
 def test_parameters_can_be_set_in_the_middle(env_id):
     envs, (name, _) = gymnasium.make_vec(env_id, num_envs=3), parameter(env_id)
     envs.reset(seed=0)
-    values = envs.simulation.rows[name] * [1.0, 1.1, 1.2]
+    values = envs.batch.rows[name] * [1.0, 1.1, 1.2]
     envs.set_parameters(**{name: values})
-    assert np.array_equal(envs.task.animal.rows(3)[name] * 0 + envs.simulation.rows[name], values)
+    assert np.array_equal(envs.task.animal.rows(3)[name] * 0 + envs.batch.rows[name], values)
     for wrong, message in (({"colour": 1.0}, "colour is not known; allowed are"), ({name: -1.0}, f"{name} must be")):
         with pytest.raises(ValueError, match=message):
             envs.set_parameters(**wrong)
-    assert np.array_equal(envs.simulation.rows[name], values)
+    assert np.array_equal(envs.batch.rows[name], values)
 
 
 def test_the_state_of_another_env_is_refused(env_id):
@@ -245,14 +245,14 @@ def test_parameters_can_be_drawn_and_set(env_id):
     name, value = parameter(env_id)
     envs = gymnasium.make_vec(env_id, num_envs=8, randomize={name: (0.9 * value, 1.1 * value)})
     envs.reset(seed=0)
-    drawn = envs.simulation.rows[name].copy()
+    drawn = envs.batch.rows[name].copy()
     assert len(set(drawn)) == 8
     assert ((drawn >= 0.9 * value) & (drawn <= 1.1 * value)).all()
     given = np.linspace(0.9, 1.0, 8) * value
     envs.reset(seed=0, options={name: given})
-    assert np.array_equal(envs.simulation.rows[name], given)
+    assert np.array_equal(envs.batch.rows[name], given)
     envs.reset(seed=0)
-    assert np.array_equal(envs.simulation.rows[name], drawn)
+    assert np.array_equal(envs.batch.rows[name], drawn)
 
 
 def soak(env_id, steps, seed):
@@ -291,7 +291,7 @@ def test_random_and_bang_bang_actions(env_id, steps, seed):
 def test_a_state_that_is_not_finite_ends_the_episode(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=5)
     envs.reset(seed=0)
-    envs.simulation.rows[parameter(env_id)[0]][3] = np.nan
+    envs.batch.rows[parameter(env_id)[0]][3] = np.nan
     actions = np.zeros(envs.action_space.shape)
     observations, rewards, terminated, _, infos = envs.step(actions)
     assert terminated.tolist() == [False, False, False, True, False]

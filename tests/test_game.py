@@ -21,7 +21,7 @@ def play(monkeypatch):
 
     def begin(env_id):
         games.append(Game(env_id, **SMALL))
-        return games[-1], made[-1].unwrapped.simulation
+        return games[-1], made[-1].unwrapped.batch
 
     yield begin
     for game in games:

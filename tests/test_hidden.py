@@ -6,7 +6,7 @@ import pytest
 from ids import ALL, IDS
 
 from gymnosoma.agents.policies.registry import task_class
-from gymnosoma.envs.core.model.spec import BODY, WITHIN, Hidden
+from gymnosoma.envs.core.env.spec import BODY, WITHIN, Hidden
 
 HIDING = [env_id for env_id in ALL if task_class(env_id).hidden]
 
@@ -68,14 +68,14 @@ def test_a_split_of_nothing_is_refused():
 def test_bodies_may_be_others(env_id):
     """Each parameter of the body by a factor of its own, whatever else is drawn; what is given stays."""
     usual, robust = (gymnasium.make_vec(env_id, num_envs=32, split=split) for split in (None, "robust"))
-    task = robust.simulation.task
+    task = robust.batch.task
     names, first = task.varied(), task.varied()[0]
     assert names
     for envs in (usual, robust):
         envs.reset(seed=0)
     factors = {}
     for name in names:
-        value, own = robust.simulation.rows[name], usual.simulation.rows[name]
+        value, own = robust.batch.rows[name], usual.batch.rows[name]
         ratio = (value / np.where(own == 0.0, 1.0, own)).reshape(32, -1)
         factors[name] = ratio[:, 0]
         np.testing.assert_allclose(ratio[ratio != 0.0], np.broadcast_to(ratio[:, :1], ratio.shape)[ratio != 0.0])
@@ -84,10 +84,10 @@ def test_bodies_may_be_others(env_id):
     assert np.abs(drawn - np.eye(len(names))).max() < 0.6
     again = gymnasium.make_vec(env_id, num_envs=32, split="robust")
     again.reset(seed=0)
-    assert again.simulation.rows.tobytes() == robust.simulation.rows.tobytes()
-    kept = usual.simulation.rows[first][0]
+    assert again.batch.rows.tobytes() == robust.batch.rows.tobytes()
+    kept = usual.batch.rows[first][0]
     again.reset(seed=0, options={first: kept})
-    np.testing.assert_array_equal(again.simulation.rows[first], np.broadcast_to(kept, (32, *np.shape(kept))))
+    np.testing.assert_array_equal(again.batch.rows[first], np.broadcast_to(kept, (32, *np.shape(kept))))
 
 
 def test_what_is_hidden_is_in_the_documentation():

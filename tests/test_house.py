@@ -16,10 +16,10 @@ from gymnosoma.agents.controllers import references, steering
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import CATALOGUE, simulate
 from gymnosoma.envs.core.env.documentation import describe
+from gymnosoma.envs.core.env.spec import Ending
 from gymnosoma.envs.core.kernels.lanes import column
 from gymnosoma.envs.core.kernels.stepper import Stepper
 from gymnosoma.envs.core.model.control import Controller, TaskController
-from gymnosoma.envs.core.model.spec import Ending
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.body import MIDPOINT, midpoint_work, state_dtype
 from gymnosoma.envs.worm.tasks import Swim, WormTask
@@ -159,11 +159,11 @@ def test_success_and_failure_are_told_apart():
     """A row that fails as an animal has failed, whatever its task says of it."""
     env = gymnasium.make("gymnosoma/WormReach-v0").unwrapped
     env.reset(seed=0, options={"target_distance": 0.2e-3})
-    simulation, task = env.simulation, env.task
+    batch, task = env.batch, env.task
     for code, ending in task.endings.items():
         assert isinstance(ending, Ending)
-        told = simulation.failure(0, np.array([code]))
+        told = batch.failure(0, np.array([code]))
         assert told == (None if ending.success else ending.reason)
-    simulation.rows["status"] = 1.0
-    assert simulation.failure(0, np.array([0.0])) == simulation.failure(0, np.array([11.0]))
-    assert simulation.failure(0, np.array([11.0])) == "a joint folded back to 180 degrees"
+    batch.rows["status"] = 1.0
+    assert batch.failure(0, np.array([0.0])) == batch.failure(0, np.array([11.0]))
+    assert batch.failure(0, np.array([11.0])) == "a joint folded back to 180 degrees"

@@ -194,7 +194,7 @@ def test_rounding_is_no_other_behaviour(env_id, monkeypatch):
 
         def later(**how):
             found = reset(**how)
-            angles = envs.unwrapped.simulation.rows["q"]
+            angles = envs.unwrapped.batch.rows["q"]
             angles += by * rng.choice([-1, 0, 1], angles.shape)
             return found
 

@@ -164,11 +164,11 @@ def test_an_environment_draws_or_is_given_factors_of_synapses():
     drawn = []
     for seed in range(3):
         env.reset(seed=seed)
-        drawn.append(env.unwrapped.simulation.rows["synapse"].copy())
+        drawn.append(env.unwrapped.batch.rows["synapse"].copy())
     assert (np.ptp(drawn, axis=0) > 0.0).all() and 0.5 <= np.min(drawn) <= np.max(drawn) <= 1.5
     half = np.where([name.startswith("CCIN") for name in Cord().circuit().weights], 0.5, 1.0)
     env.reset(seed=0, options={"synapse": half})
-    np.testing.assert_array_equal(env.unwrapped.simulation.rows["synapse"][0], half)
+    np.testing.assert_array_equal(env.unwrapped.batch.rows["synapse"][0], half)
 
 
 @pytest.mark.full

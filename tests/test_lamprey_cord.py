@@ -274,7 +274,7 @@ def test_a_cut_half_way_in_an_environment():
     env.reset(seed=0, options=lesion | {"muscle_gain": np.linspace(3e-3, 1e-3, 9)})
     for _ in range(20):
         env.step(np.array([0.2, 0.0, 0.0]))
-    rows, lamprey = env.unwrapped.simulation.rows, env.unwrapped.task.animal
+    rows, lamprey = env.unwrapped.batch.rows, env.unwrapped.task.animal
     assert not lamprey.neurons(rows)[0, ..., 80:].any()
     swing = []
     for cut in (0.0, 50.0):

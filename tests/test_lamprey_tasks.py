@@ -234,7 +234,7 @@ def test_action_modes(name):
         action = env.action_space.sample()
         env.step(action)
         for _ in range(50):
-            drive = env.task.command(action[None].astype(float), env.simulation.rows, env.simulation.memory)
+            drive = env.task.command(action[None].astype(float), env.batch.rows, env.batch.memory)
         if env.task.cord is not None:
             assert drive.shape == (1, 18) and np.abs(drive).max() <= 1.0
             with pytest.raises(ValueError, match="actions='residual' adds to"):
@@ -290,17 +290,17 @@ def test_what_is_added_to_the_steered_cord():
     """Three cosines a side, in the proportion of the amplitude, from head to tail; the sum ends at what is possible."""
     envs = gymnasium.make_vec("gymnosoma/LampreyEscape-v0", num_envs=7)
     envs.reset(seed=[0] * 7, options={"weakness": 0.0})
-    task, simulation = envs.task, envs.simulation
+    task, batch = envs.task, envs.batch
     actions = np.concatenate([np.zeros((1, 6)), 0.1 * np.eye(6)])
-    command, memory = super(Weakened, task).command, simulation.memory
-    drive = command(actions, simulation.rows, memory).reshape(7, 2, 9)
+    command, memory = super(Weakened, task).command, batch.memory
+    drive = command(actions, batch.rows, memory).reshape(7, 2, 9)
     place = np.linspace(0.0, np.pi, 9)
     for side in range(2):
         for mode in range(3):
             added = drive[1 + 3 * side + mode] - drive[0]
             assert added[side] == pytest.approx(0.1 * task.amplitude * np.cos(mode * place))
             assert (added[1 - side] == 0.0).all()
-    assert (command(np.full((7, 6), -1.0), simulation.rows, memory).min()) == -1.0
+    assert (command(np.full((7, 6), -1.0), batch.rows, memory).min()) == -1.0
 
 
 @pytest.mark.parametrize("actions", ["motoneuron", "muscle", "brainstem"])
@@ -308,7 +308,7 @@ def test_a_weak_side_loses_excitation_and_nothing_else(actions):
     """On the right 0.3 of it, on the left nothing, of no inhibition; drives follow within 35 ms, segments at once."""
     envs = gymnasium.make_vec("gymnosoma/LampreyEscape-v0", num_envs=2, actions=actions)
     envs.reset(seed=0, options={"weakness": np.array([0.3, -0.3])})
-    task, rows, memory = envs.simulation.task, envs.simulation.rows, envs.simulation.memory
+    task, rows, memory = envs.batch.task, envs.batch.rows, envs.batch.memory
     if actions == "brainstem":
         assert rows["segment_gain"][:, :, 7] == pytest.approx(np.array([[1.0, 0.7], [0.7, 1.0]]))
         return
@@ -326,7 +326,7 @@ def test_a_place_counts_where_it_was_nearest():
     """Within 0.05 m of the place, and when it has been left again, nothing changes but what is paid."""
     envs = gymnasium.make_vec("gymnosoma/LampreyEconomy-v0", num_envs=2)
     envs.reset(seed=0, options={"bearing": 0.5})
-    task, rows, memory = envs.simulation.task, envs.simulation.rows, envs.simulation.memory
+    task, rows, memory = envs.batch.task, envs.batch.rows, envs.batch.memory
     seen = task.sense(rows, memory)
     assert np.hypot(*seen["target"].T) == pytest.approx(1.2)
     assert np.arctan2(*seen["target"].T[::-1]) == pytest.approx(0.5, abs=0.05)  # heading is that of the bent body
@@ -364,7 +364,7 @@ def test_a_wave_answers_each_row_by_its_own_parameters_and_plan():
 def test_waypoints_are_counted_and_follow_each_other():
     envs = gymnasium.make_vec("gymnosoma/LampreyWaypoints-v0", num_envs=2)
     envs.reset(seed=0)
-    rows, memory = envs.simulation.rows, envs.simulation.memory
+    rows, memory = envs.batch.rows, envs.batch.memory
     gaps = np.linalg.norm(np.diff(memory["waypoint"], axis=1), axis=2)
     assert ((gaps > 0.6 - 1e-9) & (gaps < 1.2 + 1e-9)).all()
     memory["waypoint"][0, 0] = rows["centre"][0] + 0.05
@@ -380,8 +380,8 @@ def test_a_current_and_lesions_can_be_set():
     gains = np.ones((2, 100))
     gains[1, :50] = 0.25
     envs.reset(seed=0, options={"current": [0.1, -0.2], "segment_gain": gains, "target_speed": [0.4, 0.5, 0.6, 0.7]})
-    assert np.array_equal(envs.simulation.rows["current"], np.tile([0.1, -0.2], (2, 1)))
-    assert np.array_equal(envs.simulation.rows["segment_gain"][1], gains)
+    assert np.array_equal(envs.batch.rows["current"], np.tile([0.1, -0.2], (2, 1)))
+    assert np.array_equal(envs.batch.rows["segment_gain"][1], gains)
     with pytest.raises(ValueError, match="segment_gain must be within"):
         envs.reset(options={"segment_gain": -gains})
     with pytest.raises(ValueError, match="segment_gain needs actions='brainstem', where the animal has a cord"):
@@ -398,7 +398,7 @@ def test_a_person_can_steer(name):
     agent = ControllerAgent(hands, envs.unwrapped.task)
     even = {"weakness": 0.0} if name == "Escape" else None
     observations, _ = envs.reset(seed=0, options=even)
-    rows = envs.unwrapped.simulation.rows
+    rows = envs.unwrapped.batch.rows
     before = rows["link_angle"].mean()
     for k in range(130):  # the drive of a joint follows late
         hands.hold({"right", "up"} if k > 25 else {"up"}, 0.02)

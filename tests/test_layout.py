@@ -108,7 +108,7 @@ def test_the_wheel_holds_the_package_and_works_beside_a_foreign_envs_folder(tmp_
     script = (
         "import gymnasium, gymnosoma\n"
         f"assert gymnosoma.__file__.startswith({str(home)!r}), gymnosoma.__file__\n"
-        "from gymnosoma.envs.core.env.rows import load_task\n"
+        "from gymnosoma.envs.core.env.task import load_task\n"
         f"for name, task in {[(entry.name, entry.task) for entry in CATALOGUE]}:\n"
         "    load_task('gymnosoma.envs.' + task)\n"
         "    if not task.startswith('neuromechanic'):  # these seek a posture, by kernels that would be compiled\n"

@@ -174,8 +174,8 @@ def test_the_policy_senses_and_answers_as_in_python(browser, site):
     first, rng = np.ones(8, bool), np.random.default_rng(0)
     for _ in range(125):
         actions = agent.act(observations, first)
-        simulation = env.unwrapped.simulation
-        for row, memory in zip(simulation.rows, simulation.memory, strict=True):
+        batch = env.unwrapped.batch
+        for row, memory in zip(batch.rows, batch.memory, strict=True):
             given = {name: row[name] for name in ("rod_angle", "rod_rate", "centre_velocity")}
             given |= {name: memory[name] for name in ("action", "goal")}
             states.append({name: value.tolist() for name, value in given.items()})

@@ -143,12 +143,12 @@ def test_senses_are_120_ms_late_and_past_torques_are_known():
     env = gymnasium.make(PULSE).unwrapped
     observation, _ = env.reset(seed=0, options={"push": 0.3, "onset": 0.05})
     env.action_space.seed(0)
-    body, torques = [env.simulation.rows["q"][0].copy()], []
+    body, torques = [env.batch.rows["q"][0].copy()], []
     for _ in range(40):
         action = 0.2 * env.action_space.sample()
         torques.append(200.0 * action)
         observation = env.step(action)[0]
-        body.append(env.simulation.rows["q"][0].copy())
+        body.append(env.batch.rows["q"][0].copy())
     known = env.task.layout.unpack(observation[None])
     assert known["torso_angle"][0, 0] == pytest.approx(body[-13][2], abs=1e-6)
     assert known["hip_angle"][0] == pytest.approx(body[-13][3:], abs=1e-6)
@@ -166,7 +166,7 @@ def test_the_predictor_knows_the_present(control_rate):
         action = np.array([0.05, 0.05], np.float32) * np.sin(20.0 * k / control_rate)
         observation = env.step(action)[0]
     signals = env.task.layout.unpack(observation[None])
-    row = env.simulation.rows
+    row = env.batch.rows
     torque = smith.drive(np.zeros(1), signals, np.zeros(1, bool))[0]
     true = {"stance": np.array([[1.2]]), "hip_angle": row["q"][:, 3:], "hip_rate": row["v"][:, 3:]}
     exact = Reflex().drive(np.zeros(1), true, np.zeros(1, bool))[0]
@@ -247,14 +247,14 @@ def test_residual_zero_is_the_reflex():
 def test_gains_act_on_the_reflex():
     env = gymnasium.make(GAINS).unwrapped
     env.reset(seed=0, options={"stance": 1.2, "push": 0.2, "onset": 0.0, "delay": 0.8})
-    assert env.simulation.rows["delay"][0] == 0.8
+    assert env.batch.rows["delay"][0] == 0.8
     action = env.task.action_from_drive(np.array([[0.0, 300.0, 60.0]]))[0]
     for _ in range(6):
         observation = env.step(action)[0]
     known = env.task.layout.unpack(observation[None])
     assert known["delay"][0, 0] == pytest.approx(0.112)
     assert [known["stiffness"][0, 0], known["damping"][0, 0]] == pytest.approx([300.0, 60.0], rel=1e-6)
-    torque = env.simulation.rows["neuron"][0, -2:]
+    torque = env.batch.rows["neuron"][0, -2:]
     rest = splay(1.2) * np.array([-1.0, 1.0])
     assert torque == pytest.approx(-300.0 * (known["hip_angle"][0] - rest) - 60.0 * known["hip_rate"][0], abs=1e-2)
     assert np.abs(torque).max() > 1.0
@@ -269,7 +269,7 @@ def test_the_torque_of_reflexes_is_limited():
     largest, over = 0.0, False
     while not over:
         *_, terminated, truncated, info = env.step(np.ones(2))
-        largest = max(largest, np.abs(env.simulation.rows["neuron"][0, -2:]).max())
+        largest = max(largest, np.abs(env.batch.rows["neuron"][0, -2:]).max())
         over = terminated or truncated
     assert largest == info["largest_torque"] == 200.0
     far = {"q": upright(1.1) + np.array([0, 0.1, 0, 1.0, 0]), "input": reflex_input(1.1)}
@@ -287,7 +287,7 @@ def test_work_is_torque_times_rate():
     for k in range(60):
         action = 0.3 * np.array([np.sin(0.2 * k), np.cos(0.3 * k)], np.float32)
         info = env.step(action)[-1]
-        work += 0.01 * np.maximum(200.0 * action * env.simulation.rows["v"][0, 3:], 0.0).sum()
+        work += 0.01 * np.maximum(200.0 * action * env.batch.rows["v"][0, 3:], 0.0).sum()
     assert info["work"] == pytest.approx(work, rel=1e-6) and work > 0.1
     assert info["largest_torque"] == pytest.approx(60.0, rel=1e-2)
 
@@ -298,9 +298,9 @@ def test_pulses_are_of_a_split(env_id):
     for split, held_out in (("train", False), ("test", True)):
         envs = gymnasium.make_vec(env_id, num_envs=64, split=split)
         _, info = envs.reset(seed=0)
-        push, onset = info["push"], envs.simulation.rows["pulse"][:, 0]
+        push, onset = info["push"], envs.batch.rows["pulse"][:, 0]
         assert push.min() < -0.2 and push.max() > 0.2
-        pushes = envs.simulation.task.hidden["push"]
+        pushes = envs.batch.task.hidden["push"]
         for tenth in (np.abs(push) - pushes.low) * 10.0 / (pushes.high - pushes.low), (onset - 0.1) / 0.04:
             assert (np.isin(np.floor(tenth), (0, 9)) == held_out).all()
 
@@ -309,7 +309,7 @@ def test_pulses_are_of_a_split(env_id):
 def test_a_breakdown_is_no_survival(env_id):
     env = gymnasium.make(env_id)
     env.reset(seed=0)
-    env.unwrapped.simulation.rows["mass"] = 0.0
+    env.unwrapped.batch.rows["mass"] = 0.0
     *_, terminated, _, info = env.step(np.zeros(2))
     assert terminated and info["failure"] == "masses or pins are singular"
     assert info["survived"] == 0.0

@@ -79,7 +79,7 @@ def test_a_load_comes_and_stays():
     forces = []
     for _ in range(40):
         infos = envs.step(np.zeros((3, 7)))[-1]
-        forces.append(envs.simulation.rows["wrench"][:, 0, :3].copy())
+        forces.append(envs.batch.rows["wrench"][:, 0, :3].copy())
         assert (infos["push"] == 0.0).all() and infos["load"] == pytest.approx(2.0)
     sizes = np.sqrt(np.sum(np.square(forces), 2))
     assert sizes[:, 0] == pytest.approx(np.minimum(0.1 * np.arange(40), 2.0))
@@ -107,10 +107,10 @@ def test_pushes_come_once_a_second_and_are_felt():
     pushed, moved = [], []
     for _ in range(500):
         info = env.step(action)[-1]
-        force = env.simulation.rows["wrench"][0, 0, :3]
+        force = env.batch.rows["wrench"][0, 0, :3]
         assert info["push"] == pytest.approx(np.linalg.norm(force)) and info["push"] <= 4.0
         pushed.append(force.any())
-        moved.append(np.abs(env.simulation.rows["v"][0]).max())
+        moved.append(np.abs(env.batch.rows["v"][0]).max())
     begins = np.flatnonzero(np.diff(np.r_[0, pushed]) == 1)
     assert (begins // 100).tolist() == [0, 1, 2, 3, 4]
     assert np.max(moved) > 0.5
@@ -124,7 +124,7 @@ def test_senses_are_late(arguments, periods):
     observation, _ = env.reset(seed=0, options={"push": 30.0})
     rng, past = np.random.default_rng(0), []
     for _ in range(20):
-        rows = env.simulation.rows
+        rows = env.batch.rows
         past.append([rows["q"][0] - POSTURE, rows["v"][0].copy(), rows["reaction"][0] - PAW_FORCE])
         known = env.task.layout.unpack(observation[None])
         then = past[max(len(past) - 1 - periods, 0)]
@@ -181,7 +181,7 @@ def test_actions_move_the_posture_to_which_the_reflex_pulls():
     action[:, 1] = [0.0, 0.1, 1.0]
     for _ in range(20):
         envs.step(action)
-    shift, moved = envs.simulation.memory["shift"], envs.simulation.rows["q"][:, 1] - POSTURE[1]
+    shift, moved = envs.batch.memory["shift"], envs.batch.rows["q"][:, 1] - POSTURE[1]
     assert shift[:, 1] == pytest.approx([0.0, 0.04, 0.4]) and not np.delete(shift, 1, 1).any()
     assert moved[0] < 0.0 < moved[1] < 0.05 < moved[2]
     kept, expected = envs.save(), envs.step(action)[0]
@@ -191,7 +191,7 @@ def test_actions_move_the_posture_to_which_the_reflex_pulls():
     assert np.array_equal(other.step(action)[0], expected)
     for _ in range(10):
         envs.step(action)
-    assert envs.simulation.memory["shift"][2, 1] == task.largest_shift
+    assert envs.batch.memory["shift"][2, 1] == task.largest_shift
     kept["memory"]["shift"][0, 0] = 0.6
     with pytest.raises(ValueError, match=r"snapshot: memory: shift must be within \[-0.5, 0.5\], got"):
         other.restore(kept)
@@ -210,7 +210,7 @@ def test_the_largest_push_is_of_a_split():
         sizes = []
         for options in (None, {"push": 1.0}):
             envs.reset(seed=0, options=options)
-            sizes.append(np.sqrt(np.sum(envs.simulation.memory["push"][:, :, 1:] ** 2, 2)))
+            sizes.append(np.sqrt(np.sum(envs.batch.memory["push"][:, :, 1:] ** 2, 2)))
         tenth = (sizes[0] / sizes[1] - 4.0) / 0.6
         assert np.ptp(tenth, axis=1).max() < 1e-9
         assert (np.isin(np.floor(tenth[:, 0]), (8, 9)) == held_out).all()
@@ -229,7 +229,7 @@ def test_both_schemes_agree():
         action = envs.task.action_from_drive(np.tile(envs.task.pattern, (2, 1)))
         for _ in range(60):
             envs.step(action)
-        ends.append(envs.simulation.rows["q"].copy())
+        ends.append(envs.batch.rows["q"].copy())
     assert np.abs(ends[0] - POSTURE).max() > 1e-3
     assert np.abs(ends[0] - ends[1]).max() < 1e-3  # measured: 1e-4
 
@@ -323,7 +323,7 @@ def test_a_users_model_may_have_feet():
         push = 0.0
         for _ in range(5):
             env.step(-np.ones(1))
-            push = max(push, env.task.animal.contact_force(env.simulation.rows)[0, 0, 1])
+            push = max(push, env.task.animal.contact_force(env.batch.rows)[0, 0, 1])
         assert push > 1.0
         assert {"mass", "friction"} == set(env.task.animal.parameters)
         assert env.render().shape == (180, 320, 3)

@@ -70,17 +70,17 @@ def test_params_are_those_of_the_animal(env_id):
     assert mapped.task.animal.params == params
     extra = {name: getattr(animal, name) for name in OTHERS.get(type(animal), ())}
     alone = type(animal)(params=params, dt=animal.dt, scheme=animal.scheme, **extra)
-    rows, fresh = given.simulation.rows.copy(), alone.rows(1)
+    rows, fresh = given.batch.rows.copy(), alone.rows(1)
     for name in alone.parameters:  # what a task draws or sets is so whatever the params are
-        drawn = name not in change and np.array_equal(usual.simulation.rows[name], rows[name])
+        drawn = name not in change and np.array_equal(usual.batch.rows[name], rows[name])
         assert drawn or np.array_equal(fresh[name], rows[name]), name
     action = np.full((1, given.task.action_size), 0.1, np.float32)
-    drive = given.task.command(action.astype(float), rows, given.simulation.memory.copy())
-    alone.advance(rows, np.arange(1), drive, given.simulation.steps)
+    drive = given.task.command(action.astype(float), rows, given.batch.memory.copy())
+    alone.advance(rows, np.arange(1), drive, given.batch.steps)
     for env in (usual, mapped, given):
         env.step(action[0])
     same(mapped, given)
-    found = given.simulation.rows
+    found = given.batch.rows
     for name in found.dtype.names:
         assert np.array_equal(rows[name], found[name]), name
     assert rows_of(usual) != rows_of(given)
@@ -112,9 +112,7 @@ def test_a_muscle_of_the_hindlimb_is_weakened():
     params = {"muscle": {"mg": {"model": {"max_force": 1.0}}}}
     usual, weak = make("gymnosoma/HindlimbHold-v0"), make("gymnosoma/HindlimbHold-v0", params=params)
     muscle = usual.task.animal.model.muscles.index("mg")
-    force = [
-        env.task.animal.signal(env.simulation.rows, "muscle_force")[0] for env in (usual, weak) if env.reset(seed=0)
-    ]
+    force = [env.task.animal.signal(env.batch.rows, "muscle_force")[0] for env in (usual, weak) if env.reset(seed=0)]
     assert force[1][muscle] < 0.1 * force[0][muscle]
 
 
@@ -177,7 +175,7 @@ def test_a_kymogram_of_ones_own(tmp_path):
     for _ in range(3):
         crawl.step(np.zeros(6, np.float32))
     step = crawl.task.fastest / 32.0
-    assert np.abs(crawl.simulation.rows["control_angle"][0] - angles[2]).max() <= step
+    assert np.abs(crawl.batch.rows["control_angle"][0] - angles[2]).max() <= step
     assert np.array_equal(crawl.task.reference().drive(np.array([3.5 / 32]), {}, np.array([False]))[0], angles[3])
 
 
@@ -211,7 +209,7 @@ def a_parameter(env):
     """Name, two values within its range, and its value, of a parameter that any row may change."""
     animal = env.task.animal
     name = "damping" if "damping" in animal.parameters else next(iter(animal.parameters))
-    usual = env.simulation.rows[name][0].copy()
+    usual = env.batch.rows[name][0].copy()
     return name, 0.5 * usual, 0.75 * usual, usual
 
 
@@ -234,7 +232,7 @@ def test_an_event_is_a_parameter_set_at_its_time(env_id):
         assert np.array_equal(by_hand[0], by_event[0]) and by_hand[1:4] == by_event[1:4]
         assert rows_of(hand) == rows_of(env)
         saved[k] = env.save()
-    assert not np.array_equal(env.simulation.rows[name][0], usual)
+    assert not np.array_equal(env.batch.rows[name][0], usual)
     for k in (1, 2, 4):
         copy.restore(pickle.loads(pickle.dumps(saved[k])))
         for action in actions[k + 1 :]:
@@ -250,8 +248,8 @@ def test_an_event_is_a_parameter_set_at_its_time(env_id):
             hand.set_parameters(**{name: second})
         hand.step(action)
         vector.step(np.stack([action, action]))
-    for field in hand.simulation.rows.dtype.names:
-        assert np.array_equal(hand.simulation.rows[field][0], vector.simulation.rows[field][1]), field
+    for field in hand.batch.rows.dtype.names:
+        assert np.array_equal(hand.batch.rows[field][0], vector.batch.rows[field][1]), field
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
@@ -263,7 +261,7 @@ def test_events_end_with_their_episode(mode):
     seen = []
     for _ in range(14):
         *_, truncated, _ = vector.step(np.zeros((3, 1)))
-        seen.append(vector.simulation.rows["length"].tolist())
+        seen.append(vector.batch.rows["length"].tolist())
         if mode == "Disabled" and truncated.any():
             vector.reset(options={"reset_mask": truncated})
     after = {"NextStep": 3, "SameStep": 2, "Disabled": 3}[mode]
@@ -324,7 +322,7 @@ def test_options_and_events_of_the_command_line(tmp_path):
     assert options["events"] == [Event(0.03, {"damping": 0.002})] and options["feedback"] == 0.02
     env = make("gymnosoma/LampreyEscape-v0", actions="brainstem")
     env.reset(seed=0, options=options)
-    assert np.allclose(env.simulation.rows["segment_gain"][0], lesion)
+    assert np.allclose(env.batch.rows["segment_gain"][0], lesion)
     for text in ("damping=0.1", "x:damping=0.1", "-1:damping=0.1", "nan:damping=0.1"):
         with pytest.raises(ValueError, match="event must be TIME:NAME=VALUE"):
             read_event(text)
@@ -340,7 +338,7 @@ def test_options_and_events_of_the_command_line(tmp_path):
 def test_signals_that_are_asked_for_are_told():
     env = make("gymnosoma/PendulumUp-v0", signals=["rate", "angle"])
     _, info = env.reset(seed=0)
-    assert info["angle"] == env.simulation.rows["angle"][0] and list(info)[-2:] == ["rate", "angle"]
+    assert info["angle"] == env.batch.rows["angle"][0] and list(info)[-2:] == ["rate", "angle"]
     vector = gymnasium.make_vec("gymnosoma/PendulumUp-v0", num_envs=2, signals=("angle",), max_episode_steps=2)
     vector.reset(seed=0)
     *_, infos = vector.step(np.zeros((2, 1)))
@@ -352,7 +350,7 @@ def test_signals_that_are_asked_for_are_told():
 def test_one_number_is_drawn_for_all_joints():
     env = make("gymnosoma/WormCrawl-v0", randomize={"stiffness": (1e-10, 2e-10)})
     env.reset(seed=0)
-    stiffness = env.simulation.rows["stiffness"][0]
+    stiffness = env.batch.rows["stiffness"][0]
     assert stiffness.shape == (24,) and 1e-10 <= stiffness[0] <= 2e-10 and (stiffness == stiffness[0]).all()
 
 
@@ -373,7 +371,7 @@ def test_a_specification_and_a_copy_hold_the_params():
     ):
         assert other.unwrapped.task.animal.params == PendulumParams(1.5)
         other.reset(seed=0)
-        assert other.unwrapped.simulation.rows["length"] == 1.5
+        assert other.unwrapped.batch.rows["length"] == 1.5
 
 
 def test_a_card_holds_no_object(tmp_path):

@@ -13,7 +13,7 @@ from gymnosoma.agents.policies.lookup import find_policy, shipped
 from gymnosoma.agents.policies.physiology import ACTION, measured, observed, physiology
 from gymnosoma.agents.policies.registry import all_ids, task_of
 from gymnosoma.envs.core.env.documentation import figures
-from gymnosoma.envs.core.model.spec import KINDS, Measure
+from gymnosoma.envs.core.env.spec import KINDS, Measure
 from tools import publish
 
 RATE = 50.0

@@ -34,7 +34,7 @@ from gymnosoma.envs.core.draw.canvas import (
     sequential,
 )
 from gymnosoma.envs.core.draw.view import MOMENTS, Trail
-from gymnosoma.envs.core.env.rows import FASTEST
+from gymnosoma.envs.core.env.batch import FASTEST
 from gymnosoma.films.reel import Film, show_episode
 
 imageio = pytest.importorskip("imageio.v3")
@@ -130,7 +130,7 @@ def views(monkeypatch):
 def test_animal_stays_in_view_far_from_its_ghost(env_id, size, views):
     env = gymnasium.make(env_id, render_mode="rgb_array", width=size[0], height=size[1]).unwrapped
     env.reset(seed=0)
-    trail, animal = env.simulation.view.trails[0], env.task.animal
+    trail, animal = env.batch.view.trails[0], env.task.animal
     for away in ((100.0, -30.0), (0.0, 1e4), (-3.0, -3.0)):  # lengths
         ghost = Trail(trail.rows.dtype, trail.memory.dtype, "ghost")
         row = trail.rows[-1].copy()
@@ -138,7 +138,7 @@ def test_animal_stays_in_view_far_from_its_ghost(env_id, size, views):
         length = np.hypot(*np.diff(points, axis=0).T).sum()
         row["centre"] += length * np.array(away)
         ghost.record(row, trail.memory[-1])
-        canvas = env.simulation.view.draw(0, ghost)
+        canvas = env.batch.view.draw(0, ghost)
         view = views[-1]
         assert ((points > view.low) & (points < view.high)).all()
         assert length / view.point > 45.0  # pt
@@ -148,7 +148,7 @@ def test_animal_stays_in_view_far_from_its_ghost(env_id, size, views):
 def test_animal_stays_in_view_when_it_is_thrown(views):
     env = gymnasium.make(SWIM, render_mode="rgb_array", **SMALL).unwrapped
     env.reset(seed=0)
-    trail = env.simulation.view.trails[0]
+    trail = env.batch.view.trails[0]
     row, memory = trail.rows[-1].copy(), trail.memory[-1].copy()
     for k in range(60):
         row["centre"] += 1e-3 * 1.1**k * np.array([1.0, -0.6])
@@ -166,7 +166,7 @@ def test_view_follows_a_model_that_travels(views):
     env.reset(seed=0)
     env.render()
     before = views[-1]
-    trail = env.simulation.view.trails[0]
+    trail = env.batch.view.trails[0]
     row = trail.rows[-1].copy()
     row["q"][0] += 50.0
     trail.record(row, trail.memory[-1])

@@ -15,7 +15,7 @@ from ids import ALL, FIRST
 from properties import DEFAULT, FULL, SLOW, TIERS, holds, refusal
 
 from gymnosoma.agents.policies.config import read_config
-from gymnosoma.envs.core.env.rows import task_arguments
+from gymnosoma.envs.core.env.task import task_arguments
 
 EVERY = pytest.mark.parametrize(
     ("env_id", "tier"),

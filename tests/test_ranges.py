@@ -11,7 +11,7 @@ from ids import FIRST, IDS
 
 from gymnosoma.envs.core.kernels.lanes import LARGEST, mark_broken, scatter, set_back
 from gymnosoma.envs.core.model.animal import ANIMALS
-from gymnosoma.envs.core.model.spec import Option
+from gymnosoma.envs.core.model.quantities import Option
 from gymnosoma.envs.whisker_rod import WhiskerRod
 
 
@@ -59,7 +59,7 @@ def test_values_beyond_the_range_are_refused_everywhere(env_id):
                 low, high = parameters[name].low, parameters[name].high
                 if not low <= bad <= high:
                     with pytest.raises(ValueError, match=f"start: {name} must be within"):
-                        env.unwrapped.task.animal.reset(env.unwrapped.simulation.rows, np.arange(1), {name: bad})
+                        env.unwrapped.task.animal.reset(env.unwrapped.batch.rows, np.arange(1), {name: bad})
         for bad in ("1", b"1", True, None, [option.low, "x"], [[option.low], [option.low] * 2]):
             with pytest.raises(ValueError, match=f"options: {name} must be"):
                 env.reset(options={name: bad})

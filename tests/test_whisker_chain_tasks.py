@@ -33,15 +33,15 @@ def test_the_base_moves_smoothly_whatever_the_policy_does(actions):
     envs = gymnasium.make_vec(IDS[4], num_envs=64, actions=actions)
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
-    before = envs.simulation.rows["base_rate"].copy()
+    before = envs.batch.rows["base_rate"].copy()
     for k in range(149):
         shape = envs.action_space.shape
         extreme = np.where(rng.random(shape) < 0.5, -1.0, 1.0)
         envs.step(extreme if k % 40 < 20 else np.ones(shape) * (-1) ** (k // 40))
-        rate = envs.simulation.rows["base_rate"]
+        rate = envs.batch.rows["base_rate"]
         assert (np.abs(rate - before) <= ACCELERATION / 250.0 * (1 + 1e-12)).all()
         assert (np.abs(rate) <= RATE * (1 + 1e-12)).all()
-        assert (np.abs(envs.simulation.rows["link_angle"][:, 0]) < REACH + 1e-6).all()
+        assert (np.abs(envs.batch.rows["link_angle"][:, 0]) < REACH + 1e-6).all()
         before = rate.copy()
 
 
@@ -81,7 +81,7 @@ def test_the_muscle_follows_in_its_time(rate):
     env.reset(seed=0)
     for _ in range(round(0.02 * rate)):
         env.step([0.1])
-    first, second = env.simulation.memory["muscle"][0]
+    first, second = env.batch.memory["muscle"][0]
     a, b = TWITCH
     assert first == pytest.approx(300.0 * (1.0 - np.exp(-0.02 / a)), rel=1e-6)
     exact = 300.0 * (1.0 - (a * np.exp(-0.02 / a) - b * np.exp(-0.02 / b)) / (a - b))
@@ -90,7 +90,7 @@ def test_the_muscle_follows_in_its_time(rate):
     # Pulled on, the base comes to the rate at which tissue holds against the muscle.
     for _ in range(round(0.07 * rate)):
         env.step([0.1])
-    assert env.simulation.rows["base_rate"][0] == pytest.approx(300.0 / DAMPING, rel=0.1)
+    assert env.batch.rows["base_rate"][0] == pytest.approx(300.0 / DAMPING, rel=0.1)
 
 
 # Scores through the muscle, the price of effort included but where answers are due, over those of the same controller
@@ -349,7 +349,7 @@ def test_the_reference_is_as_smooth_as_policies_must_be(env_id):
     kept = []
     for k in range(499):
         observations, *_ = envs.step(agent.act(observations, np.full(32, k == 0)))
-        kept.append(envs.task.animal.signal(envs.simulation.rows, measure.source))
+        kept.append(envs.task.animal.signal(envs.batch.rows, measure.source))
     spectrum = np.fft.rfft(kept, axis=0)
     spectrum[np.fft.rfftfreq(len(kept), 1.0 / envs.task.control_rate) <= measure.band] = 0.0
     # Measured: 38 and 67 rad/s^2.
@@ -372,7 +372,7 @@ def test_whisks_follow_their_angles(make):
             wanted = controller.amplitude * (1.0 - np.cos(controller.omega * t))
         else:
             wanted = 0.5 * controller.reach * (1.0 - np.cos(controller.omega * min(t, np.pi / controller.omega)))
-        worst = max(worst, abs(envs.simulation.rows["link_angle"][0, 0] - wanted))
+        worst = max(worst, abs(envs.batch.rows["link_angle"][0, 0] - wanted))
     assert worst < 0.01
 
 
@@ -386,7 +386,7 @@ def test_motions_need_no_environment(make):
     seen = []
     for k in range(50):
         observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
-        seen.append([envs.simulation.rows["link_angle"][0, 0], *envs.simulation.rows["wrench_sum"][0]])
+        seen.append([envs.batch.rows["link_angle"][0, 0], *envs.batch.rows["wrench_sum"][0]])
     run = simulate(Whisker(), make(control_rate=rate), 0.2, hold=1.0 / rate)
     own = np.column_stack([run["base_angle"], run["base_wrench_mean"] / rate])[1:]
     # Measured: 1.2e-7 of the largest.
@@ -412,8 +412,8 @@ def test_a_person_steers_base_and_answers():
     for k in range(25):
         hand.hold({"up", "w", "d"}, 1.0 / 250.0)
         observations, *_ = envs.step(agent.act(observations, np.array([k == 0])))
-    memory = envs.simulation.memory
-    assert envs.simulation.rows["base_rate"][0] == pytest.approx(hand.speed, rel=1e-3)
+    memory = envs.batch.memory
+    assert envs.batch.rows["base_rate"][0] == pytest.approx(hand.speed, rel=1e-3)
     # A quarter of the way through the range, from the middle.
     assert envs.task.answer(memory, "place")[0] == pytest.approx(0.6 + 0.25 * 0.8, abs=1e-6)
     assert envs.task.answer(memory, "bearing")[0] == pytest.approx(0.1 - 0.25 * 0.9, abs=1e-6)
@@ -453,9 +453,9 @@ def test_the_animal_tells_where_it_has_felt_the_peg():
     observations, info = envs.reset(seed=0)
     for _ in range(200):
         seen = envs.task.layout.unpack(observations)
-        ahead, angle, known = seen["ahead"][:, 0], seen["base_angle"][:, 0], envs.simulation.memory["known"]
+        ahead, angle, known = seen["ahead"][:, 0], seen["base_angle"][:, 0], envs.batch.memory["known"]
         assert ahead == pytest.approx(np.minimum(known - angle, 0.5), abs=1e-6)
-        assert ((known == 1.0) | (seen["turned"][:, 0] == 1.0) | (envs.simulation.rows["time"] > 0.599)).all()
+        assert ((known == 1.0) | (seen["turned"][:, 0] == 1.0) | (envs.batch.rows["time"] > 0.599)).all()
         observations, *_ = envs.step(np.zeros((8, 1), np.float32))
     behind = (known - info["peg_bearing"])[known < 1.0]
     assert len(behind) >= 6 and (behind > 0.0).all() and (behind < 0.06).all()

@@ -20,16 +20,16 @@ TEXTURE, SWEEP, REGULATE = (f"gymnosoma/Whisker{name}-v0" for name in ("Texture"
 
 def made(env_id, count=1, **arguments):
     envs = gymnasium.make_vec(env_id, num_envs=count, **arguments)
-    return envs, envs.task, envs.simulation
+    return envs, envs.task, envs.batch
 
 
 def test_the_plate_goes_where_the_action_says():
-    envs, task, simulation = made(REGULATE)
+    envs, task, batch = made(REGULATE)
     envs.reset(seed=0)
     wanted = np.array([[0.25, 0.988]])
-    length = simulation.rows["length"][0]
+    length = batch.rows["length"][0]
     for _ in range(100):
-        speed, distance = simulation.memory["speed"][0], simulation.rows["plate_distance"][0]
+        speed, distance = batch.memory["speed"][0], batch.rows["plate_distance"][0]
         *_, info = envs.step(task.action_from_values(wanted))
         assert abs(info["plate_speed"][0] - speed) <= SPEED_STEP * (1 + 1e-9)
         assert abs(info["plate_distance"][0] - distance) <= DISTANCE_STEP * length * (1 + 1e-9)
@@ -39,16 +39,16 @@ def test_the_plate_goes_where_the_action_says():
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_observations_are_what_they_are_called(noise):
-    envs, task, simulation = made(TEXTURE, 3, noise=noise)
+    envs, task, batch = made(TEXTURE, 3, noise=noise)
     envs.reset(seed=0)
     observations, *_ = envs.step(np.full((3, 4), -0.5, np.float32))
-    seen, rows, felt = task.layout.unpack(observations), simulation.rows, simulation.memory["samples"]
+    seen, rows, felt = task.layout.unpack(observations), batch.rows, batch.memory["samples"]
     wrench = seen["base_wrench_mean"]
     np.testing.assert_allclose(wrench[:, 0], felt[:, :, 0].mean(1), rtol=1e-5, atol=1e-14)
     np.testing.assert_allclose(wrench[:, 1:], felt[:, :, 1:].mean(1), rtol=1e-5, atol=1e-12)
     np.testing.assert_allclose(seen["moment_samples"], felt[:, :, 0], rtol=1e-5, atol=1e-14)
     np.testing.assert_allclose(seen["force_samples"].reshape(3, 8, 2), felt[:, :, 1:], rtol=1e-5, atol=1e-12)
-    np.testing.assert_allclose(seen["band_level"], level(simulation.memory["band_power"]), rtol=1e-5)
+    np.testing.assert_allclose(seen["band_level"], level(batch.memory["band_power"]), rtol=1e-5)
     assert level(np.array([0.0, 1e-18, 1e-17])).tolist() == [-6.0, 0.0, 1.0]
     if noise == 0.0:
         assert (felt == rows["base_wrench_samples"]).all()
@@ -56,28 +56,28 @@ def test_observations_are_what_they_are_called(noise):
 
 
 def test_the_sensor_is_as_noisy_as_it_says():
-    envs, _, simulation = made(TEXTURE, 400)
+    envs, _, batch = made(TEXTURE, 400)
     envs.reset(seed=0)
     envs.step(np.zeros((400, 4), np.float32))
-    noise = (simulation.memory["samples"] - simulation.rows["base_wrench_samples"]).reshape(-1, 3) / SENSOR
+    noise = (batch.memory["samples"] - batch.rows["base_wrench_samples"]).reshape(-1, 3) / SENSOR
     assert noise.std(0) == pytest.approx(1.0, abs=0.04) and abs(noise.mean(0)).max() < 0.06  # 3200 samples
     assert abs(np.corrcoef(noise.T) - np.eye(3)).max() < 0.06
 
 
 def test_levels_of_the_samples_are_those_of_the_moment():
     """Without noise, the filters of 4 kHz samples agree with those that run at the time step."""
-    envs, task, simulation = made(REGULATE, 4, noise=0.0)
+    envs, task, batch = made(REGULATE, 4, noise=0.0)
     envs.reset(seed=0)
     for _ in range(100):
         envs.step(np.zeros((4, 2), np.float32))
-    off = level(simulation.memory["band_power"]) - level(simulation.rows["band_power"])
+    off = level(batch.memory["band_power"]) - level(batch.rows["band_power"])
     assert abs(off[:, : task.band + 1]).max() < 0.1 and abs(off).max() < 0.5
 
 
 def test_the_texture_is_hidden_and_drawn_evenly():
-    envs, task, simulation = made(TEXTURE, 400)
+    envs, task, batch = made(TEXTURE, 400)
     envs.reset(seed=0)
-    rows = simulation.rows
+    rows = batch.rows
     place = np.log(rows["memory_length"] / LENGTHS[0]) / np.log(LENGTHS[1] / LENGTHS[0])
     assert (np.histogram(place, 4, (0.0, 1.0))[0] > 70).all()
     friction = rows["reference_friction"] / 0.37
@@ -114,21 +114,21 @@ def test_no_answer_is_worth_as_little_as_a_wrong_one():
 
 
 def test_the_swing_is_what_it_is_said_to_be():
-    envs, task, simulation = made(SWEEP)
+    envs, task, batch = made(SWEEP)
     envs.reset(seed=0, options={"amplitude": 0.004, "frequency": 5.0, "distance": 0.985})
     places = []
     for _ in range(300):
         *_, info = envs.step(np.zeros((1, 1), np.float32))
-        places.append(info["plate_distance"][0] / simulation.rows["length"][0])
+        places.append(info["plate_distance"][0] / batch.rows["length"][0])
     t = np.arange(1, 301) / task.control_rate
     expected = 0.985 + 0.004 * np.minimum(10 * t, 1) * np.sin(2 * np.pi * 5.0 * t)
     np.testing.assert_allclose(places, expected, atol=1e-9)
 
 
 def test_swings_are_drawn_both_ways():
-    envs, _, simulation = made(SWEEP, 200)
+    envs, _, batch = made(SWEEP, 200)
     envs.reset(seed=0)
-    amplitude, frequency = simulation.memory["amplitude"], simulation.memory["frequency"]
+    amplitude, frequency = batch.memory["amplitude"], batch.memory["frequency"]
     assert 70 < (amplitude > 0).sum() < 130
     for values, (low, high) in ((abs(amplitude), (0.006, 0.01)), (frequency, (5.0, 10.0))):
         assert low <= values.min() < low + 0.05 * (high - low) and high - 0.05 * (high - low) < values.max() <= high
@@ -136,12 +136,12 @@ def test_swings_are_drawn_both_ways():
 
 def test_the_plate_lags():
     """After one period's command the plate goes the commanded way with the time constant that is stated."""
-    envs, task, simulation = made(SWEEP)
+    envs, task, batch = made(SWEEP)
     envs.reset(seed=0, options={"amplitude": 0.0, "distance": 0.985})
     ways = []
     for k in range(20):
         envs.step(np.full((1, 1), -float(k == 0), np.float32))
-        ways.append(simulation.rows["plate_distance"][0] / simulation.rows["length"][0] - 0.985)
+        ways.append(batch.rows["plate_distance"][0] / batch.rows["length"][0] - 0.985)
     t = np.arange(1, 21) / task.control_rate
     np.testing.assert_allclose(ways, -task.largest_change * (1 - np.exp(-t / LAG)), atol=1e-9)
 
@@ -162,24 +162,24 @@ def test_flight_is_worth_nothing():
 
 
 def test_regulation_is_rewarded_near_the_goal():
-    envs, task, simulation = made(REGULATE)
+    envs, task, batch = made(REGULATE)
     envs.reset(seed=0)
     for _ in range(5):
         _, rewards, *_, info = envs.step(np.zeros((1, 2), np.float32))
-    error = level(simulation.rows["band_power"][0, task.band]) - simulation.memory["goal"][0]
+    error = level(batch.rows["band_power"][0, task.band]) - batch.memory["goal"][0]
     assert info["error"][0] == pytest.approx(error)
     assert rewards[0] == pytest.approx(1 / (1 + 9 * (max(abs(error) - 0.05, 0) / 0.25) ** 2))
 
 
 def test_levels_to_be_held_change():
     """Every quarter of a second, not where one is given."""
-    envs, task, simulation = made(REGULATE, 2)
+    envs, task, batch = made(REGULATE, 2)
     for options in ({}, {"goal": 1.0}):
         envs.reset(seed=0, options=options)
         goals = []
         for _ in range(500):
             envs.step(np.zeros((2, 2), np.float32))
-            goals.append(simulation.memory["goal"].copy())
+            goals.append(batch.memory["goal"].copy())
         changes = np.flatnonzero((np.diff(goals, axis=0) != 0.0).all(1)) + 1
         assert changes.tolist() == ([] if options else [125, 250, 375])
         assert (np.clip(goals, *task.goals) == goals).all()
@@ -260,12 +260,12 @@ def test_rough_paper_shakes_the_whisker():
     """P80 as a relief raises the power above 550 Hz; the step is halved for it."""
     powers = []
     for slope in (0.0, 0.3):
-        envs, task, simulation = made(REGULATE, 8, relief_slope=slope)
+        envs, task, batch = made(REGULATE, 8, relief_slope=slope)
         assert task.animal.dt == (5e-6 if slope else 1e-5)
         envs.reset(seed=0, options={"memory_length": 20e-6, "distance": 0.985})
         for _ in range(150):
             envs.step(np.zeros((8, 2), np.float32))
-        powers.append(simulation.rows["band_power"].copy())
+        powers.append(batch.rows["band_power"].copy())
     high = [(power[:, -2:].sum(1) / power.sum(1)).mean() for power in powers]
     assert high[1] > 3.0 * high[0]
 

@@ -133,7 +133,7 @@ def test_a_task_takes_a_circuit_to_which_actions_add_or_whose_weights_they_are()
     weights = np.stack([np.ones(4), np.full(4, 0.5)])
     for _ in range(10):
         envs.step(task.action_from_values(weights))
-    rows = envs.unwrapped.simulation.rows
+    rows = envs.unwrapped.batch.rows
     np.testing.assert_allclose(rows["synapse"], weights, atol=1e-6)
     assert np.unique(rows["residual"], axis=1).shape == (2, 1)  # the hidden curl alone
     bends = np.abs(rows["control_angle"]).max(1)

@@ -139,14 +139,14 @@ def test_joints_are_set_from_the_environment():
     joints = np.linspace(0.0, 1.0, 24)
     env = gymnasium.make("gymnosoma/WormSwim-v0", randomize={"damping": (1e-11, 2e-11)}).unwrapped
     env.reset(seed=0, options={"control_gain": joints, "stiffness": 1e-10})
-    rows = env.simulation.rows
+    rows = env.batch.rows
     assert (rows["control_gain"] == joints).all() and (rows["stiffness"] == 1e-10).all()
     assert np.ptp(rows["damping"]) == 0.0 and 1e-11 <= rows["damping"][0, 0] <= 2e-11
     env.set_parameters(control_gain=0.5)
     assert (rows["control_gain"] == 0.5).all()
     envs = gymnasium.make_vec("gymnosoma/WormSwim-v0", num_envs=3, randomize={"damping": (1e-11, 2e-11)})
     envs.reset(seed=0, options={"stiffness": [1e-10, 2e-10, 3e-10]})
-    rows = envs.unwrapped.simulation.rows
+    rows = envs.unwrapped.batch.rows
     assert rows["stiffness"].tolist() == [[s] * 24 for s in (1e-10, 2e-10, 3e-10)]
     assert (np.ptp(rows["damping"], 1) == 0.0).all() and np.ptp(rows["damping"]) > 0.0
 

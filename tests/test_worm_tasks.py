@@ -101,7 +101,7 @@ def test_a_worm_of_four_rods_has_three_modes(actions):
     if actions == "residual":
         assert not find_policy("gymnosoma/WormSwim-v0", "baseline").make(envs, 0).act(None, np.ones(3, bool)).any()
         return
-    drive = envs.simulation.rows["control_angle"]
+    drive = envs.batch.rows["control_angle"]
     np.testing.assert_allclose(envs.task.action_from_drive(drive), action, atol=1e-6)
 
 
@@ -168,10 +168,10 @@ def test_curl_is_added_to_what_is_commanded_and_strength_to_what_it_does():
     envs.reset(seed=0, options={"curl": np.array([0.0, 0.1]), "drag": 1.0, "strength": np.array([1.0, 0.8])})
     for _ in range(3):
         envs.step(np.full((2, 24), 0.2))
-    commanded = envs.simulation.rows["control_angle"]
+    commanded = envs.batch.rows["control_angle"]
     np.testing.assert_allclose(commanded[0], 0.18, atol=1e-6)
     np.testing.assert_allclose(commanded[1], 0.28, atol=1e-6)
-    np.testing.assert_allclose(envs.simulation.rows["control_gain"], [[1.0] * 24, [0.8] * 24])
+    np.testing.assert_allclose(envs.batch.rows["control_gain"], [[1.0] * 24, [0.8] * 24])
 
 
 def test_steering_meets_the_curl():
@@ -340,7 +340,7 @@ def test_agar_turns_into_water_at_the_hidden_time():
         *_, other = crawl.step(action)
         passed = k * 0.05 >= times - 1e-9
         assert np.array_equal(infos["sigma"], np.where(passed, 0.0, 1.0))
-        rows = envs.simulation.rows
+        rows = envs.batch.rows
         for name, value in zip(("friction_perpendicular", "friction_parallel"), friction(infos["sigma"]), strict=True):
             assert np.array_equal(rows[name], value)
         same = infos["centre"] == other["centre"]
@@ -372,10 +372,10 @@ def test_targets_are_where_the_options_put_them():
     env = gymnasium.make("gymnosoma/WormReach-v0")
     for bearing in (0.0, 0.5 * np.pi, -2.0):
         env.reset(seed=3, options={"target_distance": 3e-3, "target_bearing": bearing})
-        simulation = env.unwrapped.simulation
-        head = simulation.task.animal.points(simulation.rows)[0, 0]
-        away = simulation.memory["target"][0] - head
-        forward = simulation.rows["rod_angle"][0].mean() + np.pi
+        batch = env.unwrapped.batch
+        head = batch.task.animal.points(batch.rows)[0, 0]
+        away = batch.memory["target"][0] - head
+        forward = batch.rows["rod_angle"][0].mean() + np.pi
         assert np.hypot(*away) == pytest.approx(3e-3, rel=1e-12)
         turn = np.arctan2(away[1], away[0]) - forward - bearing
         assert np.cos(turn) == pytest.approx(1.0, abs=1e-12)
@@ -417,7 +417,7 @@ def test_what_changes_a_recorded_worm_is_hidden(name):
     envs = gymnasium.make_vec(f"gymnosoma/{name}", num_envs=2, **ANGLES)
     seen, _ = envs.reset(seed=[3, 3], options={"curl": [0.0, 0.1], "drag": [1.0, 2.0]})
     assert np.array_equal(*seen)
-    rows, usual = envs.simulation.rows, envs.task.animal.params
+    rows, usual = envs.batch.rows, envs.task.animal.params
     assert rows["friction_parallel"].tolist() == [usual.friction_parallel, 2.0 * usual.friction_parallel]
     for _ in range(4):
         envs.step(np.full((2, 24), 0.1, np.float32))
@@ -440,8 +440,8 @@ def test_circling_is_no_escape():
     env_id = "gymnosoma/WormEscape-v0"
     envs = gymnasium.make_vec(env_id, num_envs=1, **ANGLES)
     envs.reset(seed=0)
-    envs.simulation.memory["stage"] = 2.0
-    envs.simulation.memory["turn_centre"] = envs.simulation.rows["centre"]
+    envs.batch.memory["stage"] = 2.0
+    envs.batch.memory["turn_centre"] = envs.batch.rows["centre"]
     for _ in range(400):
         *_, infos = envs.step(np.ones((1, 24)))
     assert infos["run"][0] < 0.5e-3

@@ -300,13 +300,13 @@ def load_policy(folder: Path, envs: Any) -> Agent:
 
 def _check_meant(folder: Path, card: Mapping[str, Any], envs: Any) -> None:
     """Raise ValueError where actions or observations mean something else in ``envs`` than in the card's ``env``."""
-    simulation = getattr(getattr(envs, "unwrapped", envs), "simulation", None)
-    if simulation is None:  # which the track fixed of a contest hides
+    batch = getattr(getattr(envs, "unwrapped", envs), "batch", None)
+    if batch is None:  # which the track fixed of a contest hides
         return
     registered = gymnasium.registry.get(card["id"])
     env = {**(registered.kwargs if registered else {}), **card["env"]}
-    usual = {"actions": simulation.task.action_modes[0], "history": 1}
-    for name, own in {"actions": simulation.task.actions, "history": simulation.frames.shape[1]}.items():
+    usual = {"actions": batch.task.action_modes[0], "history": 1}
+    for name, own in {"actions": batch.task.actions, "history": batch.frames.shape[1]}.items():
         learned = env[name] if env.get(name) is not None else usual[name]
         if learned != own:
             raise ValueError(

@@ -94,10 +94,10 @@ class Recorder(VectorWrapper):
     def reset(self, **arguments: Any) -> Any:
         """Begin to note."""
         observations, infos = self.env.reset(**arguments)
-        simulation = self.env.unwrapped.simulation  # type: ignore[attr-defined]
+        batch = self.env.unwrapped.batch  # type: ignore[attr-defined]
         self._seen, self._steps = [observations], []
-        task = simulation.task
-        self._parameters = {n: simulation.rows[n].copy() for n in task.animal.parameters if n not in task.derived}
+        task = batch.task
+        self._parameters = {n: batch.rows[n].copy() for n in task.animal.parameters if n not in task.derived}
         return observations, infos
 
     def step(self, actions: Any) -> Any:

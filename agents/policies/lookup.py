@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import choice, one_of, shown
-from gymnosoma.envs.core.env.rows import SHARED, task_arguments
+from gymnosoma.envs.core.env.batch import SHARED
+from gymnosoma.envs.core.env.task import task_arguments
 
 from .agent import Agent, ConstantAgent, FunctionAgent, Policy, RandomAgent, ReplayAgent, reference_policy
 from .card import CARD, WEIGHTS, TrainedAgent, read_card

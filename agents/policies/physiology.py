@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.model.spec import Measure
+from gymnosoma.envs.core.env.spec import Measure
 
 from .agent import Agent, Policy
 from .lookup import find_policy
@@ -33,7 +33,7 @@ class _Watched:
     """Plays as another agent does, and notes sources at the ends of the control periods of each row's first episode."""
 
     def __init__(self, agent: Agent, envs: Any, sources: Sequence[str]) -> None:
-        self._agent, self._simulation = agent, envs.unwrapped.simulation
+        self._agent, self._batch = agent, envs.unwrapped.batch
         self._sources = sources
         self._running = np.ones(envs.num_envs, np.bool_)
         fields = envs.unwrapped.task.action_fields()
@@ -53,8 +53,8 @@ class _Watched:
 
     def look(self) -> None:
         """Note how the last period has left the animals."""
-        animal, rows = self._simulation.task.animal, self._simulation.rows
-        info = self._simulation.info()
+        animal, rows = self._batch.task.animal, self._batch.rows
+        info = self._batch.info()
         for name in self._sources:
             if name != "action":
                 self._note(name, animal.signal(rows, name) if name in animal.signals else info[name])

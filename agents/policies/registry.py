@@ -13,8 +13,8 @@ import numpy as np
 
 import gymnosoma
 from gymnosoma.envs.core.arguments import choice, one_of
-from gymnosoma.envs.core.env.rows import SHARED, load_task, task_arguments
-from gymnosoma.envs.core.env.task import Task
+from gymnosoma.envs.core.env.batch import SHARED
+from gymnosoma.envs.core.env.task import Task, load_task, task_arguments
 
 from ..controllers import Reference, module_of, references
 from .fingerprints import of_sources

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from gymnosoma.envs.core.model.spec import Score
+from gymnosoma.envs.core.env.spec import Score
 
 from .agent import Agent
 

@@ -15,7 +15,7 @@ from ..core.kernels.lanes import aligned, in_lanes, matrix
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import start_angles
-from ..core.model.spec import Option, Signal
+from ..core.model.quantities import Option, Signal
 from .body import (
     BENT,
     BODY,

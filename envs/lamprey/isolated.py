@@ -13,7 +13,7 @@ from ..core.arguments import whole
 from ..core.circuit.circuit import Circuit
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
-from ..core.model.spec import Option, Signal
+from ..core.model.quantities import Option, Signal
 from .animal import NEURAL, edges_of, excite, make_intact, outputs_of, read_circuit
 from .body import BROKEN
 from .circuit_nerves import FICTIVE, residual_fields

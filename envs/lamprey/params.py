@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import choice, number, numbers, shown, whole
 from ..core.circuit.circuit import Circuit, Population, Projection, Sense
 from ..core.model.constants import read_table
-from ..core.model.spec import Option, documented
+from ..core.model.quantities import Option, documented
 from .body import MUSCLES, links_dtype
 from .nerves import ADAPTING, CELLS, cord_dtype, cord_fields, cord_work, motoneuron_dtype
 

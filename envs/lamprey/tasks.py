@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from ..core.arguments import read_params
 from ..core.circuit.circuit import Circuit
 from ..core.env.goals import GoalTask
+from ..core.env.spec import ActionField, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
 from ..core.model.chain import to_body_frame
 from ..core.model.control import Floats
-from ..core.model.spec import ActionField, Field, Hidden, Option, Score
+from ..core.model.quantities import Option
 from .animal import NEURAL, Lamprey, excite
 from .isolated import IsolatedCord
 from .params import LARGEST_TONIC, Cord, LampreyParams, nervous, table

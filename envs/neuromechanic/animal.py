@@ -17,7 +17,7 @@ from ..core.kernels.jit import callback, serial_and_threaded, variant
 from ..core.kernels.lanes import aligned
 from ..core.kernels.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.model.animal import MAX_THREADS, Animal, time_step
-from ..core.model.spec import Signal
+from ..core.model.quantities import Signal
 from ..core.model.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
 from .contact import SOLVERS, collide

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.model.spec import Option
+from ..core.model.quantities import Option
 
 PHYSICAL = {
     "strength": Option(0.0, 100.0, "1", "factor on the maximal forces of muscles"),

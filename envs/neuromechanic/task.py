@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, shown
+from ..core.env.spec import Ending, Field, Hidden
 from ..core.env.task import EpisodeStart, Rows, Task, measures
 from ..core.model.animal import time_step
 from ..core.model.control import Floats
-from ..core.model.spec import Ending, Field, Hidden, Option
+from ..core.model.quantities import Option
 from .animal import Neuromechanic
 from .contact import SLIP
 from .model import changed

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import choice, number, numbers, shown
+from ..core.env.spec import ActionField, Ending, Field, Hidden
 from ..core.env.task import EpisodeStart, Rows, measures, tolerance
 from ..core.model.control import Floats
-from ..core.model.spec import ActionField, Ending, Field, Hidden, Option
+from ..core.model.quantities import Option
 from .animal import Neuromechanic
 from .hindlimb import PAW_FORCE, POSTURE, STRETCH_DELAY, hindlimb, stretch_reflex
 from .model import changed

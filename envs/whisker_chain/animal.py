@@ -13,7 +13,7 @@ from ..core.arguments import choice, whole
 from ..core.kernels.lanes import LANES
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
-from ..core.model.spec import Signal
+from ..core.model.quantities import Signal
 from .body import BROKEN, COMPLEMENTARITY, LOCATED, PARAMETERS, UNSOLVED, state_dtype, work_dtype
 from .params import PHYSICAL, WhiskerParams
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
+from ..core.env.spec import ActionField, Field
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures
 from ..core.kernels.noise import normal
 from ..core.model.control import Floats
-from ..core.model.spec import ActionField, Field
 from .animal import Whisker, wrench_mean
 from .params import WhiskerParams
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
 from ..core.env.task import Rows, measures, tolerance
 from ..core.kernels.noise import normal
 from ..core.model.control import Floats
-from ..core.model.spec import ActionField, Ending, Field, Hidden, Option, Score
+from ..core.model.quantities import Option
 from .animal import FAR, wrench_mean
 from .reflexes import Holding, Tapping, towards
 from .task import MICRO, SENSOR, WhiskerTask

@@ -15,7 +15,7 @@ from ..core.arguments import choice, whole
 from ..core.kernels.lanes import aligned, in_lanes, matrix
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
-from ..core.model.spec import Signal
+from ..core.model.quantities import Signal
 from .body import (
     BROKEN,
     BURIED,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..core.arguments import number, numbers, shown, whole
 from ..core.model.beam import Hair
 from ..core.model.constants import read_table
-from ..core.model.spec import Option, documented
+from ..core.model.quantities import Option, documented
 
 REFERENCE_FRICTION = 0.37
 """mu_*, missing in Table 1: with it the whisker slides with mu = 0.2 at the paper's 0.2 m/s."""

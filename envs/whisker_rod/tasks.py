@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arguments import number, read_params
+from ..core.env.spec import ActionField, Ending, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures, tolerance
 from ..core.kernels.noise import normal
 from ..core.model.control import Floats
-from ..core.model.spec import ActionField, Ending, Field, Hidden, Option, Score
+from ..core.model.quantities import Option
 from .animal import WhiskerRod
 from .body import BANDS, SAMPLES
 from .params import REFERENCE_FRICTION, Relief, WhiskerRodParams, table

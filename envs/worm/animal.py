@@ -15,7 +15,7 @@ from ..core.circuit.circuit import Circuit
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.chain import chain_points, self_crossing, start_angles
-from ..core.model.spec import Signal
+from ..core.model.quantities import Signal
 from .body import BROKEN, FOLDED, MIDPOINT, PUBLISHED, joint_forces, midpoint_work, published_work, state_dtype
 from .circuit_nerves import CRAWLING, nervous_fields
 from .params import FELT, JOINTS, PHYSICAL, WormParams

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arguments import choice, read_params, within
 from ..core.circuit.circuit import Circuit
 from ..core.env.row_kernels import limit_change
+from ..core.env.spec import ActionField, Ending, Field
 from ..core.env.task import EpisodeStart, Rows, Task, clipped, measures
 from ..core.model.chain import to_body_frame
 from ..core.model.control import Controller, Floats
-from ..core.model.spec import ActionField, Ending, Field
 from .animal import Worm
 from .kymogram import FRAME_RATE, KymogramPlayback, SineKymogram
 from .params import WormParams

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ..core.arguments import choice, shown
 from ..core.env.goals import GoalTask
+from ..core.env.spec import Ending, Field, Hidden, Score
 from ..core.env.task import EpisodeStart, Rows, measures, tolerance
 from ..core.model.chain import to_body_frame
 from ..core.model.control import Floats
-from ..core.model.spec import Ending, Field, Hidden, Option, Score
+from ..core.model.quantities import Option
 from .kymogram import FRAME_RATE, RECORDED
 from .params import friction
 from .steering import REMEMBERED, WITHIN

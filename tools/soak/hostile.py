@@ -20,7 +20,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from gymnosoma.agents.policies.registry import task_of
-from gymnosoma.envs.core.env.rows import task_arguments
+from gymnosoma.envs.core.env.task import task_arguments
 
 SIZES = (None, 1, 3, 18, 64, 256)
 """Rows of a round; None is a scalar environment."""
@@ -214,8 +214,8 @@ class _Round:
     def play(self) -> None:
         """Play it."""
         rng, tally = self.rng, self.tally
-        simulation = _Alone(tally.env_id, **tally.arguments).unwrapped.simulation
-        task, work = simulation.task, simulation.steps * FEWEST
+        batch = _Alone(tally.env_id, **tally.arguments).unwrapped.batch
+        task, work = batch.task, batch.steps * FEWEST
         sizes = [size for size in SIZES if (size or 1) * work <= 2 * WORK]
         size = sizes[rng.integers(len(sizes))]
         self.count = count = size or 1
@@ -231,7 +231,7 @@ class _Round:
             self.arguments |= {"num_envs": size, "autoreset_mode": modes[rng.integers(len(modes))]}
             self.arguments["max_episode_steps"] = int(rng.integers(1, 200))
         envs = self._make()
-        steps = int(np.clip(WORK / (count * simulation.steps), FEWEST, MOST))
+        steps = int(np.clip(WORK / (count * batch.steps), FEWEST, MOST))
         mark = int(rng.integers(1, steps - REPEATED))
         self.space = envs.single_observation_space
         self.actions = _Actions(rng, count, task.action_size)

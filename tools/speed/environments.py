@@ -86,13 +86,13 @@ def _whole(env: Any, steps: int = 300) -> float:
 def _parts(env: Any, steps: int = 300) -> float:
     """Wall time of what physics and task do in a step, s."""
     env.reset(seed=0)
-    simulation = env.simulation
-    action = np.zeros((len(simulation.rows), env.task.action_size))
+    batch = env.batch
+    action = np.zeros((len(batch.rows), env.task.action_size))
     start = time.perf_counter()
     for _ in range(steps):
-        simulation.step(action, simulation.ids)
-        env.task.observe(simulation.rows, simulation.memory)
-        simulation.info()
+        batch.step(action, batch.ids)
+        env.task.observe(batch.rows, batch.memory)
+        batch.info()
     return (time.perf_counter() - start) / steps
 
 

@@ -76,17 +76,17 @@ def _answer(pipe: Any) -> None:
 def _steps(envs: Any, wall: float = 0.2) -> float:
     """Time steps a second of all rows together, in control periods by random actions."""
     envs.reset(seed=0)
-    simulation = envs.simulation
-    task, rows, ids = simulation.task, simulation.rows, simulation.ids
+    batch = envs.batch
+    task, rows, ids = batch.task, batch.rows, batch.ids
     start = rows.copy()
     actions = np.random.default_rng(0).uniform(-1.0, 1.0, (len(rows), task.action_size))
-    drive = task.command(actions, rows, simulation.memory)
+    drive = task.command(actions, rows, batch.memory)
     steps, spent = 0, 0.0
     while steps == 0 or spent < wall:
         rows[:] = start
         begun = time.perf_counter()
         for _ in range(PERIODS):
-            task.animal.advance(rows, ids, drive, simulation.steps)
+            task.animal.advance(rows, ids, drive, batch.steps)
         spent += time.perf_counter() - begun
-        steps += PERIODS * len(rows) * simulation.steps
+        steps += PERIODS * len(rows) * batch.steps
     return steps / spent

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..arguments import choice, number, numbers, one_of, shown, whole, within
 from ..files import toml_value
-from ..model.spec import Option
+from ..model.quantities import Option
 from .kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work
 from .wiring import OUTPUTS, PORTS, Wiring, cell_outputs
 

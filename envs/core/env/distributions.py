@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import number, numbers, shown
-from ..model.spec import Option
+from ..model.quantities import Option
 
 WANTED = "(low, high), a Uniform, LogUniform, Normal or Choice, or a function of a generator"
 

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from ..model.spec import LIMIT, ActionField, Ending, Option
-from .rows import IMPERFECT, task_arguments
-from .task import Task
+from ..model.quantities import Option
+from .batch import IMPERFECT
+from .spec import LIMIT, ActionField, Ending
+from .task import Task, task_arguments
 
 WRITTEN = ("Description", "Rewards", "Starting State", "Version History")
 """Headings of what the docstring of a task's class holds."""

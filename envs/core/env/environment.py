@@ -1,34 +1,27 @@
-"""The environments: one animal (`BodyEnv`) or many (`BodyVectorEnv`). Only this file knows Gymnasium."""
+"""The environment of one animal, and what it shares with the one of many."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict
-from gymnasium.utils import seeding
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import DISPLAYS, number, numbers, shown
-from ..model.spec import LIMIT
+from ..arguments import DISPLAYS, numbers, shown
+from .batch import RENDER_MODES, Batch, Snapshot
 from .documentation import describe
 from .goals import GOALS
-from .rows import RENDER_MODES, Simulation, Snapshot
+from .spec import LIMIT
 
 if TYPE_CHECKING:
     from ..draw.view import View
     from .task import Task
-
-
-def _is_seed(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
 class _TaskDocumentation:
@@ -37,10 +30,10 @@ class _TaskDocumentation:
     def __init__(self, text: str | None) -> None:
         self._text = text
 
-    def __get__(self, env: BodyEnv | BodyVectorEnv | None, kind: type) -> str | None:
+    def __get__(self, env: Any, kind: type) -> str | None:
         if env is None:
             return self._text
-        task, history = env.simulation.task, env.simulation.frames.shape[1]
+        task, history = env.batch.task, env.batch.frames.shape[1]
         # The specification of the innermost environment lacks what wrappers do.
         spec = None if env.spec is None else gymnasium.registry.get(env.spec.id)
         if spec is None:
@@ -48,16 +41,16 @@ class _TaskDocumentation:
         return describe(task, history, spec.id, spec.max_episode_steps, spec.reward_threshold)
 
 
-def _render_modes() -> list[str]:
+def render_modes() -> list[str]:
     """Render modes that work here: a window needs a display, and Gymnasium's ``check_env`` opens one of each."""
     windowless = sys.platform == "linux" and not DISPLAYS & os.environ.keys()
     return [mode for mode in RENDER_MODES if not (windowless and mode == "human")]
 
 
-class _Shared:
+class Shared:
     """What both environments offer beside Gymnasium's interface."""
 
-    simulation: Simulation
+    batch: Batch
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -67,12 +60,12 @@ class _Shared:
     @property
     def task(self) -> Task:
         """The task, and with it the animal."""
-        return self.simulation.task
+        return self.batch.task
 
     @property
     def view(self) -> View | None:
         """View that draws the animals and holds their trails; None without a ``render_mode``."""
-        return self.simulation.view
+        return self.batch.view
 
     def set_parameters(self, **values: ArrayLike) -> None:
         """Set physical parameters now, in the middle of the episode, one value or one per row.
@@ -80,7 +73,7 @@ class _Shared:
         Raises:
             ValueError: For an unknown name, or a value that is not possible.
         """
-        self.simulation.set_parameters(values)
+        self.batch.set_parameters(values)
 
     def set_randomize(self, randomize: Mapping[str, Any] | None, rows: NDArray[np.bool_] | None = None) -> None:
         """Draw parameters and options otherwise from the next episodes on.
@@ -92,17 +85,17 @@ class _Shared:
         Raises:
             ValueError: For what cannot be drawn, or rows that there are not.
         """
-        self.simulation.set_randomize(randomize, rows)
+        self.batch.set_randomize(randomize, rows)
 
     def _spaces(self) -> tuple[Any, Box]:
         """Observation and action space of one row."""
-        history, *shape = self.simulation.frames.shape[1:]
+        history, *shape = self.batch.frames.shape[1:]
         shape[-1] *= history
         seen: Any = Box(-LIMIT, LIMIT, tuple(shape), np.float32)
-        if self.simulation.pixels is not None:
+        if self.batch.pixels is not None:
             seen = Box(np.uint8(0), np.uint8(255), tuple(shape), np.uint8)
         if self._goals:
-            if self.simulation.pixels is not None:
+            if self.batch.pixels is not None:
                 raise ValueError("observation must be 'fields' with goal=True, got 'pixels'")
             goal = Box(-LIMIT, LIMIT, (2,), np.float32)
             rest = Box(-LIMIT, LIMIT, (history * (shape[-1] // history - 4),), np.float32)
@@ -133,7 +126,7 @@ class _Shared:
         """Observations (B, ...) in the form of the space: with ``goal=True`` a mapping."""
         if not self._goals:
             return seen
-        frames = seen.reshape(len(seen), self.simulation.frames.shape[1], -1)
+        frames = seen.reshape(len(seen), self.batch.frames.shape[1], -1)
         size = frames.shape[2] - 4
         return {
             "observation": frames[:, :, :size].reshape(len(seen), -1),
@@ -151,16 +144,16 @@ class _Shared:
         if self.view is None:
             gymnasium.logger.warn("render() draws nothing: render_mode is None, and can be 'rgb_array' or 'human'")
             return None
-        if not self.simulation.rngs:
+        if not self.batch.rngs:
             raise ResetNeeded("no episode has begun: call reset() before render()")
-        return None if self.view.human else tuple(self.view.draw(i).array() for i in range(len(self.simulation.rows)))
+        return None if self.view.human else tuple(self.view.draw(i).array() for i in range(len(self.batch.rows)))
 
     def _close_window(self) -> None:
         if self.view is not None:
             self.view.close()
 
 
-class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
+class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     """One animal with one task as a Gymnasium environment.
 
     Args:
@@ -218,10 +211,10 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         render_mode: str | None = None,
         **arguments: Any,
     ) -> None:
-        self.simulation = Simulation(task, 1, render_mode=render_mode, **arguments)
+        self.batch = Batch(task, 1, render_mode=render_mode, **arguments)
         self._goals = GOALS[1] in self.task.layout.slices
         self.render_mode = render_mode
-        self.metadata = self.metadata | {"render_modes": _render_modes(), "render_fps": self.simulation.fps}
+        self.metadata = self.metadata | {"render_modes": render_modes(), "render_fps": self.batch.fps}
         observation, action = self._spaces()
         self.observation_space: Any = observation
         self.action_space: Any = action
@@ -241,17 +234,17 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         Returns:
             observation, info
         """
-        given, events, keep = self.simulation.options(options, 1)
+        given, events, keep = self.batch.options(options, 1)
         before = self._np_random, self._np_random_seed
         super().reset(seed=seed)
         try:
-            self.simulation.begin([self.np_random], self.simulation.ids, given, events, keep)
+            self.batch.begin([self.np_random], self.batch.ids, given, events, keep)
         except Exception:
             self._np_random, self._np_random_seed = before
             raise
         self._ended = False
         self._show()
-        return self._row(self.simulation.observe(self.simulation.ids[:0])), self._info()
+        return self._row(self.batch.observe(self.batch.ids[:0])), self._info()
 
     def _row(self, seen: NDArray[Any]) -> Any:
         """Observation of the animal, from those of all one of them."""
@@ -269,13 +262,13 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         """
         if self._ended:
             raise ResetNeeded("the episode has ended or not begun: call reset()")
-        simulation = self.simulation
-        rewards, ending = simulation.step(simulation.check_actions(action, alone=True), simulation.ids)
-        self._ended, *_ = simulation.close_step(ending, self._elapsed, np.inf)
-        observation = self._row(simulation.observe(simulation.ids))
+        batch = self.batch
+        rewards, ending = batch.step(batch.check_actions(action, alone=True), batch.ids)
+        self._ended, *_ = batch.close_step(ending, self._elapsed, np.inf)
+        observation = self._row(batch.observe(batch.ids))
         info = self._info()
         if self._ended:
-            failure = simulation.failure(0, ending)
+            failure = batch.failure(0, ending)
             if failure is not None:
                 info["failure"] = failure
         self._show()
@@ -291,246 +284,18 @@ class BodyEnv(_Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._close_window()
 
     def _info(self) -> dict[str, Any]:
-        return {name: value[0] for name, value in self.simulation.info().items()}
+        return {name: value[0] for name, value in self.batch.info().items()}
 
     def save(self) -> Snapshot:
         """Copy the state of the environment, generator included (not that of wrappers)."""
-        return self.simulation.save() | {"ended": self._ended}
+        return self.batch.save() | {"ended": self._ended}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
         ended = snapshot.get("ended") if isinstance(snapshot, Mapping) else None
         if not isinstance(ended, bool | np.bool_) and isinstance(snapshot, Mapping):
             raise ValueError(f"snapshot: ended must be a bool, got {shown(ended)}")
-        self.simulation.restore(snapshot)
-        if self.simulation.rngs:
-            self._np_random = self.simulation.rngs[0]
+        self.batch.restore(snapshot)
+        if self.batch.rngs:
+            self._np_random = self.batch.rngs[0]
         self._ended = bool(ended)
-
-
-class BodyVectorEnv(_Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
-    """Many animals with the same task; bit for bit what as many `BodyEnv` do.
-
-    Row i is seeded ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
-
-    Args:
-        task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, as are all further
-            arguments; the window of ``render_mode="human"`` shows the first animal.
-        max_episode_steps: Steps after which an episode is truncated.
-        autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after an episode's end resets, ignoring the
-            action. SAME_STEP: the ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user
-            resets with ``options={"reset_mask": mask}``.
-        threads: Threads that advance the animals. With more than one, start worker processes by spawn or forkserver:
-            numba's thread pool does not survive a fork.
-    """
-
-    metadata = BodyEnv.metadata
-
-    def __init__(
-        self,
-        num_envs: int,
-        task: str,
-        render_mode: str | None = None,
-        max_episode_steps: int | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        **arguments: Any,
-    ) -> None:
-        try:
-            mode = AutoresetMode(autoreset_mode)
-        except ValueError:
-            known = ", ".join(mode.value for mode in AutoresetMode)
-            raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
-        self.simulation = Simulation(task, num_envs, render_mode=render_mode, **arguments)
-        self._goals = GOALS[1] in self.task.layout.slices
-        self.num_envs = num_envs
-        self.render_mode = render_mode
-        self.autoreset_mode = mode
-        self.metadata = self.metadata | {
-            "render_modes": _render_modes(),
-            "render_fps": self.simulation.fps,
-            "autoreset_mode": mode,
-        }
-        self.single_observation_space, self.single_action_space = self._spaces()
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self._limit = np.inf
-        if max_episode_steps is not None:
-            self._limit = number("max_episode_steps", max_episode_steps, minimum=1)
-        self._elapsed = np.zeros(num_envs)
-        self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
-        self._over = False
-        self._seeds: list[int] = []
-        self._everyone = np.ones(num_envs, np.bool_)
-        self._everyone.flags.writeable = False  # shared by all infos
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Generators of the rows."""
-        return tuple(self.simulation.rngs)
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Seeds of the rows' generators."""
-        return tuple(self._seeds)
-
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start episodes in all rows, or in those of ``options["reset_mask"]``.
-
-        Args:
-            seed: An int seeds row i with ``seed + i``.
-            options: Physical parameters and task options, each one value or one per row reset, and ``events``, as for
-                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, or with ``"keep": True``
-                for the automatic ones, too, which otherwise draw from ``randomize`` and have no events.
-
-        Returns:
-            observations, info
-        """
-        mask = None
-        if isinstance(options, Mapping):
-            options = dict(options)
-            mask = options.pop("reset_mask", None)
-        if mask is None:
-            mask = self._everyone
-        elif not (
-            isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,) and mask.any()
-        ):
-            raise ValueError(
-                f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {shown(mask)}"
-            )
-        elif not self.simulation.rngs:
-            raise ResetNeeded("no episode has begun: the first reset() takes no reset_mask")
-        else:
-            mask = mask.copy()  # becomes part of the info
-        ids = np.flatnonzero(mask)
-        given, events, keep = self.simulation.options(options, len(ids))
-        rngs, seeds = self._seeded(seed, ids)
-        self.simulation.begin(rngs, ids, given, events, keep)
-        self._seeds = seeds
-        self._elapsed[ids] = 0.0
-        self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
-        self._over = bool(self._done.any())
-        self._show()
-        return self._formed(self.simulation.observe(ids[:0])), self._info(mask)
-
-    def _seeded(
-        self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]
-    ) -> tuple[list[np.random.Generator], list[int]]:
-        """Generators of all rows and their seeds, those of ``ids`` made anew where there is a seed."""
-        count = self.num_envs
-        if isinstance(seed, np.ndarray):
-            seed = seed.tolist()
-        if seed is None:
-            seeds: Sequence[int | None] = [None] * count
-        elif _is_seed(seed):
-            seeds = [int(seed) + i for i in range(count)]  # type: ignore[arg-type]
-        elif (
-            isinstance(seed, list | tuple | range)
-            and len(seed) == count
-            and all(each is None or _is_seed(each) for each in seed)
-        ):
-            seeds = [None if each is None else int(each) for each in seed]
-        else:
-            raise ValueError(f"seed must be an int of at least 0, or {count} of them, got {shown(seed)}")
-        rngs: list[Any] = list(self.simulation.rngs) or [None] * count
-        own = list(self._seeds) or [0] * count
-        for i in ids:
-            if rngs[i] is None or seeds[i] is not None:
-                rngs[i], own[i] = seeding.np_random(seeds[i])
-        return rngs, own
-
-    def step(
-        self, actions: ArrayLike
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Hold the actions for one control period; values beyond [-1, 1] are clipped.
-
-        Returns:
-            observations, rewards, terminations, truncations, infos: ``infos["failure"]`` holds the reason of each row
-                that failed, ``infos["_failure"]`` which.
-
-        Raises:
-            ValueError: If the actions have a wrong shape or are not finite.
-        """
-        simulation, done = self.simulation, self._done
-        if not simulation.rngs:
-            raise ResetNeeded("no episode has begun: call reset()")
-        checked = simulation.check_actions(actions)
-        alive = simulation.ids
-        if self._over:
-            if self.autoreset_mode is AutoresetMode.DISABLED:
-                raise ResetNeeded(f"episodes of rows {np.flatnonzero(done)} have ended: reset them with reset_mask")
-            alive = np.flatnonzero(~done)
-        rewards, ending = simulation.step(checked, alive)
-        if self._over:
-            ids = np.flatnonzero(done)
-            simulation.reset(ids, {})
-            self._elapsed[ids] = -1.0  # this step does not count
-            ending[ids] = 0.0
-            rewards[ids] = 0.0
-        observations: Any = self._formed(simulation.observe(alive))
-        self._show()
-        self._over, terminated, truncated = simulation.close_step(ending, self._elapsed, self._limit)
-        if not self._over:
-            return observations, rewards, terminated, truncated, self._info(self._everyone)
-        over = terminated | truncated
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            self._done = over
-            return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
-
-        ids = np.flatnonzero(over)
-        final = np.full(self.num_envs, None, object)
-        for i in ids:
-            final[i] = {k: v[i] for k, v in observations.items()} if self._goals else observations[i]
-        final_info = self._info(over, ending)
-        simulation.reset(ids, {})
-        self._elapsed[ids] = 0.0
-        self._over = False
-        info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
-        now = self._formed(simulation.observe(ids[:0]))
-        return now, rewards, terminated, truncated, info | self._info(self._everyone)
-
-    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """Draw the present: a frame (height, width, 3) of every animal, or None where a window shows the first."""
-        return self._pictures()
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close the window, if there is one."""
-        self._close_window()
-
-    def _info(self, mask: NDArray[np.bool_], ending: NDArray[np.float64] | None = None) -> dict[str, Any]:
-        """Info of the rows in ``mask``, in Gymnasium's form: each key with a mask of its rows."""
-        info: dict[str, Any] = {}
-        for name, value in self.simulation.info().items():
-            if mask is not self._everyone:
-                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
-            info[name], info[f"_{name}"] = value, mask
-        if ending is not None:
-            reasons = [self.simulation.failure(i, ending) for i in range(self.num_envs)]
-            failed = np.array([reason is not None for reason in reasons])
-            if failed.any():
-                info["failure"], info["_failure"] = np.array(reasons, object), failed
-        return info
-
-    def save(self) -> Snapshot:
-        """Copy the state of all rows, generators included."""
-        done = self._done.copy() if self._over else np.zeros_like(self._done)
-        return self.simulation.save() | {"elapsed": self._elapsed.copy(), "done": done}
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
-        if isinstance(snapshot, Mapping):
-            for name, own in (("elapsed", self._elapsed), ("done", self._done)):
-                value = snapshot.get(name)
-                if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
-                    raise ValueError(
-                        f"snapshot: {name} must be an array of shape {own.shape} and {own.dtype}, got {shown(value)}"
-                    )
-            numbers("snapshot: elapsed", snapshot["elapsed"], minimum=0)
-        self.simulation.restore(snapshot)
-        self._elapsed[:] = snapshot["elapsed"]
-        self._done = snapshot["done"].copy()
-        self._over = bool(self._done.any())

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import shown
 from ..model.chain import to_body_frame
 from ..model.control import Floats
-from ..model.spec import Field
+from .spec import Field
 from .task import EpisodeStart, Rows, Task
 
 GOALS = ("achieved_goal", "desired_goal")

@@ -1,4 +1,4 @@
-"""Bookkeeping of rows in every step of `simulation`: as kernels, because it is done so often."""
+"""Bookkeeping of rows in every step of a `Batch`: as kernels, because it is done so often."""
 
 from __future__ import annotations
 

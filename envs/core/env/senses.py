@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arguments import choice, shown, whole, within
 from ..kernels.noise import normal, uniform
-from ..model.spec import LIMIT
+from .spec import LIMIT
 from .task import Task
 
 LONGEST_DELAY = 1000

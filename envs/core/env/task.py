@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib import resources
+from importlib import import_module, resources
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import choice, number, within
 from ..model.animal import Animal
 from ..model.control import Floats, Values
-from ..model.spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Option, Score
+from ..model.quantities import Option
+from .spec import BODY, ActionField, Ending, Field, Hidden, Layout, Measure, ModeLayout, Score
 
 Rows = NDArray[Any]
 """Records of animals or of what a task remembers of them, one for each row."""
@@ -256,6 +258,24 @@ class Task(ABC):
         if self.actions == "residual":
             raise ValueError(f"actions='residual' adds to {self.residual_to}")
         return self.action_from_values(drive)
+
+
+def load_task(task: str) -> type[Task]:
+    """Class of a task from its module and name, as in ``"gymnosoma.envs.worm.tasks:Crawl"``."""
+    module, _, name = task.partition(":")
+    return getattr(import_module(module), name)
+
+
+def task_arguments(kind: type[Task]) -> dict[str, Any]:
+    """Arguments of a task with their defaults, those of its base classes too; `inspect.Parameter.empty` without."""
+    found = {
+        name: parameter.default
+        for base in reversed(kind.__mro__)
+        if base is not object and "__init__" in vars(base)
+        for name, parameter in signature(base).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    }
+    return dict(sorted(found.items()))
 
 
 def clipped(actions: ArrayLike) -> NDArray[np.float32]:

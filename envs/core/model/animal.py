@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import number, whole, within
 from ..kernels.stepper import check_rows
-from .spec import Option, Signal, labels, signal_table
+from .quantities import Option, Signal, labels, signal_table
 
 MAX_THREADS = 256
 

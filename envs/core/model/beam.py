@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import number, numbers, shown, whole
-from .spec import Option
+from .quantities import Option
 
 SHAPE = {
     "length": Option(1e-3, 1.0, "m", "length"),

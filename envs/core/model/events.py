@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import number, shown
-from .spec import Option
+from .quantities import Option
 
 
 @dataclass(frozen=True)

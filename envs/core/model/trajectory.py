@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..arguments import choice, number, shown
 from ..files import check_file, replacing
 from .animal import ANIMALS, Animal, find_animal
-from .spec import labels
+from .quantities import labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,8 +6,6 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +17,12 @@ from ..kernels.lanes import LARGEST as INFINITE
 from ..kernels.stepper import LONGEST
 from ..model.animal import LARGEST_START, MAX_STEPS
 from ..model.events import Event, EventQueue, read_events
-from ..model.spec import LIMIT, SPLITS, Option
+from ..model.quantities import Option
 from .distributions import Drawn, drawn, read_distributions
 from .row_kernels import clip_actions, close_step
 from .senses import Senses
-from .task import Task
+from .spec import LIMIT, SPLITS
+from .task import Task, load_task, task_arguments
 
 if TYPE_CHECKING:
     from ..draw.view import View
@@ -98,7 +97,7 @@ def _steps(task: Task) -> int:
     return count
 
 
-class Simulation:
+class Batch:
     """Rows of one task with their memories and generators; both environments are thin shells around it.
 
     Args:
@@ -541,21 +540,3 @@ class Simulation:
         return ", ".join(
             [*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz", f"parameters {fingerprint(shared)}"]
         )
-
-
-def load_task(task: str) -> type[Task]:
-    """Class of a task from its module and name, as in ``"gymnosoma.envs.worm.tasks:Crawl"``."""
-    module, _, name = task.partition(":")
-    return getattr(import_module(module), name)
-
-
-def task_arguments(kind: type[Task]) -> dict[str, Any]:
-    """Arguments of a task with their defaults, those of its base classes too; `inspect.Parameter.empty` without."""
-    found = {
-        name: parameter.default
-        for base in reversed(kind.__mro__)
-        if base is not object and "__init__" in vars(base)
-        for name, parameter in signature(base).parameters.items()
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-    }
-    return dict(sorted(found.items()))

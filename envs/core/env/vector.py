@@ -1,0 +1,250 @@
+"""The vector environment: many animals with the same task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import number, numbers, shown
+from .batch import Batch, Snapshot
+from .environment import BodyEnv, Shared, render_modes
+from .goals import GOALS
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+
+
+class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
+    """Many animals with the same task; bit for bit what as many `BodyEnv` do.
+
+    Row i is seeded ``seed + i``. Results do not depend on ``num_envs`` or ``threads``.
+
+    Args:
+        task, render_mode, history, randomize, split, width, height, signals: As for `BodyEnv`, as are all further
+            arguments; the window of ``render_mode="human"`` shows the first animal.
+        max_episode_steps: Steps after which an episode is truncated.
+        autoreset_mode (AutoresetMode or str): NEXT_STEP (default): the step after an episode's end resets, ignoring the
+            action. SAME_STEP: the ending step resets; ``info`` has ``final_obs`` and ``final_info``. DISABLED: the user
+            resets with ``options={"reset_mask": mask}``.
+        threads: Threads that advance the animals. With more than one, start worker processes by spawn or forkserver:
+            numba's thread pool does not survive a fork.
+    """
+
+    metadata = BodyEnv.metadata
+
+    def __init__(
+        self,
+        num_envs: int,
+        task: str,
+        render_mode: str | None = None,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **arguments: Any,
+    ) -> None:
+        try:
+            mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            known = ", ".join(mode.value for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode must be one of {known}, got {shown(autoreset_mode)}") from None
+        self.batch = Batch(task, num_envs, render_mode=render_mode, **arguments)
+        self._goals = GOALS[1] in self.task.layout.slices
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.autoreset_mode = mode
+        self.metadata = self.metadata | {
+            "render_modes": render_modes(),
+            "render_fps": self.batch.fps,
+            "autoreset_mode": mode,
+        }
+        self.single_observation_space, self.single_action_space = self._spaces()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._limit = np.inf
+        if max_episode_steps is not None:
+            self._limit = number("max_episode_steps", max_episode_steps, minimum=1)
+        self._elapsed = np.zeros(num_envs)
+        self._done = np.zeros(num_envs, np.bool_)  # valid only while _over
+        self._over = False
+        self._seeds: list[int] = []
+        self._everyone = np.ones(num_envs, np.bool_)
+        self._everyone.flags.writeable = False  # shared by all infos
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Generators of the rows."""
+        return tuple(self.batch.rngs)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Seeds of the rows' generators."""
+        return tuple(self._seeds)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start episodes in all rows, or in those of ``options["reset_mask"]``.
+
+        Args:
+            seed: An int seeds row i with ``seed + i``.
+            options: Physical parameters and task options, each one value or one per row reset, and ``events``, as for
+                `BodyEnv`, whose values may be one per row reset, too; valid for this reset, or with ``"keep": True``
+                for the automatic ones, too, which otherwise draw from ``randomize`` and have no events.
+
+        Returns:
+            observations, info
+        """
+        mask = None
+        if isinstance(options, Mapping):
+            options = dict(options)
+            mask = options.pop("reset_mask", None)
+        if mask is None:
+            mask = self._everyone
+        elif not (
+            isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,) and mask.any()
+        ):
+            raise ValueError(
+                f"options: reset_mask must be a bool array of shape ({self.num_envs},) with a True, got {shown(mask)}"
+            )
+        elif not self.batch.rngs:
+            raise ResetNeeded("no episode has begun: the first reset() takes no reset_mask")
+        else:
+            mask = mask.copy()  # becomes part of the info
+        ids = np.flatnonzero(mask)
+        given, events, keep = self.batch.options(options, len(ids))
+        rngs, seeds = self._seeded(seed, ids)
+        self.batch.begin(rngs, ids, given, events, keep)
+        self._seeds = seeds
+        self._elapsed[ids] = 0.0
+        self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
+        self._over = bool(self._done.any())
+        self._show()
+        return self._formed(self.batch.observe(ids[:0])), self._info(mask)
+
+    def _seeded(
+        self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]
+    ) -> tuple[list[np.random.Generator], list[int]]:
+        """Generators of all rows and their seeds, those of ``ids`` made anew where there is a seed."""
+        count = self.num_envs
+        if isinstance(seed, np.ndarray):
+            seed = seed.tolist()
+        if seed is None:
+            seeds: Sequence[int | None] = [None] * count
+        elif _is_seed(seed):
+            seeds = [int(seed) + i for i in range(count)]  # type: ignore[arg-type]
+        elif (
+            isinstance(seed, list | tuple | range)
+            and len(seed) == count
+            and all(each is None or _is_seed(each) for each in seed)
+        ):
+            seeds = [None if each is None else int(each) for each in seed]
+        else:
+            raise ValueError(f"seed must be an int of at least 0, or {count} of them, got {shown(seed)}")
+        rngs: list[Any] = list(self.batch.rngs) or [None] * count
+        own = list(self._seeds) or [0] * count
+        for i in ids:
+            if rngs[i] is None or seeds[i] is not None:
+                rngs[i], own[i] = seeding.np_random(seeds[i])
+        return rngs, own
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Hold the actions for one control period; values beyond [-1, 1] are clipped.
+
+        Returns:
+            observations, rewards, terminations, truncations, infos: ``infos["failure"]`` holds the reason of each row
+                that failed, ``infos["_failure"]`` which.
+
+        Raises:
+            ValueError: If the actions have a wrong shape or are not finite.
+        """
+        batch, done = self.batch, self._done
+        if not batch.rngs:
+            raise ResetNeeded("no episode has begun: call reset()")
+        checked = batch.check_actions(actions)
+        alive = batch.ids
+        if self._over:
+            if self.autoreset_mode is AutoresetMode.DISABLED:
+                raise ResetNeeded(f"episodes of rows {np.flatnonzero(done)} have ended: reset them with reset_mask")
+            alive = np.flatnonzero(~done)
+        rewards, ending = batch.step(checked, alive)
+        if self._over:
+            ids = np.flatnonzero(done)
+            batch.reset(ids, {})
+            self._elapsed[ids] = -1.0  # this step does not count
+            ending[ids] = 0.0
+            rewards[ids] = 0.0
+        observations: Any = self._formed(batch.observe(alive))
+        self._show()
+        self._over, terminated, truncated = batch.close_step(ending, self._elapsed, self._limit)
+        if not self._over:
+            return observations, rewards, terminated, truncated, self._info(self._everyone)
+        over = terminated | truncated
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            self._done = over
+            return observations, rewards, terminated, truncated, self._info(self._everyone, ending)
+
+        ids = np.flatnonzero(over)
+        final = np.full(self.num_envs, None, object)
+        for i in ids:
+            final[i] = {k: v[i] for k, v in observations.items()} if self._goals else observations[i]
+        final_info = self._info(over, ending)
+        batch.reset(ids, {})
+        self._elapsed[ids] = 0.0
+        self._over = False
+        info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
+        now = self._formed(batch.observe(ids[:0]))
+        return now, rewards, terminated, truncated, info | self._info(self._everyone)
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Draw the present: a frame (height, width, 3) of every animal, or None where a window shows the first."""
+        return self._pictures()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        self._close_window()
+
+    def _info(self, mask: NDArray[np.bool_], ending: NDArray[np.float64] | None = None) -> dict[str, Any]:
+        """Info of the rows in ``mask``, in Gymnasium's form: each key with a mask of its rows."""
+        info: dict[str, Any] = {}
+        for name, value in self.batch.info().items():
+            if mask is not self._everyone:
+                value = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros((), value.dtype))
+            info[name], info[f"_{name}"] = value, mask
+        if ending is not None:
+            reasons = [self.batch.failure(i, ending) for i in range(self.num_envs)]
+            failed = np.array([reason is not None for reason in reasons])
+            if failed.any():
+                info["failure"], info["_failure"] = np.array(reasons, object), failed
+        return info
+
+    def save(self) -> Snapshot:
+        """Copy the state of all rows, generators included."""
+        done = self._done.copy() if self._over else np.zeros_like(self._done)
+        return self.batch.save() | {"elapsed": self._elapsed.copy(), "done": done}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state that ``save`` gave; the future then repeats itself exactly."""
+        if isinstance(snapshot, Mapping):
+            for name, own in (("elapsed", self._elapsed), ("done", self._done)):
+                value = snapshot.get(name)
+                if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
+                    raise ValueError(
+                        f"snapshot: {name} must be an array of shape {own.shape} and {own.dtype}, got {shown(value)}"
+                    )
+            numbers("snapshot: elapsed", snapshot["elapsed"], minimum=0)
+        self.batch.restore(snapshot)
+        self._elapsed[:] = snapshot["elapsed"]
+        self._done = snapshot["done"].copy()
+        self._over = bool(self._done.any())
