@@ -27,14 +27,6 @@ def test_all_that_is_played_is_stepped(monkeypatch, capsys):
     assert "WormSwim-v0: 0 kernels compiled" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"), [({"num_envs": (0,)}, "num_envs must be"), ({"threads": 0}, "threads must be")]
-)
-def test_what_cannot_be(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        command.compile_(("WormSwim-v0",), **arguments)
-
-
 @pytest.mark.full
 def test_nothing_is_left_to_compile(tmp_path):
     def run(*arguments):

@@ -59,11 +59,6 @@ def test_episodes_are_drawn_from_the_split(env_id, monkeypatch):
         gymnasium.make(env_id, split="all")
 
 
-def test_a_split_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="split must be 'robust' or None for Reach, which hides nothing, got 'test'"):
-        gymnasium.make("gymnosoma/WormReach-v0", split="test")
-
-
 @pytest.mark.parametrize("env_id", IDS)
 def test_bodies_may_be_others(env_id):
     """Each parameter of the body by a factor of its own, whatever else is drawn; what is given stays."""
@@ -88,9 +83,3 @@ def test_bodies_may_be_others(env_id):
     kept = usual.batch.rows[first][0]
     again.reset(seed=0, options={first: kept})
     np.testing.assert_array_equal(again.batch.rows[first], np.broadcast_to(kept, (32, *np.shape(kept))))
-
-
-def test_what_is_hidden_is_in_the_documentation():
-    described = " ".join(gymnasium.make("gymnosoma/WormMedium-v0").unwrapped.__doc__.split())
-    assert "not shown: ``curl`` -0.15 .. 0.15, ``sigma`` 0 .. 1; ``split`` holds back the outer tenths of" in described
-    assert "not shown" not in gymnasium.make("gymnosoma/WormReach-v0").unwrapped.__doc__

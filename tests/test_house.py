@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import gymnasium
 import ids
@@ -12,19 +11,15 @@ from fixtures.pendulum.animal import Pendulum
 from fixtures.pendulum.controllers import Pump
 
 from gymnosoma.agents import ControllerAgent
-from gymnosoma.agents.controllers import references, steering
+from gymnosoma.agents.controllers import references
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import CATALOGUE, simulate
-from gymnosoma.envs.core.env.documentation import describe
 from gymnosoma.envs.core.env.spec import Ending
 from gymnosoma.envs.core.kernels.lanes import column
 from gymnosoma.envs.core.kernels.stepper import Stepper
 from gymnosoma.envs.core.model.control import Controller, TaskController
 from gymnosoma.envs.worm import Worm
 from gymnosoma.envs.worm.body import MIDPOINT, midpoint_work, state_dtype
-from gymnosoma.envs.worm.tasks import Swim, WormTask
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("count", [1, 20])
@@ -98,12 +93,6 @@ def test_a_controller_drives_a_new_animal():
     assert height.max() > height[0] + 0.1  # pushed along its motion it gains energy
 
 
-def test_a_task_without_references_has_none():
-    turn, up = map(task_class, ids.ADDED)
-    assert references(turn) == {} and list(references(up)) == ["baseline"]
-    assert steering(turn) is steering(Swim) and steering(up) is None
-
-
 @pytest.mark.parametrize("env_id", ids.ADDED)
 def test_the_commands_run_on_what_was_added(env_id, tmp_path, command, capsys):
     """A class, and one line in `ids`: list, evaluate, benchmark and render know it."""
@@ -125,34 +114,6 @@ def test_the_commands_run_on_what_was_added(env_id, tmp_path, command, capsys):
     picture = tmp_path / "last.png"
     command("render", name, "--seconds", 0.2, "--save", picture)
     assert picture.stat().st_size > 2_000
-
-
-def test_what_it_takes_to_add_an_animal():
-    """Its folder, its controllers and a line; nothing else in the repository names it."""
-    folder = ROOT / "tests" / "fixtures" / "pendulum"
-    assert {path.name for path in folder.glob("*.py")} == {
-        "__init__.py",
-        "animal.py",
-        "body.py",
-        "controllers.py",
-        "picture.py",
-        "tasks.py",
-    }
-    code = [path for top in ("envs", "agents") for path in (ROOT / top).rglob("*.py")]
-    assert code and not any("PendulumUp" in path.read_text() or "fixtures" in path.read_text() for path in code)
-    lines = (ROOT / "tests" / "ids.py").read_text().splitlines()
-    assert sum("pendulum" in line for line in lines) == 1
-
-
-def test_a_docstring_without_its_headings_is_refused():
-    class Bare(WormTask):
-        """No headings of its own: description and rewards are missing."""
-
-        def value(self, rows, memory):
-            return np.zeros(len(rows))
-
-    with pytest.raises(ValueError, match=r"docstring of Bare must have the headings .*'Rewards'"):
-        describe(Bare())
 
 
 def test_success_and_failure_are_told_apart():

@@ -3,16 +3,11 @@
 import errno
 import hashlib
 import importlib
-import io
-import json
 import os
 import pickle
 import random
-import re
-import shutil
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -22,7 +17,6 @@ import pytest
 from fixtures.pendulum.body import BROKEN, STATE, WORK, swing
 from numba.core.registry import cpu_target
 
-import gymnosoma
 from gymnosoma.envs.core import files as core_files
 from gymnosoma.envs.core.kernels import cache as kernel_cache
 from gymnosoma.envs.core.kernels import compiling, jit, stepper
@@ -151,16 +145,6 @@ def run(function=half):
     return [str(warning.message) for warning in caught], not compiled.stats.cache_hits
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_a_terminal_is_told_that_it_lasts(folder, monkeypatch, terminal):
-    stream = io.StringIO()
-    monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(compiling, "PATIENCE", 1e-3)
-    run()
-    assert ("gymnosoma: still compiling kernels of " in stream.getvalue()) is terminal
-
-
 def test_a_second_number_of_rows_compiles_nothing(folder, monkeypatch):
     """Rows left over go with the wide blocks, until so many were that it pays to compile a kernel for them."""
     rows = np.zeros(35, STATE)
@@ -226,19 +210,6 @@ def test_what_others_can_write_is_never_unpickled(folder, monkeypatch, what, mod
     assert compiled and "not used, for other users can write there" in told
 
 
-def test_any_bit_counts(folder):
-    run()
-    path = next(folder.iterdir())
-    content, rng = path.read_bytes(), random.Random(0)
-    for _ in range(20):
-        bad = bytearray(content)
-        bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
-        path.write_bytes(bad)
-        (told,), _ = run()
-        assert path.name in told and "wrong checksum" in told
-    assert run() == ([], False)
-
-
 def test_another_source_is_compiled(folder, tmp_path, monkeypatch):
     """In the same place, of the same name and byte code; only constants differ."""
     monkeypatch.syspath_prepend(tmp_path)
@@ -299,12 +270,6 @@ REACHED = [
     ("body", "return None", "return 1"), ("body", "{1.0, 2.0}", "{1.0, 3.0}"), ("body", "6.0", "6.5"),
     ("body", "helper(x, 4.0)", "helper(x, gain=4.0)"),
 ]  # fmt: skip
-NOT_REACHED = [
-    ("params", "UNUSED = 0.25, 1.0", "UNUSED = 0.25, 2.0"),
-    ("body", "What it does.", "What else it does."),
-    ("body", "np.sin(1.0)", "np.cos(2.0)"),
-    ("helpers", "def shared", "# A comment.\n\ndef shared"),
-]
 
 
 @pytest.fixture
@@ -335,75 +300,6 @@ def test_an_edit_of_what_a_kernel_reaches_is_compiled(digest, edit):
     assert digest(*edit) != digest()
 
 
-@pytest.mark.parametrize("edit", NOT_REACHED, ids=str)
-def test_other_edits_are_not(digest, edit):
-    assert digest(*edit) == digest()
-
-
-def test_copies_share_what_they_compiled(tmp_path):
-    """Clones, virtual environments: what one compiled the next one loads, but for kernels that were edited there."""
-    cache, script = tmp_path / "cache", tmp_path / "script.py"
-    script.write_text("""
-import gymnosoma
-from gymnosoma.envs.core.kernels.jit import asinh, exp
-from gymnosoma.envs.core.kernels.cache import code_digest
-print(gymnosoma.__file__)
-print(asinh(0.5), exp(0.5), code_digest(lambda x: x in {"in", "no", "order", "at", "all"}))
-""")
-    package = Path(gymnosoma.__file__).parent
-
-    def start_copy(name, edits=()):
-        copy = tmp_path / name / "gymnosoma"
-        shutil.copytree(package / "envs", copy / "envs", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(package / "__init__.py", copy)
-        for path, old, new in edits:
-            text = (copy / path).read_text("utf-8")
-            assert text.count(old) == 1
-            (copy / path).write_text(text.replace(old, new), "utf-8")
-        env = {**environment(cache), "PYTHONPATH": str(tmp_path / name), "PYTHONHASHSEED": str(len(name))}
-        done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, check=True)
-        where, values = done.stdout.splitlines()
-        assert Path(where).is_relative_to(tmp_path / name)
-        return values
-
-    values = start_copy("first")
-    written = files(cache)
-    assert [name.partition("-")[0] for name in sorted(written)] == ["asinh", "exp"]
-    assert start_copy("second", [("envs/worm/body.py", "import numpy as np", "import numpy as np  # kernel")]) == values
-    assert files(cache) == written
-    start_copy("edited", [("envs/core/kernels/jit.py", "1 / 6227020800", "1 / 6227020801")])
-    assert [name.partition("-")[0] for name in sorted(files(cache))] == ["asinh", "exp", "exp"]
-    start_copy("compiled otherwise", [("envs/core/kernels/compiling.py", "speed_level=3", "speed_level=2")])
-    assert len(list(cache.rglob("*.nbc"))) == 5
-
-
-def test_what_is_typed_in_is_compiled_without_a_word(folder):
-    names = {"__name__": "typed"}
-    exec(compile("def f(x):\n    return 0.5 * x\n", "<stdin>", "exec"), names)
-    assert run(names["f"]) == run(names["f"]) == ([], True)
-    assert not folder.exists()
-
-
-def test_what_takes_long_is_told(folder, caplog):
-    def told():
-        caplog.clear()
-        serial, _ = jit.serial_and_threaded(half, "half_rows", "gymnosoma.envs.worm.body")
-        assert serial(3.0) == 1.5
-        return [record.getMessage() for record in caplog.records]
-
-    assert told() == ["gymnosoma: compiling worm (half), once on this machine"]
-    assert told() == []
-    shutil.rmtree(folder)  # as an edited source has another one
-    seconds = folder.parent / "seconds.json"
-    seconds.write_text('{"worm (half)": 7.3, "worm (other)": 1.0}')
-    assert told() == ["gymnosoma: compiling worm (half), once on this machine; it took 7 s last time"]
-    assert json.loads(seconds.read_text())["worm (other)"] == 1.0
-    for content in ("", "[]", '{"worm (half)": null}'):
-        shutil.rmtree(folder)
-        seconds.write_text(content)
-        assert told() == ["gymnosoma: compiling worm (half), once on this machine"]
-
-
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("where", ["mkdir", "write_bytes", "replace"])
 def test_a_full_disk(folder, monkeypatch, error, where):
@@ -425,118 +321,6 @@ def test_a_full_disk(folder, monkeypatch, error, where):
     assert os.strerror(error) in told and compiled
     assert not folder.exists() or not list(folder.iterdir())
     assert run() == ([], True) and run() == ([], False)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no limits there")
-def test_files_that_may_not_grow(tmp_path):
-    script, folder = tmp_path / "small.py", tmp_path / "cache"
-    script.write_text("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n" + MODULE)
-    printed, told = start(script, folder)
-    assert printed == PRINTED
-    assert len(told) == 1 and f"cannot be saved in {place(folder)}" in told[0]
-    assert not files(folder)
-
-
-def test_a_folder_that_cannot_be_made_or_vanishes(folder):
-    folder.parent.write_text("a file, as a home may be that is none")
-    (told,), compiled = run()
-    assert f"cannot be saved in {folder}" in told and compiled
-    folder.parent.unlink()
-    assert run() == ([], True) and run() == ([], False)
-    shutil.rmtree(folder.parent)
-    assert run() == ([], True) and run() == ([], False)
-    path = next(folder.iterdir())
-    path.unlink()
-    path.mkdir()  # a folder in the place of a file
-    (told,), _ = run()
-    assert f"cannot be saved in {folder}" in told
-    assert list(folder.glob("*.tmp")) == []
-
-
-def test_without_a_home(monkeypatch):
-    """Machine code is not looked for in a folder ``~`` of the present one."""
-    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    folder = kernel_cache.find_folder()
-    assert Path(os.devnull).absolute() in folder.parents
-    monkeypatch.setattr(kernel_cache, "FOLDER", folder)
-    (told,), compiled = run()
-    assert f"cannot be saved in {folder}" in told and compiled
-
-
-def test_what_killed_processes_have_left_is_removed(folder):
-    folder.mkdir(parents=True)
-    old, new = folder / "half-0.tmp", folder / "half-1.tmp"
-    for path in (old, new):
-        path.write_bytes(b"half of a file")
-    os.utime(old, (time.time() - 7200,) * 2)
-    assert run() == ([], True)
-    assert not old.exists() and new.exists()
-
-
-def at_once(script, folder, count):
-    """What processes that start at the same time print, and what is written to the standard error."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(script), str(k)],
-            env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for k in range(count)
-    ]  # fmt: skip
-    done = [process.communicate() for process in processes]
-    assert [process.returncode for process in processes] == [0] * count, done
-    return done
-
-
-@pytest.mark.slow
-def test_eight_processes_on_a_cold_cache(tmp_path):
-    """Each begins with a signature of its own, so that all save the same kernel at the same time; then a worm."""
-    script, folder = tmp_path / "many.py", tmp_path / "cache"
-    script.write_text("""
-import sys
-import gymnasium, numpy as np
-from gymnosoma.envs.core.kernels.jit import kernel
-
-@kernel
-def total(x):
-    result = x[0] + 1
-    for i in range(1, len(x)):
-        result += x[i]
-    return result
-
-kinds = ["i1", "i2", "i4", "i8", "u1", "u2", "f4", "f8"]
-k = int(sys.argv[1])
-print([float(total(np.arange(5, dtype=kind))) for kind in np.roll(kinds, -k)])
-env = gymnasium.make("gymnosoma:gymnosoma/WormSwim-v0")
-observation, _ = env.reset(seed=0)
-for _ in range(5):
-    observation, reward, *_ = env.step(np.full(6, 0.3, np.float32))
-print(observation.tobytes().hex(), reward)
-""")
-    done = at_once(script, folder, 8)
-    assert [printed for printed, _ in done] == [done[0][0]] * 8 and done[0][0].startswith(str([11.0] * 8))
-    assert {line for _, told in done for line in told.splitlines()} == {
-        "gymnosoma: compiling worm (midpoint), once on this machine"
-    }
-    written = files(folder)
-    assert written and all(name.endswith(".nbc") for name in written)
-    assert sum(name.startswith("total-") for name in written) == 8
-    assert start(script, folder, "0") == (done[0][0], [])
-    assert files(folder) == written  # the ninth compiles nothing
-
-
-@pytest.mark.full
-def test_eight_processes_on_a_damaged_cache(tmp_path):
-    script, folder = tmp_path / "small.py", tmp_path / "cache"
-    script.write_text(MODULE)
-    start(script, folder)
-    for path in folder.rglob("*.nbc"):
-        path.write_bytes(b"damaged")
-    for printed, told in at_once(script, folder, 8):
-        assert printed == PRINTED and told.count("RuntimeWarning") <= 1  # who comes late finds it whole
-    assert start(script, folder) == (PRINTED, [])
-    assert not list(folder.rglob("*.tmp"))
 
 
 def test_what_is_registered_while_a_kernel_is_compiled_is_found():
@@ -604,16 +388,3 @@ def test_another_numba_steps_alike(step, arguments):
     assert usual[-1] == "True" and missing == [*usual[:-1], "False"]
     (line,) = told
     assert line.startswith("gymnosoma: kernels are compiled slowly") and "has no CPUCodegen.magic_tuple" in line
-
-
-@pytest.mark.parametrize("owner", compiling.USED, ids=lambda owner: getattr(owner, "__name__", "rtsys"))
-def test_numba_is_checked_for_what_is_used(monkeypatch, owner):
-    for name in re.findall(r"(\w+)\(", compiling.USED[owner]):
-        with monkeypatch.context() as patch:
-            patch.setattr(owner, name, lambda another: None)
-            with pytest.raises(ImportError, match=rf"has .*{name}\(another\), not \("):
-                compiling.check()
-    compiling.check()
-    for absent in ("absent", "absent(self)"):
-        with pytest.raises(ImportError, match=r"has no .*\.absent$"):
-            compiling.check({owner: f"{compiling.USED[owner]} {absent}"})

@@ -2,18 +2,14 @@
 
 import dataclasses
 import pickle
-from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
 from fixtures.pendulum.animal import Pendulum, PendulumParams
-from gymnasium.spaces import Box
-from ids import ALL, IDS
+from ids import IDS
 from test_properties import contents
 
-from gymnosoma.agents.policies.card import write_policy
-from gymnosoma.cli.arguments import read_event, read_options
 from gymnosoma.envs import Event, simulate
 from gymnosoma.envs.core.arguments import fingerprint
 from gymnosoma.envs.lamprey import Lamprey
@@ -196,12 +192,6 @@ def test_a_cord_of_ones_own():
         in_the_loop[1].restore(in_the_loop[0].save())
 
 
-def test_an_option_that_needs_a_cord_says_so():
-    env = make("gymnosoma/LampreyEscape-v0", actions="muscle")
-    with pytest.raises(ValueError, match="options: segment_gain needs actions='brainstem', where the"):
-        env.reset(options={"segment_gain": 0.5})
-
-
 # Events
 
 
@@ -315,26 +305,6 @@ def test_events_of_simulate():
         simulate(worm, wave, 0.4, events=[Event(0.5, {"mass": 1e-9})])
 
 
-def test_options_and_events_of_the_command_line(tmp_path):
-    lesion = np.linspace(0.0, 1.0, 200).reshape(2, 100)
-    np.savetxt(tmp_path / "lesion.csv", lesion, delimiter=",")
-    options = read_options([f"segment_gain=@{tmp_path}/lesion.csv", "feedback=0.02"], ["0.03:damping=0.002"])
-    assert options["events"] == [Event(0.03, {"damping": 0.002})] and options["feedback"] == 0.02
-    env = make("gymnosoma/LampreyEscape-v0", actions="brainstem")
-    env.reset(seed=0, options=options)
-    assert np.allclose(env.batch.rows["segment_gain"][0], lesion)
-    for text in ("damping=0.1", "x:damping=0.1", "-1:damping=0.1", "nan:damping=0.1"):
-        with pytest.raises(ValueError, match="event must be TIME:NAME=VALUE"):
-            read_event(text)
-    with pytest.raises(ValueError, match="event must be NAME=VALUE with a number or @FILE"):
-        read_event("1.0:damping")
-    with pytest.raises(ValueError, match=r"option gain: file 'no\.csv' cannot be read"):
-        read_options(["gain=@no.csv"])
-    (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(ValueError, match=r"empty\.csv' cannot be read"):
-        read_options([f"gain=@{tmp_path}/empty.csv"])
-
-
 def test_signals_that_are_asked_for_are_told():
     env = make("gymnosoma/PendulumUp-v0", signals=["rate", "angle"])
     _, info = env.reset(seed=0)
@@ -347,21 +317,6 @@ def test_signals_that_are_asked_for_are_told():
         make("gymnosoma/PendulumUp-v0", signals=["time"]).reset()
 
 
-def test_one_number_is_drawn_for_all_joints():
-    env = make("gymnosoma/WormCrawl-v0", randomize={"stiffness": (1e-10, 2e-10)})
-    env.reset(seed=0)
-    stiffness = env.batch.rows["stiffness"][0]
-    assert stiffness.shape == (24,) and 1e-10 <= stiffness[0] <= 2e-10 and (stiffness == stiffness[0]).all()
-
-
-def test_fingerprints_tell_values_apart():
-    one = PendulumParams(1.0)
-    assert fingerprint(one, np.arange(3)) == fingerprint(PendulumParams(1.0), [0, 1, 2])
-    assert (
-        len({fingerprint(value) for value in (one, PendulumParams(2.0), [1], [[1]], {"a": 1}, "1", 1, None, max)}) == 9
-    )
-
-
 def test_a_specification_and_a_copy_hold_the_params():
     env = gymnasium.make("gymnosoma/PendulumUp-v0", params={"length": 1.5})
     for other in (
@@ -372,16 +327,3 @@ def test_a_specification_and_a_copy_hold_the_params():
         assert other.unwrapped.task.animal.params == PendulumParams(1.5)
         other.reset(seed=0)
         assert other.unwrapped.batch.rows["length"] == 1.5
-
-
-def test_a_card_holds_no_object(tmp_path):
-    space = Box(-1.0, 1.0, (2,), np.float32)
-    tanh = SimpleNamespace(__name__="Tanh")
-    policy = SimpleNamespace(net_arch=[8], activation_fn=tanh, observation_space=space, action_space=space)
-    with pytest.raises(ValueError, match=r"env: params must be numbers, .* as a card is JSON, got WormParams"):
-        write_policy(tmp_path, policy, "gymnosoma/WormSwim-v0", "ppo", {"params": WormParams()}, {})
-    assert not list(tmp_path.iterdir())
-
-
-def test_all_ids_are_here():
-    assert {case.values[0] for case in IDS} == set(ALL)
