@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fixtures.pendulum.animal import Pendulum
 
-from gymnosoma.agents import ControllerAgent, film
+from gymnosoma.agents import ControllerAgent
 from gymnosoma.envs import Schedule, Trajectory, simulate
 from gymnosoma.envs.core.draw.view import View
 from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey, LampreyParams
@@ -19,6 +19,7 @@ from gymnosoma.envs.neuromechanic import COM, Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
+from gymnosoma.films import film
 from gymnosoma.films.reel import Replay
 
 ARM = resources.files("gymnosoma.assets") / "neuromechanic" / "arm.toml"
