@@ -1,7 +1,7 @@
-"""Who acts: the animals' own controllers, what is learned, and what measures them."""
+"""Who acts: the animals' own controllers, learning, and the benchmark that compares them."""
 
 from .policies.agent import Agent, ConstantAgent, ControllerAgent, RandomAgent
-from .policies.card import TrainedAgent
-from .policies.rollout import Episodes, rollout
+from .policies.card import load_policy
+from .policies.evaluation import Episodes, rollout
 
-__all__ = ["Agent", "ConstantAgent", "ControllerAgent", "Episodes", "RandomAgent", "TrainedAgent", "rollout"]
+__all__ = ["Agent", "ConstantAgent", "ControllerAgent", "Episodes", "RandomAgent", "load_policy", "rollout"]

@@ -153,8 +153,10 @@ def body(name: str) -> str:
     low, high = shown["interval"]
     return (
         "\n## What the trained policy does to the body\n\nThe best training comes with the package (`trained`): "
-        f"{shown['mean']:.3g} [{low:.3g}, {high:.3g}]. Means of 16 episodes; `python train.py physiology {name}` tells "
-        "what is meant, and why there are limits.\n\n" + table(("measure", *BODY.values()), rows) + "\n"
+        f"{shown['mean']:.3g} [{low:.3g}, {high:.3g}]. Means of 16 episodes; "
+        f"`python train.py evaluate {name} --physiology` tells what is meant, and why there are limits.\n\n"
+        + table(("measure", *BODY.values()), rows)
+        + "\n"
     )
 
 

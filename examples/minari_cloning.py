@@ -1,7 +1,6 @@
 """Clone a behaviour from a dataset alone: ``python examples/minari_cloning.py [DATASET]``.
 
-The dataset is one of ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``, or of
-``--levels --mixture``.
+The dataset is one of ``python train.py record WormSwim-v0 --policy baseline --noise 0.1 --episodes 32``.
 """
 
 import sys
@@ -15,20 +14,20 @@ import gymnosoma  # noqa: F401 - registers the ids
 
 dataset = minari.load_dataset(sys.argv[1] if len(sys.argv) > 1 else "gymnosoma/WormSwim-v0/baseline-noise-0_1-v0")
 origin = dataset.storage.metadata["gymnosoma"]
-print({key: origin[key] for key in ("policy", "noise", "versions", "mixture") if key in origin})
+print({key: origin[key] for key in ("policy", "noise", "versions")})
 episodes = list(dataset.iterate_episodes())
-seen = torch.as_tensor(np.concatenate([episode.observations[:-1] for episode in episodes]))
-done = torch.as_tensor(np.concatenate([episode.actions for episode in episodes]))
+observations = torch.as_tensor(np.concatenate([episode.observations[:-1] for episode in episodes]))
+actions = torch.as_tensor(np.concatenate([episode.actions for episode in episodes]))
 
 torch.set_num_threads(1)  # of networks as small as these, more of them cost time
 torch.manual_seed(0)
 network = nn.Sequential(
-    nn.Linear(seen.shape[1], 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, done.shape[1])
+    nn.Linear(observations.shape[1], 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions.shape[1])
 )
 optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)
 for _ in range(20):
-    for part in torch.randperm(len(seen)).split(256):
-        loss = (network(seen[part]) - done[part]).square().mean()
+    for part in torch.randperm(len(observations)).split(256):
+        loss = (network(observations[part]) - actions[part]).square().mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -10,14 +10,15 @@ from gymnosoma.envs import CATALOGUE
 
 hyperparams = {}
 for entry in CATALOGUE:
-    known = recipe(f"gymnosoma/{entry.name}", "ppo")
-    settings = dict(known["settings"])
+    training = recipe(f"gymnosoma/{entry.name}", "ppo")
+    settings = dict(training["settings"])
+    del settings["imitate"]  # which RL Zoo does not know
     network = {"net_arch": settings.pop("net_arch"), "log_std_init": settings.pop("log_std_init")}
     hyperparams[f"gymnosoma/{entry.name}"] = {
         "policy": "MlpPolicy",
         "policy_kwargs": network,
-        "n_timesteps": known["steps"],
-        "n_envs": known["num_envs"],
-        "env_kwargs": known["env"],
+        "n_timesteps": training["steps"],
+        "n_envs": training["num_envs"],
+        "env_kwargs": training["env"],
         **settings,
     }

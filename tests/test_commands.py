@@ -117,10 +117,9 @@ def test_environments_are_made_as_asked(command, tmp_path, monkeypatch, capsys):
     assert row["env"] == {"actions": "modes", "params": {"stiffness": 1e-10}}
     (flat,) = csv.DictReader((tmp_path / "e.csv").open())
     assert json.loads(flat["env"]) == row["env"] and float(flat["score_mean"]) == row["score_mean"]
-    command("physiology", SWIM, "--policy", "zero", "--episodes", 2, *asked, "--save", "p.json", "p.csv")
-    table = json.loads((tmp_path / "p.json").read_text())
-    rows = list(csv.DictReader((tmp_path / "p.csv").open()))
-    assert {(r["measure"], r["policy"]) for r in rows} == {(m, p) for m, e in table.items() for p in e["policies"]}
+    command("evaluate", SWIM, "--physiology", "--policy", "zero", "--episodes", 2, *asked, "--save", "p.json", "p.csv")
+    rows, flat = json.loads((tmp_path / "p.json").read_text()), list(csv.DictReader((tmp_path / "p.csv").open()))
+    assert [(row["measure"], row["policy"]) for row in rows] == [(row["measure"], row["policy"]) for row in flat]
     command("render", SWIM, "--seconds", 0.1, "--size", "128x128", *asked, "--save", "a.png", "b.png")
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     command("render", SWIM, "--seconds", 0.1, "--size", "128x128", "--save", "c.png")

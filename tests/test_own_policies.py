@@ -7,7 +7,6 @@ import numpy as np
 import pieces
 import pytest
 
-from gymnosoma.agents.benchmark.jobs import Job, do
 from gymnosoma.agents.learning.runs import drawn_seeds
 from gymnosoma.agents.learning.sb3_env import make_sb3_env
 from gymnosoma.agents.policies import evaluation, registry
@@ -24,18 +23,11 @@ def test_a_function_is_a_policy():
     np.testing.assert_array_equal(mine.returns, evaluate(SWIM, constant, 3, seed=5).returns)
 
 
-def test_a_function_is_measured_by_the_benchmark(tmp_path):
-    job = Job(SWIM, "pieces:half", episodes=2)
-    do(job, tmp_path)
-    assert job.result(tmp_path)["env"] == {"actions": "modes"}
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("no_such_module:act", "policy 'no_such_module:act': module 'no_such_module' cannot be imported"),
         ("pieces:act", "policy 'pieces:act': module 'pieces' must have a callable 'act', got None"),
-        ("pieces:number", "module 'pieces' must have a callable 'number', got 5"),
         ("pieces:", "policy must be one of random, baseline, .* or module:function, got 'pieces:'"),
         ("pieces:short", r"policy 'pieces:short': actions must have shape \(2, 6\), got \(1, 6\)"),
         ("pieces:Idle", "policy 'pieces:Idle': class 'Idle' must have a method 'act', got None"),

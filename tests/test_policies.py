@@ -1,9 +1,7 @@
 """Policies as files, waves of episodes, and results that are never lost."""
 
-import base64
 import json
 import os
-import pickle
 import re
 import shutil
 import struct
@@ -11,47 +9,31 @@ import subprocess
 import sys
 import time
 import tracemalloc
-import zipfile
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
+import stable_baselines3
 import torch
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from ids import IDS
 from safetensors.numpy import load_file, save_file
-from stable_baselines3.common.policies import ActorCriticPolicy
 
-from gymnosoma.agents import ControllerAgent, TrainedAgent
+from gymnosoma.agents import ControllerAgent, load_policy
 from gymnosoma.agents.learning import training
 from gymnosoma.agents.policies import card as policy_file
 from gymnosoma.agents.policies import evaluation as policies
 from gymnosoma.agents.policies.agent import ConstantAgent, Policy, ReplayAgent
-from gymnosoma.agents.policies.card import load_policy, read_card, write_policy
+from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.evaluation import evaluate
-from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import find_policy, outdated, replay, shipped
 from gymnosoma.agents.support.files import replacing, result
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.env.documentation import figures
 from gymnosoma.envs.worm import SineKymogram
 from gymnosoma.films import reel
 
 SWIM = "gymnosoma/WormSwim-v0"
-UNTRAINED = {
-    "StandPulse-v0",
-    "WhiskerDetect-v0",
-    "WormMedium-v0",
-    "WormTransition-v0",
-}
-"""Ids that have changed since policies were trained."""
 SHIPPED = [name for entry in CATALOGUE if shipped(name := f"gymnosoma/{entry.name}").is_dir()]
-
-
-def agents(env_id, folder):
-    card = read_card(folder)
-    return TrainedAgent.load(folder, gymnasium.make_vec(env_id, num_envs=1, **card["env"]))
 
 
 @pytest.fixture
@@ -76,68 +58,40 @@ def test_shipped_policies_are_weights_and_a_card(env_id):
     assert card["id"] == env_id and card["scores"]["episodes"] == 128
     tensors = {name: torch.from_numpy(each) for name, each in load_file(folder / "policy.safetensors").items()}
     envs = gymnasium.make_vec(env_id, num_envs=1, **card["env"])
-    spaces = envs.single_observation_space, envs.single_action_space
-    observations = np.random.default_rng(0).normal(size=(1000, *spaces[0].shape)).astype(np.float32)
-    agent = load_policy(folder, envs)
-    if card["algorithm"] == "ppo":
-        policy = ActorCriticPolicy(*spaces, lambda _: 0.0, net_arch=card["network"]["net_arch"])
-        policy.load_state_dict(tensors)
-        expected = policy.predict(observations, deterministic=True)[0]  # by torch, which sums up in another order
-        np.testing.assert_allclose(agent.act(observations, None), expected, rtol=0, atol=5e-6)
-        return
+    shape = 1000, *envs.single_observation_space.shape
+    observations = np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
-    def answers(kind):  # of large weights; `test_what_answers_goes_on_to_the_bit_and_plays` looks at how they are used
+    def outputs(kind):
         x = torch.from_numpy(observations).to(kind)
         for k in range(len(tensors) // 2):
             layer = [tensors[f"layers.{k}.{name}"].to(kind) for name in ("weight", "bias")]
             x = torch.nn.functional.linear(x.tanh() if k else x, *layer)
         return x.numpy()
 
-    assert card["algorithm"] == "supervised"
-    rounding = np.abs(answers(torch.float32) - answers(torch.float64)).max()
-    np.testing.assert_allclose(agent.network(observations), answers(torch.float32), rtol=0, atol=4 * rounding)
-
-
-def test_what_is_shipped_has_been_measured():
-    measured = [env_id for env_id, result in figures().items() if "shipped" in result]
-    assert measured == SHIPPED
-    assert {entry.name for entry in CATALOGUE} - {env_id.split("/")[1] for env_id in SHIPPED} == UNTRAINED
+    rounding = np.abs(outputs(torch.float32) - outputs(torch.float64)).max()
+    network = load_policy(folder, envs).network  # by torch, which sums up in another order
+    np.testing.assert_allclose(network(observations), outputs(torch.float32), rtol=0, atol=4 * rounding)
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
 def test_weights_act_as_the_checkpoint_does(tmp_path, algorithm):
-    training.train(SWIM, tmp_path / "run", algorithm, steps=64, num_envs=2)
-    envs = gymnasium.make_vec(SWIM, num_envs=1, **read_card(tmp_path / "run")["env"])
-    own = TrainedAgent.load(tmp_path / "run", envs)
-    theirs = TrainedAgent.unpickle(tmp_path / "run" / "checkpoint.zip", algorithm, envs)
+    arch = {"pi": [8], "vf" if algorithm == "ppo" else "qf": [4, 4]}
+    training.train(SWIM, tmp_path / "run", algorithm, steps=64, num_envs=2, settings={"net_arch": arch})
+    card = read_card(tmp_path / "run")
+    assert card["network"] == {"net_arch": [8], "activation": "Tanh" if algorithm == "ppo" else "ReLU"}
+    envs = gymnasium.make_vec(SWIM, num_envs=1, **card["env"])
+    theirs = getattr(stable_baselines3, algorithm.upper()).load(tmp_path / "run" / "checkpoint.zip", device="cpu")
     observations = np.random.default_rng(0).normal(size=(200, *envs.single_observation_space.shape)).astype(np.float32)
-    np.testing.assert_allclose(own.act(observations, None), theirs.act(observations, None), rtol=0, atol=2e-6)
+    actions = load_policy(tmp_path / "run", envs).act(observations, None)
+    np.testing.assert_allclose(actions, theirs.predict(observations, deterministic=True)[0], rtol=0, atol=2e-6)
 
 
-def test_a_policy_with_two_networks_comes_back(tmp_path):
-    envs = gymnasium.make_vec(SWIM, num_envs=1)
-    spaces = envs.single_observation_space, envs.single_action_space
-    arch = {"pi": [8], "vf": [4, 4]}
-    policy = ActorCriticPolicy(*spaces, lambda _: 0.1, net_arch=arch, activation_fn=torch.nn.ReLU)
-    write_policy(tmp_path, policy, SWIM, "ppo", {}, {})
-    observations = np.ones((3, *spaces[0].shape), np.float32)
-    found = TrainedAgent.load(tmp_path, envs).act(observations, None)
-    expected = policy.predict(observations, deterministic=True)[0]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
-    sde = ActorCriticPolicy(*spaces, lambda _: 0.1, use_sde=True)
-    with pytest.raises(ValueError, match="policy must be a plain MlpPolicy of ppo"):
-        write_policy(tmp_path, sde, SWIM, "ppo", {}, {})
-
-
-def test_a_policy_is_refused_where_actions_mean_something_else(copy):
-    for given, message in (
-        ({"actions": "modes"}, "learned with actions='residual', the environment has actions='modes'"),
-        ({"history": 2}, "learned with history=1, the environment has history=2"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            TrainedAgent.load(copy, RecordEpisodeStatistics(gymnasium.make_vec(SWIM, 1, **given)))
+@pytest.mark.parametrize("env", [{"actions": "modes"}, {"history": 2}])
+def test_a_policy_is_refused_where_actions_mean_something_else(copy, env):
+    with pytest.raises(ValueError, match=f"learned with {next(iter(env))}=|observation_space must be"):
+        load_policy(copy, RecordEpisodeStatistics(gymnasium.make_vec(SWIM, 1, **env)))
     with pytest.raises(ValueError, match="envs must be a vector environment"):
-        TrainedAgent.load(copy, gymnasium.make(SWIM))
+        load_policy(copy, gymnasium.make(SWIM))
 
 
 def test_loading_weights_unpickles_nothing(copy):
@@ -161,78 +115,47 @@ def test_loading_weights_unpickles_nothing(copy):
     assert done.returncode == 0, done.stderr
 
 
-def header(folder, text, tail=b""):
+def header(text, tail=b""):
     data = text if isinstance(text, bytes) else json.dumps(text).encode()
-    (folder / "policy.safetensors").write_bytes(struct.pack("<Q", len(data)) + data + tail)
+    return lambda folder: (folder / "policy.safetensors").write_bytes(struct.pack("<Q", len(data)) + data + tail)
+
+
+def claim(shape, size):
+    return header({"layers.0.bias": {"dtype": "F32", "shape": shape, "data_offsets": [0, 24]}}, bytes(size))
 
 
 def tensors(change):
     def damage(folder):
-        held = load_file(folder / "policy.safetensors")
-        change(held)
-        save_file(held, folder / "policy.safetensors")
+        arrays = load_file(folder / "policy.safetensors")
+        change(arrays)
+        save_file(arrays, folder / "policy.safetensors")
 
     return damage
 
 
-def poison(value):
-    def change(held):
-        held["action_net.bias"][2] = value
-
-    return tensors(change)
+def bias(value):
+    return tensors(lambda arrays: arrays.update({"layers.2.bias": np.asarray(value)}))
 
 
+NO_FILE = "policy.safetensors': it is not a file of safetensors"
 WEIGHTS = {
-    "truncated": (
-        lambda f: os.truncate(f / "policy.safetensors", 5000),
-        "copy/policy.safetensors': it is not a file of safetensors",
-    ),
-    "empty": (lambda f: os.truncate(f / "policy.safetensors", 0), "is not a file of safetensors"),
-    "absent": (
-        lambda f: (f / "policy.safetensors").unlink(),
-        "has no policy.safetensors that can be read: No such file",
-    ),
+    "truncated": (lambda f: os.truncate(f / "policy.safetensors", 5000), NO_FILE),
+    "empty": (lambda f: os.truncate(f / "policy.safetensors", 0), NO_FILE),
+    "absent": (lambda f: (f / "policy.safetensors").unlink(), "policy.safetensors' cannot be read: No such file"),
     "a folder": (
         lambda f: (f / "policy.safetensors").unlink() or (f / "policy.safetensors").mkdir(),
-        "copy': policy.safetensors must be a file",
+        "policy.safetensors': it is no file",
     ),
-    "a zip": (lambda f: (f / "policy.safetensors").write_bytes(b"PK\3\4" * 9), "header must have at most 65536 bytes"),
-    "long header": (lambda f: header(f, b" " * 70_000), "header must have at most 65536 bytes, got 70000"),
-    "no JSON": (lambda f: header(f, b"{nothing"), "is not a file of safetensors"),
-    "negative": (
-        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [-6], "data_offsets": [0, 24]}}, bytes(24)),
-        "is not a file of safetensors",
-    ),
-    "overflow": (
-        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [2**62, 8], "data_offsets": [0, 24]}}, bytes(24)),
-        "is not a file of safetensors",
-    ),
-    "bytes beyond": (
-        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}, bytes(30)),
-        "is not a file of safetensors",
-    ),
-    "too few": (
-        lambda f: header(f, {"log_std": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}, bytes(24)),
-        "tensor 'mlp_extractor.policy_net.0.weight' is missing",
-    ),
-    "extra": (
-        tensors(lambda held: held.update({"more\nthan one": np.zeros(1, np.float32)})),
-        r"tensor 'more\\nthan one' is not known to the network of the card",
-    ),
-    "shape": (
-        tensors(lambda held: held.update({"action_net.bias": np.zeros(7, np.float32)})),
-        r"tensor 'action_net.bias' must be F32 \(6,\), got F32 \(7,\)",
-    ),
-    "transposed": (
-        tensors(lambda held: held.update({"action_net.weight": held["action_net.weight"].T.copy()})),
-        r"tensor 'action_net.weight' must be F32 \(6, 64\), got F32 \(64, 6\)",
-    ),
-    "type": (
-        tensors(lambda held: held.update({"log_std": held["log_std"].astype(np.float64)})),
-        r"tensor 'log_std' must be F32 \(6,\), got F64 \(6,\)",
-    ),
-    "NaN": (poison(np.nan), "tensor 'action_net.bias' must be finite"),
-    "infinite": (poison(np.inf), "tensor 'action_net.bias' must be finite"),
+    "long header": (header(b" " * 70_000), "header must have at most 65536 bytes, got 70000"),
+    "no JSON": (header(b"{nothing"), NO_FILE),
+    "negative": (claim([-6], 24), NO_FILE),
+    "overflow": (claim([2**62, 8], 24), NO_FILE),
+    "bytes beyond": (claim([6], 30), NO_FILE),
+    "too few": (claim([6], 24), "tensors are missing or not known .*layers.0.weight"),
+    "extra": (tensors(lambda arrays: arrays.update({"x\ny": np.zeros(1, np.float32)})), r"tensors are missing .*x\\ny"),
+    "shape": (bias(np.zeros(7, np.float32)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F32 \(7,\)"),
+    "type": (bias(np.zeros(6)), r"tensor 'layers.2.bias' must be F32 \(6,\), got F64 \(6,\)"),
+    "NaN": (bias(np.full(6, np.nan, np.float32)), "tensor 'layers.2.bias' must be finite"),
 }
 
 
@@ -242,9 +165,9 @@ def card(**changes):
 
 def without(key):
     def damage(folder):
-        held = json.loads((folder / "card.json").read_text())
-        del held[key]
-        (folder / "card.json").write_text(json.dumps(held))
+        content = json.loads((folder / "card.json").read_text())
+        del content[key]
+        (folder / "card.json").write_text(json.dumps(content))
 
     return damage
 
@@ -259,34 +182,33 @@ def network(**changes):
 
 SPACE = {"shape": [58], "low": -10.0, "high": 10.0}
 CARDS = {
-    "absent": (lambda f: (f / "card.json").unlink(), "copy' has no card.json that can be read: No such file"),
-    "empty": (text(b""), "copy/card.json': Expecting value"),
-    "list": (text(b"[1]"), "it must hold an object, got"),
+    "absent": (lambda f: (f / "card.json").unlink(), "card.json' cannot be read: No such file"),
+    "empty": (text(b""), "card.json' cannot be read: Expecting value"),
+    "list": (text(b"[1]"), "card.json' must be an object"),
     "not UTF-8": (text(b'{"id": "\xff"}'), "codec can't decode"),
     "deep": (text(b"[" * 60_000), "recursion"),
-    "long": (text(b" " * 70_000), "it must have at most 65536 bytes"),
-    "400 digits": (text(b'{"format": 1' + b"0" * 400 + b"}"), " is missing"),
+    "long": (text(b" " * 70_000), "65536 are allowed"),
     "5000 digits": (text(b'{"format": 1' + b"0" * 5000 + b"}"), "digits"),
     "NaN": (text(b'{"format": NaN}'), "numbers must be finite, got NaN"),
-    "unknown": (card(pickle="x"), '"pickle" is not known; allowed are format, id'),
-    "later": (card(format=2), "format must be 1, got 2"),
-    "bool": (card(format=True), "format must be an integer, got true"),
+    "unknown": (card(pickle="x"), "'pickle' is not known; allowed are format, id"),
+    "later": (card(format=2), "format must be at most 1, got 2"),
+    "bool": (card(format=True), "format must be a whole number, got True"),
     "other id": (card(id="gymnosoma/WormCrawl-v0"), "was trained for gymnosoma/WormCrawl-v0, not for"),
     "algorithm": (card(algorithm="a2c"), "algorithm must be one of ppo, sac, cma, supervised, got 'a2c'"),
-    "wrong algorithm": (card(algorithm="sac"), "tensor 'action_net.bias' is not known"),
     "width": (network(net_arch=[128, -1]), r"net_arch must be a list .* got \[128, -1\]"),
     "huge": (network(net_arch=[10**400]), r"it must have at most 67108864 bytes"),
     "many": (network(net_arch=[1] * 1000), "net_arch must be a list of at most 16 integers"),
     "other net": (network(net_arch=[64, 32]), r"must be F32 \(32, 64\), got F32 \(64, 64\)"),
-    "names": (network(net_arch={"pi": [128], "qf": [128]}), "two by the names pi and vf"),
     "activation": (network(activation="Module"), "network: activation must be one of Tanh, ReLU, got 'Module'"),
-    "network": (card(network={}), "network must hold net_arch and activation"),
+    "network": (card(network={}), "network: net_arch is missing"),
+    "no parts": (without("network"), "must have a network, a controller, or both and a rule"),
+    "too many parts": (card(controller={"name": "baseline", "parameters": {}}), "or both and a rule"),
     "space": (card(observation_space=SPACE | {"shape": [10**9]}), r"observation_space must be the environment's, .*58"),
     "bounds": (card(action_space=SPACE), "action_space must be the environment's"),
     "task": (card(env={"task": "os:system"}), "card.json': env must be one of history, .*, got 'task'"),
     "wrapper": (card(env={"wrappers": ["x"]}), "env must be one of history, .*, got 'wrappers'"),
     "value": (card(env={"actions": "flight"}), "actions must be one of .* got 'flight'"),
-} | {f"no {key}": (without(key), f"copy/card.json': {key} is missing") for key in (*policy_file.KEYS, "network")}
+} | {f"no {key}": (without(key), f"copy/card.json': {key} is missing") for key in policy_file.KEYS}
 
 
 @pytest.mark.parametrize(("damage", "message"), [*WEIGHTS.values(), *CARDS.values()], ids=[*WEIGHTS, *CARDS])
@@ -310,8 +232,7 @@ def test_a_file_with_bytes_changed_is_refused_or_finite(copy):
             data[at] = rng.integers(256)
         (copy / name).write_bytes(data)
         try:
-            found = TrainedAgent.load(copy, envs).act(observations, None)
-            assert np.isfinite(found).all()
+            assert np.isfinite(load_policy(copy, envs).act(observations, None)).all()
         except ValueError as error:
             refused += 1
             assert "\n" not in str(error) and name in str(error), error
@@ -321,15 +242,14 @@ def test_a_file_with_bytes_changed_is_refused_or_finite(copy):
 
 def test_a_bomb_is_refused_at_once(copy):
     """600 MB, once behind a header and card that claim them, once behind ones that do not."""
-    claims = {"log_std": {"dtype": "F32", "shape": [150_000_000], "data_offsets": [0, 600_000_000]}}
-    header(copy, claims)
+    header({"layers.0.bias": {"dtype": "F32", "shape": [150_000_000], "data_offsets": [0, 600_000_000]}})(copy)
     os.truncate(copy / "policy.safetensors", (copy / "policy.safetensors").stat().st_size + 600_000_000)
     policy = find_policy(SWIM, str(copy))
     envs = gymnasium.make_vec(SWIM, num_envs=1, **policy.env)
     tracemalloc.start()
     for damage in (lambda f: None, lambda f: edit(f, network={"net_arch": [12_000] * 2, "activation": "Tanh"})):
         damage(copy)
-        with pytest.raises(ValueError, match=r"policy.safetensors': it must have at most 67108864 bytes, got \d{9}"):
+        with pytest.raises(ValueError, match=r"policy.safetensors': it .* 67108864"):
             policy.make(envs, 0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -341,34 +261,8 @@ def test_a_bomb_is_refused_at_once(copy):
 def test_a_pipe_is_not_waited_for(copy, name):
     (copy / name).unlink()
     os.mkfifo(copy / name)
-    with pytest.raises(ValueError, match=f"{name} must be a file"):
+    with pytest.raises(ValueError, match="it is no file"):
         find_policy(SWIM, str(copy)).make(gymnasium.make_vec(SWIM, num_envs=1), 0)
-
-
-class Bomb:
-    def __reduce__(self):
-        return os.mkdir, (os.environ["BOMB"],)
-
-
-def test_a_zip_runs_nothing_unless_trusted(tmp_path, monkeypatch, error_of):
-    monkeypatch.setenv("BOMB", str(tmp_path / "ran"))
-    card = json.loads((shipped(SWIM) / "card.json").read_text())
-    config = {name: card[name] for name in ("id", "algorithm", "env", "versions")}
-    config |= {"steps": 1, "num_envs": 1, "imitate": "", "seed": 0, "settings": {}}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with zipfile.ZipFile(tmp_path / "policy.zip", "w") as file:
-        data = {"policy_class": {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Bomb())).decode()}}
-        file.writestr("data", json.dumps(data))
-    for command in ("evaluate", "render", "benchmark"):
-        line = error_of(command, "WormSwim-v0", "--policy", tmp_path / "policy.zip")
-        assert "runs whatever code its author put there" in line and "--trust" in line
-    assert not (tmp_path / "ran").exists()
-    shutil.copy(tmp_path / "policy.zip", tmp_path.parent / "alone.zip")
-    line = error_of("evaluate", "WormSwim-v0", "--policy", tmp_path.parent / "alone.zip", "--trust")
-    assert "has no run's config.json beside it" in line and "module:function" in line
-    line = error_of("evaluate", "WormSwim-v0", "--policy", tmp_path / "policy.zip", "--trust")
-    assert "cannot be loaded" in line
-    assert (tmp_path / "ran").exists()  # so that the test above can fail
 
 
 # Waves.
@@ -465,7 +359,6 @@ def test_a_full_disk_is_noticed_first(tmp_path):
     ("arguments", "name"),
     [
         (("evaluate", "WormSwim-v0", "--episodes", 2, "--json-file"), "x.json"),
-        (("render", "WormSwim-v0", "--seconds", 0.05, "--size", "128x128", "--save"), "x.png"),
         (("render", "WormSwim-v0", "--seconds", 0.05, "--size", "128x128", "--save"), "x.gif"),
     ],
 )
@@ -484,50 +377,23 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     line = error_of(*arguments, folder / name)
-    found = re.search(r"could not be written to '.*': .*; the result is kept in '(.*)'$", line)
-    assert found and Path(found[1]).stat().st_size > 100, line
+    place = re.search(r"could not be written to '.*': .*; the result is kept in '(.*)'$", line)
+    assert place and Path(place[1]).stat().st_size > 100, line
 
 
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (("render", "WormSwin-v0"), "WormSwim-v0"),
         (("play", "gymnosoma:gymnosoma/wormswim-v0"), "WormSwim-v0"),
         (("evaluate", "whisker_sweep"), "WhiskerSweep-v0"),
-        (("simulate", "wrom"), "worm"),
-        (("speed", "--animal", "Lamprey"), "lamprey"),
-        (("tarin", "WormSwim-v0"), "train"),
-        (("train", "WormSwim-v0", "--timesteps", "5"), "--steps"),
-        (("render", "WormSwim-v0", "--output=x.png"), "--save"),
-        (("figures", "--figure", "4"), "figure_4"),
-        (("figures", "whisker_rod", "--figure", "Fig. 5"), "figure_5"),
-        (("figures", "worm", "--figure", "40"), None),
-        (("list", "WormSwin-v0"), "WormSwim-v0"),
         (("evaluate", "WormSwim-v0", "--policy", "baselin"), "baseline"),
         (("evaluate", "Banana-v0"), None),
-        (("evaluate", "WormSwim-v0", "--policy", "runs/none"), None),
     ],
 )
 def test_a_mistyped_name_is_told_what_was_meant(error_of, arguments, meant):
     line = error_of(*arguments)
-    told = re.search(r"; did you mean (.+?)\?(?: It must be one of .+)?$", line)
-    assert (told and told[1]) == meant
-
-
-def test_gymnasium_tells_what_was_meant_of_our_ids():
-    for make in (gymnasium.make, lambda name: gymnasium.make_vec(name, num_envs=1)):
-        with pytest.raises(gymnasium.error.NameNotFound, match="Did you mean: `WormSwim`"):
-            make("gymnosoma/WormSwin-v0")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux")
-def test_a_device_that_fails_in_the_end(tmp_path, error_of, capsys):
-    (tmp_path / "full.json").symlink_to("/dev/full")
-    line = error_of("evaluate", "WormSwim-v0", "--episodes", 2, "--json-file", tmp_path / "full.json")
-    kept = Path(re.search("No space left on device; the result is kept in '(.*)'$", line)[1])
-    assert json.loads(kept.read_text())[0]["episodes"] == 2
-    assert "baseline" in capsys.readouterr().out  # the table was shown before
-    shutil.rmtree(kept.parent)
+    suggestion = re.search(r"; did you mean (.+?)\?(?: It must be one of .+)?$", line)
+    assert (suggestion and suggestion[1]) == meant
 
 
 def test_a_replacement_is_whole_or_not_there(tmp_path):
@@ -592,26 +458,14 @@ def test_a_replay_begins_with_each_episode_and_ends_in_zeros():
     actions = np.arange(1.0, 7.0, dtype=np.float32).reshape(3, 2, 1)
     agent = ReplayAgent(actions, start=1)
     firsts = [[True] * 3, [False] * 3, [False, True, False], [False] * 3]
-    done = [agent.act(np.zeros((3, 1), np.float32), np.array(first))[:, 0].tolist() for first in firsts]
-    assert done == [[2, 1, 2], [4, 3, 4], [6, 1, 6], [0, 3, 0]]
-
-
-@pytest.mark.parametrize("env_id", [each for each in IDS if each.values[0] in SHIPPED])
-def test_shipped_policies_are_of_their_ids_as_they_are(env_id):
-    assert outdated(env_id, find_policy(env_id, "trained")) is None
+    actions = [agent.act(np.zeros((3, 1), np.float32), np.array(first))[:, 0].tolist() for first in firsts]
+    assert actions == [[2, 1, 2], [4, 3, 4], [6, 1, 6], [0, 3, 0]]
 
 
 def test_a_card_tells_what_its_policy_was_trained_for(tmp_path, command, caplog):
     training.train(SWIM, tmp_path / "run", "cma", steps=1000, num_envs=8)
-    policy = find_policy(SWIM, str(tmp_path / "run"))
-    assert policy.card["fingerprint"] == of_id(SWIM, policy.env) and outdated(SWIM, policy) is None
+    assert outdated(SWIM, find_policy(SWIM, str(tmp_path / "run"))) is None
     assert outdated(SWIM, find_policy(SWIM, "baseline")) is None
-    for fingerprint, message in (("other", "trained when gymnosoma/WormSwim-v0 behaved otherwise"), (None, "may have")):
-        held = json.loads((tmp_path / "run" / "card.json").read_text())
-        held.pop("fingerprint")
-        if fingerprint is not None:
-            held["fingerprint"] = fingerprint
-        (tmp_path / "run" / "card.json").write_text(json.dumps(held))
-        caplog.clear()
-        command("evaluate", "WormSwim-v0", "--policy", str(tmp_path / "run"), "--episodes", "2")
-        assert "policy 'run' was trained" in caplog.text and message in caplog.text
+    edit(tmp_path / "run", fingerprint="other")
+    command("evaluate", "WormSwim-v0", "--policy", str(tmp_path / "run"), "--episodes", "2")
+    assert "policy 'run' was trained when gymnosoma/WormSwim-v0 behaved otherwise" in caplog.text

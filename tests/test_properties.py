@@ -287,7 +287,6 @@ CONFIG = {
     "algorithm": "ppo",
     "steps": 1000,
     "num_envs": 4,
-    "imitate": "",
     "seed": 0,
     "env": {"actions": "modes", "history": 2},
     "fingerprint": "0123456789abcdef",
@@ -332,8 +331,8 @@ def test_any_config(tier, tmp_path):
         try:
             found = read_config(tmp_path)
         except ValueError as error:
-            refusal(error, "config.json", *words)
+            refusal(error, "config.json", *(() if "numbers must be finite" in str(error) else words))
         else:
-            assert found.keys() | {"fingerprint"} == CONFIG.keys() and (what == "bytes" or found == json.loads(text))
+            assert found.keys() == CONFIG.keys() and (what == "bytes" or found == json.loads(text))
 
     holds(check, tier, 400, data=st.data())

@@ -170,10 +170,8 @@ def test_an_address_without_a_cluster_is_told():
 
 
 COMMANDS = {
-    "evaluate": "evaluate WormSwim-v0 --policy baseline random --episodes 4 --json-file scores.json",
     "tune": "tune WormSwim-v0 --recipe x.toml --steps 2048 --trials 2 --together 2 --folder study",
     "train": "train WormSwim-v0 --steps 9000 --seeds 2 --episodes 2 --folder run",
-    "cma": "train WormSwim-v0 --algorithm cma --controller baseline --num-envs 18 --steps 7200 --episodes 2 --folder x",
     "figures": "figures worm --figure figure_4 --folder drawn",
     "csv": "sweep worm --over sigma=0:1:2 --over drive.amplitude=0.4,0.6 --drive sine --duration 0.02 --every 0.01",
     "parquet": "sweep worm --over stiffness=1e-10:1e-9:3:log --duration 0.02 --every 0.01 --table sweep.parquet",
@@ -200,9 +198,7 @@ def kept(folder):
                 found[name] = [{**row, "seconds": None} for row in csv.DictReader(rows)]
         elif file.suffix == ".jsonl":
             found[name] = sorted(file.read_text().splitlines())
-        elif file.suffix in (".json", ".csv", ".toml", ".parquet", ".safetensors", ".png") and (
-            file.name not in ("curve.png", "checkpoint.json")
-        ):
+        elif file.suffix in (".json", ".csv", ".toml", ".parquet", ".safetensors", ".png"):
             found[name] = file.read_bytes()
     return found
 

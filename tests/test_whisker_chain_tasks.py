@@ -10,10 +10,9 @@ from scipy.stats import norm
 from gymnosoma.agents.controllers import references
 from gymnosoma.agents.controllers.whisker_chain import Detector, HalfSineTap, Muscular, SineWhisk, Steering
 from gymnosoma.agents.policies.agent import ConstantAgent, ControllerAgent, Policy
-from gymnosoma.agents.policies.evaluation import evaluate
+from gymnosoma.agents.policies.evaluation import evaluate, rollout
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.registry import task_class
-from gymnosoma.agents.policies.rollout import rollout
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.kernels.noise import normal, uniform
 from gymnosoma.envs.core.model.control import Controller, TaskController

@@ -23,7 +23,6 @@ from gymnosoma.agents.policies.physiology import physiology
 from gymnosoma.agents.policies.registry import all_ids, full_id, references_of, task_class, task_of
 from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.progress import progress_bar
-from gymnosoma.cli.arguments import Trust
 from gymnosoma.envs.core.env.documentation import figures, normaliser
 
 from .publish import checkout
@@ -66,7 +65,6 @@ def gates(
     policy: str | None = None,
     episodes: int = EPISODES,
     write: bool = False,
-    trust: Trust = False,
 ) -> None:
     """Measure what a task must hold before policies are ranked on it.
 
@@ -88,7 +86,7 @@ def gates(
         raise ValueError(f"ids must be one where a policy is given, got {len(names)}")
     if episodes < 2:
         raise ValueError(f"episodes must be at least 2, got {episodes!r}")
-    learned = None if policy is None else find_policy(names[0], policy, trust=trust)
+    learned = None if policy is None else find_policy(names[0], policy)
     rows = []
     for env_id in progress_bar(names, unit="id"):
         rows.append(row(env_id, learned, episodes))

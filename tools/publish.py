@@ -22,11 +22,10 @@ from gymnosoma.agents.benchmark.statistics import estimate, holm, seconds_to
 from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.card import CARD, WEIGHTS, add_scores
-from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate
+from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, Episodes, evaluate
 from gymnosoma.agents.policies.lookup import REPLAY, find_policy, shipped
 from gymnosoma.agents.policies.physiology import physiology
 from gymnosoma.agents.policies.registry import all_ids, task_class, task_of
-from gymnosoma.agents.policies.rollout import Episodes
 from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.workers import Workers, watched
 from gymnosoma.envs import CATALOGUE
@@ -48,7 +47,7 @@ HEAD = """\
 # What normalised scores call 0 and 1, in the unit of the score, frozen for each id and version. `floor` is the better
 # of the animal's own controller and zero actions in the benchmark's episodes: `python train.py benchmark --floor`
 # measures it anew. `best` is a `bound` that no policy can pass, or what an oracle found, which a policy may pass:
-# `python train.py oracle ID --write`.
+# `python -m tools.oracle ID --write`.
 """
 
 

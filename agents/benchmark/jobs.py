@@ -103,7 +103,6 @@ class Job:
         training: Of ``trained``: the seed of a training of our own, by the recipe; without, what comes with the
             package.
         episodes, steps: Instead of `EPISODES` or `BINARY_EPISODES`, and of a training, instead of the recipe's.
-        trust: As of `find_policy`.
     """
 
     env_id: str
@@ -111,7 +110,6 @@ class Job:
     training: int | None = None
     episodes: int | None = None
     steps: int | None = None
-    trust: bool = False
 
     @cached_property
     def depends(self) -> dict[str, str]:
@@ -125,7 +123,7 @@ class Job:
         if self.policy == CONSTANT:
             env = next(reference.env for reference in own.values() if reference.bounds)
             return {"id": of_id(self.env_id, env), "policy": controllers_digest(self.env_id)}
-        policy = find_policy(self.env_id, self.policy, trust=self.trust)
+        policy = find_policy(self.env_id, self.policy)
         return {"id": of_id(self.env_id, policy.env), "policy": policy.digest()}
 
     @property
@@ -172,7 +170,7 @@ class Job:
             raise ValueError(f"{str(file)!r} is no result of a benchmark: {error}") from None
         job = found["job"]
         for key, value in asdict(self).items():
-            if key != "trust" and job.get(key) != value:
+            if job.get(key) != value:
                 raise ValueError(
                     f"{key} must be {job.get(key)!r}, with which {str(file)!r} was measured, got {value!r}: give that, "
                     "or another --folder"
@@ -201,12 +199,11 @@ def jobs_of(
     trainings: int = 0,
     episodes: int | None = None,
     steps: int | None = None,
-    trust: bool = False,
 ) -> list[Job]:
     """List the jobs of an id, without those for which it has nothing, such as references or a trained policy.
 
     Args:
-        env_id, episodes, steps, trust: As of `Job`.
+        env_id, episodes, steps: As of `Job`.
         policies: By default chance, zero actions, all references, the best constant, trained policies, and what of one
             of these repeats one episode's actions. Chance and the animal's own controller are always among them.
         trainings: Seeds with which ``trained`` is trained anew; with 0 it is what comes with the package.
@@ -226,7 +223,7 @@ def jobs_of(
             continue
         seeds: Sequence[int | None] = range(trainings) if name == "trained" and trainings else [None]
         for seed in seeds:
-            jobs.append(Job(env_id, name, seed, episodes, steps if seed is not None else None, trust))
+            jobs.append(Job(env_id, name, seed, episodes, steps if seed is not None else None))
     return jobs
 
 
@@ -257,7 +254,7 @@ def do(job: Job, folder: Path) -> None:
         policy = _train(job, folder, hides)
         found["curve"] = _curve(job.run(folder))
     else:
-        policy = find_policy(job.env_id, job.policy, trust=job.trust)
+        policy = find_policy(job.env_id, job.policy)
 
     def play(episodes: int, seed: int, **env: Any) -> dict[str, Any]:
         played = evaluate(job.env_id, policy, episodes, seed, keep={score.name}, **env)

@@ -34,14 +34,6 @@ EPOCHS, BATCH, RATE = 4, 1024, 1e-3
 """Epochs, batch size and learning rate with which Adam fits the network to everything seen so far."""
 
 
-def teacher_of(env_id: str, name: str, env: dict[str, Any]) -> Any:
-    """The controller of a task, as a function that makes an agent; ValueError if there is no such reference."""
-    own = references_of(env_id)
-    if name not in own:
-        raise ValueError(f"imitate must be one of {', '.join(own) or 'no reference'}, got {name!r}")
-    return reference_policy(name, own[name]).make
-
-
 def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: int) -> None:
     """Fit the network of a model that has learned nothing to what a reference, the teacher, does and gets.
 
@@ -49,11 +41,10 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
     environment that it learns in.
 
     Raises:
-        ValueError: If there is no such reference, or it reads what the environment does not show.
+        ValueError: If the reference reads what the environment does not show.
     """
-    make = teacher_of(env_id, teacher, env)
     envs: Any = gymnasium.make_vec(env_id, EPISODES, autoreset_mode="SameStep", **env)
-    agent = make(envs, 0)
+    agent = reference_policy(teacher, references_of(env_id)[teacher]).make(envs, 0)
     policy: Any = model.policy
     optimizer = torch.optim.Adam(policy.parameters(), RATE)
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import gymnasium
@@ -15,7 +12,10 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
+from gymnosoma.envs.core.arguments import choice
+
 from ..policies.card import write_policy
+from ..policies.networks import ACTIVATIONS, Network
 from .checkpoint import load_checkpoint, save_checkpoint
 from .runs import Run
 from .sb3_env import SB3VecEnv
@@ -36,6 +36,7 @@ def learn(run: Run, threads: int) -> bool:
     else:
         settings = dict(config["settings"])
         network = {key: settings.pop(key) for key in ("log_std_init", "net_arch") if key in settings}
+        teacher = settings.pop("imitate", "")
         kind = getattr(stable_baselines3, config["algorithm"].upper())
         model = kind(
             "MlpPolicy",
@@ -47,43 +48,46 @@ def learn(run: Run, threads: int) -> bool:
             **settings,
         )
         run.start_clock()
-        if config["imitate"]:
+        if teacher:
             from .imitation import imitate
 
-            imitate(model, config["id"], config["imitate"], config["env"], config["seed"])
+            imitate(model, config["id"], teacher, config["env"], config["seed"])
         run.note(0, (), ())
         callback.save(model)
         run.begin()
     finished = True
     try:
-        left = run.goal - model.num_timesteps
-        if left > 0:
-            with _quiet_threads():
-                model.learn(left, callback=callback, reset_num_timesteps=False, tb_log_name=config["algorithm"])
+        remaining = run.goal - model.num_timesteps
+        if remaining > 0:
+            model.learn(remaining, callback=callback, reset_num_timesteps=False, tb_log_name=config["algorithm"])
     except _Stopped:
         finished = False
     except OSError as error:
         raise OSError(error.errno, error.strerror, error.filename or logs) from error
     callback.save(model)
-    about = (config[name] for name in ("id", "algorithm", "env", "versions", "fingerprint"))
-    write_policy(run.folder, model.policy, *about)
+    write_policy(run.folder, config, {}, network_of(model.policy))
     envs.close()
     return finished
 
 
+def network_of(policy: Any) -> Network:
+    """The network that acts in an ``MlpPolicy`` of PPO or SAC, without exploration.
+
+    Raises:
+        ValueError: If the policy has another activation than those of a `Network`.
+    """
+    name = policy.activation_fn.__name__
+    choice("activation_fn", name, ACTIVATIONS)
+    if hasattr(policy, "actor"):
+        parts = [*policy.actor.latent_pi, policy.actor.mu]
+    else:
+        parts = [*policy.mlp_extractor.policy_net, policy.action_net]
+    layers = [part for part in parts if hasattr(part, "weight")]
+    return Network([tuple(each.detach().numpy().copy() for each in (part.weight, part.bias)) for part in layers], name)
+
+
 class _Stopped(Exception):
     """Ends ``learn`` between two updates."""
-
-
-@contextmanager
-def _quiet_threads() -> Iterator[None]:
-    """Keep TensorBoard's thread from printing what it cannot write: the main thread raises it a moment later."""
-    before = threading.excepthook
-    threading.excepthook = lambda args: None if issubclass(args.exc_type, OSError) else before(args)
-    try:
-        yield
-    finally:
-        threading.excepthook = before
 
 
 class _RunCallback(BaseCallback):
@@ -113,11 +117,9 @@ class _RunCallback(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        done = list(self.model.ep_info_buffer or ())
+        infos = list(self.model.ep_info_buffer or ())
         key = "r" if self.run.score.name == "return" else self.run.score.name
-        row = self.run.note(
-            self.model.num_timesteps, [episode["r"] for episode in done], [episode[key] for episode in done]
-        )
+        row = self.run.note(self.model.num_timesteps, [info["r"] for info in infos], [info[key] for info in infos])
         if row is not None:
             self.logger.record("rollout/score", row["score"])
 

@@ -70,15 +70,15 @@ class SB3VecEnv(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         """Step all rows."""
         observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
-        done = terminated | truncated
+        over = terminated | truncated
         rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(done).tolist():
+        for i in np.flatnonzero(over).tolist():
             rows[i] = _row(infos["final_info"], i)
             final = infos["final_obs"][i]
             copied = {k: v.copy() for k, v in final.items()} if isinstance(final, dict) else np.array(final)
             rows[i]["terminal_observation"] = copied
             rows[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
-        return observations, rewards.astype(np.float32), done, rows
+        return observations, rewards.astype(np.float32), over, rows
 
     def close(self) -> None:
         """Close the environment."""

@@ -1,77 +1,151 @@
-"""Searches the best constants of an animal's controller: the score that can be had without learning."""
+"""Searches by CMA-ES, and the best constants of an animal's controller: the score that needs no learning.
+
+Hansen & Ostermeier (2001), Completely derandomized self-adaptation in evolution strategies; the package ``cma``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..controllers import Reference
 from ..policies.agent import Agent, Policy, reference_policy
-from ..policies.evaluation import SEARCH_SEED
+from ..policies.evaluation import SEARCH_SEED, SideBySide, play_side_by_side
 from ..policies.registry import references_of, task_of
-from ..policies.rollout import SideBySide, play_side_by_side
 
 CONSTANT = "best constant"
-"""Name of the policy that is found."""
+"""Name of the policy that `search` finds."""
 
 SEARCHED, COMPARED, FINALISTS = 4, 32, 8
 """Episodes of a candidate in the search; of a finalist after it; number of these."""
 
 
-def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple[str, dict[str, float], Policy] | None:
-    """Find the best constant parameters of the references of an id that have bounds, by differential evolution.
+class Evolution:
+    """CMA-ES, which looks for the numbers with the highest score: ask for candidates, and tell their scores.
 
-    The best of few episodes is lucky: so the best of the last generations and the references as they are are then
+    Args:
+        start ((k,) float): Mean of the first generation.
+        spread (float or (k,) float): Its standard deviation.
+        rng: Random numbers of the candidates.
+        box: Lowest and highest value of every number.
+        population: Candidates of a generation; 4 + 3 ln(k) by default.
+        full: Most numbers for which correlations are learned, too.
+        history: Scores of generations that were told before: the search goes on from there, to the bit.
+
+    Attributes:
+        history: Scores of all generations.
+        candidates ((P, k) float): The last that were asked for.
+    """
+
+    def __init__(
+        self,
+        start: ArrayLike,
+        spread: ArrayLike,
+        rng: np.random.Generator,
+        *,
+        box: tuple[float, float] | None = None,
+        population: int = 0,
+        full: int = 200,
+        history: Sequence[Sequence[float]] = (),
+    ) -> None:
+        import cma
+
+        mean, spread = np.atleast_1d(np.asarray(start, float)), np.asarray(spread, float)
+        self._size = len(mean)
+        if self._size == 1:  # cma needs two; the other one does nothing
+            mean, spread = np.repeat(mean, 2), np.ravel(spread)[0]
+        options: dict[str, Any] = {"seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)}
+        options |= {"verbose": -9, "verb_log": 0, "CMA_diagonal": self._size > full}
+        options |= {} if box is None else {"bounds": [*box]}
+        options |= {"popsize": population} if population else {}
+        options |= {"CMA_stds": spread} if spread.ndim else {}
+        self._strategy = cma.CMAEvolutionStrategy(mean, 1.0 if spread.ndim else float(spread), options)
+        self.history: list[list[float]] = []
+        self.candidates = np.zeros((0, self._size))
+        for scores in history:  # the same scores lead to the same state
+            self.ask()
+            self.tell(scores)
+
+    def ask(self) -> NDArray[np.float64]:
+        """Candidates (P, k) of the next generation."""
+        self._asked = self._strategy.ask()
+        self.candidates = np.array(self._asked)[:, : self._size]
+        return self.candidates
+
+    def tell(self, scores: ArrayLike) -> None:
+        """Take the scores (P,) of the candidates."""
+        self.history.append(np.asarray(scores, float).tolist())
+        self._strategy.tell(self._asked, (-np.asarray(scores, float)).tolist())
+
+    @property
+    def favourite(self) -> NDArray[np.float64]:
+        """Mean of the candidates (k,)."""
+        return self._strategy.result.xfavorite[: self._size]
+
+    def best(self, count: int) -> NDArray[np.float64]:
+        """Favourite, and the best candidates of the last generation, together ``count`` (count, k)."""
+        order = np.argsort(-np.asarray(self.history[-1:]).ravel(), kind="stable")[: count - 1]
+        return np.stack([self.favourite, *self.candidates[order]])
+
+
+class Controllers:
+    """Parameters of a reference with bounds, in units of these, None for its own."""
+
+    def __init__(self, name: str, reference: Reference) -> None:
+        self.name, self.reference, self.size = name, reference, len(reference.bounds)
+
+    def parameters(self, vector: NDArray[np.float64] | None) -> dict[str, float]:
+        """Parameters by name; none where they are the reference's own."""
+        if vector is None:
+            return {}
+        both = zip(self.reference.bounds.items(), vector, strict=True)
+        return {name: float(min(max(low + (high - low) * x, low), high)) for (name, (low, high)), x in both}
+
+    def agent(self, vectors: Sequence[NDArray[np.float64] | None], envs: Any) -> Agent:
+        """An agent of several candidates side by side."""
+        policies = [reference_policy(self.name, self.reference, **self.parameters(vector)) for vector in vectors]
+        return SideBySide([policy.make(envs, 0) for policy in policies])
+
+
+def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple[str, dict[str, float], Policy] | None:
+    """Find the best constant parameters of the references of an id that have bounds.
+
+    The best of few episodes is lucky: so the best of the last generation and the references as they are are then
     compared in more and other episodes. What an id hides is drawn from its training split. A generation has 8
-    candidates for each parameter, all played side by side, each in four episodes; ``seed`` is that of the evolution,
-    and of the first episode.
+    candidates for each parameter, all played side by side, each in four episodes; ``seed`` is that of the search, and
+    of the first episode.
 
     Returns:
         reference, parameters, policy: Empty parameters are the reference's own. None where the id has no such
             reference.
     """
     found = [
-        (value, name, parameters, reference_policy(CONSTANT, reference, **parameters))
+        _best(env_id, Controllers(name, reference), generations, seed)
         for name, reference in references_of(env_id).items()
         if reference.bounds
-        for value, parameters in [_best(env_id, reference, generations, seed)]
     ]
     return max(found, key=lambda each: each[0])[1:] if found else None
 
 
-def _best(env_id: str, reference: Reference, generations: int, seed: int) -> tuple[float, dict[str, float]]:
-    """Score and parameters of the best of a reference."""
-    from scipy.optimize import differential_evolution
+def _best(env_id: str, kind: Controllers, generations: int, seed: int) -> tuple[float, str, dict[str, float], Policy]:
+    """Score, name, parameters and policy of the best of a reference."""
+    task = task_of(env_id)
+    env = {**kind.reference.env, **({"split": "train"} if task.hidden else {})}
 
-    bounds, task = reference.bounds, task_of(env_id)
-    score = task.score
-    env: dict[str, Any] = {**reference.env, **({"split": "train"} if task.hidden else {})}
+    def play(vectors: Sequence[Any], episodes: int, first: int) -> NDArray[np.float64]:
+        seeds = range(first, first + episodes)
+        played = play_side_by_side(env_id, env, lambda envs: kind.agent(vectors, envs), len(vectors), seeds)
+        return played.score(task.score).reshape(-1, episodes).mean(1)
 
-    def play(candidates: Sequence[Mapping[str, float]], episodes: int, first: int) -> NDArray[np.float64]:
-        def agent(envs: Any) -> Agent:
-            policies = [reference_policy(CONSTANT, reference, **parameters) for parameters in candidates]
-            return SideBySide([policy.make(envs, 0) for policy in policies])
-
-        played = play_side_by_side(env_id, env, agent, len(candidates), range(first, first + episodes))
-        return played.score(score).reshape(-1, episodes).mean(1)
-
-    def named(vector: NDArray[np.float64]) -> dict[str, float]:
-        return {name: float(value) for name, value in zip(bounds, vector, strict=True)}
-
-    evolved = differential_evolution(
-        lambda candidates: -play([named(vector) for vector in np.atleast_2d(candidates.T)], SEARCHED, seed),
-        list(bounds.values()),
-        maxiter=generations,
-        popsize=8,
-        seed=seed,
-        polish=False,
-        updating="deferred",
-        vectorized=True,
-    )
-    order = np.argsort(evolved.population_energies)[: FINALISTS - 1]
-    finalists = [{}, *(named(vector) for vector in evolved.population[order])]
+    start, rng = np.full(kind.size, 0.5), np.random.default_rng(seed)
+    evolution = Evolution(start, 0.3, rng, box=(0.0, 1.0), population=8 * kind.size)
+    for _ in range(generations):
+        evolution.tell(play(evolution.ask(), SEARCHED, seed))
+    finalists = [None, *evolution.best(FINALISTS - 1)]
     scores = play(finalists, COMPARED, seed + SEARCHED)
-    return float(scores.max()), finalists[int(scores.argmax())]
+    best = finalists[int(scores.argmax())]
+    policy = reference_policy(CONSTANT, kind.reference, **kind.parameters(best))
+    return float(scores.max()), kind.name, kind.parameters(best), policy

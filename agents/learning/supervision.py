@@ -6,8 +6,7 @@ For tasks whose actions hold answers (`ActionField.truth`). Reward alone teaches
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 
 from ..policies.agent import Agent, reference_policy
 from ..policies.answers import LOUDEST, QUIETEST, AnsweringAgent, Answers
-from ..policies.card import check_parameters, write_found
+from ..policies.card import PARTS, check_parameters, write_policy
+from ..policies.evaluation import Episodes, play_side_by_side
 from ..policies.networks import Network
 from ..policies.registry import references_of
-from ..policies.rollout import Episodes, play_side_by_side
-from ..support.files import replacing
-from .runs import VALIDATION, Run, drawn_seeds
+from ..support.schema import OBJECT
+from .runs import VALIDATION, WHOLE, Run, drawn_seeds
 
 DOUBTS = (0.0, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
 """Doubts up to which the rules that are tried commit an answer, in units of the action."""
@@ -32,6 +31,8 @@ SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
 
 CHOSEN, SCORED = 64, 64
 """Episodes in which the rule is chosen, and other episodes that score it for the learning curve."""
+
+CHECKPOINT = {"steps": WHOLE, "rounds": WHOLE, "rule": PARTS["rule"], "weights": OBJECT}
 
 
 def learn(run: Run, threads: int) -> bool:
@@ -46,13 +47,8 @@ def learn(run: Run, threads: int) -> bool:
     course = _Course(config)
     network, periods, rate = course.network, course.periods, course.rate
     state: dict[str, Any] = {"steps": 0, "rounds": 0, "rule": {"doubt": 0.0, "latest": periods / rate}}
-    if run.resumed:
-        state, record = _load(run, network)
-        run.begin(record)
-    else:
-        _save(run, network, state)
-        run.begin()
-    run.start_clock()
+    state = run.start(state | {"weights": _weights(network)}, CHECKPOINT)
+    _load(network, state["weights"])
     for k in range(state["rounds"]):
         course.watch(k)
     rules = [{"doubt": doubt, "latest": share * periods / rate} for doubt in DOUBTS for share in SHARES]
@@ -70,15 +66,11 @@ def learn(run: Run, threads: int) -> bool:
         state["rule"] = rules[int(np.argmax(scores.reshape(len(rules), CHOSEN).mean(1)))]
         played = course.play([state["rule"]], range(VALIDATION + CHOSEN, VALIDATION + CHOSEN + SCORED))
         run.note(state["steps"], played.returns.tolist(), played.score(run.score).tolist())
-        _save(run, network, state)
+        run.save(state | {"weights": _weights(network)})
     if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
         course.watch(0)
-    found = {
-        "controller": {"name": settings["controller"], "parameters": settings["parameters"]},
-        "network": {"net_arch": settings["net_arch"], "activation": "Tanh"},
-        "rule": state["rule"],
-    }
-    write_found(run.folder, config, found, course.plain_network())
+    controller = {"name": settings["controller"], "parameters": settings["parameters"]}
+    write_policy(run.folder, config, {"controller": controller, "rule": state["rule"]}, course.plain_network())
     return finished
 
 
@@ -148,14 +140,14 @@ class _Seen:
     """
 
     def __init__(self, history: int) -> None:
-        self._history = history
-        self._frames = torch.zeros((0, 0, 0))
-        self._places = torch.zeros((0, 2), dtype=torch.int64)
-        self._right = torch.zeros((0, 0))
+        self._history, self._episodes = history, 0
+        self._frames: list[torch.Tensor] = []
+        self._places: list[torch.Tensor] = []
+        self._right: list[torch.Tensor] = []
 
     def add(self, frames: NDArray[np.float32], alive: NDArray[np.bool_], right: NDArray[np.float32]) -> None:
         """Add episodes: frames (B, T, d), which of them were seen (B, T), right answers (B, k)."""
-        if not len(self._frames):
+        if not self._frames:
             # Without the first frame, before which nothing was done: what is as constant as the commit is not read,
             # else a network that commits would see what it has never seen.
             flat = frames[:, 1:][alive[:, 1:]].astype(float)
@@ -164,27 +156,26 @@ class _Seen:
             spread = np.maximum(0.5 * (high - low), 0.1 * flat.std(0))
             self._middle = flat.mean(0)
             self._scale = np.where(spread > 1e-6, 1.0 / np.maximum(spread, 1e-6), 0.0)  # what never changed is not read
-            self._frames, self._right = (
-                self._frames.reshape(0, *frames.shape[1:]),
-                self._right.reshape(0, right.shape[1]),
-            )
-        places = torch.from_numpy(np.argwhere(alive))
-        places[:, 0] += len(self._frames)
         scaled = ((frames - self._middle) * self._scale).astype(np.float32)
-        self._frames = torch.cat([self._frames, torch.from_numpy(scaled)])
-        self._places = torch.cat([self._places, places])
-        self._right = torch.cat([self._right, torch.from_numpy(right)])
+        self._frames.append(torch.from_numpy(scaled))
+        self._places.append(torch.from_numpy(np.argwhere(alive) + np.array([self._episodes, 0])))
+        self._right.append(torch.from_numpy(right))
+        self._episodes += len(frames)
 
-    def batches(self, size: int, generator: torch.Generator) -> Any:
-        """All that was seen in another order: observations, scaled, and right answers."""
-        for chosen in torch.randperm(len(self._places), generator=generator).split(size):
-            episode, time = self._places[chosen].T
-            times = (time[:, None] + torch.arange(1 - self._history, 1)).clamp(min=0)
-            yield self._frames[episode[:, None], times].flatten(1), self._right[episode]
+    def batches(
+        self, size: int, epochs: int, generator: torch.Generator
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Batches of all observations, scaled, and right answers, in another order in each epoch."""
+        frames, places, answers = map(torch.cat, (self._frames, self._places, self._right))
+        for _ in range(epochs):
+            for chosen in torch.randperm(len(places), generator=generator).split(size):
+                episode, time = places[chosen].T
+                times = (time[:, None] + torch.arange(1 - self._history, 1)).clamp(min=0)
+                yield frames[episode[:, None], times].flatten(1), answers[episode]
 
     def count(self, size: int) -> int:
-        """Number of batches."""
-        return -(-len(self._places) // size)
+        """Number of batches of an epoch."""
+        return -(-sum(map(len, self._places)) // size)
 
     def plain(self, linear: list[torch.nn.Linear]) -> Network:
         """The network of layers for observations as they are: the scaling is put into the first layer."""
@@ -202,42 +193,25 @@ def _fit(
     size, epochs = settings["batch_size"], settings["n_epochs"]
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * seen.count(size))
     verdict = torch.from_numpy(answers.verdict)
-    for _ in range(epochs):
-        for observations, right in seen.batches(size, generator):
-            outputs = network(observations)
-            means = outputs[:, : len(verdict)]
-            spread = outputs[:, len(verdict) :].clamp(QUIETEST, LOUDEST)
-            off = (right - means)[:, ~verdict] * torch.exp(-spread)
-            numbers = spread + 0.5 * off**2
-            said = torch.nn.functional.softplus(-2.0 * right[:, verdict] * means[:, verdict])
-            loss = torch.cat([numbers, said], 1).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
+    for observations, right in seen.batches(size, epochs, generator):
+        outputs = network(observations)
+        means = outputs[:, : len(verdict)]
+        spread = outputs[:, len(verdict) :].clamp(QUIETEST, LOUDEST)
+        off = (right - means)[:, ~verdict] * torch.exp(-spread)
+        verdicts = torch.nn.functional.softplus(-2.0 * right[:, verdict] * means[:, verdict])
+        loss = torch.cat([spread + 0.5 * off**2, verdicts], 1).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
 
 
-def _save(run: Run, network: torch.nn.Module, state: Mapping[str, Any]) -> None:
-    """Save checkpoint and curve."""
-    from safetensors.torch import save
-
-    metadata = {"state": json.dumps({**state, "record": run.record}, allow_nan=False)}
-    with replacing(run.checkpoint) as file:
-        file.write(save(network.state_dict(), metadata))
-    run.save_curve()
+def _weights(network: torch.nn.Module) -> dict[str, Any]:
+    return {name: tensor.tolist() for name, tensor in network.state_dict().items()}
 
 
-def _load(run: Run, network: torch.nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
-    from safetensors import SafetensorError, safe_open
-
+def _load(network: torch.nn.Module, weights: Mapping[str, Any]) -> None:
     try:
-        with safe_open(run.checkpoint, "pt") as file:
-            state = json.loads((file.metadata() or {})["state"])
-            network.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 (no dict)
-        record = state.pop("record")
-        if state.keys() != {"steps", "rounds", "rule"}:
-            raise ValueError("it holds something else than steps, rounds and rule")
-        return state, record
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise ValueError(f"checkpoint {str(run.checkpoint)!r} cannot be loaded: {reason}") from error
+        network.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(f"checkpoint: weights do not fit: {' '.join(str(error).split())[:300]}") from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,63 +23,11 @@ from ..support.files import locked, plain
 from ..support.schema import in_range
 from .agent import NoisyAgent, Policy
 from .config import RANGES
-from .evaluation import evaluate, play, summary
+from .evaluation import Episodes, joined, play, summary
 from .fingerprints import of_id
-from .lookup import find_policy, shipped
 from .registry import task_of, versions
-from .rollout import Episodes, joined
 
 MAX_NOISE = 10.0
-
-
-LEVEL_EPISODES, LEVEL_SEED, LEVEL_STEPS = 16, 30_000, 8
-"""Episodes of each noise that is tried for the level medium, the seed of the first, and how many noises are."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """What becomes a dataset: a policy with noise on its actions, and the name that it has there."""
-
-    name: str
-    policy: Policy
-    noise: float = 0.0
-
-
-def levels(env_id: str, names: Sequence[str], noise: float, seed: int, trust: bool = False) -> list[Part]:
-    """Random, medium and expert: medium is the expert with the noise at which its return is nearest to half-way.
-
-    Args:
-        names: Of the expert; where it is ``baseline``, the trained policy that comes with the package, if there is one.
-
-    Raises:
-        ValueError: If there are several experts, or noise is given, or the expert is no better than chance.
-    """
-    if len(names) != 1:
-        raise ValueError(f"policy must be one, the expert, with levels, got {', '.join(names)}")
-    if noise:
-        raise ValueError(f"noise must be left out with levels, which find it, got {noise!r}")
-    name = "trained" if names[0] == "baseline" and shipped(env_id).is_dir() else names[0]
-    expert = find_policy(env_id, name, seed, trust)
-    chance = replace(find_policy(env_id, "random", seed), env=expert.env)
-
-    def paid(policy: Policy) -> float:
-        return float(evaluate(env_id, policy, LEVEL_EPISODES, LEVEL_SEED).returns.mean())
-
-    ends = paid(chance), paid(expert)
-    if not ends[0] < ends[1]:
-        raise ValueError(f"policy {name!r} must be better than chance, got a return of {ends[1]:.4g} to {ends[0]:.4g}")
-    low, high, found = 0.0, 2.0, (np.inf, 0.0)
-    for _ in range(LEVEL_STEPS):
-        tried = 0.5 * (low + high)
-        off = paid(noisy(expert, tried, seed)) - 0.5 * sum(ends)
-        found = min(found, (abs(off), tried))
-        low, high = (tried, high) if off > 0 else (low, tried)
-    return [Part("random", chance), Part("medium", expert, found[1]), Part("expert", expert)]
-
-
-def noisy(policy: Policy, noise: float, seed: int) -> Policy:
-    """A policy whose actions are disturbed."""
-    return replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
 
 
 class Recorder(VectorWrapper):
@@ -87,7 +35,7 @@ class Recorder(VectorWrapper):
 
     def __init__(self, envs: VectorEnv) -> None:
         super().__init__(envs)
-        self._seen: list[NDArray[Any]] = []
+        self._observations: list[NDArray[Any]] = []
         self._steps: list[tuple[NDArray[Any], ...]] = []
         self._parameters: dict[str, NDArray[Any]] = {}
 
@@ -95,7 +43,7 @@ class Recorder(VectorWrapper):
         """Begin to note."""
         observations, infos = self.env.reset(**arguments)
         batch = self.env.unwrapped.batch  # type: ignore[attr-defined]
-        self._seen, self._steps = [observations], []
+        self._observations, self._steps = [observations], []
         task = batch.task
         self._parameters = {n: batch.rows[n].copy() for n in task.animal.parameters if n not in task.derived}
         return observations, infos
@@ -104,7 +52,7 @@ class Recorder(VectorWrapper):
         """Note a step, with the actions as they are meant: clipped."""
         actions = np.clip(np.asarray(actions, np.float32), -1.0, 1.0)
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        self._seen.append(observations)
+        self._observations.append(observations)
         self._steps.append((actions, rewards, terminated, truncated))
         return observations, rewards, terminated, truncated, infos
 
@@ -120,7 +68,7 @@ class Recorder(VectorWrapper):
             yield {
                 "seed": seed + i,
                 "options": {name: value[i] for name, value in self._parameters.items()},
-                "observations": np.array([seen[i] for seen in self._seen[: length + 1]]),
+                "observations": np.array([each[i] for each in self._observations[: length + 1]]),
                 "actions": actions,
                 "rewards": rewards,
                 "terminations": terminated,
@@ -173,7 +121,7 @@ def record(
         watch, options: As of `play`.
 
     Returns:
-        dict: What the dataset tells of its origin under ``gymnosoma`` in its metadata: policy, noise, seed, arguments
+        dict: The origin of the dataset, as in its metadata under ``gymnosoma``: policy, noise, seed, arguments
             of the environment, model, versions, ``fingerprint`` of how the id behaved, scores, and the card of a
             trained policy.
 
@@ -198,9 +146,10 @@ def record(
                 description=f"{policy.name} plays {env_id}, with noise {noise:g}",
                 requirements=[f"gymnosoma=={gymnosoma.__version__}"],
             )
-        played = _fill(
-            dataset.storage, env_id, noisy(policy, noise, seed) if noise else policy, episodes, seed, watch, options
-        )
+        player = policy
+        if noise:
+            player = replace(policy, make=lambda envs, start: NoisyAgent(policy.make(envs, start), noise, seed, start))
+        played = _fill(dataset.storage, env_id, player, episodes, seed, watch, options)
         unwrapped: Any = env.unwrapped
         origin = {
             "policy": policy.name,
@@ -216,32 +165,6 @@ def record(
         }
         dataset.storage.update_metadata({"gymnosoma": origin})
     return origin
-
-
-def check_mixture(env_id: str, parts: Sequence[Part], name: str) -> None:
-    """Raise ValueError, before anything is computed, where parts cannot be one dataset of this name."""
-    if len(parts) < 2:
-        raise ValueError(f"mixture needs several policies, got {parts[0].name!r}")
-    for part in parts[1:]:
-        if part.policy.env != parts[0].policy.env:
-            raise ValueError(
-                f"mixture needs policies of the same arguments of the environment, got {parts[0].policy.env} of "
-                f"{parts[0].name!r} and {part.policy.env} of {part.name!r}"
-            )
-    check(env_id, name, 0.0, 0)
-
-
-def mix(names: Sequence[str], name: str) -> None:
-    """Write the episodes of datasets as one, which tells of their origins under ``gymnosoma`` in its metadata."""
-    import minari
-    from minari.storage import get_dataset_path
-
-    with _written(get_dataset_path(name)), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        parts = [minari.load_dataset(each) for each in names]
-        mixed = minari.combine_datasets(parts, name)
-        origins = {each: part.storage.metadata["gymnosoma"] for each, part in zip(names, parts, strict=True)}
-        mixed.storage.update_metadata({"gymnosoma": {"mixture": origins}})
 
 
 def size(name: str) -> float:
@@ -288,19 +211,19 @@ def _fill(
     score = task_of(env_id, **policy.env).score
     waves: list[Episodes] = []
     recorders: list[Recorder] = []
-    done = 0
+    count = 0
 
     def wrap(envs: VectorEnv) -> Recorder:
         recorders.append(Recorder(envs))
         return recorders[-1]
 
     for wave in play(env_id, policy, episodes, seed, watch, options, wrap=wrap):
-        numbers = range(done, done + len(wave.lengths))
-        storage.update_episodes([EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + done)])
+        numbers = range(count, count + len(wave.lengths))
+        storage.update_episodes([EpisodeBuffer(**each) for each in recorders.pop().episodes(wave, seed + count)])
         reached = wave.score(score) * score.factor
         notes = [{"score": value, "failure": why or ""} for value, why in zip(reached, wave.failures, strict=True)]
         storage.update_episode_metadata(notes, numbers)
         wave.info = {name: value for name, value in wave.info.items() if name == score.name}
         waves.append(wave)
-        done += len(wave.lengths)
+        count += len(wave.lengths)
     return joined(waves)

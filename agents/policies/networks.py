@@ -8,16 +8,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Activation = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-
-
-def relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The positive part."""
-    return np.maximum(x, 0.0)
+ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
+    "Tanh": np.tanh,
+    "ReLU": lambda x: np.maximum(x, 0.0),
+}
+"""Activations by the names that ``torch.nn`` gives them."""
 
 
 class Network:
-    """Layers with an activation, tanh by default; the last one is linear.
+    """Layers with one of the `ACTIVATIONS`; the last one is linear.
 
     Weights have shapes (..., out, in) and biases (..., out), with the same leading axes: networks side by side.
     """
@@ -25,16 +24,29 @@ class Network:
     def __init__(
         self,
         layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]],
-        activation: Activation = np.tanh,
+        activation: str = "Tanh",
     ) -> None:
         self.layers, self.activation = list(layers), activation
 
     def __call__(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         """Outputs (..., K, out) of inputs (..., K, in); those of a row do not depend on how many rows there are."""
-        x = inputs
+        x, activate = inputs, ACTIVATIONS[self.activation]
         for k, (weight, bias) in enumerate(self.layers):
-            x = np.einsum("...ki,...oi->...ko", self.activation(x) if k else x, weight) + bias[..., None, :]
+            x = np.einsum("...ki,...oi->...ko", activate(x) if k else x, weight) + bias[..., None, :]
         return x
+
+    @property
+    def widths(self) -> list[int]:
+        """Widths of the hidden layers."""
+        return [bias.shape[-1] for _, bias in self.layers[:-1]]
+
+    @staticmethod
+    def shapes(sizes: Sequence[int]) -> dict[str, tuple[int, ...]]:
+        """Shapes of the `tensors` of a network of the layer sizes."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        for k, (inputs, outputs) in enumerate(pairwise(sizes)):
+            shapes |= {f"layers.{k}.weight": (outputs, inputs), f"layers.{k}.bias": (outputs,)}
+        return shapes
 
     @classmethod
     def from_vectors(cls, vectors: NDArray[np.floating], sizes: Sequence[int]) -> Network:
@@ -63,10 +75,11 @@ class Network:
         }
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, NDArray[np.float32]]) -> Network:
+    def from_tensors(cls, tensors: Mapping[str, NDArray[np.float32]], activation: str = "Tanh") -> Network:
         """The network of `tensors`."""
         count = len(tensors) // 2
-        return cls([(tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]) for k in range(count)])
+        layers = [(tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]) for k in range(count)]
+        return cls(layers, activation)
 
 
 class NetworkAgent:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from gymnosoma.envs.core.env.spec import Measure
 
 from .agent import Agent, Policy
+from .evaluation import rollout
 from .lookup import find_policy
 from .registry import references_of, task_of
-from .rollout import rollout
 
 ACTION = {
     "action at its ends": Measure("saturation", "action", "%", 100.0, "share of what moves it, answers left out"),

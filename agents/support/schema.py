@@ -1,22 +1,28 @@
-"""Checks of the contents of files that anybody may have written; tables of their keys are made of them."""
+"""Checks of the contents of untrusted files, declared as tables of their keys."""
 
 from __future__ import annotations
 
+import json
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
+
+from gymnosoma.envs.core.files import check_file
 
 Check = Callable[[str, Any], object]
 """Raises ValueError, which begins with the first argument, unless the second is what it should be."""
 
-Show = Callable[[Any], str]
-"""Writes a value for an error."""
 
-
-def typed(name: str, value: Any, kind: type, words: str, show: Show = reprlib.repr) -> None:
+def typed(name: str, value: Any, kind: type, words: str) -> None:
     """Raise ValueError unless ``value`` is of a type; True and False are no integers."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ValueError(f"{name} must {words}, got {show(value)}")
+        raise ValueError(f"{name} must {words}, got {reprlib.repr(value)}")
+
+
+TEXT: Check = partial(typed, kind=str, words="be a string")
+OBJECT: Check = partial(typed, kind=dict, words="be an object")
 
 
 def in_range(name: str, value: Any, low: int, high: int) -> None:
@@ -28,13 +34,43 @@ def in_range(name: str, value: Any, low: int, high: int) -> None:
         raise ValueError(f"{name} must be at most {high}, got {reprlib.repr(value)}")
 
 
-def held(name: str, value: Any, keys: Mapping[str, Check], show: Show = reprlib.repr) -> None:
+def held(name: str, value: Any, keys: Mapping[str, Check], optional: Collection[str] = ()) -> None:
     """Raise ValueError unless ``value`` is an object of just these ``keys``, each as its check asks."""
-    typed(name, value, dict, "be an object", show)
-    if value.keys() != keys.keys():
-        raise ValueError(f"{name} must hold {' and '.join(keys)}, got {show(sorted(value))}")
-    for key, check in keys.items():
-        check(f"{name}: {key}", value[key])
+    OBJECT(name, value)
+    for key in keys:
+        if key not in value and key not in optional:
+            raise ValueError(f"{name}: {key} is missing")
+    for key, item in value.items():
+        if key not in keys:
+            raise ValueError(f"{name}: {reprlib.repr(key)} is not known; allowed are {', '.join(keys)}")
+        keys[key](f"{name}: {key}", item)
+
+
+def read_json(
+    path: Path, largest: int, keys: Mapping[str, Check] | None = None, optional: Collection[str] = ()
+) -> dict[str, Any]:
+    """Read an object from an untrusted file of JSON, with just these ``keys``.
+
+    Raises:
+        ValueError: Naming the file, and the key that is not what it should be; or if the file has more than ``largest``
+            bytes, is no file (a pipe would be waited for), or cannot be read.
+    """
+    try:
+        check_file(path, largest)
+        value = json.loads(path.read_bytes(), parse_constant=_refuse)
+    except OSError as error:
+        raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{str(path)!r} cannot be read: {error}") from None
+    if keys is None:
+        OBJECT(repr(str(path)), value)
+    else:
+        held(repr(str(path)), value, keys, optional)
+    return value
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(f"numbers must be finite, got {text}")
 
 
 def read(given: Mapping[str, Any], keys: Mapping[str, Check], missing: str = "{key} is missing") -> None:

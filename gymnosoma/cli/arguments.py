@@ -62,12 +62,6 @@ Params = Annotated[
 Saved = Annotated[tuple[tuple[Path, ...], ...], tyro.conf.arg(metavar="FILE ..."), tyro.conf.UseAppendAction]
 """Files that results go to, each by its ending."""
 
-Trust = Annotated[
-    bool,
-    tyro.conf.arg(help="Load zips of stable-baselines3 too, which run whatever code their author put into them."),
-]
-
-
 WORDS = ConstructorRegistry()
 """How types are told in help texts."""
 

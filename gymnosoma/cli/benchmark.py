@@ -16,7 +16,7 @@ from gymnosoma.agents.support.files import check_installed, locked, replacing
 from gymnosoma.agents.support.schema import in_range
 from gymnosoma.agents.support.workers import workers
 
-from .arguments import Processes, Ray, Trust
+from .arguments import Processes, Ray
 from .checkout import room
 
 
@@ -33,7 +33,6 @@ def benchmark(
     write: bool = False,
     floor: bool = False,
     ship: bool = False,
-    trust: Trust = False,
     restart: bool = False,
 ) -> None:
     """Compare chance, the animals' own controllers, the best constant parameters and trained policies.
@@ -73,10 +72,10 @@ def benchmark(
     for env_id in names:
         for name in policy or ():
             if name not in (CONSTANT, "trained") and (name != "baseline" or references_of(env_id)):
-                find_policy(env_id, name, trust=trust)  # a wrong name is refused before the work
+                find_policy(env_id, name)  # a wrong name is refused before the work
     for name in filter(OWN.fullmatch, policy or ()):
         print(f"{name} is known by the file of its module: what that imports or reads is not seen.")
-    jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps, trust)]
+    jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps)]
     publish = room("tools.publish") if write or floor or ship else None
     root = publish.checkout() if publish else Path()
     with locked("folder", folder), workers(processes, ray) as engine:

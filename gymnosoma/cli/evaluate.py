@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Annotated, Any
@@ -10,26 +11,14 @@ from typing import Annotated, Any
 import tyro
 
 from gymnosoma.agents.policies import evaluation
+from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.lookup import find_policy, outdated
 from gymnosoma.agents.policies.registry import full_id, references_of, task_of
 from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
 from gymnosoma.agents.support.progress import progress_bar
-from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.arguments import shown
 
-from .arguments import (
-    Arguments,
-    Events,
-    Id,
-    Options,
-    Params,
-    Processes,
-    Ray,
-    Saved,
-    Trust,
-    read_arguments,
-    read_options,
-)
+from .arguments import Arguments, Events, Id, Options, Params, Saved, read_arguments, read_options
 
 
 def evaluate(
@@ -38,24 +27,25 @@ def evaluate(
     policy: tuple[str, ...] = ("baseline",),
     episodes: int = 64,
     seed: int = 0,
+    physiology: bool = False,
     scheme: str | None = None,
     option: Options = (),
     event: Events = (),
     env: Arguments = (),
     param: Params = (),
     save: Annotated[Saved, tyro.conf.arg(aliases=("--json-file",))] = (),
-    trust: Trust = False,
-    processes: Processes = 1,
-    ray: Ray = None,
 ) -> None:
     """Measure policies on the same episodes.
 
     Args:
         policy: Any of: baseline (random where a task has none) or another reference of `list`, trained, random, zero,
-            "replay of" and one of these, run folders, SB3 zips (--trust), module:function for a function of your own,
-            observations (B, d) to actions (B, n).
+            "replay of" and one of these, run folders, module:function for a function of your own, observations (B, d)
+            to actions (B, n).
         episodes: Episodes of each.
         seed: Of the first episode; episode i has seed + i.
+        physiology: Instead of scores, measure what policies do to the body, beside the animal's own controller:
+            frequency, power, saturation. Values beyond a limit of the task are marked, and the reason for the limit is
+            below the table.
         scheme: Time-stepping scheme, instead of the default.
         save: Also write the figures there, .json, .csv or .parquet.
     """
@@ -66,19 +56,11 @@ def evaluate(
     with ExitStack() as stack:
         files = [stack.enter_context(result("save", path)) for path in check_saved("save", save, TABLES)]
         options = read_options(option, event)
-        if processes == 1 and ray is None:  # with a bar for each policy's episodes
-            rows = measure(env_id, policy, episodes, seed, options, trust, **made)
+        if physiology:
+            rows = _measure_body(env_id, policy, episodes, seed, options, **made)
         else:
-            _check(policy, episodes, seed)
-            pieces = {name: (env_id, (name,), episodes, seed, options, trust, made) for name in policy}
-            with workers(processes, ray) as engine:
-                outcomes = watched(engine.work(_measured, pieces), len(pieces), "policy", leave=False)
-                done = {outcome.name: outcome for outcome in outcomes}
-            for name, _, error in done.values():
-                if error is not None:
-                    raise Unfinished(f"policy {name!r} could not be measured: {error}")
-            rows = [row for name in policy for row in done[name].value]
-        show(rows)
+            rows = measure(env_id, policy, episodes, seed, options, **made)
+            show(rows)
         for file in files:
             write_table(file, rows)
 
@@ -89,43 +71,39 @@ def measure(
     episodes: int,
     seed: int,
     options: Mapping[str, float] | None = None,
-    trust: bool = False,
     **env: Any,
 ) -> list[dict[str, Any]]:
     """Summaries of policies that play the same episodes, with a progress bar."""
-    _check(names, episodes, seed)
-    found = [find_policy(env_id, name, trust=trust) for name in names]
-    for policy in found:
-        evaluation.check_play(env_id, policy, episodes, options, **env)
-        if warning := outdated(env_id, policy):
-            logging.getLogger("gymnosoma").warning(warning)
+    policies = _find(env_id, names, episodes, seed, options, **env)
     rows: list[dict[str, Any]] = []
-    with progress_bar(total=len(found) * episodes, unit="episode", leave=False) as bar:
+    with progress_bar(total=len(policies) * episodes, unit="episode", leave=False) as bar:
 
         def watch(ended: int) -> None:
             bar.update(len(rows) * episodes + ended - bar.n)
 
-        for policy in found:
-            asked = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
+        for policy in policies:
+            request = {"seed": seed, "options": dict(options or {}), "env": {**policy.env, **env}}
             keep = {task_of(env_id, **policy.env).score.name}  # all that a summary shows
             played = evaluation.evaluate(env_id, policy, episodes, seed, watch, options, keep, **env)
-            rows.append(evaluation.summary(env_id, policy, played) | asked)
+            rows.append(evaluation.summary(env_id, policy, played) | request)
     return rows
 
 
-def _check(names: Sequence[str], episodes: int, seed: int) -> None:
-    if episodes < 1:
-        raise ValueError(f"episodes must be at least 1, got {episodes!r}")
+def _find(
+    env_id: str, names: Sequence[str], episodes: int, seed: int, options: Mapping[str, float] | None, **env: Any
+) -> list[Policy]:
+    """Policies, each ready to play."""
+    for name, value, low in (("episodes", episodes, 1), ("seed", seed, 0)):
+        if value < low:
+            raise ValueError(f"{name} must be at least {low}, got {value!r}")
     if not names:
         raise ValueError("policy must name at least one, such as baseline or random")
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed!r}")
-
-
-def _measured(*given: Any) -> list[dict[str, Any]]:
-    """`measure` as a piece of work."""
-    *rest, env = given
-    return measure(*rest, **env)
+    policies = [find_policy(env_id, name) for name in names]
+    for policy in policies:
+        evaluation.check_play(env_id, policy, episodes, options, **env)
+        if warning := outdated(env_id, policy):
+            logging.getLogger("gymnosoma").warning(warning)
+    return policies
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
@@ -156,3 +134,52 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
         if row["env"]:
             values = {name: value if isinstance(value, str) else shown(value) for name, value in row["env"].items()}
             print(f"{row['policy']}: {', '.join(f'{name}={value}' for name, value in values.items())}")
+
+
+def _measure_body(
+    env_id: str, names: Sequence[str], episodes: int, seed: int, options: Mapping[str, float] | None, **env: Any
+) -> list[dict[str, Any]]:
+    """Measure what policies do to the body, and print it; a row for each measure of each policy."""
+    from gymnosoma.agents.policies.physiology import physiology
+
+    policies = _find(env_id, names, episodes, seed, options, **env)
+    measures = physiology(env_id, policies, episodes, seed, options, **env)
+    _show_body(env_id, measures)
+    return [
+        {"measure": name, "policy": policy, "value": value}
+        | {key: entry[key] for key in ("unit", "meaning", "known", "limit", "why") if key in entry}
+        for name, entry in measures.items()
+        for policy, value in entry["policies"].items()
+    ]
+
+
+def _show_body(env_id: str, measures: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the measures of an id as a table."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    players = list(next(iter(measures.values()))["policies"])
+    table = Table(title=env_id.split("/")[1])
+    for column in ("measure", *players, "limit", "known of the animal"):
+        table.add_column(escape(column), justify="right" if column in (*players, "limit") else "left")
+    for name, entry in measures.items():
+        beyond = entry.get("beyond", ())
+        cells = [
+            f"[red]{_three(value)}[/]" if player in beyond else _three(value)
+            for player, value in entry["policies"].items()
+        ]
+        unit = "" if entry["unit"] == "1" else f", {entry['unit']}"
+        limit = _three(entry["limit"]) if "limit" in entry else ""
+        table.add_row(escape(name + unit), *cells, limit, escape(entry["known"]))
+    console = Console()
+    console.print(table)
+    for name, entry in measures.items():
+        for player in entry.get("beyond", ()):
+            text = f"{name}: {player} has {_three(entry['policies'][player])}, beyond {_three(entry['limit'])}"
+            console.print(f"{text}: {entry['why']}", style="red", markup=False, highlight=False)
+
+
+def _three(value: float) -> str:
+    """Three digits, or a dash where nothing was measured."""
+    return f"{value:.3g}" if math.isfinite(value) else "-"

@@ -32,8 +32,6 @@ from .evaluate import evaluate
 from .fit import fit
 from .import_ import import_
 from .list import list_
-from .oracle import oracle
-from .physiology import physiology
 from .play import play
 from .record import record
 from .render import render
@@ -51,9 +49,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "enter": enter,
     "check": check,
     "leaderboard": leaderboard,
-    "oracle": oracle,
     "gates": checkout.command("gates"),
-    "physiology": physiology,
     "record": record,
     "figures": checkout.command("figures"),
     "speed": checkout.command("speed"),

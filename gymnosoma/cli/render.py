@@ -7,7 +7,7 @@ from typing import Any
 
 from gymnosoma.agents.policies.registry import full_id
 
-from .arguments import Arguments, Events, Id, Options, Params, Saved, Trust, read_arguments, read_options, read_size
+from .arguments import Arguments, Events, Id, Options, Params, Saved, read_arguments, read_options, read_size
 
 
 def render(
@@ -24,15 +24,13 @@ def render(
     param: Params = (),
     control_rate: float | None = None,
     size: str = "960x540",
-    trust: Trust = False,
 ) -> None:
     """Show one episode in a window, or save it as a film or a still.
 
     Ctrl-C ends it and keeps what was drawn.
 
     Args:
-        policy: baseline (random where the task has none) or another reference of `list`, trained, random, a run folder,
-            an SB3 zip (--trust).
+        policy: baseline (random where the task has none) or another reference of `list`, trained, random, a run folder.
         save: A film, .mp4 or .gif, or its last moment, .png; several may be given; a window by default.
         seconds: Of simulated time; the whole episode by default.
         seed: Of the episode.
@@ -57,7 +55,6 @@ def render(
             ghost=None if ghost == "none" else ghost,
             width=width,
             height=height,
-            trust=trust,
             options=read_options(option, event),
             **made,
         )

@@ -25,7 +25,7 @@ STOPPING, LAST = (
     (signal.SIGINT, signal.SIGTERM),
     "\nStopping after this update, to save all of it; again to stop at once.\n",
 )
-"""Signals that end a training after the update under way, and what is said then."""
+"""Signals that end a training after the update under way, and the message then."""
 
 
 def train(
@@ -62,9 +62,9 @@ def train(
         controller: Reference whose parameters cma searches, such as baseline; "" for the weights of a network. With
             supervised: reference that moves while a network learns what the action's answers should be.
         recipe: Settings in TOML, such as `tune` writes, instead of the environment's own.
-        seed: Of the network and the animals.
-        seeds: Runs with the seeds from there on, one after another or on --processes; each has a folder of its own,
-            ...-SEED.
+        seed: Random seed for the network and the environments.
+        seeds: Number of runs, with the seeds from there on, one after another or on --processes; each has a folder of
+            its own, ...-SEED.
         folder: Run folder; runs/ID-ALGORITHM-SEED by default, with the arguments of --env between the last two.
         resume: Continue the run in the folder from its last checkpoint; of several seeds, those that have begun, and
             begin the others. Not somebody else's: it could run their code.
@@ -78,82 +78,76 @@ def train(
     for name, value in (("episodes", episodes), ("seeds", seeds)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
-    env_id, given = full_id(env_id), read_arguments(env, param)
-    chosen = read_recipe(env_id, algorithm, recipe)["algorithm"]
-    asked = Training(
+    several = processes > 1 or ray is not None
+    if several and seeds == 1:
+        raise ValueError("processes and ray have no effect on a single run; combine them with --seeds")
+    env_id, made = full_id(env_id), read_arguments(env, param)
+    request = Training(
         env_id,
         algorithm,
         steps=steps,
         num_envs=num_envs,
         imitate=imitate,
         controller=controller,
-        env=given,
+        env=made,
         recipe_file=recipe,
         checkpoint=checkpoint,
         threads=threads,
     )
-    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}{folder_part(given)}"
+    chosen = read_recipe(env_id, algorithm, recipe)["algorithm"]
+    stem = folder or Path("runs") / f"{env_id.split('/')[1]}-{chosen}{folder_part(made)}"
     folders = {k: stem.with_name(f"{stem.name}-{k}") for k in range(seed, seed + seeds)}
     if folder is not None and seeds == 1:
         folders = {seed: folder}
-    several = processes > 1 or ray is not None
-    if several and seeds == 1 and chosen != "cma":
-        wrong = "ray must be left out" if ray is not None else f"processes must be 1, got {processes}"
-        raise ValueError(f"{wrong}: one training with {chosen} is one piece of work; --seeds or cma have more")
-    begun = {k: resume and (seeds == 1 or (place / "config.json").exists()) for k, place in folders.items()}
     for k, place in folders.items():
-        replace(asked, seed=k).check(place, resume=begun[k])
-    if several and seeds > 1:
+        replace(request, seed=k).check(place, resume=resume and (seeds == 1 or (place / "config.json").exists()))
+    if several:
         with workers(processes, ray) as engine:
-            _side_by_side(asked, folders, episodes, engine)
-        return
-    own: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    for k, place in folders.items():
-        with workers(processes, ray) as engine, noted_signals(*STOPPING, message=LAST) as caught:
-            replace(asked, seed=k).run(place, resume=begun[k], stop=lambda: caught, workers=engine)
-        if caught:
-            print(f"Interrupted. Everything is in {place}; continue with --resume.")
-            sys.exit(128 + caught[0])
-        with locked("folder", place):
-            others = others or _references(env_id, episodes)
-            own += measure(env_id, [str(place)], episodes, 1000)
-            _note_scores(place, own[-1], others)
-    show([*own, *others])
+            rows = _train_together(request, folders, episodes, engine)
+    else:
+        rows = []
+        for k, place in folders.items():
+            rows.append(_train_one(replace(request, seed=k), place, episodes))
+    names = [*references_of(env_id), "random"]
+    others = measure(env_id, names, episodes, 1000)
+    for place, row in zip(folders.values(), rows, strict=True):
+        _note_scores(place, row, others)
+    show([*rows, *others])
     print(f"Policy, learning curve and evaluation are in {', '.join(map(str, folders.values()))}.")
 
 
-def _side_by_side(asked: Training, folders: Mapping[int, Path], episodes: int, engine: Workers) -> None:
-    """Train and measure seeds at the same time; what is stopped goes on from its last checkpoint."""
-    names = {str(place): (replace(asked, seed=seed), place, episodes) for seed, place in folders.items()}
-    done = {outcome.name: outcome for outcome in watched(engine.work(_seed, names), len(names), "run")}
-    failed = {name: outcome.error for name, outcome in done.items() if outcome.error is not None}
-    whole = {name: done[name].value for name in names if name not in failed}
-    if whole:
-        [(_, others, error)] = engine.work(_references, {"references": (asked.env_id, episodes)})
-        if error is not None:
-            raise Unfinished(f"references could not be measured: {error}")
-        for name, row in whole.items():
-            _note_scores(Path(name), row, others)
-        show([*whole.values(), *others])
+def _train_one(request: Training, place: Path, episodes: int) -> dict[str, Any]:
+    """Train, until a signal comes; the scores."""
+    with noted_signals(*STOPPING, message=LAST) as caught:
+        request.run(place, resume=(place / "config.json").exists(), stop=lambda: caught)
+    if caught:
+        print(f"Interrupted. Everything is in {place}; continue with --resume.")
+        sys.exit(128 + caught[0])
+    return measure(request.env_id, [str(place)], episodes, 1000)[0]
+
+
+def _train_seed(request: Training, place: Path, episodes: int) -> dict[str, Any]:
+    """Train in another process; the scores."""
+    request.run(place, resume=(place / "config.json").exists())
+    return measure(request.env_id, [str(place)], episodes, 1000)[0]
+
+
+def _train_together(
+    request: Training, folders: Mapping[int, Path], episodes: int, engine: Workers
+) -> list[dict[str, Any]]:
+    """Train and measure seeds at the same time; a run that was stopped goes on from its last checkpoint."""
+    pieces = {str(place): (replace(request, seed=seed), place, episodes) for seed, place in folders.items()}
+    outcomes = {outcome.name: outcome for outcome in watched(engine.work(_train_seed, pieces), len(pieces), "run")}
+    failed = [f"{name}: {outcome.error}" for name, outcome in outcomes.items() if outcome.error is not None]
     if failed:
-        raise Unfinished("; ".join(f"{name}: {error}" for name, error in failed.items()) + "; go on with --resume")
-    print(f"Policy, learning curve and evaluation are in {', '.join(names)}.")
-
-
-def _seed(asked: Training, place: Path, episodes: int) -> dict[str, Any]:
-    """One training, begun or gone on with, and its scores."""
-    asked.run(place, resume=(place / "config.json").exists())
-    return measure(asked.env_id, [str(place)], episodes, 1000)[0]
-
-
-def _references(env_id: str, episodes: int) -> list[dict[str, Any]]:
-    return measure(env_id, [*references_of(env_id), "random"], episodes, 1000)
+        raise Unfinished("; ".join(failed) + "; go on with --resume")
+    return [outcomes[name].value for name in pieces]
 
 
 def _note_scores(place: Path, own: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
     from gymnosoma.agents.policies.card import add_scores
 
-    with replacing(place / "evaluation.json") as file:
-        file.write((json.dumps([own, *others], indent=2) + "\n").encode())
-    add_scores(place, own)
+    with locked("folder", place):
+        with replacing(place / "evaluation.json") as file:
+            file.write((json.dumps([own, *others], indent=2) + "\n").encode())
+        add_scores(place, own)

@@ -240,7 +240,6 @@ def show_episode(
     ghost: str | None = "baseline",
     width: int = 960,
     height: int = 540,
-    trust: bool = False,
     **how: Any,
 ) -> int:
     """Show one episode in a window, or save it; Ctrl-C ends it and keeps what was drawn.
@@ -248,7 +247,6 @@ def show_episode(
     Args:
         policy, ghost: Names, as of `find_policy`; the ghost is not drawn where both are the same.
         save: ``.mp4`` or ``.gif`` for a film, ``.png`` for its last moment; a window by default.
-        trust: As of `find_policy`.
         seconds, seed, width, height: As of `Film`, as are all further arguments.
 
     Returns:
@@ -265,8 +263,8 @@ def show_episode(
     if not references_of(env_id):
         policy = "random" if policy == "baseline" else policy
         ghost = None if ghost == "baseline" else ghost
-    shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost), trust=trust)
-    actor = find_policy(env_id, policy, seed, trust)
+    shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
+    actor = find_policy(env_id, policy, seed)
     with nullcontext() if save is None else result("save", save) as file:
         film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
         return play(film, env_id, file, instead)

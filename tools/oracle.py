@@ -1,0 +1,168 @@
+"""Finds the score that normalised scores call 1: fits a controller to each of some frozen episodes, by CMA-ES.
+
+::
+
+    python -m tools.oracle WormSwim-v0 --write
+
+No learning takes part, and no trained policy. The mean of the best scores is no bound: a policy can pass it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+
+from gymnosoma.agents import controllers
+from gymnosoma.agents.controllers import Oracle
+from gymnosoma.agents.learning.search import Evolution
+from gymnosoma.agents.policies.agent import ControllerAgent
+from gymnosoma.agents.policies.evaluation import play_side_by_side
+from gymnosoma.agents.policies.fingerprints import of_id, of_values
+from gymnosoma.agents.policies.registry import controllers_digest, full_id, task_class, task_of
+from gymnosoma.agents.support.files import locked, replacing
+from gymnosoma.agents.support.schema import in_range
+from gymnosoma.agents.support.workers import Workers, watched, workers
+from gymnosoma.cli.arguments import Id, Processes
+from gymnosoma.envs.core.env.documentation import normaliser
+
+from . import publish
+
+ORACLE_SEED = 40_000
+"""First seed of the frozen episodes; nothing else is played, searched or learned in them."""
+
+TOGETHER = 16
+"""Episodes that are searched side by side, in one piece of work."""
+
+SEARCHES = 2
+"""Searches of each episode, by other random numbers: they show whether one would do."""
+
+STILL, AGREE = 0.01, 0.02
+"""Shares of the scale that the second half of the generations, and another search, may add in a converged search."""
+
+
+def oracle(
+    env_id: Id,
+    /,
+    episodes: int = 64,
+    generations: int = 60,
+    population: int = 14,
+    processes: Processes = 1,
+    folder: Path = Path("oracle"),
+    write: bool = False,
+) -> None:
+    """Find the 1 of an id's scale: fit a controller to each of some frozen episodes, twice, by CMA-ES.
+
+    The search has converged if the second half of the generations adds less than 1% of the scale, and the two searches
+    differ by less than 2% of it. After a kill the same command goes on.
+
+    Args:
+        episodes: Frozen episodes, from seed 40000 on.
+        generations, population: Of each search.
+        folder: Where the results of the searches are kept.
+        write: Write the result into assets/normalisers.toml; refused if it has not converged.
+    """
+    env_id = full_id(env_id)
+    numbers = len(oracle_of(env_id).start)
+    in_range("episodes", episodes, 2, 1000)
+    in_range("generations", generations, 2, 10_000)
+    in_range("population", population, 4, 1000)
+    scale = normaliser(env_id)
+    with locked("folder", folder), workers(processes) as engine:
+        start, best = search(env_id, episodes, generations, population, folder, engine)
+    reached = best.max(0).mean(1)  # after each generation
+    value, unit = float(reached[-1]), task_of(env_id).score.unit
+    print(f"{env_id}: {value:.5g} {unit}, the mean of {episodes} episodes ({start.mean():.5g} at first)")
+    steps = [generations * k // 4 - 1 for k in (1, 2, 3, 4)]
+    print(f"After each quarter of the generations: {', '.join(f'{reached[step]:.5g}' for step in steps)}")
+    converged = scale is not None
+    if scale is not None:
+        last = best[:, -1].mean(1)
+        later = (last - best[:, generations // 2].mean(1)).mean()
+        for what, change, limit in (
+            ("The second half of the generations adds", later, STILL),
+            ("Searches differ by", np.ptp(last), AGREE),
+        ):
+            share = change / (value - scale["floor"])
+            converged &= bool(share < limit)
+            print(f"{what} {share:.2%} of the scale; at most {limit:.0%} counts as converged.")
+    if write:
+        if not converged:
+            raise ValueError("write must be given where the search has converged: give more --generations")
+        why = f"an oracle of {numbers} numbers, fitted to each of {episodes} episodes in {generations} generations"
+        publish.freeze({env_id: {"best": float(f"{value:.4g}"), "bound": False, "why": why}})
+        print("Written: assets/normalisers.toml.")
+
+
+def oracle_of(env_id: str) -> Oracle:
+    """The oracle of an id; ValueError where its scale has a bound instead."""
+    own = controllers.oracle(task_class(env_id))
+    if own is None:
+        raise ValueError(f"id must be one with an oracle, got {env_id!r}, whose scale ends at a bound or has no end")
+    return own
+
+
+def search(
+    env_id: str, episodes: int, generations: int, population: int, folder: Path, engine: Workers
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Search all episodes; ``folder`` keeps the pieces that are done, and the same call does the others.
+
+    Returns:
+        start (E,), best (searches, generations, E): Scores, in the unit that is shown, of the parameters with which the
+            searches begin, and the best so far after each generation.
+    """
+    depends = of_values(of_id(env_id, oracle_of(env_id).env), controllers_digest(env_id), generations, population)
+    files, pieces = {}, {}
+    for first in range(0, episodes, TOGETHER):
+        for number in range(SEARCHES):
+            count = min(TOGETHER, episodes - first)
+            name = f"{env_id.split('/')[1]}-{depends}-{first}-{number}-{count}"
+            files[name] = folder / f"{name}.json"
+            if not files[name].is_file():
+                pieces[name] = (env_id, first, count, number, generations, population, files[name])
+    for name, _, error in watched(engine.work(_search, pieces), len(pieces), "search", len(files) - len(pieces)):
+        if error is not None:
+            raise RuntimeError(f"{name} failed: {error}")
+    results = [json.loads(file.read_text("utf-8")) for file in files.values()]
+    start = np.concatenate([each["start"] for each in results[::SEARCHES]])
+    best = [np.concatenate([each["best"] for each in results[k::SEARCHES]], axis=1) for k in range(SEARCHES)]
+    return start, np.array(best)
+
+
+def _search(env_id: str, first: int, episodes: int, number: int, generations: int, population: int, file: Path) -> None:
+    """Search some episodes from the ``first`` on, and write the start's and the best scores after each generation."""
+    own, score = oracle_of(env_id), task_of(env_id).score
+    seeds = range(ORACLE_SEED + first, ORACLE_SEED + first + episodes)
+    env = {**own.env, **({"split": None} if task_class(env_id).hidden else {})}
+
+    def play(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores (E, P) of parameters (E, P, k)."""
+        players = candidates.shape[1]
+        rows = candidates.swapaxes(0, 1).reshape(players * episodes, -1)
+
+        def agent(envs: Any) -> ControllerAgent:
+            return ControllerAgent(own.make(envs.task, rows), envs.task)
+
+        played = play_side_by_side(env_id, env, agent, players, seeds)
+        return (played.score(score) * score.factor).reshape(players, episodes).T
+
+    start = best = play(np.broadcast_to(np.asarray(own.start, float), (episodes, 1, len(own.start))))[:, 0]
+    rngs = [np.random.default_rng((seed, number)) for seed in seeds]
+    evolutions = [Evolution(own.start, own.spread, rng, population=population) for rng in rngs]
+    history = []
+    for _ in range(generations):
+        scores = play(np.array([evolution.ask() for evolution in evolutions]))
+        for evolution, each in zip(evolutions, scores, strict=True):
+            evolution.tell(each)
+        best = np.maximum(best, scores.max(1))
+        history.append(best.tolist())
+    with replacing(file) as out:
+        out.write((json.dumps({"start": start.tolist(), "best": history}) + "\n").encode())
+
+
+if __name__ == "__main__":
+    tyro.cli(oracle)
