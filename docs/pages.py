@@ -224,7 +224,7 @@ def gates() -> str:
         "gates not passed",
     )
     return (
-        "## What a task must hold\n\nBefore policies are ranked on an id it passes gates (`python train.py gates ID`): "
+        "## What a task must hold\n\nBefore policies are ranked on an id it passes gates (`python -m tools.gates ID`): "
         "(a) feedback is worth a fifth of the scale, against a replay of its own actions or an answer "
         "without touching; (b) no script of a few parameters is above .9; (c) best reference and policy keep to the "
         "animal's limits; (d) half of a paired interval of 256 episodes is at most 3% of the scale; (e) less than 5% "

@@ -120,7 +120,7 @@ def _all(rows: Sequence[Row]) -> str:
     lines = [
         "# The papers against us",
         "",
-        "Every figure and table that the papers' models give, drawn by `python train.py figures` from simulations, and "
+        "Every figure and table that the papers' models give, drawn by `python -m papers` from simulations, and "
         "every number that the papers print beside ours.",
         "",
         total.headline,

@@ -32,15 +32,6 @@ ENTRIES = tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8
 PAPERS = tuple(ENTRIES)
 """Animals, each with a folder here, and a table of what its paper prints."""
 
-KINDS = {
-    "printed": "digits that the model, as the paper states it, must give; the only ones that are counted",
-    "direction": "words that name a sign, an order or a trend, or digits that a model 20% off would give as well",
-    "reading": "words that we read as a number, or digits of which the paper leaves open what they are of",
-    "fit": "a number for which we chose what the paper leaves open",
-    "slip": "a print that contradicts the paper itself",
-}
-"""What a row of a table can be."""
-
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Of lines that are apart for readers of all kinds of sight (Okabe and Ito)."""
 
@@ -80,7 +71,7 @@ class Printed:
     printed: str  # such as "about 40"
     low: float
     high: float
-    kind: str  # of `KINDS`
+    kind: str  # printed, direction, reading, fit or slip; `page.EXPLAINED` says what these are
     note: str  # why ours does not agree, or how the print was read; see `against`
 
     @property
@@ -124,43 +115,16 @@ class Comparison:
         return bool(self.low <= self.ours <= self.high)
 
 
-def read_table(path: Path) -> dict[str, list[Printed]]:
-    """Read what a paper prints, the rows of each figure.
-
-    Raises:
-        ValueError: For other columns than those of `Printed`, unknown kinds, bounds in the wrong order, names that
-            occur twice, and prints that would be counted twice.
-    """
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        columns = [entry.name for entry in fields(Printed)]
-        if reader.fieldnames != columns:
-            raise ValueError(f"{path.name} must have the columns {', '.join(columns)}, got {reader.fieldnames}")
-        lines: list[dict[str, Any]] = list(reader)
-    if any(None in line or None in line.values() for line in lines):
-        raise ValueError(f"{path.name} must have a cell for each column in every line")
-    rows = [Printed(**line | {name: float(line[name]) for name in ("low", "high")}) for line in lines]
-    table: dict[str, list[Printed]] = {}
-    counted: set[tuple[str, str]] = set()
-    for row in rows:
-        own, where = table.setdefault(row.figure, []), f"{path.name}, {row.figure}, {row.name!r}"
-        if row.kind not in KINDS:
-            raise ValueError(f"{where}: kind must be one of {', '.join(KINDS)}, got {row.kind!r}")
-        if not row.low <= row.high:
-            raise ValueError(f"{where}: low must not exceed high, got {row.low:g} and {row.high:g}")
-        if any(row.name == other.name or (row.what, row.printed) == (other.what, other.printed) for other in own):
-            raise ValueError(f"{where}: name and print must be those of one row only")
-        if row.kind == "printed" and (row.where, row.printed) in counted:
-            raise ValueError(f"{where}: {row.printed} of {row.where} is counted by another row")
-        own.append(row)
-        counted |= {(row.where, row.printed)} if row.kind == "printed" else set()
-    return table
-
-
 @cache
 def printed(animal: str) -> dict[str, list[Printed]]:
     """What an animal's paper prints, the rows of each figure."""
-    return read_table(Path(__file__).with_name(f"{animal}.csv"))
+    table: dict[str, list[Printed]] = {}
+    with Path(__file__).with_name(f"{animal}.csv").open(newline="", encoding="utf-8") as file:
+        lines: list[dict[str, Any]] = list(csv.DictReader(file))
+    for line in lines:
+        row = Printed(**line | {name: float(line[name]) for name in ("low", "high")})
+        table.setdefault(row.figure, []).append(row)
+    return table
 
 
 @dataclass
@@ -179,8 +143,6 @@ class Sheet:
     def found(self, prefix: str = "", /, **values: Any) -> None:
         """Hand over values by name, behind ``prefix``: those of the printed rows, and those in their notes."""
         for name, value in values.items():
-            if prefix + name in self.values:
-                raise ValueError(f"the value {prefix + name!r} is handed over twice")
             self.values[prefix + name] = value
 
     def row(self, name: str) -> Printed:
@@ -198,9 +160,8 @@ class Sheet:
             ValueError: For a row without a value, and a value that no row asks for.
         """
         asked = {row.name for row in self.rows}.union(*(row.needed - {"off"} for row in self.rows))
-        for name in sorted(asked.symmetric_difference(self.values)):
-            missed = "is asked for, and not handed over" if name in asked else "is handed over, and no row asks for it"
-            raise ValueError(f"the value {name!r} {missed}")
+        if names := asked.symmetric_difference(self.values):
+            raise ValueError(f"values and rows must have the same names, got {', '.join(sorted(names))} once")
         return [row.against(self.values) for row in self.rows]
 
     def progress(self, steps: Iterable[Any], what: str, total: int | None = None) -> Iterable[Any]:
@@ -242,8 +203,6 @@ def load(animal: str) -> Paper:
     for name, (module, title) in entry["figures"].items():
         draws = getattr(import_module(f".{animal}.{module}", __package__), name.replace(".", "_"))
         figures.append(PaperFigure(name, title, draws))
-    if unknown := printed(animal).keys() - entry["figures"].keys():
-        raise ValueError(f"{animal}.csv has rows for figures that are not drawn: {', '.join(sorted(unknown))}")
     words = {name: entry[name] for name in ("reference", "holds", "open", "missed", "missing")}
     return Paper(animal=animal, figures=tuple(figures), **words)
 

@@ -172,7 +172,6 @@ def test_an_address_without_a_cluster_is_told():
 COMMANDS = {
     "tune": "tune WormSwim-v0 --recipe x.toml --steps 2048 --trials 2 --together 2 --folder study",
     "train": "train WormSwim-v0 --steps 9000 --seeds 2 --episodes 2 --folder run",
-    "figures": "figures worm --figure figure_4 --folder drawn",
     "csv": "sweep worm --over sigma=0:1:2 --over drive.amplitude=0.4,0.6 --drive sine --duration 0.02 --every 0.01",
     "parquet": "sweep worm --over stiffness=1e-10:1e-9:3:log --duration 0.02 --every 0.01 --table sweep.parquet",
 }

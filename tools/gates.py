@@ -192,3 +192,7 @@ def _write(row: Mapping[str, Any]) -> None:
 
 def _short(value: float) -> float:
     return float(f"{value:.4g}")
+
+
+if __name__ == "__main__":
+    tyro.cli(gates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,6 @@ from gymnosoma.agents.support.schema import in_range
 from gymnosoma.agents.support.workers import workers
 
 from .arguments import Processes, Ray
-from .checkout import room
 
 
 def benchmark(
@@ -76,7 +76,7 @@ def benchmark(
     for name in filter(OWN.fullmatch, policy or ()):
         print(f"{name} is known by the file of its module: what that imports or reads is not seen.")
     jobs = [job for env_id in names for job in listed.jobs_of(env_id, policy, train_seeds, episodes, steps)]
-    publish = room("tools.publish") if write or floor or ship else None
+    publish = import_module("tools.publish") if write or floor or ship else None
     root = publish.checkout() if publish else Path()
     with locked("folder", folder), workers(processes, ray) as engine:
         if restart:

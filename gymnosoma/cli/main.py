@@ -1,8 +1,6 @@
-"""The command line: ``python train.py COMMAND`` in a checkout, ``gymnosoma COMMAND`` once installed.
+"""The command line: ``gymnosoma COMMAND``, ``python -m gymnosoma COMMAND``, or ``python train.py`` in a checkout.
 
-``python -m gymnosoma COMMAND`` does the same.
-
-A module for each command; the function of its name is what ``tyro`` reads.
+Each command is a function in a module of its own, from which ``tyro`` reads options and help.
 """
 
 from __future__ import annotations
@@ -12,8 +10,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -21,10 +18,7 @@ import tyro
 
 import gymnosoma
 from gymnosoma.agents.support.workers import Unfinished
-from gymnosoma.envs.core.arguments import choice
 
-from . import checkout
-from .arguments import WORDS
 from .benchmark import benchmark
 from .compile import compile_
 from .contest import check, enter, leaderboard
@@ -49,12 +43,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "enter": enter,
     "check": check,
     "leaderboard": leaderboard,
-    "gates": checkout.command("gates"),
     "record": record,
-    "figures": checkout.command("figures"),
-    "speed": checkout.command("speed"),
-    "soak": checkout.command("soak"),
-    "live": checkout.command("live"),
     "render": render,
     "simulate": simulate,
     "sweep": sweep,
@@ -64,77 +53,30 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "import": import_,
 }
 
-CAUSED = (
-    ValueError,
-    TypeError,
-    OSError,
-    ArithmeticError,
-    MemoryError,
-    RecursionError,
-    ImportError,
-    gymnasium.error.Error,
-    Unfinished,
-)
-"""Errors that users can cause by an argument, a file or what their machine lacks; others are ours, and show a trace."""
+INVALID = (ValueError, TypeError, gymnasium.error.Error)
+"""Errors in arguments; the exit status is 2."""
 
-USAGE = (ValueError, TypeError, gymnasium.error.Error)
-"""Those of arguments, of which the exit status is 2; that of the others is 1."""
+FAILED = (OSError, ArithmeticError, MemoryError, RecursionError, ImportError, Unfinished)
+"""Other errors that a user can cause; the exit status is 1. The rest are bugs and show a traceback."""
 
-
-TRAIN = ("cma", "matplotlib", "optuna", "stable_baselines3", "tensorboard", "torch")
-"""Modules that come with the extra ``train``; commands that show or simulate do without them."""
-
-LEARNING = {"train", "tune", "--train-seeds"}
-"""What learns in a command line; other pictures and figures need nothing of that extra but matplotlib."""
-
-
-MEANT = {"timesteps": "steps", "total-timesteps": "steps", "output": "save", "n-envs": "num-envs"}
-"""Options of other programs, and what they are called here."""
-
-
-def _check_names(given: Sequence[str]) -> None:
-    """Raise ValueError that says what was meant by a command or an option that other programs have."""
-    if not given or given[0].startswith("-"):
-        return
-    choice("command", given[0], COMMANDS)
-    known = {name.replace("_", "-") for name in inspect.signature(COMMANDS[given[0]]).parameters}
-    for option in (each.removeprefix("--").partition("=")[0].replace("_", "-") for each in given if each[:2] == "--"):
-        if option in MEANT and option not in known and MEANT[option] in known:
-            raise ValueError(f"--{option} is not known to {given[0]}; did you mean --{MEANT[option]}?")
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, which schedulers send; it ends everything as well as Ctrl-C does."""
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    received: list[int] = []
-
-    def end(number: int, frame: object) -> None:
-        received.append(number)
-        raise Terminated
-
-    before = signal.getsignal(signal.SIGTERM)
-    if before is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    except KeyboardInterrupt:
-        if received:  # Ray, while it waits, makes a plain KeyboardInterrupt of it
-            raise Terminated from None
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
+EXTRAS = dict.fromkeys(("cma", "optuna", "stable_baselines3", "tensorboard", "torch"), "train") | {"matplotlib": "data"}
+"""Extra that installs each optional library."""
 
 
 def _one_line(error: Exception) -> str:
     """Message of an error, in one line."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if name in TRAIN:
-        extra = "data" if name == "matplotlib" and LEARNING.isdisjoint(sys.argv) else "train"
-        return f"{name} is not installed: pip install 'gymnosoma[{extra}]'"
+    if name in EXTRAS:
+        return f"{name} is not installed: pip install 'gymnosoma[{EXTRAS[name]}]'"
     return " ".join(str(error).splitlines()) or type(error).__name__
+
+
+def overview() -> str:
+    """List the commands, one line each."""
+    lines = ["usage: gymnosoma COMMAND ...  (gymnosoma COMMAND --help lists its options)", ""]
+    for name, command in COMMANDS.items():
+        lines.append(f"  {name:10} {str(inspect.getdoc(command)).splitlines()[0]}")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -142,27 +84,35 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(gymnosoma.__version__)
         return
-    if sys.argv[1:2] == ["help"]:
-        sys.argv[1:] = [*sys.argv[2:3], "--help"]
+    if sys.argv[1:] in ([], ["-h"], ["--help"]):
+        print(overview())
+        sys.exit(0 if sys.argv[1:] else 2)
     for stream in (sys.stdout, sys.stderr):  # a console may lack a bullet or a plus-minus
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads cost more than they gain on small networks
+    received: list[int] = []
+
+    def terminate(number: int, frame: object) -> None:
+        """End at SIGTERM, which schedulers send, in the same way as at Ctrl-C."""
+        received.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, terminate)
     try:
-        with _terminable():
-            if sys.argv[1:2] and sys.argv[1] in checkout.COMMANDS:  # before its arguments are read
-                checkout.room(checkout.COMMANDS[sys.argv[1]])
-            _check_names(sys.argv[1:])
-            how: dict[str, Any] = {"prog": "gymnosoma", "description": gymnosoma.__doc__, "registry": WORDS}
-            tyro.extras.subcommand_cli_from_dict(COMMANDS, **how)
-            sys.stdout.flush()
+        tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="gymnosoma")
+        sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python can flush it at its end
         sys.exit(1)
-    except CAUSED as error:
+    except (*INVALID, *FAILED) as error:
         end = SystemExit(f"error: {_one_line(error)}")
         print(end, file=sys.stderr)
-        end.code = 2 if isinstance(error, USAGE) else 1
+        end.code = 2 if isinstance(error, INVALID) else 1
         raise end from None
-    except KeyboardInterrupt as end:
-        sys.exit(128 + (signal.SIGTERM if isinstance(end, Terminated) else signal.SIGINT))
+    except KeyboardInterrupt:
+        sys.exit(128 + (signal.SIGTERM if received else signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGTERM, before)

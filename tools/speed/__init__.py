@@ -1,1 +1,1 @@
-"""Speed of every animal and of the environments, and against peers: a module for each animal, its peers in it."""
+"""Speed of the models on one core, compared with other programs."""

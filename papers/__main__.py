@@ -1,0 +1,49 @@
+"""Draw the papers' figures, in a checkout: ``python -m papers [ANIMAL ...]``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from .page import update, write
+from .paper import PAPERS, draw, load, printed
+
+
+def figures(
+    animal: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="ANIMAL ...")] = (),
+    figure: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    folder: Path = Path("figures"),
+    page: Path | None = None,
+) -> None:
+    """Draw the papers' figures from simulations, each with its numbers as CSV, and with the paper's beside ours.
+
+    Args:
+        animal: Whose paper, such as worm; all by default.
+        figure: Which figure, such as figure_5; may be repeated; all by default.
+        folder: Where pictures and numbers go.
+        page: Also update this page (Markdown, such as docs/papers.md), and the CSV and pages beside it.
+    """
+    papers = [load(name) for name in animal or PAPERS]
+    entries = [(paper.animal, entry) for paper in papers for entry in paper.figures]
+    names = {entry.name for _, entry in entries}
+    if unknown := {*figure} - names:
+        raise SystemExit(f"error: figure must be one of {', '.join(sorted(names))}, got {', '.join(unknown)}")
+    for own, entry in entries:
+        if figure and entry.name not in figure:
+            continue
+        begin, place = time.perf_counter(), folder / own
+        place.mkdir(parents=True, exist_ok=True)
+        rows = draw(entry, printed(own).get(entry.name, []), place)
+        agreements = [row.agrees for row in rows if row.kind == "printed"]
+        numbers = f"{sum(agreements)} of {len(agreements)} printed numbers agree, " if agreements else ""
+        print(f"{place / entry.name}.png: {numbers}{time.perf_counter() - begin:.1f} s")
+        if page is not None:
+            update(page.with_suffix(".csv"), own, entry.name, rows)
+            write(page, own, entry.name, place / f"{entry.name}.png")
+
+
+if __name__ == "__main__":
+    tyro.cli(figures)

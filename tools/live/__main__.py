@@ -1,0 +1,28 @@
+"""Make pages on which the animals live, in a checkout: ``python -m tools.live``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tyro
+
+from .build import policy_problem, shown, write
+
+
+def live(folder: Path = Path("live"), animal: tuple[str, ...] = ()) -> None:
+    """Make pages on which the animals live, by the same kernels; they need no server and no network.
+
+    Args:
+        folder: Where scripts and pages are written.
+        animal: Names of animals; all that have a picture by default.
+    """
+    if unknown := {*animal} - {*shown()}:
+        raise SystemExit(f"error: animal must be one of {', '.join(shown())}, got {', '.join(unknown)}")
+    if (problem := policy_problem()) is not None:
+        print(f"without the trained swimmer: {problem}")
+    for name, size in write(folder, animal or None).items():
+        print(f"{folder / name}: {size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    tyro.cli(live)

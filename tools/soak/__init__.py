@@ -1,1 +1,0 @@
-"""Environments asked for the worst they may be asked for, and what comes of it."""
