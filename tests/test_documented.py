@@ -30,7 +30,8 @@ def named_commands():
         for path in PAGES
         for line in re.findall(pattern, path.read_text("utf-8").replace("\\\n", " "))
     }
-    return sorted(line for line in lines if not re.search(r"\b[A-Z]+\b(?!=)|\.\.\.|\[|\{", line))
+    placeholder = r"\b[A-Z]+\b(?!=)|\.\.\.|[\[{:\"]|--help"
+    return sorted(line for line in lines if " " in line and not re.search(placeholder, line))
 
 
 def parsed(name, function):

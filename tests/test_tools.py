@@ -22,7 +22,7 @@ def broken(request):
 
 @pytest.mark.parametrize("broken", ["none"], indirect=True)
 def test_a_soak_counts_episodes(broken):
-    assert soak.play(BROKEN, soak.cases(BROKEN)[0], 5_000, 18, 0) > 10
+    assert soak.play(BROKEN, soak.cases(BROKEN)[0], 40_000, 18, 0) > 10
 
 
 @pytest.mark.parametrize("broken", ["observation", "reward", "overflow", "hidden state"], indirect=True)

@@ -65,14 +65,15 @@ def play(env_id: str, arguments: Mapping[str, str], steps: int, rows: int, seed:
         AssertionError: If a result is not finite, leaves its space, or is not repeated after `restore`.
     """
     rng, episodes = np.random.default_rng(seed), 0
-    envs, copy = (gymnasium.make_vec(env_id, num_envs=rows, **arguments) for _ in range(2))
+    make: Any = gymnasium.make_vec
+    envs, copy = (make(env_id, num_envs=rows, **arguments) for _ in range(2))
     task = envs.unwrapped.batch.task
     options = {**task.animal.parameters, **task.options}
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         envs.reset(seed=seed)
         for _ in range(max(1, steps // (REPEATED * rows))):
-            if rng.random() < 0.1:
+            if rng.random() < 0.05:
                 try:
                     envs.reset(options=draw_options(rng, options, rows))
                 except ValueError as error:
@@ -83,6 +84,7 @@ def play(env_id: str, arguments: Mapping[str, str], steps: int, rows: int, seed:
             actions = [draw_actions(rng, (rows, task.action_size)) for _ in range(REPEATED)]
             results = [envs.step(each) for each in actions]
             copy.reset(seed=0)
+            copy.step(actions[0])
             copy.restore(snapshot)
             for action, result in zip(actions, results, strict=True):
                 check(envs, result)
@@ -108,7 +110,7 @@ def check(envs: Any, result: tuple[Any, ...]) -> None:
 
 def draw_options(rng: np.random.Generator, options: Mapping[str, Any], rows: int) -> dict[str, NDArray[np.float64]]:
     """Draw up to two options at the ends of their ranges, or within."""
-    names = rng.choice([*options], size=min(len(options), rng.integers(1, 3)), replace=False)
+    names = rng.permutation([*options])[: rng.integers(1, 3)].tolist()
     shapes = {name: (rows, *options[name].shape) for name in names}
     return {
         name: np.where(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import tyro
 from rich.console import Console
@@ -31,7 +31,8 @@ PARTS: dict[str, tuple[str, Callable[[Sequence[str], int], list[Row]]]] = {
 }
 """Title and function of each part."""
 
-ANIMALS = ("worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic")
+Animal = Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic"]
+Part = Literal["kernels", "simulate", "environments", "first"]
 
 SUMMARY = {
     "the worm alone, its authors' ElegansBot": r"worm in (agar|water): alone",
@@ -45,8 +46,8 @@ SUMMARY = {
 
 
 def speed(
-    part: tuple[Literal["kernels", "simulate", "environments", "first"], ...] = ("kernels", "simulate", "environments"),
-    animal: tuple[Literal["worm", "lamprey", "whisker_chain", "whisker_rod", "neuromechanic"], ...] = ANIMALS,
+    part: tuple[Part, ...] = ("kernels", "simulate", "environments"),
+    animal: tuple[Animal, ...] = get_args(Animal),
     repeats: int = 5,
     save: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
     write: bool = False,
@@ -73,8 +74,8 @@ def speed(
     if write:
         for page, text in ((GUIDE, tables(measured)), (README, ratios(measured))):
             old = page.read_text("utf-8")
-            new = re.sub(r"(?s)(<!-- speed -->\n).*(<!-- /speed -->)", lambda m, t=text: m[1] + t + m[2], old)
-            page.write_text(new, "utf-8")
+            before, after = old.partition("<!-- speed -->\n")[0], old.partition("<!-- /speed -->")[2]
+            page.write_text(f"{before}<!-- speed -->\n{text}<!-- /speed -->{after}", "utf-8")
 
 
 def show(rows: Sequence[Row], title: str) -> None:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gymnosoma.envs.core.model.animal import Animal
 from gymnosoma.envs.lamprey import Lamprey
@@ -39,8 +39,7 @@ class Case:
     """A simulation to be timed.
 
     Args:
-        drive (function of time): Drive in SI, held for ``hold`` from a time (s) on.
-        hold, duration (s)
+        drives (K, nu): Drives in SI, each held for ``hold`` s.
         start (function of the number of animals): Their initial values. They differ, because animals that all do the
             same flatter the lanes.
         peer: Other program that simulates the same.
@@ -48,9 +47,8 @@ class Case:
 
     what: str
     animal: Animal
-    drive: Callable[[float], ArrayLike]
+    drives: NDArray[np.float64]
     hold: float
-    duration: float
     start: Callable[[int], Mapping[str, Any]] = lambda count: {}
     peer: Peer | None = None
     note: str = ""
@@ -76,7 +74,7 @@ def _pace(case: Case, count: int, wall: float = 0.1) -> float:
     """Simulated seconds of all animals together per wall second, over at least ``wall`` s."""
     animal = case.animal
     rows, ids, steps = animal.rows(count), np.arange(count), round(case.hold / animal.dt)
-    drives = [np.tile(case.drive(k * case.hold), (count, 1)) for k in range(round(case.duration / case.hold))]
+    drives = np.repeat(case.drives[:, None], count, 1)
     runs, spent = 0, 0.0
     while runs == 0 or spent < wall:
         animal.reset(rows, ids, case.start(count))
@@ -87,7 +85,7 @@ def _pace(case: Case, count: int, wall: float = 0.1) -> float:
         runs += 1
     if rows["status"].any():
         raise RuntimeError(f"{case.what}: an animal failed, its speed means nothing")
-    return runs * case.duration * count / spent
+    return runs * len(drives) * case.hold * count / spent
 
 
 def _worm() -> list[Case]:
@@ -95,20 +93,19 @@ def _worm() -> list[Case]:
     hold, duration, cases = 0.025, 2.0, []
     for what, sigma in (("agar", 1.0), ("water", 0.0)):
         wave, params = SineKymogram.for_medium(sigma, ramp=0.0), WormParams.in_medium(sigma)
-        drives = [wave((k + 0.5) * hold) for k in range(round(duration / hold))]
-        exact, ours = (_head(Worm(params, **given), drives, hold) for given in ({"dt": 1e-4}, {}))
+        drives = np.array([wave((k + 0.5) * hold) for k in range(round(duration / hold))])
+        exact, ours = (_head(worm, drives, hold) for worm in (Worm(params, dt=1e-4), Worm(params)))
         note, peer = f"head {1e3 * np.linalg.norm(ours - exact):.4f} mm off after {duration:g} s", None
         if find_spec("elegansbot") is not None:
-            _, theirs = _elegansbot(params, drives[:], hold)
+            _, theirs = _elegansbot(params, drives, hold)
             note += f", ElegansBot's {1e3 * np.linalg.norm(theirs - exact):.4f} mm"
             peer = "ElegansBot", lambda params=params, drives=drives: _elegansbot(params, drives[:10], hold)[0]
         turned = lambda count: {"heading": np.linspace(0.0, 1.0, count)}  # noqa: E731
-        drive = lambda t, drives=drives: drives[round(t / hold)]  # noqa: E731
-        cases.append(Case(f"worm in {what}", Worm(params), drive, hold, duration, turned, peer, note))
+        cases.append(Case(f"worm in {what}", Worm(params), drives, hold, turned, peer, note))
     return cases
 
 
-def _head(worm: Worm, drives: Sequence[NDArray[np.float64]], hold: float) -> NDArray[np.float64]:
+def _head(worm: Worm, drives: NDArray[np.float64], hold: float) -> NDArray[np.float64]:
     """Position of the head (m) at the end."""
     rows, ids = worm.rows(1), np.arange(1)
     worm.reset(rows, ids)
@@ -117,9 +114,7 @@ def _head(worm: Worm, drives: Sequence[NDArray[np.float64]], hold: float) -> NDA
     return worm.points(rows)[0, 0]
 
 
-def _elegansbot(
-    params: WormParams, drives: Sequence[NDArray[np.float64]], hold: float
-) -> tuple[float, NDArray[np.float64]]:
+def _elegansbot(params: WormParams, drives: NDArray[np.float64], hold: float) -> tuple[float, NDArray[np.float64]]:
     """Simulated seconds per wall second of the authors' program, and the head (m) at the end."""
     from elegansbot import Worm as Peer
 
@@ -143,19 +138,20 @@ def _elegansbot(
 
 def _lamprey() -> list[Case]:
     kick = lambda count: {"kick": np.linspace(0.1, 0.05, count)}  # noqa: E731
-    return [Case("lamprey with its cord", Lamprey(), lambda t: (0.4, 0.0, 0.7), 0.05, 5.0, kick)]
+    return [Case("lamprey with its cord", Lamprey(), np.tile([0.4, 0.0, 0.7], (100, 1)), 0.05, kick)]
 
 
 def _whisker_chain() -> list[Case]:
     """A vibrissa that sweeps against a peg."""
     params, hold = WhiskerParams(), 4e-3
     drive, start = follow(hold, lambda t: np.deg2rad(1.5) * (1.0 - np.cos(16.0 * np.pi * t)))
+    drives = np.array([drive(k * hold) for k in range(62)])
     start = {**start, "peg": [[0.4 * params.length, 1e-9]]}
 
     def values(count: int) -> Mapping[str, Any]:
         return start | {"stiffness": params.joint_stiffness[1] * np.linspace(1.0, 1.1, count)}
 
-    return [Case("vibrissa against a peg", Whisker(params), drive, hold, 0.25, values)]
+    return [Case("vibrissa against a peg", Whisker(params), drives, hold, values)]
 
 
 def _whisker_rod() -> list[Case]:
@@ -173,7 +169,7 @@ def _whisker_rod() -> list[Case]:
         return {"plate_distance": animal.params.length * np.linspace(0.98, 0.985, count)}
 
     peer = "scipy's Radau", radau
-    return [Case("whisker on a plate", animal, lambda t: (speed, 0.0, 0.0), 2e-3, duration, start, peer)]
+    return [Case("whisker on a plate", animal, np.tile([speed, 0.0, 0.0], (5, 1)), 2e-3, start, peer)]
 
 
 def _neuromechanic() -> list[Case]:
@@ -187,8 +183,7 @@ def _neuromechanic() -> list[Case]:
     for what, model, dt in models:
         animal = Neuromechanic(model, dt)
         peer = None if find_spec("mujoco") is None else ("MuJoCo's rollout", partial(_mujoco, model, dt))
-        drive = np.full(animal.drive_size, 0.05)
-        cases.append(Case(what, animal, lambda t, drive=drive: drive, 0.1, 0.5, peer=peer))
+        cases.append(Case(what, animal, np.full((5, animal.drive_size), 0.05), 0.1, peer=peer))
     return cases
 
 
