@@ -1,16 +1,15 @@
 """The papers' figures: what they hand over, beside what the papers print and what was written of it."""
 
-import csv
 import re
-from dataclasses import astuple, fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from papers.page import Tally, pages, read, update
-from papers.paper import PAPERS, Comparison, PaperFigure, Printed, Sheet, draw, load, printed, read_table
+from papers.page import MARKS, Tally, pages, read, update
+from papers.paper import PAPERS, Comparison, PaperFigure, Printed, Sheet, draw, load, printed
 from papers.whisker_chain.air import ENDS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -42,17 +41,11 @@ def test_a_figure_is_a_picture_its_numbers_and_the_papers(tmp_path):
     assert len(lines) == 7 and lines[-1] == "1,1,2"
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ((SPEED,), "the value 'turn' is handed over, and no row asks for it"),
-        ((SPEED, TURN, replace(TURN, name="lift")), "'lift' is asked for, and not handed over"),
-    ],
-)
-def test_every_value_has_a_row_and_every_row_a_value(rows, message):
+@pytest.mark.parametrize("rows", [(SPEED,), (SPEED, TURN, replace(TURN, name="lift"))])
+def test_every_value_has_a_row_and_every_row_a_value(rows):
     sheet = Sheet(rows)
     _small(sheet)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="same names"):
         sheet.comparisons()
 
 
@@ -86,34 +79,15 @@ def test_prints_are_counted_and_not_rows():
     assert Tally.of(rows).headline == "**1 of 2 printed numbers agree**; 1 slip of the print, 1 undecided by the print."
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (replace(SPEED, kind="guess"), "figure_5, 'speed': kind must be one of printed, direction, reading, fit, slip"),
-        (replace(SPEED, low=50), "figure_5, 'speed': low must not exceed high, got 50 and 44"),
-        (replace(SPEED, name="turn"), "figure_5, 'turn': name and print must be those of one row only"),
-        (replace(TURN, name="speed"), "figure_5, 'speed': name and print must be those of one row only"),
-        (replace(SPEED, name="fast", what="fast"), "figure_5, 'fast': about 40 of Fig. 5 is counted by another row"),
-        (None, "must have the columns figure, name"),
-    ],
-)
-def test_a_table_with_a_wrong_row_is_refused_by_its_name(tmp_path, row, message):
-    path = tmp_path / "worm.csv"
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows(
-            [[field.name for field in fields(SPEED)], *map(astuple, (SPEED, row))] if row else [["figure", "what"]]
-        )
-    with pytest.raises(ValueError, match=message):
-        read_table(path)
-
-
 @pytest.mark.parametrize("animal", PAPERS)
-def test_figures_are_named_once_and_say_what_they_show(animal):
-    paper = load(animal)
-    names = [entry.name for entry in paper.figures]
-    assert names and len(set(names)) == len(names)
-    assert all(entry.title for entry in paper.figures)
-    assert printed(animal).keys() <= set(names)
+def test_tables_of_printed_numbers_are_consistent(animal):
+    names = [entry.name for entry in load(animal).figures]
+    assert names and len(set(names)) == len(names) and printed(animal).keys() <= set(names)
+    rows = [row for part in printed(animal).values() for row in part]
+    assert all(row.kind in MARKS and row.low <= row.high for row in rows)
+    assert len({(row.figure, row.name) for row in rows}) == len(rows)
+    prints = [(row.where, row.printed) for row in rows if row.kind == "printed"]
+    assert len(set(prints)) == len(prints), "no print is counted twice"
 
 
 def test_the_pages_are_made_of_their_numbers():
