@@ -12,19 +12,22 @@ if __name__ != "gymnosoma.envs":
     )
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 
-from .core.env.checker import check_vector_env
-from .core.env.distributions import Choice, LogUniform, Normal, Uniform
-from .core.env.task import tolerance
 from .core.model.animal import ANIMALS
-from .core.model.control import OpenLoop, Schedule
-from .core.model.events import Event
-from .core.model.run import simulate
-from .core.model.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .core.env.checker import check_vector_env
+    from .core.env.distributions import Choice, LogUniform, Normal, Uniform
+    from .core.env.task import tolerance
+    from .core.model.control import OpenLoop, Schedule
+    from .core.model.events import Event
+    from .core.model.run import simulate
+    from .core.model.trajectory import Trajectory
 
 __all__ = [
     "CATALOGUE",
@@ -43,6 +46,24 @@ __all__ = [
     "simulate",
     "tolerance",
 ]
+
+_PLACES = {
+    "core.env.checker": ("check_vector_env",),
+    "core.env.distributions": ("Choice", "LogUniform", "Normal", "Uniform"),
+    "core.env.task": ("tolerance",),
+    "core.model.control": ("OpenLoop", "Schedule"),
+    "core.model.events": ("Event",),
+    "core.model.run": ("simulate",),
+    "core.model.trajectory": ("Trajectory",),
+}
+"""Names that are imported when they are asked for: an environment needs few of them."""
+
+
+def __getattr__(name: str) -> Any:
+    for place, names in _PLACES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{place}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class CatalogueEntry(NamedTuple):

@@ -159,8 +159,6 @@ def test_imperfect_senses_are_those_of_a_row_alone_and_of_a_snapshot(env_id):
     assert len({row.tobytes() for row in path[-1]}) == 3
     envs.restore(snapshot)
     np.testing.assert_array_equal(path, [envs.step(each)[0] for each in actions])
-    with pytest.raises(ValueError, match="snapshot must be one of"):
-        several(env_id, 3).restore(snapshot)
     with pytest.raises(ValueError, match="snapshot: senses must be"):
         envs.restore({**snapshot, "senses": snapshot["senses"][:2]})
 
@@ -304,7 +302,7 @@ def test_modes_are_those_of_a_row_alone(env_id, arguments):
         np.testing.assert_array_equal(path[-1], [flat(env.step(a)[0]) for env, a in zip(alone, each, strict=True)])
     envs.restore(snapshot)
     np.testing.assert_array_equal(path, [flat(envs.step(each)[0]) for each in actions])
-    with pytest.raises(ValueError, match="snapshot must be one of"):
+    with pytest.raises(ValueError, match="snapshot: frames"):
         several(env_id, 3, **{**arguments, "observation": "fields"}).restore(snapshot)
     envs.batch.rows["centre"] = np.nan
     envs.batch.rows["rod_angle" if env_id in (SWIM, REACH) else "link_angle"] = np.nan

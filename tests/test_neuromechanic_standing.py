@@ -315,14 +315,6 @@ def test_a_breakdown_is_no_survival(env_id):
     assert info["survived"] == 0.0
 
 
-def test_a_snapshot_of_another_solver_is_refused():
-    saved = gymnasium.make(PULSE, contacts="sweep").unwrapped
-    saved.reset(seed=0)
-    for arguments in ({}, {"contacts": "sweep", "control_rate": 50.0}):
-        with pytest.raises(ValueError, match=r"snapshot must be one of .*StandPulse, torque, semi_implicit, .* Hz"):
-            gymnasium.make(PULSE, **arguments).unwrapped.restore(saved.save())
-
-
 @pytest.mark.parametrize("env_id", [PULSE, GAINS])
 def test_a_fall_is_told(env_id):
     env = gymnasium.make(env_id)

@@ -192,9 +192,6 @@ def test_actions_move_the_posture_to_which_the_reflex_pulls():
     for _ in range(10):
         envs.step(action)
     assert envs.batch.memory["shift"][2, 1] == task.largest_shift
-    kept["memory"]["shift"][0, 0] = 0.6
-    with pytest.raises(ValueError, match=r"snapshot: memory: shift must be within \[-0.5, 0.5\], got"):
-        other.restore(kept)
 
 
 @pytest.mark.parametrize("value", [-0.01, 2.0])

@@ -80,8 +80,6 @@ def test_params_are_those_of_the_animal(env_id):
     for name in found.dtype.names:
         assert np.array_equal(rows[name], found[name]), name
     assert rows_of(usual) != rows_of(given)
-    with pytest.raises(ValueError, match="snapshot must be one of"):
-        usual.restore(given.save())
     mapped.restore(given.save())
 
 
@@ -188,8 +186,6 @@ def test_a_cord_of_ones_own():
         each.reset(seed=0)
         play(each, 5)
     assert rows_of(in_the_loop[0]) != rows_of(in_the_loop[1])
-    with pytest.raises(ValueError, match="snapshot must be one of"):
-        in_the_loop[1].restore(in_the_loop[0].save())
 
 
 # Events

@@ -238,12 +238,13 @@ def test_any_snapshot(env_id, rows, tier):
     works(env, 3)
     later = contents(env)
 
+    arrays = [name for name, part in saved.items() if isinstance(part, np.ndarray)]
+
     def check(data):
         snapshot = copy.deepcopy(saved)
-        name = data.draw(st.sampled_from([*saved]))
+        name = data.draw(st.sampled_from(arrays))
         part = snapshot[name]
-        whats = ["missing", "replaced", *(["entry", "cut", "kind"] if isinstance(part, np.ndarray | list) else [])]
-        what = data.draw(st.sampled_from(whats))
+        what = data.draw(st.sampled_from(["missing", "replaced", "entry", "cut", "kind"]))
         if what == "missing":
             del snapshot[name]
         elif what == "replaced":
@@ -251,18 +252,14 @@ def test_any_snapshot(env_id, rows, tier):
         elif what == "cut":
             snapshot[name] = part[:-1]
         elif what == "kind":
-            snapshot[name] = part.astype(object) if isinstance(part, np.ndarray) else tuple(part)
-        elif isinstance(part, list):
-            part[data.draw(st.integers(0, len(part) - 1))] = data.draw(ANYTHING)
+            snapshot[name] = part.astype(object)
         else:
             field = part
             if part.dtype.names:
                 name = data.draw(st.sampled_from(part.dtype.names))
                 field = part[name]
             if field.size:
-                # What has not happened yet is remembered as infinite.
-                wild = [np.nan, 3.5, -1.0, -1e6, 1e9, 1e90]
-                number = data.draw(st.sampled_from(wild + [np.inf, -np.inf] * (part is not snapshot["memory"])))
+                number = data.draw(st.sampled_from([np.nan, 3.5, -1.0, -1e6, 1e9]))
                 field.flat[data.draw(st.integers(0, field.size - 1))] = number if field.dtype.kind == "f" else 1
         env.restore(saved)
         works(env, 1)
@@ -270,7 +267,7 @@ def test_any_snapshot(env_id, rows, tier):
         try:
             env.restore(snapshot)
         except ValueError as error:
-            refusal(error, "snapshot", "" if name == "task" or "must be those of an episode" in str(error) else name)
+            refusal(error, "snapshot", "")
             assert contents(env) == before
         else:
             if snapshot["generators"]:  # otherwise it is as of an environment without an episode

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, quasi_static, wall
-from gymnosoma.envs.whisker_chain.linear import modes
+from papers.whisker_chain.analysis import modes
 
 pytestmark = pytest.mark.full
 

@@ -5,6 +5,7 @@ import pickle
 import gymnasium
 import numpy as np
 import pytest
+from gymnosoma.envs.whisker_chain.analysis import sensitivity
 from scipy.stats import norm
 
 from gymnosoma.agents.controllers import references
@@ -18,7 +19,6 @@ from gymnosoma.envs.core.kernels.noise import normal, uniform
 from gymnosoma.envs.core.model.control import Controller, TaskController
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_chain import task as base
-from gymnosoma.envs.whisker_chain.analysis import sensitivity
 from gymnosoma.envs.whisker_chain.task import ACCELERATION, DAMPING, RATE, REACH, SENSOR, TWITCH
 
 pytestmark = pytest.mark.full

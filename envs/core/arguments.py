@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import hashlib
-import re
 import reprlib
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -45,13 +44,10 @@ def one_of(name: str, value: Any, known: Iterable[str], more: str = "") -> str:
 
 def suggestion(value: Any, known: Iterable[str]) -> str:
     """End of an error about a name that is not known: the one that was meant, if it was mistyped."""
-    names = {name.lower(): name for name in known}
-    short = isinstance(value, str) and len(value) <= LONGEST
-    close = difflib.get_close_matches(value.lower(), names, 1, ALIKE) if short else []
-    if short and value and not close:
-        last = re.search(r"\d*$", value)[0] or value.lower()  # type: ignore[index]
-        close = [name for name in names if name.endswith(f"_{last}")]  # figure_4 of 4, and of fig. 4
-    return f"; did you mean {names[close[0]]}?" if close else ""
+    close = (
+        difflib.get_close_matches(value, known, 1, ALIKE) if isinstance(value, str) and len(value) <= LONGEST else []
+    )
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def shown(value: Any) -> str:
@@ -77,10 +73,8 @@ def within(name: str, value: ArrayLike, low: float, high: float, unit: str = "1"
     """
     array = _real(value)
     if array is None or not ((array >= low) & (array <= high)).all():
-        hint = "; only int and float are numbers" if array is None else ""
-        raise ValueError(
-            f"{name} must be within [{low:g}, {high:g}]{'' if unit == '1' else ' ' + unit}, got {shown(value)}{hint}"
-        )
+        unit = "" if unit == "1" else f" {unit}"
+        raise ValueError(f"{name} must be within [{low:g}, {high:g}]{unit}, got {shown(value)}")
     return array
 
 
@@ -105,31 +99,21 @@ def numbers(
         ("at least", minimum, np.greater_equal),
         ("at most", maximum, np.less_equal),
     )
-    given = [(word, bound, holds) for word, bound, holds in bounds if bound is not None]
+    limits = [(word, bound, holds) for word, bound, holds in bounds if bound is not None]
     array = _real(value)
-    if array is None or not (np.isfinite(array).all() and all(holds(array, bound).all() for _, bound, holds in given)):
-        wanted = " and ".join(["finite", *(f"{word} {bound:g}" for word, bound, _ in given)])
-        hint = "; only int and float are numbers" if array is None else ""
-        raise ValueError(f"{name} must be {wanted}, got {shown(value)}{hint}")
+    if array is None or not (np.isfinite(array).all() and all(holds(array, bound).all() for _, bound, holds in limits)):
+        allowed = " and ".join(["finite", *(f"{word} {bound:g}" for word, bound, _ in limits)])
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return array
 
 
 def _real(value: Any) -> NDArray[np.float64] | None:
-    """Numbers as an array of float; None unless all are int or float, in lists that make a box."""
+    """Numbers as an array of float; None for what is no array of int or float."""
     try:
         array = np.asarray(value)
-        return array.astype(float) if array.dtype.kind in "iuf" and not _hides(value) else None
+        return array.astype(float) if array.dtype.kind in "iuf" else None
     except (ValueError, TypeError, OverflowError):  # lists of different lengths, integers beyond any float
         return None
-
-
-def _hides(value: Any) -> bool:
-    """Whether there is a boolean, a string or bytes in a list, which NumPy would turn into numbers."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.dtype.kind not in "iuf"
-    if isinstance(value, list | tuple):
-        return any(map(_hides, value))
-    return isinstance(value, bool | str | bytes | bytearray | memoryview)
 
 
 def number(

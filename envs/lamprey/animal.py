@@ -164,7 +164,6 @@ class Lamprey(InLanes):
         "neurons": Signal("(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN (with a cord)"),
     }
     parameters: Mapping[str, Option] = PHYSICAL
-    shared = ("params", "cord", "circuit")
     varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {

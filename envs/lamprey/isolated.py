@@ -79,7 +79,6 @@ class IsolatedCord(InLanes):
     }
 
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
-    shared = ("params", "cord", "circuit")
     solvers: Mapping[str, tuple[str, ...]] = {}
 
     def __init__(

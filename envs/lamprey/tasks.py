@@ -119,7 +119,6 @@ class LampreyTask(Task):
         self.animal = Lamprey(body, drive, dt, scheme, cord=None if replaced else own, circuit=circuit)
         self.cord = IsolatedCord(own, body, self.animal.dt) if steered else None
         """Cord in the loop that the task steers; what is its state lies in ``memory``."""
-        self.shared = ("structure",) if steered else ()
         self.structure = own
         self._cords: Rows = np.zeros(0)
         self.joints = self.animal.links - 1
@@ -442,7 +441,6 @@ class Waypoints(GoalTask, LampreyTask):
     score = Score("priced_distance", "m", failed=-25.0)
     observes = {"target": Field(2, "m", 1.0, "waypoint from the centre of mass, along and left of the body")}
     remembers = {"waypoint": "({self.count},2)f8", "reached": "f8", "away": "f8", "approached": "f8"}
-    remembered_within = {"reached": (0.0, 1e6)}
     reported = [*LampreyTask.reported, "reached"]
     radius = 0.1
     """Distance of the centre of mass from a waypoint that counts as reached, m."""

@@ -145,7 +145,6 @@ class Neuromechanic(Animal):
 
     varied = ("mass", "strength", "damping", "delay")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(SCHEMES)}
-    shared = ("model",)
     failures: Mapping[float, str] = {
         SINGULAR: "masses or pins are singular",
         BROKEN: "the state is not finite",

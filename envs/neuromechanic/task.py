@@ -79,7 +79,6 @@ class StandTask(NeuromechanicTask):
     }
     remembers = {"stance": "f8", "work": "f8", "largest_torque": "f8"}
     """Distance of the feet at the start; positive work (J) and largest torque (N m) of the hips so far."""
-    remembered_within = {"stance": (0.8, 1.8)}
     reported = ["time", "stance", "work", "largest_torque"]
     arguments = {
         **NeuromechanicTask.arguments,

@@ -104,7 +104,6 @@ class HindlimbHold(NeuromechanicTask):
     how far (rad) actions have moved the posture to which the reflex pulls."""
     largest_shift, fastest_shift = 0.5, 2.0
     """Of that posture in each joint, rad and rad/s."""
-    remembered_within = {"shift": (-largest_shift, largest_shift)}
     seconds, push_duration = 5, 0.05
     """Number of pushes that are drawn at a reset, one for each second, and how long (s) one of them lasts."""
     delay = STRETCH_DELAY

@@ -191,10 +191,10 @@ class Whisker(InLanes):
         fresh["base_rate"] = fresh["link_rate"][:, 0]
         fresh["link_rate_before"] = fresh["link_rate"]
         fresh["base_velocity_mean"] = fresh["base_velocity_before"] = fresh["base_velocity"]
-        fresh["peg_side"] = np.where(self._at_pegs(fresh)[1] >= 0.0, 1.0, -1.0)
+        fresh["peg_side"] = np.where(self.at_pegs(fresh)[1] >= 0.0, 1.0, -1.0)
         if (self.gap(fresh) < 0.0).any():
             raise ValueError(f"start: peg must lie beside the whisker, got a gap of {self.gap(fresh).min():g} m")
-        inertia, moment = self._matrices(fresh)
+        inertia, moment = self.matrices(fresh)
         speed = fresh["link_rate"]
         fresh["momentum"] = np.sum(inertia * speed[:, None, :], 2) + np.sum(moment * fresh["base_velocity"][:, None], 2)
         fresh["linear_momentum"] = (
@@ -226,7 +226,7 @@ class Whisker(InLanes):
         nodes[:, 1:] = np.cumsum(link * np.stack([np.cos(angle), np.sin(angle)], 2), 1)
         return nodes + rows["base"][:, None]
 
-    def _at_pegs(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def at_pegs(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Place along and across the nearest link of each peg, distance, and the link, each (B, pegs)."""
         link = (rows["length"] / self.params.n_links)[:, None, None]
         angle = rows["link_angle"][:, None, 1:]
@@ -243,7 +243,7 @@ class Whisker(InLanes):
 
     def gap(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Free distance between whisker and pegs (B, pegs) m: inf for a point beyond the tip, or at the follicle."""
-        along, across, distance, link = self._at_pegs(rows)
+        along, across, distance, link = self.at_pegs(rows)
         length, last = (rows["length"] / self.params.n_links)[:, None], self.params.n_links - 1
         free = ((link == last) & (along > length)) | ((link == 1) & (along < 0.0))
         point, here = rows["peg_radius"] == 0.0, rows["peg_side"] * across
@@ -255,7 +255,7 @@ class Whisker(InLanes):
         place = rows["contact_link"] + rows["contact_place"] * (self.params.n_links / rows["length"])[:, None]
         return np.where(rows["touch"] > 0.0, place / self.params.n_links, np.nan)
 
-    def _matrices(self, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def matrices(self, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Inertia (B, n, n) kg m^2 by the headings, and (B, n, 2) kg m by them and the base's velocity."""
         angle = rows["link_angle"]
         link = rows["length"] / self.params.n_links
@@ -266,7 +266,7 @@ class Whisker(InLanes):
 
     def speeds(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Rates of the links now (B, n) rad/s, from the momenta: the base's as driven, M v = p for the others."""
-        inertia, moment = self._matrices(rows)
+        inertia, moment = self.matrices(rows)
         driven = inertia[:, :, 0] * rows["base_rate"][:, None] + np.sum(moment * rows["base_velocity"][:, None], 2)
         rates = np.empty_like(rows["link_angle"])
         rates[:, 0] = rows["base_rate"]
@@ -283,7 +283,7 @@ class Whisker(InLanes):
                 step, and rates with them. At the default step and a peg at 10% of the length this makes the energy 40%
                 too high (20 us: 2%). The mean rates over a step have none of it: give these where energies are summed.
         """
-        inertia, moment = self._matrices(rows)
+        inertia, moment = self.matrices(rows)
         rates, base = self.speeds(rows) if rates is None else rates, rows["base_velocity"]
         kinetic = 0.5 * np.sum(inertia * rates[:, :, None] * rates[:, None, :], (1, 2))
         kinetic += np.sum(moment * rates[:, :, None] * base[:, None], (1, 2)) + 0.5 * rows["mass"] * np.sum(base**2, 1)
@@ -333,33 +333,6 @@ class Whisker(InLanes):
         away -= rows["peg"][:, :, o] - dt * rows["peg_velocity"][:, :, o]
         disc = away / np.maximum(np.hypot(*away.T), 1e-300)[:, None]
         return np.where(rows["peg_radius"][:, o, None] > 0.0, disc, across)
-
-    def impact(self, rows: NDArray[Any], peg: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Collision of the whisker with a peg at the place nearest to it.
-
-        Quist et al. (2014), Eqs. 19-21: the energy needed to stop the approach, v_n^2/(2 G M^-1 G^T).
-
-        Args:
-            rows ((B,) records)
-
-        Returns:
-            speed (B,) float, m/s: Of the gap; negative when it closes.
-            energy (B,) float, J
-        """
-        along, across, _, link = (value[:, peg] for value in self._at_pegs(rows))
-        i = np.arange(self.params.n_links)
-        length = (rows["length"] / self.params.n_links)[:, None]
-        arm = np.where(i < link[:, None], length, np.where(i == link[:, None], along[:, None], 0.0))
-        angle = rows["link_angle"]
-        touched = np.take_along_axis(angle, link[:, None], 1)
-        side = np.where(across >= 0.0, 1.0, -1.0)
-        gradient = -side[:, None] * arm * np.cos(angle - touched)
-        normal = side[:, None] * np.concatenate([np.sin(touched), -np.cos(touched)], 1)
-        relative = rows["base_velocity"] - rows["peg_velocity"][:, :, peg]
-        speed = np.sum(gradient * self.speeds(rows), 1) + np.sum(normal * relative, 1)
-        free = gradient[:, 1:]
-        give = np.linalg.solve(self._matrices(rows)[0][:, 1:, 1:], free[..., None])[..., 0]
-        return speed, 0.5 * speed**2 / np.sum(free * give, 1)
 
 
 def wrench_mean(rows: NDArray[Any]) -> NDArray[np.float64]:

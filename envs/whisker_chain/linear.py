@@ -1,4 +1,4 @@
-"""Small vibrations of the whisker about its shape at rest: frequency response and modes."""
+"""Small vibrations of the whisker about its shape at rest, and what they tell of its material."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import numbers
 from ..core.model.beam import Hair
-from ..core.model.response import Identification, from_motion, search
+from ..core.model.response import Identification, from_motion
 from .params import DAMPING_RATIO, MODULUS, WhiskerParams
 
 
@@ -48,54 +47,10 @@ def matrices(
     return inertia, chain(p.joint_damping), chain(p.joint_stiffness), np.sum(mass[:, None] * arm, 0) * np.cos(shape)
 
 
-def tip_response(
-    frequency: ArrayLike,
-    params: WhiskerParams | None = None,
-    elastic_base: bool = False,
-    masses_at_ends: bool = False,
-) -> NDArray[np.complex128]:
-    """Motion of the tip per motion of the base, both across link 1, Quist et al. (2014), Fig. 6.
-
-    Args:
-        frequency ((F,) array, Hz)
-        params, elastic_base, masses_at_ends: As of `matrices`.
-
-    Returns:
-        response (F,) complex: Its modulus is the magnification ratio.
-
-    Examples:
-        A base that moves slowly takes the tip along; near the first mode the tip swings several times as far:
-
-        >>> import numpy as np
-        >>> from gymnosoma.envs.whisker_chain.linear import tip_response
-        >>> print(np.round(np.abs(tip_response([1.0, 52.5])), 2))
-        [ 1.   11.68]
-    """
-    p = WhiskerParams() if params is None else params
-    inertia, damping, stiffness, moment = matrices(p, elastic_base, masses_at_ends)
-    omega = 2 * np.pi * np.asarray(frequency, float)[:, None, None]
-    system = stiffness + 1j * omega * damping - omega**2 * inertia
-    phi = np.linalg.solve(system, omega**2 * moment[:, None])[..., 0]
-    return 1.0 + np.sum(tip_arm(p, elastic_base) * phi, -1)
-
-
 def tip_arm(params: WhiskerParams, elastic_base: bool = False) -> NDArray[np.float64]:
     """Motion of the tip across link 1 by the headings of the free links, (f,) m."""
     shape = np.append(0.0, np.cumsum(np.broadcast_to(params.rest_angle, params.n_links - 1)))
     return params.length / params.n_links * np.cos(shape[0 if elastic_base else 1 :])
-
-
-def modes(
-    params: WhiskerParams | None = None, elastic_base: bool = False, masses_at_ends: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Damped frequencies (Hz) and damping ratios of the oscillating modes, lowest first; arguments as of `matrices`."""
-    inertia, damping, stiffness, _ = matrices(params, elastic_base, masses_at_ends)
-    n = len(inertia)
-    rates = np.linalg.solve(inertia, np.hstack([-stiffness, -damping]))
-    values = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), rates]))
-    values = values[values.imag > 1e-6 * np.abs(values)]
-    values = values[np.argsort(values.imag)]
-    return values.imag / (2 * np.pi), -values.real / np.abs(values)
 
 
 def identify(
@@ -138,43 +93,6 @@ def identify(
     """
     make = _maker(hair, modulus, damping_ratio, others)
     return from_motion(time, tip, base, make, lambda p: (*matrices(p), tip_arm(p)), (modulus[0], damping_ratio[0]))
-
-
-def identify_curve(
-    frequency: ArrayLike,
-    magnification: ArrayLike,
-    hair: Hair | None = None,
-    modulus: tuple[float, float] = MODULUS,
-    damping_ratio: tuple[float, float] = DAMPING_RATIO,
-    **others: float,
-) -> Identification[WhiskerParams]:
-    """Young's modulus and damping ratio from a frequency response, as the paper found them (Fig. 6).
-
-    Args:
-        frequency ((N,) array, Hz): At least three.
-        magnification ((N,) array): Amplitude of the tip over that of the base; what is missed counts by its ratio.
-        hair, modulus, damping_ratio: As of `identify`, as are all further arguments.
-
-    Examples:
-        >>> import numpy as np
-        >>> from gymnosoma.envs.whisker_chain.linear import identify_curve, tip_response
-        >>> frequency = np.arange(5.0, 151.0, 5.0)
-        >>> found = identify_curve(frequency, 1.05 * np.abs(tip_response(frequency)))
-        >>> print(f"{1e-9 * found.modulus:.1f} GPa, damping ratio {found.damping:.2f}")
-        4.4 GPa, damping ratio 0.93
-    """
-    f, curve = numbers("frequency", frequency, above=0), numbers("magnification", magnification, above=0)
-    if f.ndim != 1 or len(f) < 3 or curve.shape != f.shape:
-        raise ValueError(
-            f"frequency and magnification must be arrays (N,), N at least 3, got shapes {f.shape} and {curve.shape}"
-        )
-    make = _maker(hair, modulus, damping_ratio, others)
-    return search(
-        np.log(curve),
-        lambda values: np.log(np.abs(tip_response(f, make(*values)))),
-        make,
-        (modulus[0], damping_ratio[0]),
-    )
 
 
 def _maker(

@@ -127,7 +127,6 @@ class WhiskerRod(InLanes):
         "energy": Signal("()", "J", "kinetic and elastic"),
     }
 
-    shared = ("params", "relief")
     drive_size = 3
     varied = ("density", "youngs_modulus", "damping")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
@@ -221,8 +220,7 @@ class WhiskerRod(InLanes):
             if np.isnan(force):
                 raise ValueError(
                     f"start: plate_distance must be so large that the whisker, bent towards {'+' if to > 0 else '-'}x, "
-                    "can touch with its tip alone (0.9772 lengths if it is straight and without friction; what lies "
-                    "along the plate is a shorter whisker to it, see WhiskerRodParams.in_line_contact), "
+                    "can touch with its tip alone (0.9772 lengths if it is straight and without friction), "
                     f"got {row['plate_distance']!r} at length {row['length']!r}"
                 )
             if to < 0:

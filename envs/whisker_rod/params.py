@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -98,51 +98,6 @@ class WhiskerRodParams:
             raise ValueError(
                 f"curvature must be a number or have {self.n_segments} entries, got {shown(self.curvature)}"
             )
-
-    def in_line_contact(self, plate_distance: float, share: float = 0.98) -> WhiskerRodParams:
-        """Make the shorter whisker that stands for this one where it lies along a plate, by the paper's argument.
-
-        Force is transmitted only where the whisker lifts off the plate, so that one of length l in contact over l_0
-        is dynamically equivalent to one of length l - l_0 in point contact (Oladazimi, Putelat et al., 2021, Methods
-        and Discussion). At rest, straight and without friction, it lifts off where the plate is at 0.977 of what
-        is left; there any vibration would lay it down farther. The paper's model stands at 0.98 of its length.
-
-        Args:
-            plate_distance (m)
-            share (0.9 to 1): Plate's distance over the length that is left.
-
-        Examples:
-            The paper's distances of 1 and 7 mm less than the length, at 420 and 1260 deg/s:
-
-            >>> import numpy as np
-            >>> from gymnosoma.envs import simulate
-            >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
-            >>> whole = WhiskerRodParams(n_segments=30)
-            >>> for less in (1e-3, 7e-3):
-            ...     distance = whole.length - less
-            ...     rod = WhiskerRod(whole.in_line_contact(distance))
-            ...     for turn in np.deg2rad([420.0, 1260.0]):
-            ...         drive, start = [turn * distance, 0.0, 0.0], {"plate_distance": distance}
-            ...         run = simulate(rod, drive, 0.02, hold=1e-3, start=start)
-            ...         print(f"{1e3 * distance:.2f} mm of {1e3 * rod.params.length:.2f}, {run.failure}")
-            27.36 mm of 27.92, None
-            27.36 mm of 27.92, None
-            21.36 mm of 21.80, None
-            21.36 mm of 21.80, None
-        """
-        number("share", share, minimum=0.9, maximum=1.0)
-        number("plate_distance", plate_distance, above=0, maximum=share * self.length)
-        length = plate_distance / share
-        part = length / self.length
-        curvature = np.broadcast_to(self.curvature, self.n_segments)
-        places = middles(self.n_segments)
-        return replace(
-            self,
-            length=length,
-            tip_radius=self.base_radius + part * (self.tip_radius - self.base_radius),
-            curvature_tip=self.curvature_base + part * (self.curvature_tip - self.curvature_base),
-            curvature=tuple(np.interp(part * places, places, curvature).tolist()),
-        )
 
     @classmethod
     def of(cls, hair: Hair | None = None, n_segments: int = 45, **others: float) -> WhiskerRodParams:

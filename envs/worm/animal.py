@@ -94,7 +94,6 @@ class Worm(InLanes):
         "neurons": Signal("(sides, P, S)", "1", "outputs of all neurons (with a circuit)"),
     }
 
-    shared = ("params", "circuit")
     varied = ("length", "mass", "stiffness", "control_gain")
     solvers: Mapping[str, tuple[str, ...]] = {"scheme": tuple(_SCHEMES)}
     failures: Mapping[float, str] = {FOLDED: "a joint folded back to 180 degrees", BROKEN: "the state is not finite"}

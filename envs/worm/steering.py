@@ -47,6 +47,3 @@ LONGEST = 6.0
 
 REMEMBERED = {"towards": "2f8", "off": "f8"}
 """What steering remembers of a row, as a task's ``remembers``: the average direction and the integral (rad s)."""
-
-WITHIN = {"towards": (-2.0, 2.0), "off": (-LONGEST, LONGEST)}
-"""What of it counts, as a task's ``remembered_within``."""

@@ -94,7 +94,6 @@ class WormTask(Task):
             '``actions="weights"`` sets factors on its projections instead'
         ),
     }
-    shared = ("kymogram",)
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from ..core.model.control import Floats
 from ..core.model.quantities import Option
 from .kymogram import FRAME_RATE, RECORDED
 from .params import friction
-from .steering import REMEMBERED, WITHIN
+from .steering import REMEMBERED
 from .task import WormTask
 
 REACHED, LOST, COMPLETE, ESCAPED = 11.0, 12.0, 13.0, 14.0
@@ -62,7 +62,6 @@ class Forward(WormTask):
     options: Mapping[str, Option] = {"curl": Option(-0.5, 0.5, "rad", "added to the control angles of all joints")}
     hidden: Mapping[str, Hidden] = {"curl": Hidden(-0.15, 0.15)}
     remembers = {"goal": "2f8", "start": "2f8", "paid": "f8", "heat": "f8", "curl": "f8", **REMEMBERED}
-    remembered_within = WITHIN
 
     @property
     def price_shown(self) -> str:
@@ -285,7 +284,6 @@ class Reach(GoalTask, WormTask):
     endings = {**WormTask.endings, REACHED: Ending("the target is reached", success=True)}
     observes = {"target": Field(2, "m", 2e-3, "target from the head, along and left of it")}
     remembers = {"target": "2f8", "way": "f8", **REMEMBERED}
-    remembered_within = WITHIN
     own_time, own_energy = 13.9, 17.9e-9
     """Time (s) and energy (J) that the reference takes to the target."""
     own_energy_nj = 1e9 * own_energy
@@ -409,7 +407,6 @@ class Escape(Recorded):
         **dict.fromkeys(("goal", "start", "turn_centre"), "2f8"),
         **dict.fromkeys(("side", "farthest", "low", "stage", "reversed", "turned", "run"), "f8"),
     }
-    remembered_within = {"stage": (0.0, 2.0)}
     reported = [*WormTask.reported, "side", "stage", "reversed", "turned", "run"]
     endings = {ESCAPED: Ending("the worm has escaped", success=True)}
     own_time, own_energy = 11.5, 5.9e-9
@@ -515,7 +512,6 @@ class Follow(Recorded):
     _meaning = f"path {', '.join(map(str, ahead))} frames ahead, from the centre, along and left of the head"
     observes = {"path": Field(2 * len(ahead), "m", 0.5e-3, _meaning)}
     remembers = {"origin": "2f8", "heading": "f8"}
-    remembered_within = {"heading": (-1e9, 1e9)}
 
     def __init__(self, turn: str = "omega_turn", **arguments: Any) -> None:
         choice("turn", turn, RECORDED)

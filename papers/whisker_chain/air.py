@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from gymnosoma.envs.core.model.beam import Hair
 from gymnosoma.envs.whisker_chain import WhiskerParams
-from gymnosoma.envs.whisker_chain.linear import matrices, modes, tip_response
+from gymnosoma.envs.whisker_chain.linear import matrices
 from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS, table
 
 from ..paper import COLOURS, Sheet
-from .analysis import shake, whisk
+from .analysis import modes, shake, tip_response, whisk
 
 Array = NDArray[Any]
 Pair = tuple[float, float]

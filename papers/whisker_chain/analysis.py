@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow, quasi_static
 from gymnosoma.envs.whisker_chain.animal import FAR
+from gymnosoma.envs.whisker_chain.linear import matrices, tip_arm
 from gymnosoma.envs.whisker_chain.params import table
 
 Array = NDArray[np.float64]
@@ -174,7 +176,7 @@ def bounce(
     rows = whisker.rows(1)
     whisker.reset(rows, np.zeros(1, np.int64), start)
     rows["base_rate"] = 0.0 if stopped else rate
-    speed, lost = whisker.impact(rows)
+    speed, lost = impact(whisker, rows)
     before = whisker.energy(rows)[0]
     del start["base_rate"]
     start |= {"link_rate": whisker.speeds(rows)}
@@ -227,3 +229,67 @@ def energy_cycle(push: ArrayLike, place: ArrayLike, cycles: int = 6, dt: float =
     time, moment = run["time"][:, 0] - (cycles - 1) * period, run["base_wrench"][..., 0]
     touch = run["contact_force"][:, :, 0, 0] > 0.0
     return EnergyCycle(time, angle, moment, still_moment, energy, still_energy, touch)
+
+
+def tip_response(
+    frequency: ArrayLike,
+    params: WhiskerParams | None = None,
+    elastic_base: bool = False,
+    masses_at_ends: bool = False,
+) -> NDArray[np.complex128]:
+    """Motion of the tip per motion of the base, both across link 1, Quist et al. (2014), Fig. 6.
+
+    Args:
+        frequency ((F,) array, Hz)
+        params, elastic_base, masses_at_ends: As of `linear.matrices`.
+
+    Returns:
+        response (F,) complex: Its modulus is the magnification ratio.
+    """
+    p = WhiskerParams() if params is None else params
+    inertia, damping, stiffness, moment = matrices(p, elastic_base, masses_at_ends)
+    omega = 2 * np.pi * np.asarray(frequency, float)[:, None, None]
+    system = stiffness + 1j * omega * damping - omega**2 * inertia
+    phi = np.linalg.solve(system, omega**2 * moment[:, None])[..., 0]
+    return 1.0 + np.sum(tip_arm(p, elastic_base) * phi, -1)
+
+
+def modes(
+    params: WhiskerParams | None = None, elastic_base: bool = False, masses_at_ends: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Damped frequencies (Hz) and damping ratios of the oscillating modes, lowest first, by `linear.matrices`."""
+    inertia, damping, stiffness, _ = matrices(params, elastic_base, masses_at_ends)
+    n = len(inertia)
+    rates = np.linalg.solve(inertia, np.hstack([-stiffness, -damping]))
+    values = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), rates]))
+    values = values[values.imag > 1e-6 * np.abs(values)]
+    values = values[np.argsort(values.imag)]
+    return values.imag / (2 * np.pi), -values.real / np.abs(values)
+
+
+def impact(whisker: Whisker, rows: NDArray[Any]) -> tuple[Array, Array]:
+    """Find the collision of whiskers with their first peg, at the place nearest to it.
+
+    Quist et al. (2014), Eqs. 19-21: the energy needed to stop the approach, v_n^2/(2 G M^-1 G^T).
+
+    Args:
+        rows ((B,) records)
+
+    Returns:
+        speed (B,) float, m/s: Of the gap; negative when it closes.
+        energy (B,) float, J
+    """
+    along, across, _, link = (value[:, 0] for value in whisker.at_pegs(rows))
+    i = np.arange(whisker.params.n_links)
+    length = (rows["length"] / whisker.params.n_links)[:, None]
+    arm = np.where(i < link[:, None], length, np.where(i == link[:, None], along[:, None], 0.0))
+    angle = rows["link_angle"]
+    touched = np.take_along_axis(angle, link[:, None], 1)
+    side = np.where(across >= 0.0, 1.0, -1.0)
+    gradient = -side[:, None] * arm * np.cos(angle - touched)
+    normal = side[:, None] * np.concatenate([np.sin(touched), -np.cos(touched)], 1)
+    relative = rows["base_velocity"] - rows["peg_velocity"][:, :, 0]
+    speed = np.sum(gradient * whisker.speeds(rows), 1) + np.sum(normal * relative, 1)
+    free = gradient[:, 1:]
+    give = np.linalg.solve(whisker.matrices(rows)[0][:, 1:, 1:], free[..., None])[..., 0]
+    return speed, 0.5 * speed**2 / np.sum(free * give, 1)

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import choice, fingerprint, shown, whole, within
-from ..draw.pixels import Pixels
-from ..kernels.lanes import LARGEST as INFINITE
-from ..kernels.stepper import LONGEST
-from ..model.animal import LARGEST_START, MAX_STEPS
-from ..model.events import Event, EventQueue, read_events
-from ..model.quantities import Option
-from .distributions import Drawn, drawn, read_distributions
+from ..arguments import choice, shown, whole
+from ..model.animal import MAX_STEPS
+from ..model.events import Event, EventQueue
+from .options import ResetOptions, Values
 from .row_kernels import clip_actions, close_step
-from .senses import Senses
-from .spec import LIMIT, SPLITS
+from .spec import SPLITS
 from .task import Task, load_task, task_arguments
 
 if TYPE_CHECKING:
+    from ..draw.pixels import Pixels
     from ..draw.view import View
+    from .senses import Senses
 
 RENDER_MODES = ("rgb_array", "human")
 
@@ -45,30 +40,15 @@ Snapshot = dict[str, Any]
 """State of environments as plain arrays; can be pickled."""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """Options that hold for all episodes of a row, and events, until others are kept."""
-
-    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    events: Sequence[Event] = ()
-
-    def plain(self) -> dict[str, Any]:
-        """As options of a reset."""
-        return {**self.values, **({"events": [event.of(0).plain() for event in self.events]} if self.events else {})}
-
-
-NOTHING = Kept()
-
-
 def _made(task: str, arguments: Mapping[str, Any], split: str | None) -> Task:
     """Make the task of a name, with its arguments and the part of what it hides from which episodes are drawn."""
     kind = load_task(task)
-    known = task_arguments(kind)
+    allowed = task_arguments(kind)
     for key in arguments:
-        if key not in known:  # in Python's words, by which libraries tell that they may leave it out
+        if key not in allowed:  # in Python's words, by which libraries tell that they may leave it out
             raise TypeError(
                 f"{kind.__name__} got an unexpected keyword argument {key!r}; allowed are "
-                f"{', '.join((*known, *SHARED))}"
+                f"{', '.join((*allowed, *SHARED))}"
             )
     made = kind(**arguments)
     if split is not None:
@@ -84,15 +64,10 @@ def _steps(task: Task) -> int:
     dt = task.animal.dt
     steps = 1.0 / (task.control_rate * dt)
     count = round(steps)
-    if count > MAX_STEPS:
+    if not 1 <= count <= MAX_STEPS or abs(steps - count) > 1e-6 * count:
         raise ValueError(
-            f"control_rate and dt must give at most {MAX_STEPS} time steps a control period, got {steps:g} "
-            f"(control_rate {task.control_rate:g} Hz, dt {dt:g} s)"
-        )
-    if count < 1 or abs(steps - count) > 1e-6 * count:
-        raise ValueError(
-            f"control_rate must divide 1/dt (control_rate {task.control_rate:g} Hz, dt {dt:g} s): a "
-            f"control period must be a whole number of time steps, got {steps:g}"
+            f"control_rate ({task.control_rate:g} Hz) and dt ({dt:g} s) must give a whole number of time steps in a "
+            f"control period, at most {MAX_STEPS}, got {steps:g}"
         )
     return count
 
@@ -158,10 +133,7 @@ class Batch:
         self.steps = _steps(self.task)
         whole("history", history, maximum=1000)
         whole("num_envs", count)
-        self.randomize: list[Drawn] = [self._distributions(randomize)] * count
-        """What is drawn for the episodes of each row."""
-        self.kept = [NOTHING] * count
-        """Options that stay, of each row."""
+        self.options = ResetOptions(self.task, count, randomize)
         self.rows = animal.rows(count)
         self.memory = np.zeros(count, self.task.memory)
         self.rngs: list[np.random.Generator] = []
@@ -169,7 +141,11 @@ class Batch:
         if observation == "modes":
             whole("modes", modes)
             self.task.observed_modes = modes
-        self.pixels = Pixels(self.task, pixels) if observation == "pixels" else None
+        self.pixels: Pixels | None = None
+        if observation == "pixels":
+            from ..draw.pixels import Pixels
+
+            self.pixels = Pixels(self.task, pixels)
         if self.pixels is None:
             self.frames: NDArray[Any] = np.zeros((count, history, self.task.layout.size), np.float32)
         else:
@@ -177,6 +153,8 @@ class Batch:
         self.senses: Senses | None = None
         imperfections = sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay
         if imperfections != (None, None, None, 0, 0):
+            from .senses import Senses
+
             self.senses = Senses(self.task, count, self.frames.shape[2:], self.frames.dtype.type, *imperfections)
         self.ids = np.arange(count)
         self.queue = EventQueue(count)
@@ -187,133 +165,21 @@ class Batch:
 
             self.view = View(self.task, count, width, height, self.fps, render_mode == "human")
 
-    def _distributions(self, randomize: Any) -> Drawn:
-        """Check what is drawn for every episode."""
-        return read_distributions(randomize, self._option, lambda name: name in self.task.animal.parameters)
-
-    def set_randomize(self, randomize: Any, rows: Any = None) -> None:
-        """Draw otherwise from the next episodes on, in all rows or in some."""
-        checked = self._distributions(randomize)
-        ids = self.ids
-        if rows is not None:
-            mask = np.asarray(rows)
-            if mask.dtype != np.bool_ or mask.shape != ids.shape:
-                raise ValueError(f"rows must be a bool array of shape {ids.shape}, got {shown(rows)}")
-            ids = np.flatnonzero(mask)
-        for i in ids:
-            self.randomize[i] = checked
-
-    def _option(self, label: str, name: str) -> Option:
-        """Option of this name, which must be known."""
-        if name not in self.known:
-            if name in self.task.unavailable:
-                raise ValueError(f"{label} needs {self.task.unavailable[name]}")
-            raise ValueError(f"{label} is not known; allowed are {', '.join(self.known)}")
-        return self.known[name]
-
-    def _value(self, label: str, name: str, value: Any, count: int) -> NDArray[np.float64]:
-        """Check an option and spread it over ``count`` rows."""
-        return self._option(label, name).spread(label, value, count)
-
-    @cached_property
-    def known(self) -> dict[str, Option]:
-        """Options of a reset, the animal's parameters first; a task may allow less of them than its animal."""
-        return {**self.task.animal.parameters, **self.task.options}
-
-    def options(
-        self, given: Mapping[str, Any] | None, count: int
-    ) -> tuple[dict[str, NDArray[np.float64]], list[Event], bool]:
-        """Check the options of a reset of ``count`` rows, its events, and whether they are to be kept."""
-        if not isinstance(given, Mapping | None):
-            raise ValueError(f"options must map names to values, got {shown(given)}")
-        values = dict(given or {})
-        keep = values.pop("keep", False)
-        if not isinstance(keep, bool | np.bool_):
-            raise ValueError(f"options: keep must be True or False, got {shown(keep)}")
-        return *self._values("options", values, count), bool(keep)
-
-    def _values(
-        self, label: str, given: Mapping[str, Any], count: int
-    ) -> tuple[dict[str, NDArray[np.float64]], list[Event]]:
-        """Check options and events of ``count`` rows."""
-        values = dict(given)
-        events = self._events(f"{label}: events", values.pop("events", ()), count)
-        return {name: self._value(f"{label}: {name}", name, value, count) for name, value in values.items()}, events
-
-    def _events(self, label: str, given: Any, count: int) -> list[Event]:
-        """Check events of ``count`` rows."""
-        return read_events(label, given, {name: self.known[name] for name in self.task.animal.parameters}, count)
-
     def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
         """Set physical parameters of the animals in the middle of their episodes, one value or one per row."""
-        for name in values:
-            if name not in self.task.animal.parameters:
-                known = ", ".join(self.task.animal.parameters)
-                raise ValueError(f"parameters: {name} is not known; allowed are {known}")
-        checked = {
-            name: self._value(f"parameters: {name}", name, value, len(self.rows)) for name, value in values.items()
-        }
-        for name, value in checked.items():
+        for name, value in self.options.parameters(values, len(self.rows)).items():
             self.rows[name] = value
 
-    def begin(
-        self,
-        rngs: list[np.random.Generator],
-        ids: NDArray[np.int64],
-        given: Mapping[str, NDArray[np.float64]],
-        events: Sequence[Event],
-        keep: bool = False,
-    ) -> None:
-        """Start episodes in ``ids`` as `reset` does, with generators of all rows; what is refused changes nothing."""
-        before, states = self.rngs, [rng.bit_generator.state for rng in rngs]
-        self.rngs = rngs
-        try:
-            self.reset(ids, given, events, keep)
-        except Exception:
-            self.rngs = before
-            for rng, state in zip(rngs, states, strict=True):
-                rng.bit_generator.state = state
-            raise
-
     def reset(
-        self,
-        ids: NDArray[np.int64],
-        given: Mapping[str, NDArray[np.float64]],
-        events: Sequence[Event] = (),
-        keep: bool = False,
+        self, ids: NDArray[np.int64], values: Values | None = None, events: Sequence[Event] = (), keep: bool = False
     ) -> None:
-        """Start new episodes in ``ids``; ``given`` options win over kept ones, and these over drawn ones.
-
-        With ``keep`` what is given replaces what is kept.
-        """
-        kept = [NOTHING if keep else self.kept[i] for i in ids]
-        parts = self._alike(ids, kept)
-        starts = []
-        for part in parts:
-            rngs = [self.rngs[i] for i in ids[part]]
-            options = drawn(self.randomize[ids[part[0]]], rngs, self._option)
-            options |= {name: np.array([kept[j].values[name] for j in part]) for name in kept[part[0]].values}
-            starts.append((ids[part], rngs, options | {name: value[part] for name, value in given.items()}))
-        before = (self.rows[ids], self.memory[ids]) if len(parts) > 1 else None
-        try:
-            for some, rngs, options in starts:
-                self.task.reset(self.rows, self.memory, some, rngs, options)
-        except Exception:
-            if before is not None:
-                self.rows[ids], self.memory[ids] = before
-            raise
+        """Start episodes in ``ids`` with options and events that `ResetOptions.read` gave; ``keep`` keeps these."""
         if keep:
-            for j, i in enumerate(ids):
-                values = {name: value[j].copy() for name, value in given.items()}
-                own = [
-                    Event(event.time, {n: np.asarray(v)[j : j + 1] for n, v in event.values.items()})
-                    for event in events
-                ]
-                self.kept[i] = Kept(values, own)
-        self.queue.set(ids, events)
-        if not events:
-            for j in [j for j, each in enumerate(kept) if each.events]:
-                self.queue.set(ids[j : j + 1], kept[j].events)
+            self.options.keep(ids, values or {}, events)
+        for some, options in self.options.episodes(ids, self.rngs, values or {}):
+            self.task.reset(self.rows, self.memory, some, [self.rngs[i] for i in some], options)
+        for j, i in enumerate(ids):
+            self.queue.set(i, [event.of(j) for event in events] if events else self.options.kept[i].events)
         start = self._present(self.rows[ids], self.memory[ids])
         if self.senses is not None:
             start = self.senses.begin(ids, [self.rngs[i] for i in ids], start)
@@ -321,13 +187,6 @@ class Batch:
         if self.view is not None:
             self.view.clear(ids)
             self.view.record(self.rows, self.memory, ids)
-
-    def _alike(self, ids: NDArray[np.int64], kept: Sequence[Kept]) -> list[NDArray[np.int64]]:
-        """Places in ``ids`` of rows for which options of the same names are drawn and kept, in parts."""
-        parts: dict[Any, list[int]] = {}
-        for j, i in enumerate(ids):
-            parts.setdefault((id(self.randomize[i]), *sorted(kept[j].values)), []).append(j)
-        return [np.array(part) for part in parts.values()]
 
     def check_actions(self, actions: ArrayLike, alone: bool = False) -> NDArray[np.float64]:
         """Actions (B, n), or (n,) of an animal alone, as finite float64 (B, n) within [-1, 1]."""
@@ -407,136 +266,59 @@ class Batch:
 
     def save(self) -> Snapshot:
         """Copy everything that the future depends on."""
-        return {
-            "task": self._identity,
-            "rows": self.rows.copy(),
-            "memory": self.memory.copy(),
-            "frames": self.frames.copy(),
-            "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
-            "events": [[event.plain() for event in waiting] for waiting in self.queue.waiting],
-            "randomize": list(self.randomize),
-            "kept": [each.plain() for each in self.kept],
-        } | ({} if self.senses is None else {"senses": self.senses.state.copy()})
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a snapshot of the same task with as many rows."""
-        found = snapshot.get("task") if isinstance(snapshot, Mapping) else snapshot
-        if not (isinstance(snapshot, Mapping) and isinstance(found, str) and found == self._identity):
-            raise ValueError(f"snapshot must be one of {self._identity}, as save() gives it, got one of {shown(found)}")
-        for name in ("rows", "memory", "frames"):
-            own, other = getattr(self, name), snapshot.get(name)
-            if not (isinstance(other, np.ndarray) and other.dtype == own.dtype and other.shape == own.shape):
-                raise ValueError(
-                    f"snapshot: {name} must be an array of shape {own.shape} of this task's records, as save() gives it"
-                )
-            for part in [...] if own.dtype.names is None else own.dtype.names:
-                wrong = np.isnan(other[part]) if name == "memory" else ~np.isfinite(other[part])
-                if wrong.any():
-                    place = name if part is ... else f"{name}: {part}"
-                    raise ValueError(f"snapshot: {place} must be finite, got {shown(other[part][wrong][0])}")
-        rngs = self._generators(snapshot.get("generators"))
-        self._check_state(snapshot["rows"], snapshot["memory"], snapshot["frames"], begun=len(rngs) > 0)
-        events = snapshot.get("events")
-        if not (isinstance(events, list | tuple) and len(events) == len(self.rows)):
-            raise ValueError(f"snapshot: events must be a list for each of {len(self.rows)} rows, got {shown(events)}")
-        waiting = [self._events(f"snapshot: events[{i}]", each, 1) for i, each in enumerate(events)]
-        randomize, kept = self._read_draws(snapshot.get("randomize")), self._read_kept(snapshot.get("kept"))
+        state = {name: getattr(self, name).copy() for name in ("rows", "memory", "frames")}
         if self.senses is not None:
-            self.senses.check(snapshot.get("senses"))
-            self.senses.state[...] = snapshot["senses"]
-        for name in ("rows", "memory", "frames"):
-            getattr(self, name)[...] = snapshot[name]
-        self.randomize, self.kept = randomize, kept
+            state["senses"] = self.senses.state.copy()
+        return {
+            "task": self._name,
+            **state,
+            "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
+            "events": copy.deepcopy(self.queue.waiting),
+            "randomize": list(self.options.randomize),
+            "kept": copy.deepcopy(self.options.kept),
+        }
+
+    @property
+    def _name(self) -> str:
+        kind = type(self.task)
+        return f"{kind.__module__}:{kind.__qualname__}"
+
+    def restore(self, snapshot: Snapshot, **more: NDArray[Any]) -> None:
+        """Return to a snapshot of the same task with as many rows, with ``more`` arrays that it has."""
+        arrays = {"rows": self.rows, "memory": self.memory, "frames": self.frames, **more}
+        if self.senses is not None:
+            arrays["senses"] = self.senses.state
+        parts = {"task", *arrays, "generators", "events", "randomize", "kept"}
+        if not (isinstance(snapshot, Mapping) and parts <= snapshot.keys() and snapshot["task"] == self._name):
+            raise ValueError(f"snapshot must be one of {self._name}, as save() gives it, got {shown(snapshot)}")
+        for name, own in arrays.items():
+            _check_array(f"snapshot: {name}", snapshot[name], own)
+        for name, option in self.task.animal.parameters.items():  # kernels take some as indices
+            option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
+        count, states = len(self.rows), snapshot["generators"]
+        for name in ("events", "randomize", "kept", *(["generators"] if states else [])):
+            if len(snapshot[name]) != count:
+                raise ValueError(f"snapshot: {name} must have an entry for each of {count} rows")
+        rngs = [np.random.default_rng() for _ in states]
+        for rng, state in zip(rngs, states, strict=True):
+            rng.bit_generator.state = copy.deepcopy(state)
+        for name, own in arrays.items():
+            own[...] = snapshot[name]
         self.rngs = rngs
-        self.queue.replace(waiting)
+        self.options.randomize, self.options.kept = list(snapshot["randomize"]), copy.deepcopy(snapshot["kept"])
+        for i, waiting in enumerate(copy.deepcopy(snapshot["events"])):
+            self.queue.set(i, waiting)
         if self.view is not None:
             self.view.clear(self.ids)
             self.view.record(self.rows, self.memory, self.ids)
 
-    def _read_draws(self, given: Any) -> list[Drawn]:
-        """What a snapshot says is drawn in each row; the same object where it is the same."""
-        if not (isinstance(given, list | tuple) and len(given) == len(self.rows)):
-            raise ValueError(
-                f"snapshot: randomize must be a mapping for each of {len(self.rows)} rows, got {shown(given)}"
-            )
-        read: dict[int, Drawn] = {}
-        for each in given:
-            try:
-                if id(each) not in read:
-                    read[id(each)] = self._distributions(each)
-            except ValueError as error:
-                raise ValueError(f"snapshot: {error}") from None
-        return [read[id(each)] for each in given]
 
-    def _read_kept(self, given: Any) -> list[Kept]:
-        """Options that a snapshot says stay in each row."""
-        if not (
-            isinstance(given, list | tuple)
-            and len(given) == len(self.rows)
-            and all(isinstance(each, Mapping) for each in given)
-        ):
-            raise ValueError(f"snapshot: kept must be a mapping for each of {len(self.rows)} rows, got {shown(given)}")
-        found = []
-        for i, each in enumerate(given):
-            values, events = self._values(f"snapshot: kept[{i}]", each, 1)
-            found.append(Kept({name: value[0].copy() for name, value in values.items()}, events) if each else NOTHING)
-        return found
-
-    def _check_state(self, rows: NDArray[Any], memory: NDArray[Any], frames: NDArray[Any], *, begun: bool) -> None:
-        """Raise ValueError for what no episode holds, though it has the right form."""
-        task, animal = self.task, self.task.animal
-        for name, option in animal.parameters.items():
-            option.check(f"snapshot: rows: {name}", rows[name])
-        for name in animal.state.names or ():
-            largest = LARGEST_START if name in animal.start_shapes() else INFINITE
-            within(f"snapshot: rows: {name}", rows[name], -largest, largest)
-        known = np.isin(rows["status"], [0.0, *animal.failures])
-        if not known.all():
-            codes = ", ".join(f"{code:g}" for code in animal.failures)
-            raise ValueError(f"snapshot: rows: status must be 0 or {codes}, got {shown(rows['status'][~known][0])}")
-        for name in {"time", "step"} & {*(animal.state.names or ())}:
-            within(f"snapshot: rows: {name}", rows[name], 0.0, LONGEST)
-        if self.pixels is None:
-            within("snapshot: frames", frames, -LIMIT, LIMIT)
-        if not begun:
-            return
-        for name, (low, high) in task.remembered_within.items():
-            within(f"snapshot: memory: {name}", memory[name], low, high)
-        try:
-            with np.errstate(all="ignore"):
-                seen = task.observe(rows, memory)
-        except (ArithmeticError, LookupError, ValueError) as error:
-            raise ValueError(f"snapshot: rows and memory must be those of an episode: {error}") from None
-        if not np.isfinite(seen).all():
-            raise ValueError(f"snapshot: rows and memory must be those of an episode, got observations {shown(seen)}")
-
-    def _generators(self, states: Any) -> list[np.random.Generator]:
-        """Generators in the states of a snapshot; none before the first reset."""
-        if not (isinstance(states, list | tuple) and len(states) in (0, len(self.rows))):
-            raise ValueError(f"snapshot: generators must be the states of {len(self.rows)}, got {shown(states)}")
-        rngs = [np.random.default_rng() for _ in states]
-        for rng, state in zip(rngs, states, strict=True):
-            try:
-                rng.bit_generator.state = copy.deepcopy(state)
-            except (ValueError, TypeError, KeyError, OverflowError, AttributeError):
-                raise ValueError(
-                    f"snapshot: generators must hold states of {type(rng.bit_generator).__name__}, got {shown(state)}"
-                ) from None
-        return rngs
-
-    @cached_property
-    def _identity(self) -> str:
-        """Task, action mode, solvers, time step, control rate, parameters: what a snapshot must agree in."""
-        task, animal = self.task, self.task.animal
-        shared = [getattr(of, name) for of in (animal, task) for name in of.shared]
-        solvers = [getattr(animal, name) for name in animal.solvers]
-        if self.pixels is not None:
-            shared = [*shared, "pixels"]
-        if task.observed_modes:
-            shared = [*shared, "modes"]
-        if self.senses is not None:
-            shared = [*shared, *(each or {} for each in self.senses.settings)]
-        parts = [f"{type(task).__module__}:{type(task).__name__}", task.actions, *solvers]
-        return ", ".join(
-            [*parts, f"dt {animal.dt:g} s", f"{task.control_rate:g} Hz", f"parameters {fingerprint(shared)}"]
-        )
+def _check_array(name: str, value: Any, own: NDArray[Any]) -> None:
+    """Raise ValueError unless an array of a snapshot has the form of our ``own``, and finite numbers but for memory."""
+    if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
+        raise ValueError(f"{name} must be an array of shape {own.shape} and type {own.dtype}, as save() gives it")
+    for part in [...] if own.dtype.names is None else own.dtype.names:
+        numbers = value[part]
+        # What a task remembers may be infinite: a touch that is yet to come.
+        if (np.isnan(numbers) if name == "snapshot: memory" else ~np.isfinite(numbers)).any():
+            raise ValueError(f"{name} must be finite, got {shown(numbers)} in {part}")

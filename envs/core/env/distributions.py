@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,20 +136,20 @@ Drawn = Mapping[str, Distribution | Callable[[np.random.Generator], ArrayLike]]
 """What is drawn for an episode, by name: checked."""
 
 
-def read_distributions(given: Any, option: Callable[[str, str], Option], alone: Callable[[str], bool]) -> Drawn:
+def read_distributions(randomize: Any, option: Callable[[str, str], Option], alone: Container[str]) -> Drawn:
     """Check what ``randomize`` is given.
 
     Args:
         option: Gives the `Option` of a label for errors and a name, which must be known.
-        alone: Whether one number may stand for all entries of the option of a name.
+        alone: Names of options of which one number may stand for all entries.
 
     Raises:
         ValueError: For what is no distribution of an option's values, naming it.
     """
-    if not isinstance(given, Mapping | None):
-        raise ValueError(f"randomize must map names to (low, high), got {shown(given)}")
+    if not isinstance(randomize, Mapping):
+        raise ValueError(f"randomize must map names to (low, high), got {shown(randomize)}")
     checked: dict[str, Any] = {}
-    for name, one in (given or {}).items():
+    for name, one in randomize.items():
         label = f"randomize: {name}"
         if callable(one):
             option(label, name)
@@ -166,7 +166,7 @@ def read_distributions(given: Any, option: Callable[[str, str], Option], alone: 
         ends = known.check(label, one.ends())
         if ends.ndim > 1:
             known.spread(label, ends[0], 1)
-        elif known.shape and not one.each and not alone(name):
+        elif known.shape and not one.each and name not in alone:
             raise ValueError(f"{label} must be (low, high) of a scalar, or drawn with each=True, got {shown(one)}")
         checked[name] = one
     return checked

@@ -13,11 +13,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import DISPLAYS, numbers, shown
+from ..arguments import DISPLAYS, numbers
 from .batch import RENDER_MODES, Batch, Snapshot
-from .documentation import describe
-from .goals import GOALS
-from .spec import LIMIT
+from .spec import GOALS, LIMIT
 
 if TYPE_CHECKING:
     from ..draw.view import View
@@ -33,6 +31,8 @@ class _TaskDocumentation:
     def __get__(self, env: Any, kind: type) -> str | None:
         if env is None:
             return self._text
+        from .documentation import describe
+
         task, history = env.batch.task, env.batch.frames.shape[1]
         # The specification of the innermost environment lacks what wrappers do.
         spec = None if env.spec is None else gymnasium.registry.get(env.spec.id)
@@ -85,7 +85,7 @@ class Shared:
         Raises:
             ValueError: For what cannot be drawn, or rows that there are not.
         """
-        self.batch.set_randomize(randomize, rows)
+        self.batch.options.set_randomize(randomize, rows)
 
     def _spaces(self) -> tuple[Any, Box]:
         """Observation and action space of one row."""
@@ -234,14 +234,11 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         Returns:
             observation, info
         """
-        given, events, keep = self.batch.options(options, 1)
-        before = self._np_random, self._np_random_seed
+        values, events, keep = self.batch.options.read(options, 1)
         super().reset(seed=seed)
-        try:
-            self.batch.begin([self.np_random], self.batch.ids, given, events, keep)
-        except Exception:
-            self._np_random, self._np_random_seed = before
-            raise
+        self._ended = True  # until all went well
+        self.batch.rngs = [self.np_random]
+        self.batch.reset(self.batch.ids, values, events, keep)
         self._ended = False
         self._show()
         return self._row(self.batch.observe(self.batch.ids[:0])), self._info()
@@ -292,10 +289,7 @@ class BodyEnv(Shared, gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
-        ended = snapshot.get("ended") if isinstance(snapshot, Mapping) else None
-        if not isinstance(ended, bool | np.bool_) and isinstance(snapshot, Mapping):
-            raise ValueError(f"snapshot: ended must be a bool, got {shown(ended)}")
         self.batch.restore(snapshot)
         if self.batch.rngs:
             self._np_random = self.batch.rngs[0]
-        self._ended = bool(ended)
+        self._ended = bool(snapshot.get("ended", True))

@@ -11,11 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import shown
 from ..model.chain import to_body_frame
 from ..model.control import Floats
-from .spec import Field
+from .spec import GOALS, Field
 from .task import EpisodeStart, Rows, Task
-
-GOALS = ("achieved_goal", "desired_goal")
-"""Fields at the end of the observation with ``goal=True``."""
 
 
 class GoalTask(Task):

@@ -75,8 +75,6 @@ class Senses:
         self._rest = np.asarray(task.action_from_values(nothing), float)[0]
         self._late, self._late_hands = observation_delay, action_delay
         self._draws = bool(len(self._noisy) or len(self._droppable))
-        self.settings = (sensor_noise, sensor_dropout, sensor_step, observation_delay, action_delay)
-        """What tells these senses from others."""
         self.state = np.zeros(
             count,
             [
@@ -132,18 +130,6 @@ class Senses:
             silent = uniform(seed ^ _DROPS, count, len(self._droppable)) < self._share
             seen[:, self._droppable] = np.where(silent, 0.0, seen[:, self._droppable])
         return np.clip(seen, -LIMIT, LIMIT).astype(np.float32)
-
-    def check(self, state: Any) -> None:
-        """Raise ValueError unless this may be the ``state`` of a snapshot."""
-        own = self.state
-        if not (isinstance(state, np.ndarray) and state.dtype == own.dtype and state.shape == own.shape):
-            raise ValueError(
-                f"snapshot: senses must be an array of shape {own.shape} of these senses' records, as save() gives it"
-            )
-        within("snapshot: senses: count", state["count"], 0.0, 1e15)
-        within("snapshot: senses: acted", state["acted"], -1.0, 1.0)
-        if state["seen"].dtype == np.float32:
-            within("snapshot: senses: seen", state["seen"], -LIMIT, LIMIT)
 
 
 def _of_fields(

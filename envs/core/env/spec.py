@@ -18,6 +18,10 @@ LIMIT = 10.0
 """Observations are clipped to this many times their scale."""
 
 
+GOALS = ("achieved_goal", "desired_goal")
+"""Fields at the end of the observation with ``goal=True``."""
+
+
 @dataclass(frozen=True)
 class Field:
     """One entry of the observation: ``size`` numbers, observed as value / ``scale``.

@@ -79,8 +79,6 @@ class Task(ABC):
     """Entries of the observation, added to those of the base classes."""
     remembers: Mapping[str, str] = {}
     """What is remembered of a row, likewise, in NumPy's names of types: ``"f8"``, ``"2f8"``, ``"({self.size},)f8"``."""
-    remembered_within: Mapping[str, tuple[float, float]] = {}
-    """Ranges of what counts, or whose powers would not be finite: a snapshot may hold nothing else."""
     options: Mapping[str, Option] = {}
     """Options of the reset beside the animal's parameters."""
     unavailable: Mapping[str, str] = {}
@@ -106,8 +104,6 @@ class Task(ABC):
     """What ``actions="residual"`` adds to, for errors."""
     arguments: Mapping[str, str] = {"actions": "what actions mean, see above", "control_rate": "actions a second, Hz"}
     """What each argument means, for the documentation."""
-    shared: tuple[str, ...] = ()
-    """Attributes in which tasks may differ by their arguments beside the animal: snapshots tell them apart."""
 
     def __init__(self, actions: str | None = None, control_rate: float | None = None) -> None:
         self.actions = self.action_modes[0] if actions is None else actions

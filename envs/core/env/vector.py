@@ -12,10 +12,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import number, numbers, shown
+from ..arguments import number, shown
 from .batch import Batch, Snapshot
 from .environment import BodyEnv, Shared, render_modes
-from .goals import GOALS
+from .spec import GOALS
 
 
 def _is_seed(value: Any) -> bool:
@@ -121,41 +121,34 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         else:
             mask = mask.copy()  # becomes part of the info
         ids = np.flatnonzero(mask)
-        given, events, keep = self.batch.options(options, len(ids))
-        rngs, seeds = self._seeded(seed, ids)
-        self.batch.begin(rngs, ids, given, events, keep)
-        self._seeds = seeds
+        values, events, keep = self.batch.options.read(options, len(ids))
+        self._seed(seed, ids)
+        done = self._done if self._over else np.zeros(self.num_envs, np.bool_)
+        self._done, self._over = done | mask, True  # until all went well
+        self.batch.reset(ids, values, events, keep)
         self._elapsed[ids] = 0.0
-        self._done = self._done & ~mask if self._over else np.zeros(self.num_envs, np.bool_)
+        self._done = done & ~mask
         self._over = bool(self._done.any())
         self._show()
         return self._formed(self.batch.observe(ids[:0])), self._info(mask)
 
-    def _seeded(
-        self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]
-    ) -> tuple[list[np.random.Generator], list[int]]:
-        """Generators of all rows and their seeds, those of ``ids`` made anew where there is a seed."""
+    def _seed(self, seed: int | Sequence[int | None] | NDArray[np.int64] | None, ids: NDArray[np.int64]) -> None:
+        """Make the generators of ``ids`` anew where there is a seed."""
         count = self.num_envs
-        if isinstance(seed, np.ndarray):
-            seed = seed.tolist()
-        if seed is None:
-            seeds: Sequence[int | None] = [None] * count
-        elif _is_seed(seed):
-            seeds = [int(seed) + i for i in range(count)]  # type: ignore[arg-type]
-        elif (
-            isinstance(seed, list | tuple | range)
-            and len(seed) == count
-            and all(each is None or _is_seed(each) for each in seed)
+        seeds: Any = seed.tolist() if isinstance(seed, np.ndarray) else seed
+        if seeds is None or _is_seed(seeds):
+            seeds = [None if seeds is None else int(seeds) + i for i in range(count)]
+        if not (
+            isinstance(seeds, list | tuple | range)
+            and len(seeds) == count
+            and all(each is None or _is_seed(each) for each in seeds)
         ):
-            seeds = [None if each is None else int(each) for each in seed]
-        else:
             raise ValueError(f"seed must be an int of at least 0, or {count} of them, got {shown(seed)}")
-        rngs: list[Any] = list(self.batch.rngs) or [None] * count
-        own = list(self._seeds) or [0] * count
+        if not self.batch.rngs:
+            self.batch.rngs, self._seeds = [np.random.default_rng(0)] * count, [-1] * count
         for i in ids:
-            if rngs[i] is None or seeds[i] is not None:
-                rngs[i], own[i] = seeding.np_random(seeds[i])
-        return rngs, own
+            if seeds[i] is not None or self._seeds[i] < 0:
+                self.batch.rngs[i], self._seeds[i] = seeding.np_random(None if seeds[i] is None else int(seeds[i]))
 
     def step(
         self, actions: ArrayLike
@@ -181,7 +174,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         rewards, ending = batch.step(checked, alive)
         if self._over:
             ids = np.flatnonzero(done)
-            batch.reset(ids, {})
+            batch.reset(ids)
             self._elapsed[ids] = -1.0  # this step does not count
             ending[ids] = 0.0
             rewards[ids] = 0.0
@@ -200,7 +193,7 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
         for i in ids:
             final[i] = {k: v[i] for k, v in observations.items()} if self._goals else observations[i]
         final_info = self._info(over, ending)
-        batch.reset(ids, {})
+        batch.reset(ids)
         self._elapsed[ids] = 0.0
         self._over = False
         info = {"final_obs": final, "_final_obs": over, "final_info": final_info, "_final_info": over.copy()}
@@ -236,15 +229,5 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state that ``save`` gave; the future then repeats itself exactly."""
-        if isinstance(snapshot, Mapping):
-            for name, own in (("elapsed", self._elapsed), ("done", self._done)):
-                value = snapshot.get(name)
-                if not (isinstance(value, np.ndarray) and value.dtype == own.dtype and value.shape == own.shape):
-                    raise ValueError(
-                        f"snapshot: {name} must be an array of shape {own.shape} and {own.dtype}, got {shown(value)}"
-                    )
-            numbers("snapshot: elapsed", snapshot["elapsed"], minimum=0)
-        self.batch.restore(snapshot)
-        self._elapsed[:] = snapshot["elapsed"]
-        self._done = snapshot["done"].copy()
+        self.batch.restore(snapshot, elapsed=self._elapsed, done=self._done)
         self._over = bool(self._done.any())

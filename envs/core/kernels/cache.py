@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
-import json
 import os
 import re
 import sys
@@ -30,22 +29,17 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..files import is_own, replacing
+from ..files import is_own
 
 CHECKSUM = hashlib.sha256().digest_size
 
 LIBRARIES = frozenset({"llvmlite", "numba", "numpy", "re"})
 """Packages whose functions are distinguished by their names alone."""
 
-warned: set[str] = set()
-"""Problems that have been reported already."""
-
 
 def find_folder() -> Path:
     """Folder for kernels that this version of numba compiles; it need not exist, nor be one that can be written."""
-    system = {"win32": ("LOCALAPPDATA", "~/AppData/Local"), "darwin": ("", "~/Library/Caches")}
-    name, default = system.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
-    own = os.path.join(os.environ.get(name) or default, "gymnosoma", *(["Cache"] if sys.platform == "win32" else []))
+    own = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "gymnosoma")
     root = os.path.expanduser(os.environ.get("NUMBA_CACHE_DIR") or own)
     if root.startswith("~"):  # no home is known, and code is not loaded from the working folder
         root = os.devnull
@@ -56,6 +50,9 @@ def find_folder() -> Path:
 
 
 FOLDER = find_folder()
+
+FOREIGN = "are not used, for other users can write there: chmod go-w, or chown"
+"""Warning about a folder or a file in it."""
 
 
 def compiled() -> set[Path]:
@@ -123,7 +120,7 @@ def load(path: Path) -> bytes | None:
     try:
         with path.open("rb") as file:
             if not (is_own(FOLDER) and is_own(file.fileno())):
-                _refuse(path)
+                warn(FOREIGN)
                 return None
             content = file.read()
     except OSError:
@@ -139,45 +136,19 @@ def save(path: Path, content: bytes) -> None:
     try:
         FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_own(FOLDER):
-            return _refuse(FOLDER)
+            return warn(FOREIGN)
         temporary.write_bytes(hashlib.sha256(content).digest() + content)
         os.replace(temporary, path)
     except OSError as error:
-        if os.name != "nt" or not isinstance(error, PermissionError):  # there, while another process reads the file
-            problem = f"compiled kernels cannot be saved in {FOLDER}; NUMBA_CACHE_DIR names another folder"
-            warn_once(problem, str(error))
+        warn(f"cannot be saved ({error.strerror})")
     with contextlib.suppress(OSError):
         temporary.unlink(missing_ok=True)
-        for left in FOLDER.glob("*.tmp"):  # by processes that were killed
-            if time.time() - left.stat().st_mtime > 3600.0:
-                left.unlink()
+        for partial in FOLDER.glob("*.tmp"):  # of processes that were killed
+            if time.time() - partial.stat().st_mtime > 3600.0:
+                partial.unlink()
 
 
-def _refuse(path: Path) -> None:
-    """Warn that other users can write a file or folder."""
-    problem = f"compiled kernels in {FOLDER} are not used, for other users can write there: chmod go-w, or chown"
-    warn_once(f"{problem}; NUMBA_CACHE_DIR names another folder", str(path))
-
-
-def warn_once(problem: str, detail: str) -> None:
-    """Warn of a problem, unless this process has reported it already."""
-    if problem not in warned:
-        warned.add(problem)
-        warnings.warn(f"{problem} ({detail})", RuntimeWarning, stacklevel=2)
-
-
-def last_seconds() -> dict[str, float]:
-    """How long kernels took to compile last time, by label, whatever the sources were then."""
-    try:
-        found = json.loads((FOLDER.parent / "seconds.json").read_text("utf-8"))
-        return {str(label): float(seconds) for label, seconds in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def keep_seconds(label: str, seconds: float) -> None:
-    """Note how long a kernel took to compile."""
-    with contextlib.suppress(OSError):
-        FOLDER.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(FOLDER.parent / "seconds.json") as file:
-            file.write(json.dumps(last_seconds() | {label: round(seconds, 1)}).encode())
+def warn(problem: str) -> None:
+    """Warn of a problem with the folder; Python shows each text once."""
+    text = f"compiled kernels in {FOLDER} {problem}; NUMBA_CACHE_DIR names another folder"
+    warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -4,8 +4,7 @@ By itself numba optimises every kernel, makes machine code of it and wraps it fo
 call it and does so again. Here a kernel that another one calls is only translated (:class:`PartCompiler`), and
 optimised where it ends up, once. Results are the same to the bit: no optimisation that is allowed changes them.
 
-All private names of numba that the package uses are in this file. Importing it raises ImportError or AttributeError
-where numba lacks one of them or has changed its arguments; then `jit` does without this file.
+All private names of numba that the package uses are in this file, which is why its version is pinned.
 """
 
 from __future__ import annotations
@@ -14,75 +13,25 @@ import contextlib
 import functools
 import gc
 import hashlib
-import inspect
 import logging
 import os
 import pickle
-import re
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import binding as llvm
 from numba.core import serialize, typed_passes, types, untyped_passes
-from numba.core.base import BaseContext
 from numba.core.caching import NullCache
-from numba.core.codegen import CodeLibrary, CPUCodegen, CPUCodeLibrary, JITCodeLibrary, JITCPUCodegen
-from numba.core.compiler import Compiler, CompileResult, Flags
-from numba.core.compiler_machinery import PassManager
-from numba.core.cpu import CPUContext, CPUTargetOptions
-from numba.core.dispatcher import Dispatcher
+from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult
+from numba.core.cpu import CPUContext
 from numba.core.runtime.nrt import rtsys
 from numba.core.targetconfig import TargetConfig
 from numba.extending import lower_cast
 
 from . import cache as kernel_cache
-
-USED: dict[Any, str] = {
-    BaseContext: "_registries install_registry(self, registry)",
-    CodeLibrary: "_codegen _finalized _ensure_finalized(self) has_dynamic_globals",
-    CompileResult: "type_annotation _replace(self, kwds) _reduce(self) _rebuild(target_context, libdata, fndesc, env, "
-    "signature, objectmode, lifted, typeann, reload_init, referenced_envs)",
-    Compiler: "__init__(self, typingctx, targetctx, library, args, return_type, flags, locals) "
-    "compile_extra(self, func) define_pipelines(self)",
-    CPUCodegen: "_data_layout _tm magic_tuple(self)",
-    CPUCodeLibrary: "_final_module _finalize_dynamic_globals(self) _finalize_final_module(self) "
-    "_optimize_final_module(self) _optimize_functions(self, ll_module)",
-    CPUContext: "load_additional_registries(self)",
-    CPUTargetOptions: "_nrt forceinline no_cfunc_wrapper no_cpython_wrapper",
-    Dispatcher: "_cache get_call_template(self, args, kws) get_overload(self, sig) typeof_pyval(self, val)",
-    Flags: "auto_parallel",
-    JITCodeLibrary: "get_pointer_to_function(self, name)",
-    JITCPUCodegen: "set_env(self, env_name, env)",
-    NullCache: "load_overload(self, sig, target_context) save_overload(self, sig, cres)",
-    PassManager: "passes",
-    TargetConfig: "_values __eq__(self, other) __hash__(self)",
-    rtsys: "initialize(ctx)",
-    serialize: "dumps(obj)",
-    types.BaseFunction: "get_call_type(self, context, args, kws)",
-    types.Record: "mangling_args",
-}
-"""What of numba is called or replaced here, with the names of parameters, and the attributes that are read."""
-
-
-def check(table: Mapping[Any, str] = USED) -> None:
-    """Raise ImportError where numba lacks something of the table, or has it with other parameters."""
-    for owner, names in table.items():
-        used = {name for each in vars(owner).values() if inspect.isfunction(each) for name in each.__code__.co_names}
-        for name, parameters in re.findall(r"(\w+)(?:\((.*?)\))?", names):
-            place = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
-            if not hasattr(owner, name) and (parameters or name not in used):
-                raise ImportError(f"numba {numba.__version__} has no {place}")
-            found = ", ".join(inspect.signature(getattr(owner, name)).parameters) if parameters else ""
-            if found != parameters:
-                raise ImportError(f"numba {numba.__version__} has {place}({found}), not ({parameters})")
-
-
-check()
 
 _LOG = logging.getLogger("gymnosoma")
 
@@ -111,7 +60,6 @@ class _Cache(NullCache):
     def __init__(self, function: Callable[..., Any], label: str | None = None) -> None:
         self._function = function
         self._label = label
-        self._begun = 0.0
 
     def file(self, sig: Any, codegen: Any) -> Path:
         """File of a signature."""
@@ -125,34 +73,18 @@ class _Cache(NullCache):
             content = kernel_cache.load(path)
             if content is not None:
                 return CompileResult._rebuild(target_context, *pickle.loads(content))
-        except Exception as error:  # whatever it is, the kernel can be compiled
-            problem = f"compiled kernels in {kernel_cache.FOLDER} are damaged; they are compiled and saved again"
-            kernel_cache.warn_once(problem, f"{path.name}: {error}")
+        except Exception:  # whatever it is, the kernel can be compiled
+            kernel_cache.warn("are damaged: they are compiled and saved again")
         if self._label is not None:
-            last = kernel_cache.last_seconds().get(self._label)
-            took = "" if last is None else f"; it took {last:.0f} s last time"
-            _LOG.warning("gymnosoma: compiling %s, once on this machine%s", self._label, took)
-            self._begun = time.perf_counter()
+            _LOG.warning("gymnosoma: compiling %s, once on this machine", self._label)
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Save machine code, where that is possible, and how long it took."""
-        if self._label is not None:
-            kernel_cache.keep_seconds(self._label, time.perf_counter() - self._begun)
+        """Save machine code, where that is possible."""
         if not cres.library.has_dynamic_globals:  # addresses that hold in this process only
             # The annotated source is as large as the machine code, and names the folder of this installation.
             content = serialize.dumps(cres._replace(type_annotation="")._reduce())
             kernel_cache.save(self.file(sig, cres.codegen), content)
-
-
-def is_compiled(dispatcher: Any, *arguments: Any) -> bool:
-    """Tell whether a kernel need not be compiled for such arguments, in this process or on disk."""
-    code, cache = dispatcher.py_func.__code__, dispatcher._cache
-    if code.co_flags & inspect.CO_VARARGS:
-        arguments = *arguments[: code.co_argcount], arguments[code.co_argcount :]
-    kinds = tuple(map(dispatcher.typeof_pyval, arguments))
-    codegen = dispatcher.targetctx.codegen()
-    return kinds in dispatcher.overloads or (isinstance(cache, _Cache) and cache.file(kinds, codegen).exists())
 
 
 def compile_kernel(
@@ -271,35 +203,12 @@ class _Compiler(Compiler):
         return managers
 
 
-PATIENCE = 3.0
-"""Seconds between two lines in a terminal."""
-
-
-@contextlib.contextmanager
-def telling(what: str) -> Iterator[None]:
-    """Say in a terminal every few seconds that kernels of ``what`` are still compiled."""
-    done, begun = threading.Event(), time.perf_counter()
-
-    def tell() -> None:
-        while not done.wait(PATIENCE):
-            seconds = time.perf_counter() - begun
-            print(f"gymnosoma: still compiling kernels of {what}, {seconds:.0f} s", file=sys.stderr, flush=True)
-
-    thread = threading.Thread(target=tell, daemon=True)
-    if sys.stderr is not None and sys.stderr.isatty():
-        thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-
-
 class KernelCompiler(_Compiler):
     """Compiles a kernel that Python calls, with all that it calls."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
-        with accelerated(), telling(func.__module__.split(".")[-2:][0]):
+        with accelerated():
             return super().compile_extra(func)
 
 

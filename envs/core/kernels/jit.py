@@ -6,15 +6,13 @@ things are settled here and nowhere else:
 * Results do not depend on the machine: no fused multiply-add, no reassociation, and our own
   polynomial functions instead of the C library's (which LLVM cannot vectorise, and which differ
   between systems).
-* Compiled code is kept on disk, see `kernel_cache`, and compiled faster than numba does it by itself, see `compiling`,
-  which reaches into numba. Where a release of numba has changed inside, kernels are compiled by what it documents.
+* Compiled code is kept on disk, see `cache`, and compiled faster than numba does it by itself, see `compiling`.
 """
 
 from __future__ import annotations
 
 import dis
 import functools
-import logging
 import math
 import types
 from collections.abc import Callable
@@ -26,29 +24,12 @@ from numba import prange
 from numba.extending import intrinsic
 
 from .cache import compiled
+from .compiling import compile_kernel
 
 __all__ = ["asinh", "callback", "compiled", "exp", "fence", "inlined", "kernel", "log", "prange", "serial_and_threaded"]
-__all__ += ["fetch_add", "is_compiled", "sincos", "sincos_small", "stream", "uncached", "variant"]
+__all__ += ["fetch_add", "sincos", "sincos_small", "stream", "uncached", "variant"]
 
 _intrinsic: Any = intrinsic  # its type is not that of what it makes
-
-try:
-    from .compiling import compile_kernel, is_compiled
-except (ImportError, AttributeError, TypeError, ValueError) as error:  # of a numba that is unlike those it was made for
-    logging.getLogger("gymnosoma").warning(
-        "gymnosoma: kernels are compiled slowly, and by each process anew, as numba is not one that is asked for: %s",
-        error,
-    )
-
-    def compile_kernel(
-        function: Callable[..., Any], parallel: bool = False, label: str | None = None, inline: bool = False
-    ) -> Any:
-        """Compile a function with what numba documents."""
-        return numba.njit(error_model="numpy", parallel=parallel)(function)
-
-    def is_compiled(dispatcher: Any, *arguments: Any) -> bool:
-        """Tell whether this process has compiled a kernel, for whatever arguments."""
-        return bool(dispatcher.overloads)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -9,15 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import shown, whole
-from .jit import is_compiled
 from .lanes import FEW, LANES, aligned, column, in_lanes, increase, matrix
 
 _INT64 = np.dtype(np.int64)
 LONGEST = 2**48
 """Largest number of time steps or drives that is taken."""
-
-PAYS = 100_000
-"""Time steps of rows left over by wide blocks after which it pays to compile a kernel for them."""
 
 _NONE, _ONCE, _NOWHERE = np.zeros(0, np.int64), np.zeros((1, 0, 0)), np.zeros((0, 0, 0))
 """Columns, drives and records of rows that are advanced with what they hold."""
@@ -122,8 +118,6 @@ class Stepper:
         self._columns = np.concatenate([np.zeros(0, np.int64), *places])
         self.threads = threads
         self._taken = aligned(1, np.dtype(np.int64))
-        self._wide = False  # whether a wide block has been stepped by the serial kernel
-        self._spared: int | None = None  # time steps for which rows left over were stepped in a wide block
         self._rows: NDArray[Any] | None = None
         self._matrix: NDArray[np.float64] | None = None
 
@@ -179,30 +173,13 @@ class Stepper:
     def _run(
         self, rows: NDArray[Any], ids: NDArray[np.int64], columns: NDArray[np.int64], drives: Any, *arguments: Any
     ) -> None:
-        serial, threaded = self._batch
-        status, changing = self._status, self._changing
-        numbers, count, rest = self._matrix, len(ids), len(ids) % self._lanes
+        count, rest = len(ids), len(ids) % self._lanes
         if count == 0:
             return
-        if 0 < rest < FEW:
-            single = numbers, ids, self._taken, *self._blocks[1], status, changing, columns, drives, *arguments
-            if not ((rest < count or self._wide) and self._spares(serial, single, arguments[0] * arguments[4])):
-                if rest == count:
-                    serial(*single)
-                    return
-                for part in (slice(count - rest), slice(count - rest, None)):
-                    self._run(rows, ids[part], columns, np.ascontiguousarray(drives[:, part]), *arguments)
-                return
-        wide = numbers, ids, self._taken, *self._blocks[self._lanes], status, changing, columns, drives, *arguments
-        if self._threads > 1 and count > self._lanes:
-            threaded(*wide)
-        else:
-            self._wide = True
-            serial(*wide)
-
-    def _spares(self, serial: Any, single: tuple[Any, ...], steps: int) -> bool:
-        """Tell whether rows left over go with the wide blocks, as a kernel for them is yet to be compiled."""
-        if self._spared is None:
-            self._spared = PAYS if is_compiled(serial, *single) else 0
-        self._spared += steps
-        return self._spared <= PAYS
+        if 0 < rest < FEW and rest < count:
+            for part in (slice(count - rest), slice(count - rest, None)):
+                self._run(rows, ids[part], columns, np.ascontiguousarray(drives[:, part]), *arguments)
+            return
+        blocks = self._blocks[1 if count < FEW else self._lanes]
+        step = self._batch[self._threads > 1 and count > self._lanes]
+        step(self._matrix, ids, self._taken, *blocks, self._status, self._changing, columns, drives, *arguments)

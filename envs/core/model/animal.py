@@ -53,8 +53,6 @@ class Animal(ABC):
     """What each attribute that tells how it is solved may be, the attribute being an argument of that name, too."""
     cells: tuple[str, ...] = ()
     """Names of the populations of the signal ``neurons`` (sides, populations, segments), if it has any."""
-    shared: tuple[str, ...] = ("params",)
-    """Attributes that hold what all rows share: snapshots of animals that differ in them are told apart."""
 
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
     _stepper: Any

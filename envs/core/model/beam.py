@@ -104,19 +104,6 @@ class Hair:
         beyond = s - station[i]
         return turned[i] + beyond * (curvature[i] + 0.5 * beyond * np.diff(curvature)[i] / gap)
 
-    def cut(self, length: float) -> Hair:
-        """Shape of the first ``length`` (m) of the hair, as trimmed by scissors."""
-        number("length", length, above=0, maximum=self.length)
-        count = np.size(self.curvature)
-        place = np.linspace(0.0, length, 20 * (count - 1) + 1)  # the old stations need not be new ones
-        kept = np.interp(place, np.linspace(0.0, self.length, count), np.atleast_1d(self.curvature))
-        return Hair(length, self.base_radius, float(self.radius(length)), tuple(kept.tolist()))
-
-
-def area(radius: ArrayLike) -> NDArray[np.float64]:
-    """Area (m^2) of a round section of ``radius`` (m)."""
-    return np.pi * np.asarray(radius, float) ** 2
-
 
 def second_moment(radius: ArrayLike) -> NDArray[np.float64]:
     """Second moment of area (m^4) of a round section of ``radius`` (m)."""

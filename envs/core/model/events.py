@@ -54,10 +54,6 @@ class Event:
         if not (isinstance(self.values, Mapping) and self.values):
             raise ValueError(f"values must map names of parameters to values, got {shown(self.values)}")
 
-    def plain(self) -> dict[str, Any]:
-        """The event as a mapping."""
-        return {"time": self.time, **self.values}
-
     def of(self, row: int) -> Event:
         """What happens in one row, where values have an entry for each."""
         return Event(self.time, {name: np.array(np.asarray(value)[row]) for name, value in self.values.items()})
@@ -88,7 +84,7 @@ def read_events(label: str, given: Any, parameters: Mapping[str, Option], count:
         where = f"{label}[{k}]"
         if not isinstance(one, Event | Mapping):
             raise ValueError(f"{where} must be an Event or a mapping with a time, got {shown(one)}")
-        values = one.plain() if isinstance(one, Event) else dict(one)
+        values = {"time": one.time, **one.values} if isinstance(one, Event) else dict(one)
         time = number(f"{where}: time", values.pop("time", None), minimum=0)
         if not values:
             raise ValueError(f"{where} must set something; allowed are {', '.join(parameters)}")
@@ -112,17 +108,10 @@ class EventQueue:
         self.waiting: list[list[Event]] = [[] for _ in range(count)]
         self._any = False
 
-    def set(self, ids: NDArray[np.int64], events: Sequence[Event]) -> None:
-        """Replace what is to come in ``ids`` by checked events, whose values have an entry for each of ``ids``."""
-        if events or self._any:
-            for j, i in enumerate(ids):
-                self.waiting[i] = [event.of(j) for event in events]
-            self._any = any(self.waiting)
-
-    def replace(self, waiting: Sequence[Sequence[Event]]) -> None:
-        """Replace what is to come in all rows by checked events, whose values have the row's entry only."""
-        self.waiting = [[event.of(0) for event in events] for events in waiting]
-        self._any = any(self.waiting)
+    def set(self, row: int, events: Sequence[Event]) -> None:
+        """Replace what is to come in a ``row`` by checked events, whose values are the row's own."""
+        self.waiting[row] = list(events)
+        self._any = self._any or bool(events)
 
     def apply_due(self, rows: NDArray[Any], ids: NDArray[np.int64], dt: float) -> None:
         """Apply, in ``ids``, the events that are due in a control period that begins now."""

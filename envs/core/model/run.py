@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import choice, whole, within
-from ..kernels.stepper import LONGEST
 from .animal import MAX_STEPS, Animal, Signals
 from .control import Controller, OpenLoop, Schedule, TaskController, check_reads
 from .events import Event, EventQueue, read_events
@@ -155,7 +154,8 @@ def simulate(
             animal.reset(rows, ids[k : k + 1], each)
     for name in signals or ():
         choice("signals", name, animal.signals)
-    queue.set(ids, coming)
+    for i in ids if coming else ():
+        queue.set(i, [event.of(i) for event in coming])
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
     try:
@@ -423,6 +423,4 @@ def _multiple(name: str, value: float, of: str, unit: float) -> int:
     count = round(value / unit) if np.isfinite(value) and value > 0 else 0
     if count < 1 or abs(count * unit - value) > 1e-6 * unit:
         raise ValueError(f"{name} must be a positive multiple of {of} ({unit:g} s), got {value!r}")
-    if count > LONGEST:
-        raise ValueError(f"{name} must be at most {LONGEST} times {of} ({unit:g} s), got {value!r}")
     return count

@@ -1,4 +1,4 @@
-"""What a simulation recorded: signals over time, as a file, as a table, as a plot."""
+"""What a simulation recorded: signals over time, as a file and as a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, number, shown
+from ..arguments import choice, shown
 from ..files import check_file, replacing
 from .animal import ANIMALS, Animal, find_animal
 from .quantities import labels
@@ -36,9 +36,6 @@ ABOUT, ROWS = "about", "rows"
 
 NEAR = 1 << 20
 """Bytes of rows that are restored at once: they stay in the cache until a signal is made of them."""
-
-FEW = 8
-"""Components of a signal that are drawn as lines; more are an image."""
 
 
 class Moments:
@@ -94,7 +91,6 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         >>> run.to_csv("run.csv", "centre", "joint_angle")
         >>> run.to_pandas().attrs["units"]["joint_angle_3"]
         'rad'
-        >>> axes = run.plot("joint_angle", "power")
     """
 
     def __init__(
@@ -214,18 +210,13 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
                 raise ValueError(
                     f"{name} must hold numbers at {len(time)} times, got {array.dtype} of shape {array.shape}"
                 )
-        failure, every = about.get("failure"), about.get("every")
-        if not isinstance(failure, str | None):
-            raise ValueError(f"failure must be a text, got {shown(failure)}")
-        if every is not None:
-            number("every", every, above=0)
         animal = _made(about, given)
         if animal is not None and rows is not None and (rows.dtype != animal.state or rows.shape != time.shape):
             raise ValueError(
                 f"rows must be {len(time)} records of {type(animal).__name__} as it is made here; another version may "
                 "have written it, and numpy.load reads its signals"
             )
-        return cls(time, arrays, failure, animal, rows, every)
+        return cls(time, arrays, about.get("failure"), animal, rows, about.get("every"))
 
     # As a table.
 
@@ -285,74 +276,6 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         table = np.stack([self.time, *(values for _, values in columns.values())], 1)
         with replacing(Path(path)) as file:
             np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
-
-    def plot(self, *names: str) -> NDArray[Any]:
-        """Draw signals over time with matplotlib, a panel for each.
-
-        A signal of more than `FEW` numbers is an image, head or base on top: a kymogram. One with several axes has an
-        image of its longest for each entry of the others: of ``"neurons"`` a raster of each side and population, cells
-        by segment over time.
-
-        Args:
-            *names: Of signals.
-
-        Returns:
-            (panels,) array of Axes: ``[0].figure`` is the figure.
-
-        Raises:
-            ValueError: For a signal that was not recorded, or none.
-            ImportError: If matplotlib is not installed.
-        """
-        for name in names or ("",):
-            choice("signal", name, self)
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError("matplotlib is not installed: pip install 'gymnosoma[data]'") from None
-        panels = [panel for name in names for panel in self._panels(name)]
-        figure, axes = pyplot.subplots(
-            len(panels), 1, sharex=True, squeeze=False, figsize=(8.0, 1.2 + 1.8 * len(panels)), layout="constrained"
-        )
-        for ax, (label, unit, lines, values) in zip(axes[:, 0], panels, strict=True):
-            quantity = f"{label} [{unit}]" if unit not in ("", "1") else label
-            if lines is None:
-                ends = np.append(self.time, 2 * self.time[-1] - self.time[-2] if len(self.time) > 1 else 1.0)
-                most = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-                signed = bool((values < 0).any())
-                image = ax.pcolormesh(
-                    ends,
-                    np.arange(values.shape[1] + 1) - 0.5,
-                    values.T,
-                    cmap="RdBu_r" if signed else "viridis",
-                    vmin=-most if signed else 0.0,
-                    vmax=most,
-                )
-                ax.invert_yaxis()
-                ax.set_ylabel("number")
-                figure.colorbar(image, ax=ax, label=quantity)
-            else:
-                ax.plot(self.time, values, label=lines)
-                ax.set_ylabel(quantity)
-                if len(lines) > 1:
-                    ax.legend(loc="upper left")
-        axes[-1, 0].set_xlabel("time [s]")
-        return axes[:, 0]
-
-    def _panels(self, name: str) -> Iterator[tuple[str, str, list[str] | None, NDArray[np.float64]]]:
-        """Label, unit, names of lines or None for an image, and values (N, k)."""
-        values, unit = self[name], self.unit(name)
-        shape = values.shape[1:]
-        if np.prod(shape) <= FEW:
-            flat = values.reshape(len(values), -1)
-            yield name, unit, [" ".join(map(str, place)) for place in np.ndindex(shape)], flat
-            return
-        longest = int(np.argmax(shape))
-        images = np.moveaxis(values, 1 + longest, -1)
-        cells = self.animal.cells if name == "neurons" and self.animal is not None else ()
-        sides = ("left ", "right ") if shape[0] == 2 else ("",)
-        for place in np.ndindex(images.shape[1:-1]):
-            label = sides[place[0]] + cells[place[1]] if cells else "_".join([name, *map(str, place)])
-            yield label, unit, None, images[(slice(None), *place)]
 
 
 # An animal as data: the arguments that it was made of.

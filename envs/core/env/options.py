@@ -1,0 +1,122 @@
+"""Options of resets: what is given for an episode, kept for those that follow, and drawn for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import shown
+from ..model.events import Event, read_events
+from ..model.quantities import Option
+from .task import Task
+
+if TYPE_CHECKING:
+    from .distributions import Drawn
+
+Values = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Options that hold for all episodes of a row, and events, until others are kept."""
+
+    values: Values = field(default_factory=dict)
+    events: Sequence[Event] = ()
+
+
+class ResetOptions:
+    """Options of a task's resets, with what each row keeps and draws.
+
+    Args:
+        count: Rows.
+        randomize: As of `Batch`.
+    """
+
+    def __init__(self, task: Task, count: int, randomize: Any) -> None:
+        self._task = task
+        self.options: dict[str, Option] = {**task.animal.parameters, **task.options}
+        """Options by name, the animal's parameters first."""
+        self.randomize: list[Drawn] = [self._distributions(randomize)] * count
+        """Distributions of each row's episodes."""
+        self.kept = [Kept()] * count
+        """Options that stay, of each row."""
+
+    def _distributions(self, randomize: Any) -> Drawn:
+        if randomize is None:
+            return {}
+        from .distributions import read_distributions
+
+        return read_distributions(randomize, self._option, self._task.animal.parameters)
+
+    def _option(self, label: str, name: str) -> Option:
+        """Option of this name; ValueError if there is none."""
+        if name not in self.options:
+            if name in self._task.unavailable:
+                raise ValueError(f"{label} needs {self._task.unavailable[name]}")
+            raise ValueError(f"{label} is not known; allowed are {', '.join(self.options)}")
+        return self.options[name]
+
+    def set_randomize(self, randomize: Any, rows: Any = None) -> None:
+        """Draw otherwise from the next episodes on, in all rows or in some."""
+        distributions, count = self._distributions(randomize), len(self.randomize)
+        mask = np.ones(count, np.bool_) if rows is None else np.asarray(rows)
+        if mask.dtype != np.bool_ or mask.shape != (count,):
+            raise ValueError(f"rows must be a bool array of shape ({count},), got {shown(rows)}")
+        for i in np.flatnonzero(mask):
+            self.randomize[i] = distributions
+
+    def read(self, options: Mapping[str, Any] | None, count: int) -> tuple[Values, list[Event], bool]:
+        """Check the options of a reset of ``count`` rows: values, events, and whether they are to be kept."""
+        if not isinstance(options, Mapping | None):
+            raise ValueError(f"options must map names to values, got {shown(options)}")
+        given = dict(options or {})
+        keep = given.pop("keep", False)
+        if not isinstance(keep, bool | np.bool_):
+            raise ValueError(f"options: keep must be True or False, got {shown(keep)}")
+        parameters = {name: self.options[name] for name in self._task.animal.parameters}
+        events = read_events("options: events", given.pop("events", ()), parameters, count)
+        return self._spread("options", given, count), events, bool(keep)
+
+    def _spread(self, label: str, values: Mapping[str, Any], count: int) -> Values:
+        return {
+            name: self._option(f"{label}: {name}", name).spread(f"{label}: {name}", value, count)
+            for name, value in values.items()
+        }
+
+    def parameters(self, values: Mapping[str, ArrayLike], count: int) -> Values:
+        """Check physical parameters, and spread them over ``count`` rows."""
+        for name in values:
+            if name not in self._task.animal.parameters:
+                allowed = ", ".join(self._task.animal.parameters)
+                raise ValueError(f"parameters: {name} is not known; allowed are {allowed}")
+        return self._spread("parameters", values, count)
+
+    def keep(self, ids: NDArray[np.int64], values: Values, events: Sequence[Event]) -> None:
+        """Keep values and events, which have an entry for each of ``ids``, for the episodes that follow."""
+        for j, i in enumerate(ids):
+            own = {name: value[j].copy() for name, value in values.items()}
+            self.kept[i] = Kept(own, [event.of(j) for event in events])
+
+    def episodes(
+        self, ids: NDArray[np.int64], rngs: Sequence[np.random.Generator], values: Values
+    ) -> Iterator[tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]]:
+        """Give ``ids`` in parts whose options have the same names, each with its options.
+
+        Given ``values`` win over kept ones, and these over drawn ones; ``rngs`` are those of all rows.
+        """
+        parts: dict[Any, list[int]] = {}
+        for j, i in enumerate(ids):
+            parts.setdefault((id(self.randomize[i]), *sorted(self.kept[i].values)), []).append(j)
+        for part in map(np.array, parts.values()):
+            some, options = ids[part], {}
+            if self.randomize[some[0]]:
+                from .distributions import drawn
+
+                options = drawn(self.randomize[some[0]], [rngs[i] for i in some], self._option)
+            for name in self.kept[some[0]].values:
+                options[name] = np.array([self.kept[i].values[name] for i in some])
+            yield some, options | {name: value[part] for name, value in values.items()}
