@@ -1,12 +1,11 @@
 """`simulate`: what runs compiled equals, to the bit, an animal that is advanced hold by hold; many equal one by one."""
 
-import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gymnosoma.envs import Event, OpenLoop, Schedule, Trajectory, simulate
+from gymnosoma.envs import Event, OpenLoop, Schedule, simulate
 from gymnosoma.envs.core.model.animal import Animal
 from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey
@@ -53,13 +52,10 @@ FOLDING = Schedule([0.0, 0.433], [np.full(24, 0.1), np.full(24, 3.1)])
 
 WORM = [
     (Worm, np.full(24, 0.1), 1.0, 0.05, {}),
-    (Worm, np.full(24, 0.1), 0.255, 0.015, {"hold": 0.015}),
     (Worm, SineKymogram(), 1.0, 0.1, {"hold": 0.025}),
     (Worm, noise(0.035, 24), 1.02, 0.06, {"hold": 0.02}),
     (Worm, noise(0.005, 24), 0.9, 0.05, {"events": [Event(0.303, {"damping": 0.0}), Event(0.5, {"mass": 2e-9})]}),
     (Worm, noise(0.035, 24), 1.0, 1 / 30, {"events": [Event(0.303, {"damping": 0.0})]}),
-    (Worm, SineKymogram(), 0.36, 0.05, {"hold": 0.02}),
-    (Worm, np.full(24, 0.1), 0.1, 0.03, {}),
     (Worm, np.full(24, 0.2), 1.0, 0.5, {"events": [Event(0.303, {"stiffness": 1e-10})]}),
     (Worm, noise(0.005, 24, 2.9), 0.6, 0.1, {}),
     (Worm, FOLDING, 1.0, 1 / 30, {"start": {"stiffness": 2e-7}}),
@@ -70,17 +66,13 @@ PUSH, SOONER = {"start": {"pulse": [0.05, 0.1, 3.0]}}, {"events": [Event(0.1, {"
 OTHERS = [
     (Lamprey, [0.4, 0.1, 0.7], 0.5, 0.05, {}),
     (Lamprey, Schedule([0.0, 0.13], [[0.2, 0.0, 1.0], [0.4, 0.1, 0.7]]), 0.3, 0.05, {}),
-    (lambda: Lamprey(drive="muscle"), noise(0.02, 18), 0.3, 0.05, {}),
     (lambda: Lamprey(drive="residual"), np.append([0.4, 0.0, 0.7], np.full(18, 0.05)), 0.2, 0.05, {}),
     (IsolatedCord, noise(0.02, 12), 0.6, 0.06, {"hold": 0.02}),
     (IsolatedCord, np.append([0.4, 0.0, 0.7], np.full(9, 0.1)), 0.5, 0.05, {"start": {"transection": 50}}),
     (Whisker, [200.0, 0.1, 0.2], 0.1, 0.001, {"start": {"peg": [[0.02, 0.004]]}}),
-    (Whisker, [3000.0, 0.0, 0.0], 0.1, 0.002, {"start": {"peg": [[0.02, 0.004]]}, "hold": 1e-3}),
     (Whisker, [2e5, 300.0, 0.0], 0.1, 0.002, {"start": {"peg": [[0.02, 0.001]]}}),
-    (WhiskerRod, [0.2, 0.0, 0.0], 5e-3, 5e-4, {"start": {"plate_distance": 0.0327}}),
     (WhiskerRod, noise(3e-4, 3, 0.2), 0.01, 5e-4, {"start": {"plate_distance": 0.0327}}),
     (Whisker, [3000.0, 0.0, 0.0], 0.1, 1 / 240, {"start": {"peg": [[0.02, 0.004]]}, "hold": 1e-3}),
-    (lambda: Neuromechanic(ARM), [0.1, 0.2], 0.5, 0.05, {}),
     (lambda: Neuromechanic(ARM), noise(0.02, 2), 0.5, 0.05, {"hold": 0.01}),
     (lambda: Neuromechanic(standing()), reflex_input(1.1), 0.3, 1e-3, PUSH),
     (
@@ -115,7 +107,7 @@ def test_what_runs_compiled_equals_hold_by_hold(animal, drive, duration, every, 
         (0.2, 0.015, 0.01, [0, 4, 6, 10, 12, 16, 18, 22, 24, 28, 30, 34, 36, 40]),
     ],
 )
-def test_a_camera_records_at_the_steps_that_come_nearest(duration, every, hold, steps, tmp_path):
+def test_a_camera_records_at_the_steps_that_come_nearest(duration, every, hold, steps):
     rows = simulate(Worm(), SineKymogram(), duration, hold, hold=hold).rows[
         [step // round(hold / 0.005) for step in steps]
     ]
@@ -126,28 +118,7 @@ def test_a_camera_records_at_the_steps_that_come_nearest(duration, every, hold, 
     kept = simulate(Worm(), SineKymogram(), duration, every, hold=hold, count=2, signals=("centre", "power"))[1]
     assert all(kept[name].tobytes() == run[name].tobytes() for name in ("time", "centre", "power"))
     assert ensemble(Worm(), SineKymogram(), 1, duration, every, hold)["time"][:, 0].tobytes() == run.time.tobytes()
-    run.save(tmp_path / "run.npz")
-    run.to_csv(tmp_path / "run.csv", "centre")
-    back = Trajectory.load(tmp_path / "run.npz")
-    assert back.every == every and back.time.tobytes() == run.time.tobytes()
-    assert np.loadtxt(tmp_path / "run.csv", delimiter=",", skiprows=1)[:, 0].tobytes() == run.time.tobytes()
-    assert Replay(back).fps == pytest.approx(1 / every) and len(list(Replay(back))) == len(run.time)
-
-
-def test_the_command_tells_how_near_it_recorded(command, capsys, tmp_path):
-    asked = ("simulate", "worm", "--drive", "sine", "--duration", "0.2", "--csv", tmp_path / "run.csv", "--every")
-    command(*asked, 1 / 30)
-    command(*asked, 0.03)
-    said = capsys.readouterr().out.splitlines()
-    assert said[0] == "0.2 s in 7 moments, up to 0.0017 s from multiples of 0.0333333 s."
-    assert said[2] == "0.18 s in 7 moments."
-
-
-def test_the_cases_fail_somewhere():
-    with pytest.warns(UserWarning, match=r"^simulation ended early after [\d.e-]+ of [\d.]+ s: ") as said:
-        failures = [simulate(case[0](), *case[1:4], **case[4]).failure for case in WORM]
-    assert len(said) == len(failures) - failures.count(None)
-    assert any(failures) and not all(failures)
+    assert Replay(run).fps == pytest.approx(1 / every) and len(list(Replay(run))) == len(run.time)
 
 
 def test_a_function_and_an_open_loop_are_one():
@@ -162,37 +133,6 @@ def test_an_animal_of_ones_own_runs_hold_by_hold():
 
     runs = [simulate(animal, SineKymogram(), 0.3, 0.05) for animal in (Plain(), Worm())]
     assert runs[0].rows.tobytes() == runs[1].rows.tobytes()
-
-
-class HoldByHold(Neuromechanic):
-    run = Animal.run
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("threads", [1, 2])
-def test_bodies_of_the_platform_run_as_hold_by_hold(threads):
-    model = tomllib.loads(ARM.read_text())
-    loud = [{"from": "neuron.loud", "gain": 1e9, "delay": 0.01}, {"from": "input.biceps"}]
-    model["neuron"]["loud"] = {"synapse": loud}
-    values = np.random.default_rng(0).uniform(0.0, 0.5, (60, 5, 2))
-    values[:, :, 1] *= np.arange(5) == 3  # what is told to the biceps overflows in the end
-    start = {"q": values[0], "strength": np.linspace(0.8, 1.2, 5), "v": np.outer([0, 9990, 0, 0, 1], [1, 0])}
-    for drive, given in (
-        (Schedule(0.01, values), {"hold": 0.005, "every": 0.015}),
-        (Schedule(0.01, values), {"every": 0.1, "events": [Event(0.111, {"damping": 0.5})]}),
-        (values[0], {}),
-        (values[0], {"every": 0.3}),
-    ):
-        slow, fast = (
-            simulate(kind(model, threads=threads), drive, 0.6, start=start, count=5, **given)
-            for kind in (HoldByHold, Neuromechanic)
-        )
-        assert [run.failure for run in fast] == [None, "a joint moves too fast", None, "the state is not finite", None]
-        for one, other in zip(slow, fast, strict=True):
-            assert one.failure == other.failure and len(one.time) == len(other.time)
-            for name in one.rows.dtype.names:
-                assert one.rows[name].tobytes() == other.rows[name].tobytes(), name
-    assert len(fast[3].time) == 2
 
 
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.full)])
@@ -220,13 +160,6 @@ def test_many_that_fail_one_after_another():
     for run, drive in zip(runs, breaks, strict=True):
         alone = simulate(Worm(), drive, 1.0, 0.5, start)
         assert run.rows.tobytes() == alone.rows.tobytes() and run.failure == alone.failure is not None
-
-
-def test_starts_of_many():
-    starts = [{"heading": 0.3}, {"stiffness": 1e-10, "centre": [1e-3, 0.0]}, None]
-    runs = simulate(Worm(), SineKymogram(), 0.1, 0.05, starts, count=3)
-    for run, start in zip(runs, starts, strict=True):
-        assert run.rows.tobytes() == simulate(Worm(), SineKymogram(), 0.1, 0.05, start).rows.tobytes()
 
 
 def test_drives_of_many():
@@ -313,26 +246,17 @@ def test_progress_is_told_and_may_end_it():
 
 
 @pytest.mark.parametrize(
-    "drive, given, message",
+    "drive, given, name",
     [
-        (np.zeros((3, 24)), {"count": 2}, r"drive must have shape \(24,\) or \(2, 24\), got \(3, 24\)"),
-        (np.zeros((2, 24)), {}, r"drive must have shape \(24,\), got \(2, 24\)"),
-        (Schedule(0.1, np.zeros((3, 4, 24))), {"count": 2}, r"drive must have shape .* got \(4, 24\)"),
-        ([SineKymogram()] * 3, {"count": 2}, "drive must have a function or controller for each of 2, got 3"),
-        (np.zeros(24), {"count": 0}, "count must be an integer from 1"),
-        (np.zeros(24), {"signals": ["speed"]}, "signals must be one of"),
-        (np.zeros(24), {"count": 2, "start": [{}] * 3}, "start must have a mapping for each of 2, got 3"),
-        (np.zeros(24), {"count": 2, "start": {"mass": [1e-9] * 3}}, "start: mass must have shape"),
-        (np.zeros(24), {"every": 0.004}, r"every must be within \[0.005, 0.1\] s, from hold to duration, got 0.004"),
-        (np.zeros(24), {"every": 0.2}, r"every must be within \[0.005, 0.1\] s, from hold to duration, got 0.2"),
-        (
-            np.zeros(24),
-            {"every": 0.03, "events": [Event(0.095, {"mass": 1e-9})]},
-            r"events: time must be within \[0, 0.09\] s",
-        ),
-        (lambda t: np.full(24, np.nan if t > 0.05 else 0.0), {}, "(?s)drive must be finite, got .* at time 0.0525 s"),
+        (np.zeros((3, 24)), {"count": 2}, "drive"),
+        ([SineKymogram()] * 3, {"count": 2}, "drive"),
+        (np.zeros(24), {"signals": ["speed"]}, "signals"),
+        (np.zeros(24), {"count": 2, "start": [{}] * 3}, "start"),
+        (np.zeros(24), {"every": 0.2}, "every"),
+        (np.zeros(24), {"every": 0.03, "events": [Event(0.095, {"mass": 1e-9})]}, "events: time"),
+        (lambda t: np.full(24, np.nan if t > 0.05 else 0.0), {}, "drive must be finite"),
     ],
 )
-def test_what_cannot_be(drive, given, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_cannot_be(drive, given, name):
+    with pytest.raises(ValueError, match=name):
         simulate(Worm(), drive, 0.1, **given)

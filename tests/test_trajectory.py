@@ -1,9 +1,6 @@
-"""Trajectories: what they hold, as files, tables and plots; films of them; the command that makes them."""
+"""Trajectories: what they hold, as files and tables; films of them; the command that makes them."""
 
 import re
-import subprocess
-import sys
-import zipfile
 from importlib import resources
 
 import gymnasium
@@ -15,7 +12,7 @@ from gymnosoma.agents import ControllerAgent
 from gymnosoma.envs import Schedule, Trajectory, simulate
 from gymnosoma.envs.core.draw.view import View
 from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey, LampreyParams
-from gymnosoma.envs.neuromechanic import COM, Neuromechanic
+from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
@@ -132,28 +129,6 @@ def test_films_are_written(name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"path": "run.avi"}, r"path must end in one of \.mp4, \.gif, \.png"),
-        ({"path": "nowhere/run.png"}, "path must be a file in a folder that exists"),
-        ({"fps": 0}, "fps must be"),
-        ({"slow": np.nan}, "slow must be"),
-        ({"start": 9.0}, "start must be"),
-        ({"width": 10}, "width must be an integer from 64"),
-    ],
-)
-def test_films_name_what_is_wrong(arguments, message, tmp_path):
-    arguments = {"path": "run.png", **arguments}
-    with pytest.raises(ValueError, match=message):
-        film(worm(), tmp_path / arguments.pop("path"), **arguments)
-
-
-def test_a_trajectory_tells_its_signals_and_why_it_ended():
-    text = repr(Trajectory(np.array([0.0, 0.5]), {"tip": np.zeros((2, 2)), "time": np.zeros(2)}, "it broke"))
-    assert text == "<Trajectory of 2 moments up to 0.5 s, when it ended early: it broke; tip>"
-
-
 def test_a_trajectory_of_signals_alone_has_no_film(tmp_path):
     run = Trajectory(np.arange(3.0), {"angle": np.zeros((3, 2))})
     run.save(tmp_path / "run.npz")
@@ -174,13 +149,6 @@ def test_other_animals_are_given_by_their_class(tmp_path):
     for wrong in (Worm, Worm()):
         with pytest.raises(ValueError, match=r"run\.npz' cannot be read: (it is of 'Pendulum'|rows must be)"):
             Trajectory.load(file, wrong)
-
-
-def test_what_no_file_holds_is_given():
-    module = {"schema": 1, "body": {"a": {"joint": {"type": "revolute", "axis": [0.0, 0.0, 1.0]}}}}
-    module["body"]["a"]["inertial"] = {"mass": 1.0, "inertia": [1.0, 1.0, 1.0]}
-    module["motor"] = {"m": {"joint": "a", "from": "module.com.0"}}
-    assert Neuromechanic(module, modules={"com": COM}).model.description is None
 
 
 @pytest.mark.parametrize(
@@ -231,14 +199,6 @@ def test_what_was_there_stays_where_writing_fails(tmp_path, monkeypatch):
     assert file.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
 
 
-def test_files_are_zip_archives_that_numpy_reads(tmp_path):
-    run = worm()
-    run.save(tmp_path / "run.npz")
-    assert zipfile.is_zipfile(tmp_path / "run.npz")
-    with np.load(tmp_path / "run.npz") as arrays:
-        assert same(arrays["joint_angle"], run["joint_angle"])
-
-
 def test_tables(tmp_path):
     run = worm()
     table = run.to_pandas()
@@ -260,33 +220,6 @@ def test_signals_are_documented(kind):
     assert "{signals}" not in kind.__doc__
     for name, signal in kind.SIGNALS.items():
         assert re.search(rf"^``{name}`` +{re.escape(signal.shape)} +{re.escape(signal.unit)}", kind.__doc__, re.M)
-
-
-def test_units_are_known_without_docstrings():
-    script = (
-        "from gymnosoma.envs import simulate\n"
-        "from gymnosoma.envs.worm import Worm\n"
-        "run = simulate(Worm(), [0.1] * 24, 0.01)\n"
-        "print(Worm.__doc__, run.unit('power'), run.to_pandas('rod_rate').attrs['units']['rod_rate_3'])\n"
-    )
-    done = subprocess.run([sys.executable, "-OO", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["None", "W", "rad/s"]
-
-
-def test_plots():
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    axes = worm().plot("joint_angle", "power", "centre", "rod_velocity")
-    assert len(axes) == 5  # rod_velocity has two
-    assert axes[1].get_ylabel() == "power [W]" and len(axes[2].lines) == 2
-    assert axes[-1].get_xlabel() == "time [s]"
-    axes[0].figure.canvas.draw()
-    pyplot.close(axes[0].figure)
-    with pytest.raises(ValueError, match="signal must be one of"):
-        worm().plot("speed")
 
 
 def test_schedules(tmp_path):
@@ -319,17 +252,14 @@ def test_columns_are_found_by_their_names(header, tmp_path):
     ("text", "message"),
     [
         ("time,triceps,bicep\n0,1,2\n", "'bicep' is not known; did you mean biceps?, and 'biceps' is missing"),
-        ("time,triceps\n0,1\n", "drive must have the columns time, triceps, biceps: 'biceps' is missing"),
-        ("t,triceps,biceps\n0,1,2\n", "cannot be read: one column must be named 'time', got 't', 'triceps', 'biceps'"),
-        ("time,biceps,biceps\n0,1,2\n", "cannot be read: names must be 2, each once, got 'biceps', 'biceps'"),
-        ("time,triceps,biceps\n0,1\n", "cannot be read: it must have a column for each of 3 names, got 2"),
-        ("0,nan,1\n1,2,3\n", "cannot be read: values must be finite"),
+        ("t,triceps,biceps\n0,1,2\n", "one column must be named 'time'"),
+        ("0,nan,1\n1,2,3\n", "values must be finite"),
     ],
 )
-def test_columns_of_other_names_are_refused(text, message, tmp_path, error_of):
+def test_wrong_columns_are_refused(text, message, tmp_path):
     (tmp_path / "drive.csv").write_text(text)
-    drive, saved = ("--drive", str(tmp_path / "drive.csv")), ("--save", str(tmp_path / "no.npz"))
-    assert message in error_of("simulate", str(ARM), *drive, *saved)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        simulate(Neuromechanic(ARM), Schedule.read(tmp_path / "drive.csv"), 0.1)
 
 
 def test_a_table_drives_an_animal_and_plays_a_task_by_its_names():
@@ -381,20 +311,11 @@ def test_the_command(animal, tmp_path, monkeypatch, capsys, command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("wurm", "did you mean worm? It must be one of worm, lamprey, whisker_chain, whisker_rod"),
-        ("none.toml", "none.toml"),
-        ("worm --drive sinus", "drive must be numbers or one of sine"),
+        ("wurm", "did you mean worm?"),
         ("worm --drive 1 2", "drive must be 1 or 24 numbers"),
-        ("worm --param stifness=1", "param 'stifness' is not known; did you mean stiffness"),
-        ("worm --param stiffness", "param must be NAME=VALUE"),
-        ("worm --start heading", "start must be NAME=VALUE"),
+        ("worm --param stifness=1", "did you mean stiffness"),
         ("worm --event 1", "event must be TIME:NAME=VALUE"),
-        ("worm --scheme euler", "scheme must be one of"),
-        ("worm --duration 0", "duration must be a positive multiple"),
-        ("worm --save run.mat", "save must end in one of .npz"),
         ("worm --film run.avi", "save must end in one of"),
-        ("worm --csv nowhere/run.csv", "save must be a file in a folder that exists"),
-        ("lamprey --drive sine", "drive must be 'brainstem' or numbers"),
     ],
 )
 def test_the_command_names_what_is_wrong(arguments, message, tmp_path, monkeypatch, error_of):

@@ -8,10 +8,8 @@ from scipy.integrate import solve_bvp, solve_ivp
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams, follow, linear, quasi_static, wall
-from gymnosoma.envs.whisker_chain.linear import identify_curve, tip_response
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import linear as rod_linear
-from papers.whisker_rod.analysis import slide
 
 MODULUS = 3.3e9
 CURVED = Hair(40e-3, 80e-6, 10e-6, curvature=(-10.0, -20.0, -30.0))
@@ -35,10 +33,6 @@ def test_angle_is_the_integral_of_the_curvature():
         np.trapezoid(np.interp(s, stations, hair.curvature), s) for s in (np.linspace(0, p, 4001) for p in places)
     ]
     np.testing.assert_allclose(hair.angle(places), turned, atol=1e-6)
-    short = hair.cut(20e-3)
-    np.testing.assert_allclose(
-        [short.tip_radius, short.angle(20e-3)], [hair.radius(20e-3), hair.angle(20e-3)], rtol=1e-2
-    )
     cylinder = Hair(30e-3, 50e-6, 50e-6)
     mass = 1140.0 * np.pi * 50e-6**2 * 30e-3
     assert sum(WhiskerParams.of(cylinder).link_mass) == pytest.approx(mass)
@@ -60,33 +54,19 @@ def test_a_hair_is_traced_from_its_midline():
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "name"),
     [
-        (lambda: Hair(0.0, 8e-5, 2e-6), r"length must be within \[0.001, 1\] m, got 0.0"),
-        (lambda: Hair(0.04, "8e-5", 2e-6), "base_radius must be finite, got '8e-5'; only int and float are numbers"),
-        (
-            lambda: Hair(0.04, 8e-5, 2e-6, (1.0, np.nan)),
-            r"curvature must be within \[-1000, 1000\] rad/m, got \(1.0, nan\)",
-        ),
-        (lambda: Hair(0.04, 8e-5, 2e-6, [[1.0]]), r"curvature must be a number or an array \(K,\), got \[\[1.0\]\]"),
-        (lambda: CURVED.cut(1.0), "length must be finite and greater than 0 and at most 0.04, got 1.0"),
-        (lambda: Hair.traced(np.zeros((9, 2)), 8e-5, 2e-6), "points must differ, each from the one before, got"),
-        (lambda: Hair.traced([[0.0, 0.0], [1.0, 0.0]], 8e-5, 2e-6), "points must be an array"),
-        (
-            lambda: WhiskerParams(rest_angle=(0.1, 0.2)),
-            r"rest_angle must be a number or have 12 entries, got \(0.1, 0.2\)",
-        ),
-        (lambda: WhiskerParams(rest_angle=2.0), r"rest_angle must be within \[-1, 1\] rad, got 2.0"),
-        (lambda: WhiskerRodParams(curvature=(1.0, 2.0)), r"curvature must be a number or have 45 entries"),
-        (lambda: simulate(Whisker(), np.zeros(3), 1e-4, start={"rest_angle": [0.1, 0.2]}), r"must have shape \(12,\)"),
-        (lambda: linear.identify(np.arange(30.0), np.zeros(29)), r"tip must have shape \(30,\) like time, got \(29,\)"),
-        (lambda: linear.identify(np.arange(30.0) ** 2, np.zeros(30)), "time must rise in equal steps"),
-        (lambda: linear.identify(np.arange(30.0), np.zeros(30)), "what was measured must vary"),
-        (lambda: identify_curve([1.0], [1.0]), "frequency and magnification must be arrays"),
+        (lambda: Hair(0.0, 8e-5, 2e-6), "length"),
+        (lambda: Hair(0.04, 8e-5, 2e-6, [[1.0]]), "curvature"),
+        (lambda: Hair.traced(np.zeros((9, 2)), 8e-5, 2e-6), "points"),
+        (lambda: WhiskerParams(rest_angle=(0.1, 0.2)), "rest_angle"),
+        (lambda: WhiskerParams(joint_stiffness=(1.0,) * 5), "joint_stiffness"),
+        (lambda: WhiskerRodParams(curvature=(1.0, 2.0)), "curvature"),
+        (lambda: linear.identify(np.arange(30.0), np.zeros(30)), "what was measured"),
     ],
 )
-def test_bad_shapes_are_refused(make, words):
-    with pytest.raises(ValueError, match=words):
+def test_impossible_shapes_are_refused(make, name):
+    with pytest.raises(ValueError, match=name):
         make()
 
 
@@ -300,28 +280,6 @@ def test_a_plate_that_moves_the_other_way_is_the_mirror_image():
         rod_rows(straight, side=0.5)
 
 
-@pytest.mark.full
-def test_the_papers_arena_at_all_its_speeds_and_distances():
-    """420, 840 and 1260 deg/s at l - 1 mm and l - 7 mm, 60 ms each: none fails, none stops vibrating."""
-    whole = WhiskerRodParams(n_segments=30)
-    short = [whole.in_line_contact(whole.length - less) for less in (1e-3, 7e-3) for _ in range(3)]
-    start = {name: [getattr(p, name) for p in short] for name in ("length", "tip_radius")}
-    start["plate_distance"] = [0.98 * p.length for p in short]
-    speed = np.deg2rad([420.0, 840.0, 1260.0] * 2) * start["plate_distance"]
-    for run, v in zip(slide(WhiskerRod(whole), 0.06, 6, start, speed=speed), speed, strict=True):
-        late = run["slip_speed"][120:]
-        assert (late > 0.0).all() and np.ptp(late) > 0.3 * v  # it stays on the plate
-    # The tips that are cut off are those of the same cone.
-    np.testing.assert_allclose([p.tip_radius for p in short], 69e-6 - 66.5e-6 * np.array(start["length"]) / 28.36e-3)
-    # At rest a straight whisker lies along the plate as soon as less than 0.977 of it are left.
-    with pytest.raises(ValueError, match=r"see WhiskerRodParams.in_line_contact"):
-        rod_rows(WhiskerRod(whole), plate_distance=0.97 * whole.length)
-    with pytest.raises(
-        ValueError, match=r"plate_distance must be finite and greater than 0 and at most 0.0277928, got"
-    ):
-        whole.in_line_contact(28e-3)
-
-
 def test_a_curved_rod_that_does_not_reach_its_plate_says_so():
     rod = WhiskerRod(WhiskerRodParams.of(CURVED, n_segments=30))
     with pytest.warns(UserWarning, match="does not touch the plate: it starts in air, see the signal gap"):
@@ -368,15 +326,6 @@ def test_material_is_identified_from_a_shaken_base_with_noise():
     assert abs(found.damping - 0.4) < 3 * found.damping_error < 0.06 * 0.4
     assert found.residual == pytest.approx(0.02 * tip.std(), rel=0.1)
     assert found.params.joint_stiffness[1] == pytest.approx(params.joint_stiffness[1], rel=0.01)
-
-
-def test_material_is_identified_from_a_frequency_response():
-    params = WhiskerParams.of(modulus=(3e9, 2.0533e9), damping_ratio=(0.5, 0.0167))
-    frequency = np.arange(5.0, 151.0, 5.0)
-    noise = np.exp(0.05 * np.random.default_rng(0).normal(size=len(frequency)))
-    found = identify_curve(frequency, noise * np.abs(tip_response(frequency, params)))
-    assert found.modulus == pytest.approx(3e9, abs=3 * found.modulus_error)
-    assert found.modulus == pytest.approx(3e9, rel=0.03) and found.damping == pytest.approx(0.5, rel=0.15)
 
 
 def test_response_of_the_chain_itself_is_linear():

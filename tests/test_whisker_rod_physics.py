@@ -171,18 +171,6 @@ def test_energy_is_kept_without_damping():
     assert drifts[1] < 1e-3
 
 
-@both
-def test_damping_takes_energy(scheme):
-    for physical in ({"damping": 1.0}, {"damping": 0.0, "external_damping": 100.0}):
-        animal = WhiskerRod(WhiskerRodParams(**physical), scheme=scheme)
-        rows = plucked(animal)
-        energies = [animal.energy(rows)[0]]
-        for _ in range(20):
-            animal.advance(rows, np.arange(1), 0.0 * SLIDE, round(1e-3 / animal.dt))
-            energies.append(animal.energy(rows)[0])
-        assert (np.diff(energies) < 0.0).all()
-
-
 def compared(animal, rows, reference, touching, every=2e-4, duration=10e-3, tolerance=1e-7):
     """Tip (T, 2) and base moment (T,) by the kernels and by Radau IIA."""
     times = np.arange(round(duration / every) + 1) * every
@@ -198,16 +186,6 @@ def compared(animal, rows, reference, touching, every=2e-4, duration=10e-3, tole
         animal.advance(rows, np.arange(1), drive, round(every / animal.dt))
         ours.append((rows["tip"][0].copy(), animal.signal(rows, "moment")[0, 0]))
     return np.array([o[0] for o in ours]), tip, np.array([o[1] for o in ours]), moment
-
-
-def test_stick_slip_agrees_with_radau():
-    """N = 50, 5 us, 10 ms: the tip within 0.03 um (measured; it moves 420), the base moment within 0.08% of its SD."""
-    animal = WhiskerRod(WhiskerRodParams(n_segments=50), dt=5e-6)
-    rows = started(animal)
-    tip, exact, moment, exact_moment = compared(animal, rows, Reference(animal, rows[0], 0.2), True)
-    assert np.ptp(exact[:, 0]) > 400e-6
-    assert np.linalg.norm(tip - exact, axis=1).max() < 0.045e-6
-    assert np.std(moment - exact_moment) < 1.2e-3 * np.std(exact_moment)
 
 
 def test_stick_slip_is_second_order():
@@ -230,35 +208,6 @@ def test_motion_in_air_agrees_with_radau():
     assert np.ptp(exact[:, 0]) > 500e-6
     assert np.linalg.norm(tip - exact, axis=1).max() < 0.1e-6
     assert np.std(moment - exact_moment) < 2e-3 * np.std(exact_moment)
-
-
-def ring_down(n, dt, duration=50e-3, every=50e-6):
-    """Wrench on the base (T, 3), means of each interval, after a force that bends the tip by 1 mm is let go."""
-    animal = WhiskerRod(WhiskerRodParams(n_segments=n), dt=dt)
-    rows = started(animal, **AIR)
-    h, _, _, stiffness, *_ = animal.rods(rows)[0]
-    bend = np.cumsum(np.cumsum(h[::-1])[::-1] / stiffness)
-    rows = started(animal, segment_angle=np.pi / 2 - 1e-3 * bend / (h @ bend), **AIR)
-    wrench = []
-    for _ in range(round(duration / every)):
-        animal.advance(rows, np.arange(1), 0.0 * SLIDE, round(every / dt))
-        wrench.append(rows["base_wrench_mean"][0].copy())
-    return np.array(wrench)
-
-
-def test_error_of_the_wrench_in_a_ring_down():
-    """Error of base M, Fx, Fy over 50 ms / SD at N = 30: 6.3, 11.2, 13.7%, and 10.1% for Fx at a quarter of the step.
-
-    It is the segments', and falls with their square; by default 2.9, 5.2, 6.2% (measured against N = 150).
-    """
-    exact = ring_down(150, 5e-6)
-
-    def error(*arguments):
-        return np.sqrt(np.mean((ring_down(*arguments) - exact) ** 2, 0)) / exact.std(0)
-
-    default, before, fine = error(WhiskerRodParams().n_segments, 10e-6), error(30, 10e-6), error(30, 2.5e-6)
-    assert (default < 0.6 * before).all(), (default, before)
-    assert 0.10 < before[1] < 0.13 and fine[1] > 0.85 * before[1], (before, fine)
 
 
 PUBLISHED = {
@@ -313,31 +262,6 @@ def test_published_gives_up_what_newton_does_not_solve():
     assert work["unsolved"].max() == radau.UNSOLVED
     assert work["parts"].max() < radau.BUDGET * 400
     assert rows["status"][0] == 0.0
-
-
-def test_published_swings_as_scipys_radau():
-    """A curved whisker with external damping, swung from its base."""
-    animal = WhiskerRod(
-        WhiskerRodParams(n_segments=20, curvature_tip=-40.0, external_damping=200.0), dt=25e-6, scheme="published"
-    )
-    rows = started(animal, **AIR)
-    reference = Reference(animal, rows[0], 0.0, base_rate=3.0)
-    tip, exact, *_ = compared(animal, rows, reference, False, duration=3e-3, tolerance=1e-8)
-    assert np.ptp(exact[:, 0]) > 200e-6
-    assert np.linalg.norm(tip - exact, axis=1).max() < 3e-9
-
-
-def test_a_large_step_is_solved_or_reported():
-    """Steps of 1 ms are 17 um off (measured; the tip moves 420); one of a second fails, and the row stays as it was."""
-    coarse, fine = (course_of(dt, {}, 0.2, 1e-3) for dt in (1e-3, 10e-6))
-    assert np.linalg.norm(coarse - fine, axis=1).max() < 20e-6
-    animal = WhiskerRod(scheme="published")
-    animal.dt = 1.0  # more than is allowed
-    rows = started(animal)
-    before = rows.copy()
-    animal.advance(rows, np.arange(1), SLIDE, 1)
-    assert rows["status"][0] in animal.failures
-    assert np.array_equal(rows["segment_angle"], before["segment_angle"])
 
 
 @pytest.mark.parametrize(("memory_length", "mode"), [(50e-6, 1), (500e-6, 0)])
@@ -460,9 +384,7 @@ def test_band_power_follows_a_vibration():
     assert power[first] == pytest.approx(np.var(moment[-180:]), rel=0.25)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "threads"), [("midpoint", 1), ("midpoint", 2), pytest.param("published", 2, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("scheme", "threads"), [("midpoint", 2), pytest.param("published", 2, marks=pytest.mark.slow)])
 def test_a_whisker_does_not_depend_on_its_neighbours(scheme, threads):
     """Bit for bit, over lift-offs, divided steps, failures and reliefs."""
     count = 37
@@ -504,15 +426,6 @@ def test_violent_sweeps_end_with_a_reason(scheme):
     assert np.isfinite(rows.view(float)).all()
     codes = set(rows["status"][rows["status"] != 0.0])
     assert codes and codes <= set(animal.failures)
-
-
-@both
-def test_invalid_geometry_is_reported(scheme):
-    """A plate that comes too near lays the whisker along itself; so does a reversal at 0.98 l."""
-    animal = WhiskerRod(scheme=scheme)
-    for drive in ([0.2, -0.05, 0.0], [-0.2, 0.0, 0.0]):
-        run = simulate(animal, drive, 0.05, every=1e-3, hold=1e-3)
-        assert run.failure is not None and "no longer the tip alone" in run.failure
 
 
 def test_reliefs():
@@ -563,39 +476,7 @@ def test_the_tip_follows_a_slow_grating(scheme):
             assert rows["tip"][0, 1] == pytest.approx(rows["plate_distance"][0] + height, abs=0.05e-6)
 
 
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        ({"colour": 1.0}, "start: 'colour' is not known; allowed are"),
-        ({"plate_distance": -1.0}, "start: plate_distance must be greater than 0"),
-        ({"plate_distance": 0.9 * 28.36e-3}, "start: plate_distance must be so large"),
-        ({"curvature_tip": 20.0}, "start: plate_distance must be so large"),
-        ({"segment_angle": np.zeros(4)}, "start: segment_angle must have shape"),
-        ({"base_angle": np.nan}, "start: base_angle must be within .* got nan"),
-        ({"density": 0.0}, r"start: density must be within \[1, 1e\+06\] kg/m\^3, got 0.0"),
-        ({"reference_friction": 9.0}, r"start: reference_friction must be within \[0, 2\], got 9.0"),
-    ],
-)
-def test_wrong_starts_are_named(start, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("start", [{"plate_distance": 0.025}, {"segment_angle": np.zeros(4)}, {"density": 0.0}])
+def test_a_wrong_start_is_refused(start):
+    with pytest.raises(ValueError, match=next(iter(start))):
         started(WhiskerRod(), **start)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: WhiskerRodParams(n_segments=2), "n_segments must be"),
-        (lambda: WhiskerRodParams(length=-1.0), r"length must be within \[0.001, 1\] m, got -1.0"),
-        (lambda: WhiskerRodParams(curvature_tip=1e9), r"curvature_tip must be within \[-1000, 1000\] rad/m"),
-        (lambda: WhiskerRod(scheme="euler"), "scheme must be one of midpoint, published, got 'euler'"),
-        (lambda: WhiskerRod(dt=0.0), r"dt must be within \[1e-11, 0.001\] s, got 0.0"),
-        (lambda: WhiskerRod(threads=0), "threads must be an integer from 1 to 256, got 0"),
-        (lambda: Relief(0.0, np.zeros(1)), "period must be"),
-        (lambda: Relief(1.0, np.zeros(2)), "height must be"),
-        (lambda: Relief.random(-1.0, 0.1), "grain must be finite and greater than 0, got -1.0"),
-        (lambda: WhiskerRod().signal(WhiskerRod().rows(1), "colour"), "signal 'colour' is not known"),
-    ],
-)
-def test_wrong_arguments_are_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
