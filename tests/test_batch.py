@@ -184,17 +184,6 @@ def test_no_kernel_meets_what_is_outside_its_rows(name, wrong):
     assert np.array_equal(rows, before[0]) and np.array_equal(records, before[1])
 
 
-def test_a_refused_reset_begins_no_episode():
-    env_id, bad = "gymnosoma/WhiskerRegulate-v0", {"plate_distance": 1.0}
-    env, envs = gymnasium.make(env_id).unwrapped, gymnasium.make_vec(env_id, num_envs=3, autoreset_mode="Disabled")
-    for each in (env, envs):
-        each.reset(seed=1)
-        with pytest.raises(ValueError, match="plate_distance"):
-            each.reset(options=bad)
-        with pytest.raises(gymnasium.error.ResetNeeded):
-            each.step(np.zeros(each.action_space.shape))
-
-
 def test_options_per_row_and_reset_mask():
     envs = gymnasium.make_vec("gymnosoma/WormMedium-v0", num_envs=4, autoreset_mode="Disabled", max_episode_steps=2)
     _, info = envs.reset(seed=0, options={"sigma": [0.0, 0.25, 0.5, 1.0]})

@@ -259,8 +259,8 @@ def test_any_snapshot(env_id, rows, tier):
                 name = data.draw(st.sampled_from(part.dtype.names))
                 field = part[name]
             if field.size:
-                number = data.draw(st.sampled_from([np.nan, 3.5, -1.0, -1e6, 1e9]))
-                field.flat[data.draw(st.integers(0, field.size - 1))] = number if field.dtype.kind == "f" else 1
+                place = data.draw(st.integers(0, field.size - 1))
+                field.flat[place] = np.nan if field.dtype.kind == "f" else 1
         env.restore(saved)
         works(env, 1)
         before = contents(env)

@@ -144,10 +144,13 @@ class BodyVectorEnv(Shared, VectorEnv[NDArray[np.float32], NDArray[np.float32], 
             and all(each is None or _is_seed(each) for each in seeds)
         ):
             raise ValueError(f"seed must be an int of at least 0, or {count} of them, got {shown(seed)}")
-        if not self.batch.rngs:
-            self.batch.rngs, self._seeds = [np.random.default_rng(0)] * count, [-1] * count
+        first = not self.batch.rngs
+        if first:
+            self.batch.rngs = [np.random.default_rng()] * count
+        if not self._seeds:
+            self._seeds = [-1] * count  # not known, as after `restore`
         for i in ids:
-            if seeds[i] is not None or self._seeds[i] < 0:
+            if first or seeds[i] is not None:
                 self.batch.rngs[i], self._seeds[i] = seeding.np_random(None if seeds[i] is None else int(seeds[i]))
 
     def step(
