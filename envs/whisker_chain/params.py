@@ -30,7 +30,7 @@ def _printed(name: str) -> Callable[[], tuple[float, ...]]:
 def _printed_centroid() -> tuple[float, ...]:
     t = table()
     length = t["length"] / len(t["link_mass"])
-    return tuple(cone_centroid(t["base_radius"], t["tip_radius"], length, planar=True).tolist())
+    return tuple(cone_centroid(t["base_radius"], t["tip_radius"], length).tolist())
 
 
 PHYSICAL = {
@@ -132,7 +132,6 @@ class WhiskerParams:
         density: float = 1140.0,
         modulus: tuple[float, float] = MODULUS,
         damping_ratio: tuple[float, float] = DAMPING_RATIO,
-        planar_centroid: bool = True,
         **others: float,
     ) -> WhiskerParams:
         """Build any whisker by the formulas behind Table 1; its own arguments give Table 1 within 0.8%.
@@ -147,8 +146,6 @@ class WhiskerParams:
             density (1 to 1e+06 kg/m^3)
             modulus ((float, float), 1e+06 to 1e+13 Pa): Of the first and the last link, linear between.
             damping_ratio ((float, float), 0 to 1000): Of the first and the last link, linear between.
-            planar_centroid: Put each point mass at the centroid of the link's outline, as the paper seems to, rather
-                than at that of the solid.
             **others: ``friction``, ``restitution``, ``stop_at_contact``.
         """
         whole("n_links", n_links, 3, MAX_LINKS)
@@ -162,7 +159,7 @@ class WhiskerParams:
         radius = np.linspace(hair.base_radius, hair.tip_radius, n_links + 1)
         base, tip = radius[:-1], radius[1:]
         m = density * cone_volume(base, tip, link)
-        c = cone_centroid(base, tip, link, planar=planar_centroid)
+        c = cone_centroid(base, tip, link)
         k = np.linspace(*modulus, n_links) * second_moment(base) / link
         place = link * np.arange(n_links)
         beyond = np.cumsum(m[::-1])[::-1]

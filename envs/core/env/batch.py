@@ -274,7 +274,7 @@ class Batch:
             **state,
             "generators": [copy.deepcopy(rng.bit_generator.state) for rng in self.rngs],
             "events": copy.deepcopy(self.queue.waiting),
-            "randomize": list(self.options.randomize),
+            "randomize": self.options.randomize,
             "kept": copy.deepcopy(self.options.kept),
         }
 
@@ -296,7 +296,7 @@ class Batch:
         for name, option in self.task.animal.parameters.items():  # kernels take some as indices
             option.check(f"snapshot: rows: {name}", snapshot["rows"][name])
         count, states = len(self.rows), snapshot["generators"]
-        for name in ("events", "randomize", "kept", *(["generators"] if states else [])):
+        for name in ("events", "kept", *(["generators"] if states else [])):
             if len(snapshot[name]) != count:
                 raise ValueError(f"snapshot: {name} must have an entry for each of {count} rows")
         rngs = [np.random.default_rng() for _ in states]
@@ -305,7 +305,7 @@ class Batch:
         for name, own in arrays.items():
             own[...] = snapshot[name]
         self.rngs = rngs
-        self.options.randomize, self.options.kept = list(snapshot["randomize"]), copy.deepcopy(snapshot["kept"])
+        self.options.randomize, self.options.kept = snapshot["randomize"], copy.deepcopy(snapshot["kept"])
         for i, waiting in enumerate(copy.deepcopy(snapshot["events"])):
             self.queue.set(i, waiting)
         if self.view is not None:

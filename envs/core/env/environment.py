@@ -75,17 +75,13 @@ class Shared:
         """
         self.batch.set_parameters(values)
 
-    def set_randomize(self, randomize: Mapping[str, Any] | None, rows: NDArray[np.bool_] | None = None) -> None:
-        """Draw parameters and options otherwise from the next episodes on.
-
-        Args:
-            randomize: As of the constructor; it replaces what was drawn.
-            rows ((B,) bool): Rows in which it does; all by default.
+    def set_randomize(self, randomize: Mapping[str, Any] | None) -> None:
+        """Draw parameters and options otherwise from the next episodes on; ``randomize`` is as of the constructor.
 
         Raises:
-            ValueError: For what cannot be drawn, or rows that there are not.
+            ValueError: For what cannot be drawn.
         """
-        self.batch.options.set_randomize(randomize, rows)
+        self.batch.options.set_randomize(randomize)
 
     def _spaces(self) -> tuple[Any, Box]:
         """Observation and action space of one row."""

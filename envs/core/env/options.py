@@ -40,17 +40,18 @@ class ResetOptions:
         self._task = task
         self.options: dict[str, Option] = {**task.animal.parameters, **task.options}
         """Options by name, the animal's parameters first."""
-        self.randomize: list[Drawn] = [self._distributions(randomize)] * count
-        """Distributions of each row's episodes."""
+        self.set_randomize(randomize)
         self.kept = [Kept()] * count
         """Options that stay, of each row."""
 
-    def _distributions(self, randomize: Any) -> Drawn:
-        if randomize is None:
-            return {}
-        from .distributions import read_distributions
+    def set_randomize(self, randomize: Any) -> None:
+        """Draw otherwise from the next episodes on."""
+        self.randomize: Drawn = {}
+        """Distributions of what is drawn for every episode."""
+        if randomize is not None:
+            from .distributions import read_distributions
 
-        return read_distributions(randomize, self._option, self._task.animal.parameters)
+            self.randomize = read_distributions(randomize, self._option, self._task.animal.parameters)
 
     def _option(self, label: str, name: str) -> Option:
         """Option of this name; ValueError if there is none."""
@@ -59,15 +60,6 @@ class ResetOptions:
                 raise ValueError(f"{label} needs {self._task.unavailable[name]}")
             raise ValueError(f"{label} is not known; allowed are {', '.join(self.options)}")
         return self.options[name]
-
-    def set_randomize(self, randomize: Any, rows: Any = None) -> None:
-        """Draw otherwise from the next episodes on, in all rows or in some."""
-        distributions, count = self._distributions(randomize), len(self.randomize)
-        mask = np.ones(count, np.bool_) if rows is None else np.asarray(rows)
-        if mask.dtype != np.bool_ or mask.shape != (count,):
-            raise ValueError(f"rows must be a bool array of shape ({count},), got {shown(rows)}")
-        for i in np.flatnonzero(mask):
-            self.randomize[i] = distributions
 
     def read(self, options: Mapping[str, Any] | None, count: int) -> tuple[Values, list[Event], bool]:
         """Check the options of a reset of ``count`` rows: values, events, and whether they are to be kept."""
@@ -110,13 +102,13 @@ class ResetOptions:
         """
         parts: dict[Any, list[int]] = {}
         for j, i in enumerate(ids):
-            parts.setdefault((id(self.randomize[i]), *sorted(self.kept[i].values)), []).append(j)
+            parts.setdefault(tuple(sorted(self.kept[i].values)), []).append(j)
         for part in map(np.array, parts.values()):
             some, options = ids[part], {}
-            if self.randomize[some[0]]:
+            if self.randomize:
                 from .distributions import drawn
 
-                options = drawn(self.randomize[some[0]], [rngs[i] for i in some], self._option)
+                options = drawn(self.randomize, [rngs[i] for i in some], self._option)
             for name in self.kept[some[0]].values:
                 options[name] = np.array([self.kept[i].values[name] for i in some])
             yield some, options | {name: value[part] for name, value in values.items()}

@@ -116,14 +116,7 @@ def cone_volume(base: ArrayLike, tip: ArrayLike, length: ArrayLike) -> NDArray[n
     return np.asarray(length) * np.pi / 3.0 * (base**2 + base * tip + tip**2)
 
 
-def cone_centroid(base: ArrayLike, tip: ArrayLike, length: ArrayLike, planar: bool = False) -> NDArray[np.float64]:
-    """Distance (m) of the centre of mass of a truncated cone from its base.
-
-    Args:
-        base, tip, length (array_like, m)
-        planar: Take the centroid of the outline, a trapezoid, instead of the solid's.
-    """
+def cone_centroid(base: ArrayLike, tip: ArrayLike, length: ArrayLike) -> NDArray[np.float64]:
+    """Distance (m) from its base of the centroid of the outline of a truncated cone, a trapezoid."""
     base, tip = np.asarray(base, float), np.asarray(tip, float)
-    if planar:
-        return np.asarray(length) / 3.0 * (base + 2.0 * tip) / (base + tip)
-    return np.asarray(length) / 4.0 * (base**2 + 2.0 * base * tip + 3.0 * tip**2) / (base**2 + base * tip + tip**2)
+    return np.asarray(length) / 3.0 * (base + 2.0 * tip) / (base + tip)

@@ -9,7 +9,6 @@ import csv
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -153,21 +152,14 @@ class Schedule(OpenLoop):
 
 def _header(lines: list[str]) -> tuple[list[str] | None, list[str]]:
     """Names of the columns of a CSV file, None where no line names them, and the lines that follow."""
-    lines = [line for line in lines if line.strip()]
-    comments = list(takewhile(lambda line: line.startswith("#"), lines))
-    rest = lines[len(comments) :]
-    first = _cells(rest[0]) if rest else []
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    first = [cell.strip() for cell in next(csv.reader(lines[:1], skipinitialspace=True), [])]
     try:
         for cell in first:
             float(cell)
     except ValueError:
-        return first, rest[1:]
-    named = _cells(comments[-1].lstrip("# ")) if comments else []  # np.savetxt writes its header as a comment
-    return named if "time" in named else None, rest
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+        return first, lines[1:]
+    return None, lines
 
 
 def check_reads(controller: Any, known: Iterable[str], where: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
@@ -22,20 +21,17 @@ Start = Mapping[str, ArrayLike] | None
 MOST_RECORDINGS = 10**9
 """Largest number of moments that are recorded."""
 
-AT_ONCE = 1000
-"""Time steps of all animals together before the first look at the clock."""
+AT_ONCE = 50_000
+"""Time steps of all animals together, in which nothing can interrupt or tell the progress."""
 
 AHEAD = 1 << 16
 """Numbers of an animal's drive that are asked for ahead: they are still near when they are wanted."""
 
 LARGEST = 1 << 23
-"""Numbers that all drives asked for ahead, or records of which only signals are kept, may take: 64 MB."""
+"""Numbers that records may take of which only signals are kept: 64 MB."""
 
 NEAR, FEW = 1 << 20, 16
 """Such records take 8 MB where this many of an animal fit: memory that is used again costs less than new."""
-
-PATIENCE = 0.05
-"""Wall time (s) that passes at least between two looks at the progress, and eight times that at most, or a hold's."""
 
 
 @overload
@@ -167,17 +163,14 @@ def simulate(
         ) from None
     k, since, recorded, stride = 0, 0, 0, int(at[1])
     done, ended = 0, False
-    most, largest = (
-        (1, 1) if source.listens else (AT_ONCE // (steps * size) + 1, AHEAD // max(animal.drive_size, 1) + 1)
-    )
-    largest = min(largest, LARGEST // max(size * animal.drive_size, 1) + 1)
+    ahead = min(AT_ONCE // (steps * size), AHEAD // max(animal.drive_size, 1)) + 1
+    most = 1 if source.listens else ahead
     while done < at[last] and len(ids) and not ended:
         try:
             if progress is not None:
                 progress(done * hold)
         except StopIteration:
             break
-        before = time.perf_counter()
         queue.apply_due(rows, ids, animal.dt)
         if done >= recorded:
             k = done // stride + 1 if even else k + 1  # the next recording
@@ -192,11 +185,6 @@ def simulate(
         if done == at[record.full]:
             record.empty(rows)
         ids = ids[rows["status"][ids] == 0.0]
-        spent = time.perf_counter() - before
-        if spent < PATIENCE:
-            most = min(8 * most, largest)
-        elif spent > 8 * PATIENCE:
-            most = max(most // 8, 1)
     time_of = every * np.arange(len(at), dtype=float) if even else hold * at.astype(float)
     runs = record.trajectories(time_of, every, rows)
     if failed := [run for run in runs if run.failure]:
