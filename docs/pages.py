@@ -5,11 +5,10 @@ They are written when the site is built, into folders that git ignores, so that 
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -21,22 +20,17 @@ from numba.core.dispatcher import Dispatcher
 from sphinx.util.display import status_iterator
 
 import gymnosoma
-from gymnosoma.agents.benchmark import results
-from gymnosoma.agents.benchmark.pictures import draw_curves, draw_leaderboard
+from gymnosoma.agents.benchmark.tables import markdown as table
 from gymnosoma.agents.policies.lookup import shipped
-from gymnosoma.agents.policies.registry import all_ids, references_of
+from gymnosoma.agents.policies.registry import references_of
 from gymnosoma.envs import CATALOGUE
-from gymnosoma.envs.core.env.documentation import FIGURES, figures
+from gymnosoma.envs.core.env.documentation import figures
 from gymnosoma.envs.core.model.animal import ANIMALS
 from gymnosoma.envs.neuromechanic.keys import KINDS, described
-from tools import publish
 from tools.gates import kept
 from tools.live import build
 
 HERE = Path(__file__).parent
-
-CONTEST = HERE / "contest"
-"""Results of the contest, and its policies."""
 
 
 def title(animal: str) -> str:
@@ -50,12 +44,6 @@ def example(animal: str) -> str:
     names = [entry.name for entry in CATALOGUE if entry.task.startswith(f"{animal}.")]
     tasks: dict[str, Any] = {name: gymnasium.make(f"gymnosoma/{name}").unwrapped for name in names}
     return max(names, key=lambda name: len(tasks[name].task.animal.parameters))
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def write(path: Path, text: str) -> None:
@@ -109,60 +97,8 @@ def page(name: str) -> str:
     text += f'```py\nimport gymnasium, gymnosoma\n\nenv = gymnasium.make("{env_id}")\n```\n\n{env.__doc__}\n'
     names = ", ".join(f"`{reference}`" for reference in references_of(env_id))
     text += f"\n## Reference controllers\n\n{names or 'None.'}\n"
-    text += learning(name) + body(name)
     env.close()
     return text
-
-
-def learning(name: str) -> str:
-    """Learning curves of an id, as the benchmark wrote them, and when they pass what is known."""
-    env_id = f"gymnosoma/{name}"
-    curves = json.loads((HERE / publish.CURVES).read_text()).get(env_id)
-    if curves is None:
-        return "\n## Learning curve\n\nNot measured for this version.\n"
-    picture = HERE / "environments" / "curves" / f"{name}.svg"
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    draw_curves({env_id: curves}, figures(), picture)
-    rows = [
-        (PASSED.get(what, what), "not by half of them" if seconds is None else f"{seconds:.3g} s")
-        for what, seconds in figures()[env_id]["seconds"].items()
-    ]
-    return (
-        f"\n## Learning curve\n\n![Score against steps and CPU seconds](curves/{name}.svg)\n\n"
-        f"{len(curves)} trainings by the recipe (`python train.py train {name}`), each a line: the mean score of its "
-        "latest episodes, with the noise of exploration. Dashed: blue the animal's own controller, green its best "
-        "constant parameters. CPU seconds are those of all threads, on one machine.\n\n"
-        + table(("median training passes", "after"), rows)
-        + "\n"
-    )
-
-
-def body(name: str) -> str:
-    """What the shipped policy does to the body, beside the animal's own controller."""
-    shown = figures().get(f"gymnosoma/{name}", {}).get("shipped")
-    if shown is None:
-        return ""
-
-    def cell(value: float | None) -> str:
-        return "" if value is None else f"{value:.3g}"
-
-    rows = [
-        (what if entry["unit"] == "1" else f"{what}, {entry['unit']}", *(cell(entry.get(key)) for key in BODY))
-        for what, entry in shown["physiology"].items()
-    ]
-    low, high = shown["interval"]
-    return (
-        "\n## What the trained policy does to the body\n\nThe best training comes with the package (`trained`): "
-        f"{shown['mean']:.3g} [{low:.3g}, {high:.3g}]. Means of 16 episodes; "
-        f"`python train.py evaluate {name} --physiology` tells what is meant, and why there are limits.\n\n"
-        + table(("measure", *BODY.values()), rows)
-        + "\n"
-    )
-
-
-BODY = {"baseline": "the animal's own controller", "trained": "trained", "limit": "at most"}
-
-PASSED = {"baseline": "the animal's own controller", "best constant": "its best constant parameters"}
 
 
 def environments() -> str:
@@ -186,16 +122,8 @@ def environments() -> str:
         parts.append(f"## [{title(folder)}](../animals/{folder}.md)\n")
         parts.append(table(("id", "task", *SCORES.values()), rows) + "\n")
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")
-    scores = json.loads((publish.checkout() / "assets" / FIGURES).read_text("utf-8"))
-    return "\n".join([*parts, f"## All scores\n\n{publish.table(scores)}\n\n{SEARCHED}", gates()])
-
-
-SEARCHED = """\
-The best constant parameters are those that a search over a reference controller's constants finds. The search and the
-trainings draw what an id hides from its training split only; the scores are of the whole range. The package ships the
-best training that stays within what the task lets a policy do to the body. Prices and muscles are set so that a faster
-wave of the animal's own kind does not pay: in water the paper's wave is the best of all sines.
-"""
+    parts.append("[All results](../results/index.md), also of learning algorithms.\n")
+    return "\n".join([*parts, gates()])
 
 
 def gates() -> str:
@@ -232,74 +160,12 @@ def gates() -> str:
     )
 
 
-def contest(folder: Path) -> str:
-    """Page of what learners reached, whether ids tell them apart, and its picture in ``folder``."""
-    if not (CONTEST / "results.jsonl").is_file():
-        return "# Learners compared\n\nThe results lie in the repository alone.\n"
-    rows = results.rows_of([CONTEST / "results.jsonl"])
-    folder.mkdir(parents=True, exist_ok=True)
-    draw_leaderboard(rows, folder / "contest.png")
-    names = [env_id.split("/")[1] for env_id in all_ids() if any(env_id in row["ids"] for row in rows)]
-    parts = [
-        "# Learners compared\n",
-        "What algorithms reach on all ranked ids as they are registered, each by one configuration that was not "
-        "tuned, within a budget of steps, in the same 256 episodes that nobody learned in. 0 is the better of the "
-        "animal's own controller and zero actions, 1 a bound or what an oracle found. "
-        "[Enter an algorithm](../guides/enter.md) tells how yours comes in. A learner with fewer than "
-        f"{results.PRELIMINARY} trainings of each id has no mean over ids, and wide intervals.\n",
-        "![Learners by colour on each id, the animal at 0 and the oracle at 1](contest.png)\n",
-    ]
-    marks: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        marks.setdefault(row["mark"], []).append(row)
-    for mark, at in sorted(marks.items(), key=lambda each: (not each[0], -len(each[1][0]["ids"]), -each[0])):
-        some = [name for name in names if any(f"gymnosoma/{name}" in row["ids"] for row in at)]
-        parts.append(f"## After {mark:,} steps\n" if mark else "## Without learning\n")
-        if len(some) < len(names):
-            parts.append("These ids were named before anything was trained that long; there is no mean over them.\n")
-        lines = [
-            (f"[{name}]({name}.md)", *(results.cell(row["ids"].get(f"gymnosoma/{name}")) for row in at))
-            for name in some
-        ]
-        if len(some) == len(names):
-            lines.append(("**mean**", *(results.cell({"points": ()} | row if "mean" in row else None) for row in at)))
-            unclipped = (f"{row['unclipped']:.2f}" if "mean" in row else "" for row in at)
-            lines.append(("mean, nothing clipped at -1", *unclipped))
-        if mark:
-            fewest = (str(min(len(each["points"]) for each in row["ids"].values())) for row in at)
-            lines.append(("trainings of each id", *fewest))
-        parts.append(table(("id", *(row["learner"] for row in at)), lines) + "\n")
-        found = results.agreement(at)
-        if found:
-            parts.append(
-                f"Kendall's tau between ids of the learners' ranks, with its 95% interval: {results.tau(found)}. 1 "
-                "would mean that all ids rank them alike, 0 that they do so by chance.\n"
-            )
-            lines = [
-                (
-                    env_id.split("/")[1],
-                    results.tau(each) if "tau" in each else "",
-                    f"{each['apart']} of {each['pairs']}",
-                    "all" if each["all"] else "none" if each["none"] else "some",
-                )
-                for env_id, each in found["ids"].items()
-            ]
-            head = ("id", "tau with the others", "pairs of learners told apart", f"reach {results.SOLVED}")
-            parts.append(table(head, lines) + "\n")
-    commits = {line["versions"].get("commit", "")[:10] for line in results.read(CONTEST / "results.jsonl")} - {""}
-    parts.append(
-        "Intervals are Student's, over trainings; the least training stands beside. Pairs are told apart by Welch's "
-        f"test at 5%, adjusted by Holm. Trained on {', '.join(sorted(commits))}, by `gymnosoma enter`; all scores of "
-        "all episodes are in `docs/contest/results.jsonl`, and `gymnosoma check` plays its policies again.\n"
-    )
-    return "\n".join(parts)
-
-
 SCORES = {
     "random": "chance",
     "baseline": "animal's own controller",
     "best constant": "best constant parameters",
-    "trained": "trained",
+    "recipe": "trained by the recipe",
+    "trained": "trained, shipped",
 }
 
 
@@ -434,7 +300,6 @@ def generate(app: Any) -> None:
     """Write all pages."""
     folder = HERE / "environments"
     write(folder / "index.md", environments())
-    write(folder / "contest.md", contest(folder))
     for name in told("pages of ids... ", [entry.name for entry in CATALOGUE]):
         write(folder / f"{name}.md", page(name))
     write(HERE / "animals" / "tables" / "tiles.md", tiles())

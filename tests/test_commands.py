@@ -25,7 +25,7 @@ SWIM = "WormSwim-v0"
 Names = tuple[str, ...] | None
 
 
-@pytest.mark.parametrize("name", ["train", "evaluate", "benchmark", "simulate", "fit"])
+@pytest.mark.parametrize("name", ["train", "evaluate", "simulate", "fit"])
 def test_help_speaks_in_words(command, capsys, name):
     with pytest.raises(SystemExit) as end:
         command("help", name)

@@ -11,6 +11,7 @@ import tyro
 
 from gymnosoma.agents.policies.registry import full_id
 from gymnosoma.cli import main as cli
+from gymnosoma.cli.benchmark import ACTIONS, grouped
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -47,6 +48,7 @@ def parsed(name, function):
 @pytest.mark.parametrize("line", named_commands())
 def test_commands_in_the_documentation_can_be_given(line):
     commands = {name: parsed(name, function) for name, function in cli.COMMANDS.items()}
+    commands["benchmark"] = grouped({name: parsed(name, function) for name, function in ACTIONS.items()})
     _, arguments = tyro.extras.subcommand_cli_from_dict(commands, args=shlex.split(line))
     if "env_id" in arguments:
         assert full_id(arguments["env_id"])

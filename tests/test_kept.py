@@ -14,6 +14,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from gymnosoma.agents.benchmark import results
 from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.learning.tuning import tune
 from gymnosoma.agents.policies import fingerprints
@@ -77,8 +78,19 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    own, jobs = tmp_path / "own_swimmer.py", tmp_path / "b" / "jobs" / "WormSwim-v0"
-    asked = ("benchmark", "WormSwim-v0", "--policy", "own_swimmer:act", "--episodes", 2, "--folder", "b")
+    own, lines = tmp_path / "own_swimmer.py", tmp_path / "b" / "lines"
+    asked = (
+        "benchmark",
+        "run",
+        "WormSwim-v0",
+        "--policy",
+        "own_swimmer:act",
+        "random",
+        "--episodes",
+        2,
+        "--folder",
+        "b",
+    )
 
     def write(value):
         own.write_text(f"import numpy as np\n\ndef act(seen):\n    return np.full((len(seen), 6), {value})\n")
@@ -87,16 +99,17 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     write(0.1)
     command(*asked)
     assert "what that imports or reads is not seen" in " ".join(capsys.readouterr().out.split())
-    before, random = (jobs / "own_swimmer_act.json").read_text(), (jobs / "random.json").stat()
+    before, random = results.read(lines / "WormSwim-v0-own_swimmer_act.jsonl"), lines / "WormSwim-v0-random.jsonl"
+    stat = random.stat()
     write(0.2)
     told = error_of(*asked)
-    assert "the files of the policy have changed since own_swimmer:act was measured" in told and "--restart" in told
+    assert "settings of the entrant changed since own_swimmer:act was measured" in told and "--restart" in told
     command(*asked, "--restart")
-    assert json.loads((jobs / "own_swimmer_act.json").read_text())["scores"] != json.loads(before)["scores"]
-    assert (jobs / "random.json").stat() == random
+    assert results.read(lines / "WormSwim-v0-own_swimmer_act.jsonl")[0]["episodes"] != before[0]["episodes"]
+    assert random.stat() == stat
     monkeypatch.setattr(fingerprints, "_known", {})
     monkeypatch.setattr(tasks.Swim, "control_rate", 20.0)
-    assert "the behaviour of the environment has changed since random was measured on gymno" in error_of(*asked)
+    assert "the behaviour of the environment changed since" in error_of(*asked)
 
 
 def test_a_run_and_a_study_are_of_the_environment_that_they_began_with(tmp_path, monkeypatch):
@@ -133,7 +146,7 @@ def test_the_code_of_an_animal_is_its_own_and_what_it_imports(tmp_path, monkeypa
     [
         (("train", "WormSwim-v0", "--steps", 100, "--folder", "run"), "run"),
         (("tune", "WormSwim-v0", "--trials", 1, "--folder", "run"), "run"),
-        (("benchmark", "WormSwim-v0", "--policy", "random", "--folder", "run"), "run"),
+        (("benchmark", "run", "WormSwim-v0", "--policy", "random", "--folder", "run"), "run"),
         (("sweep", "worm", "--over", "sigma=0,1", "--table", "t.csv"), "t.points.jsonl"),
     ],
 )

@@ -1,6 +1,5 @@
 """Commands that are killed whenever something on the disk has changed, and files that are damaged."""
 
-import json
 import os
 import random
 import shutil
@@ -17,7 +16,7 @@ import optuna
 import pytest
 from runs import curve
 
-from gymnosoma.agents.benchmark import jobs
+from gymnosoma.agents.benchmark import entrants, results
 from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.learning.tuning import tune
 from gymnosoma.envs import simulate
@@ -39,9 +38,10 @@ def _trials(folder):
         )
 
 
-def _jobs(folder):
-    found = {path.name: json.loads(path.read_text()) for path in (folder / "b" / "jobs").rglob("*.json")}
-    return {name: (job["scores"], job["return"], job.get("validation")) for name, job in found.items()}
+def _lines(folder):
+    return [
+        (line["entrant"], line["episodes"], line["weights"]) for line in results.read(folder / "b" / "results.jsonl")
+    ]
 
 
 def _seeds(folder):
@@ -66,8 +66,8 @@ COMMANDS = {
         lambda folder: (folder / "sweep.csv").read_bytes(),
     ),
     "benchmark": (
-        "benchmark WormSwim-v0 --policy random trained --train-seeds 2 --steps 40000 --episodes 16 --folder b",
-        _jobs,
+        "benchmark run WormSwim-v0 --policy random --learner recipe --seeds 2 --marks 40000 --episodes 16 --folder b",
+        _lines,
     ),
     "train": (
         "train WormSwim-v0 --seeds 2 --processes 2 --steps 40000 --checkpoint 2000 --episodes 2 --folder run "
@@ -161,11 +161,11 @@ def mutants(content, count=60):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A run, a study, a job, and recordings."""
+    """A run, a study, a result, and recordings."""
     folder = tmp_path_factory.mktemp("kept")
     train(SWIM, folder / "run", "ppo", steps=2000, num_envs=8)
     tune(SWIM, folder / "study", "cma", trials=1, steps=2000)
-    jobs.do(jobs.Job(SWIM, "random", episodes=2), folder)
+    entrants.do(entrants.Piece(SWIM, "random", episodes=2), folder)
     angles = np.sin(np.linspace(0.0, 9.0, 60)[:, None] - np.linspace(0.0, 6.0, 24))
     np.savetxt(folder / "angles.csv", angles, delimiter=",")
     np.save(folder / "angles.npy", angles)
@@ -178,7 +178,7 @@ READERS = {
     "run/curve.csv": lambda folder: train(SWIM, folder / "run", "ppo", resume=True),
     "run/config.json": lambda folder: train(SWIM, folder / "run", "ppo", resume=True),
     "study/study.db": lambda folder: tune(SWIM, folder / "study", "cma", trials=1, steps=2000, resume=True),
-    "jobs/WormSwim-v0/random.json": lambda folder: jobs.Job(SWIM, "random", episodes=2).result(folder),
+    "lines/WormSwim-v0-random.jsonl": lambda folder: results.read(folder / "lines" / "WormSwim-v0-random.jsonl"),
     "angles.csv": lambda folder: Kymogram.read(folder / "angles.csv", kind="joints"),
     "angles.npy": lambda folder: Kymogram.read(folder / "angles.npy", kind="joints"),
     "run.npz": lambda folder: Trajectory.load(folder / "run.npz"),

@@ -47,13 +47,13 @@ def test_version_is_what_the_package_says():
 
 
 def files():
-    """Names of what belongs to this checkout, as git tells, or to this sdist; without the links and the contest."""
+    """Names of what belongs to this checkout, as git tells, or to this sdist; without links and published weights."""
     if (ROOT / ".git").exists():
         names = run("git", "ls-files", "-c", "-o", "--exclude-standard", cwd=ROOT).splitlines()
     else:
         names = (ROOT / "gymnosoma.egg-info" / "SOURCES.txt").read_text().splitlines()
     left = {f"gymnosoma/{name}" for name in MAPPED}
-    left |= {name for name in names if name.startswith("docs/contest/")}
+    left |= {name for name in names if name.startswith("docs/results/weights/")}
     return [name for name in dict.fromkeys(names) if name not in left and (ROOT / name).is_file()]
 
 

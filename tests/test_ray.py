@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import json
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 from pieces import marked
 
 import gymnosoma
+from gymnosoma.agents.benchmark import results
 from gymnosoma.agents.support.workers import workers
 
 pytest.importorskip("ray")
@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="ther
 ROOT = Path(gymnosoma.__file__).resolve().parents[1]
 STEPS = 130_000
 """Of a training: it has a checkpoint at 100,000."""
-SMALL = ("benchmark", "WormSwim-v0", "--policy", "random", "trained", "--train-seeds", "2", "--steps", str(STEPS),
-         "--episodes", "16", "--folder", ".")  # fmt: skip
+SMALL = ("benchmark", "run", "WormSwim-v0", "--policy", "random", "baseline", "--learner", "recipe", "--seeds", "2",
+         "--marks", str(STEPS), "--episodes", "16", "--folder", ".")  # fmt: skip
 
 
 def begin(folder, *command):
@@ -86,7 +86,7 @@ def wait_for(found, folder, deadline=900.0):
 
 def in_the_midst(folder):
     """Wait until a training has come to a checkpoint, and is not at its end."""
-    curve = folder / "runs" / "WormSwim-v0-0" / "curve.csv"
+    curve = folder / "runs" / "WormSwim-v0-recipe-0" / "curve.csv"
     rows = wait_for(lambda: curve.exists() and curve.read_text().splitlines()[1:], folder)
     assert int(rows[-1].split(",")[0]) < STEPS
 
@@ -100,22 +100,16 @@ def ray_workers():
     ]
 
 
-def results(folder):
-    """What jobs have found, without what differs between two undisturbed runs: CPU seconds."""
-    found = {}
-    for file in (folder / "jobs").rglob("*.json"):
-        job = json.loads(file.read_text())
-        job.pop("seconds")
-        job.get("curve", {}).pop("seconds", None)
-        found[file.relative_to(folder).as_posix()] = job
-    return found
+def lines_of(folder):
+    """Lines of the results, without CPU seconds, which differ between two undisturbed runs."""
+    return [{**line, "seconds": None} for line in results.read(folder / "results.jsonl")]
 
 
 @pytest.mark.parametrize("killed", ["worker", "node", "driver"])
 def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
     process = begin(tmp_path, *SMALL, "--ray", cluster.address)
     in_the_midst(tmp_path)
-    begun = {path: path.stat().st_mtime_ns for path in (tmp_path / "jobs").rglob("*.json")}
+    begun = {path: path.stat().st_mtime_ns for path in (tmp_path / "lines").glob("*")}
     if killed == "worker":
         found = ray_workers()
         assert found
@@ -129,7 +123,7 @@ def test_nothing_is_lost(undisturbed, tmp_path, cluster, killed):
         process.wait()
         process = begin(tmp_path, *SMALL, "--ray", cluster.address)
     end(process, tmp_path)
-    assert results(tmp_path) == results(undisturbed) and len(results(tmp_path)) == 4
+    assert lines_of(tmp_path) == lines_of(undisturbed) and len(lines_of(tmp_path)) == 4
     assert all(path.stat().st_mtime_ns == when for path, when in begun.items())
     logs = [len(list((run / "tensorboard").rglob("events*"))) for run in (tmp_path / "runs").iterdir()]
     assert sum(logs) > 2  # what was resumed has one more

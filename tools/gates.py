@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from gymnosoma.agents.benchmark.jobs import EPISODES
+from gymnosoma.agents.benchmark.protocol import EPISODES
 from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.agent import Policy, reference_policy
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, VALIDATION_SEED, evaluate

@@ -1,165 +1,415 @@
-"""Learners that come with the package, as `benchmark.protocol` asks for them: one configuration each for all ids.
+"""Entrants of the benchmark: policies that do not learn, learners, and trainings by the recipe.
 
-None of them was tuned: PPO and SAC are stable-baselines3's, CMA-ES is the package ``cma``. They see nothing but what
-the track ``fixed`` shows.
+The work is a list of pieces: a policy on an id, or one training with its measurements. A piece is a function of plain
+values, so that any process can do it. It writes one file when it is done, so a kill costs only the pieces under way.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+import platform
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..policies.networks import Network, NetworkAgent
+import gymnosoma
+from gymnosoma.envs.core.arguments import one_of, shown
 
-LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
+from ..learning.search import CONSTANT, search
+from ..policies.agent import Agent, FunctionAgent, Policy, reference_policy
+from ..policies.card import CARD, WEIGHTS
+from ..policies.fingerprints import of_files, of_id, of_values
+from ..policies.lookup import OWN, REPLAY, find_policy, shipped
+from ..policies.registry import controllers_digest, own_module, references_of, task_class, task_of, versions
+from ..support import progress
+from ..support.workers import Unfinished
+from . import learners, results
+from .protocol import MARKS, Budget, BudgetSpent, Entrant, Reports, environments, episodes_of, measure
 
-CARD, WEIGHTS = "network.json", "policy.safetensors"
-
-
-class NetworkPolicy(NetworkAgent):
-    """A network that plays, and that can be kept."""
-
-    def save(self, folder: Path) -> None:
-        """Write weights, and how they are played."""
-        from safetensors.numpy import save_file
-
-        save_file(self.network.tensors(), folder / WEIGHTS)
-        (folder / CARD).write_text(json.dumps({"squashed": self.squashed}) + "\n", "utf-8")
-
-
-def load(folder: Path) -> NetworkPolicy:
-    """Read a policy; nothing in its files is executed."""
-    from safetensors.numpy import load_file
-
-    card = json.loads((folder / CARD).read_text("utf-8"))
-    return NetworkPolicy(Network.from_tensors(load_file(folder / WEIGHTS)), bool(card["squashed"]))
+RECIPE = "recipe"
+"""Name of the learner that trains by the recipe of each id, in the track ``open``."""
 
 
-def _learn(model: Any, steps: int, report: Callable[[Any], None], squashed: bool, every: int) -> None:
-    """Learn until the budget is spent; report some times on the way."""
-    from stable_baselines3.common.callbacks import BaseCallback
+@dataclass(frozen=True)
+class Piece:
+    """One policy on one id, or one training of a learner.
 
-    class Reporter(BaseCallback):
-        due = every
+    Args:
+        name: Of a policy, as of `find_policy`, or ``best constant``; or of a learner.
+        seed: Of a training; None for a policy.
+        marks: Steps at which a learner is measured; the last one is its budget.
+        episodes: Number of the frozen episodes that are played.
+    """
 
-        def _on_step(self) -> bool:
-            if self.num_timesteps >= self.due:
-                self.due += every
-                report(played(model, squashed))
-            return self.num_timesteps + model.n_envs <= steps
+    env_id: str
+    name: str
+    seed: int | None = None
+    marks: tuple[int, ...] = (0,)
+    track: str = "open"
+    episodes: int = 256
 
-    model.learn(steps - model.n_envs, callback=Reporter())
-    report(played(model, squashed))
+    @property
+    def label(self) -> str:
+        """Name of the piece, and of its files."""
+        parts = [self.env_id.split("/")[1], self.name, *([] if self.seed is None else [str(self.seed)])]
+        return "-".join(re.sub(r"[^\w.-]+", "_", part) for part in parts)
 
+    def file(self, folder: Path) -> Path:
+        """File of the piece's lines."""
+        return folder / "lines" / f"{self.label}.jsonl"
 
-def played(model: Any, squashed: bool) -> NetworkPolicy:
-    """What a model of stable-baselines3 does without exploring."""
-    layers = (
-        [*model.actor.latent_pi, model.actor.mu]
-        if squashed
-        else [
-            *model.policy.mlp_extractor.policy_net,
-            model.policy.action_net,
-        ]
-    )
-    pairs = [(each.weight, each.bias) for each in layers if hasattr(each, "weight")]
-    arrays = [tuple(tensor.detach().cpu().numpy().copy() for tensor in pair) for pair in pairs]
-    return NetworkPolicy(Network(arrays), squashed)
+    def run(self, folder: Path) -> Path:
+        """Folder of a training that is under way; by the recipe, its run folder."""
+        return folder / "runs" / self.label
 
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what plays or learns: its sources, weights or settings."""
+        if self.seed is None:
+            if self.name == CONSTANT:
+                return controllers_digest(self.env_id)
+            return find_policy(self.env_id, self.name).digest()
+        if self.name == RECIPE:
+            from ..learning.runs import recipe
 
-def ppo(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """PPO of stable-baselines3 (Schulman et al. 2017)."""
-    from stable_baselines3 import PPO
+            return of_values(recipe(self.env_id))
+        learner, _ = find_learner(self.name)
+        source = learners.__file__ if self.name in learners.LEARNERS else sys.modules[learner.__module__].__file__
+        return of_values(of_files(*[Path(source)] if source else []), getattr(learner, "config", {}))
 
-    from ..learning.sb3_env import SB3VecEnv
+    def lines(self, folder: Path) -> list[dict[str, Any]] | None:
+        """Lines of the piece, None as long as it is not done.
 
-    settings = dict(ppo.config)  # type: ignore[attr-defined]
-    envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
-    policy = {"net_arch": settings.pop("net_arch"), "log_std_init": settings.pop("log_std_init")}
-    model = PPO("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
-    _learn(model, steps, report, squashed=False, every=25_000)
+        Raises:
+            ValueError: If the file is damaged, or holds results of other settings or of something that has changed.
+        """
+        file = self.file(folder)
+        if not file.is_file():
+            return None
+        lines = results.read(file)
+        first = lines[0] if lines else {"marks": (), "track": "", "episodes": {}, "entrant": {}, "env": {}}
+        stated = {
+            "marks": tuple(each["mark"] for each in lines),
+            "track": first["track"],
+            "episodes": first["episodes"].get("count"),
+        }
+        for key, value in stated.items():
+            if value != getattr(self, key):
+                raise ValueError(
+                    f"{key} must be {value!r}, with which {str(file)!r} was measured, got {getattr(self, key)!r}: "
+                    "give that, --restart to measure again, or another --folder"
+                )
+        changed = []
+        if first["fingerprint"] != of_id(self.env_id, first["env"]):
+            changed.append("the behaviour of the environment")
+        if first["entrant"]["digest"] != self.digest:
+            changed.append("the files or settings of the entrant")
+        if changed:
+            raise ValueError(
+                f"{' and '.join(changed)} changed since {self.name} was measured on {self.env_id}: give --restart to "
+                "measure again, or another --folder"
+            )
+        return lines
 
-
-ppo.config = {  # type: ignore[attr-defined]
-    "num_envs": 64,
-    "n_steps": 128,
-    "batch_size": 1024,
-    "n_epochs": 5,
-    "learning_rate": 5e-4,
-    "gamma": 0.99,
-    "gae_lambda": 0.95,
-    "clip_range": 0.2,
-    "log_std_init": -1.0,
-    "net_arch": [64, 64],
-}
-
-
-def sac(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """SAC of stable-baselines3 (Haarnoja et al. 2018)."""
-    import torch
-    from stable_baselines3 import SAC
-
-    from ..learning.sb3_env import SB3VecEnv
-
-    settings = dict(sac.config)  # type: ignore[attr-defined]
-    envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
-    quick = {"fused": True}  # of Adam: a quarter less time, other rounding
-    policy = {"net_arch": settings.pop("net_arch"), "activation_fn": torch.nn.Tanh, "optimizer_kwargs": quick}
-    model = SAC("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
-    _learn(model, steps, report, squashed=True, every=25_000)
-
-
-sac.config = {  # type: ignore[attr-defined]
-    "num_envs": 64,
-    "batch_size": 256,
-    "train_freq": 1,
-    "gradient_steps": 4,
-    "learning_rate": 3e-4,
-    "buffer_size": 300_000,
-    "learning_starts": 5_000,
-    "net_arch": {"pi": [64, 64], "qf": [64, 64]},
-}
-
-
-def cma(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
-    """CMA-ES on a linear policy (Hansen & Ostermeier 2001): every candidate plays the same episodes of a generation."""
-    import cma as package
-
-    settings = dict(cma.config)  # type: ignore[attr-defined]
-    players, episodes = settings["population"], settings["episodes"]
-    envs = make_envs(players * episodes)
-    sizes = [envs.single_observation_space.shape[0], envs.single_action_space.shape[0]]
-    size = Network.length(sizes)
-    rng = np.random.default_rng(seed)
-    strategy = package.CMAEvolutionStrategy(
-        np.zeros(size),
-        settings["sigma"],
-        {"popsize": players, "CMA_diagonal": size > settings["full"], "verbose": -9, "verb_log": 0}
-        | {"seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)},
-    )
-
-    def policy(vectors: NDArray[np.float64]) -> NetworkPolicy:
-        return NetworkPolicy(Network.from_vectors(vectors, sizes), squashed=True)
-
-    generation = 0
-    while True:  # until the budget is spent
-        vectors = np.array(strategy.ask())
-        network, gained = policy(vectors).network, np.zeros(players * episodes)
-        observations, _ = envs.reset(seed=[generation * episodes + k for k in range(episodes)] * players)
-        running = np.ones(players * episodes, np.bool_)
-        while running.any():
-            actions = np.tanh(network(observations.reshape(players, episodes, -1))).reshape(players * episodes, -1)
-            observations, rewards, terminated, truncated, _ = envs.step(actions)
-            gained += np.where(running, rewards, 0.0)
-            running &= ~(terminated | truncated)
-        strategy.tell(list(vectors), (-gained.reshape(players, episodes).mean(1)).tolist())
-        generation += 1
-        report(policy(np.asarray(strategy.result.xfavorite)))
+    def discard(self, folder: Path) -> None:
+        """Remove the results of the piece."""
+        self.file(folder).unlink(missing_ok=True)
+        shutil.rmtree(self.run(folder), ignore_errors=True)
 
 
-cma.config = {"population": 16, "episodes": 4, "sigma": 0.3, "full": 300}  # type: ignore[attr-defined]
+def pieces(
+    env_id: str,
+    policies: Sequence[str] | None = None,
+    entered: Sequence[str] = (),
+    seeds: int = 3,
+    marks: Sequence[int] | None = None,
+    track: str = "fixed",
+    episodes: int | None = None,
+) -> list[Piece]:
+    """List the pieces of an id, without policies that it does not have, such as a trained one.
+
+    Args:
+        policies: By default, where no learner is entered: chance, zero actions, all references, the best constant
+            parameters, the trained policy that comes with the package, and a replay of one of these.
+        entered: Names of learners.
+        seeds: Trainings of each learner, from seed 0 on.
+        marks: By default `MARKS`; of the recipe, its own steps.
+    """
+    own, count = references_of(env_id), episodes or episodes_of(env_id)
+    absent = {
+        "baseline": "baseline" not in own,
+        CONSTANT: not any(reference.bounds for reference in own.values()),
+        "trained": not shipped(env_id).is_dir(),
+    }
+    if policies is None:
+        replayed = ["trained"] if not absent["trained"] else [*own][1:2] or [*own]
+        policies = ["random", "zero", *own, CONSTANT, "trained", *(f"{REPLAY}{name}" for name in replayed)]
+        policies = () if entered else policies
+    work = [Piece(env_id, name, episodes=count) for name in dict.fromkeys(policies) if not absent.get(name)]
+    for name in dict.fromkeys(entered):
+        budget, of = tuple(sorted(marks or MARKS)), track
+        if name == RECIPE:
+            from ..learning.runs import recipe
+
+            budget, of = (max(marks or [recipe(env_id)["steps"]]),), "open"
+        work += [Piece(env_id, name, seed, budget, of, count) for seed in range(seeds)]
+    return work
+
+
+def check(piece: Piece) -> None:
+    """Raise ValueError, or ImportError, unless the policy or the learner exists: before the work."""
+    if piece.seed is not None and piece.name != RECIPE:
+        find_learner(piece.name)
+    elif piece.seed is None and piece.name != CONSTANT:
+        find_policy(piece.env_id, piece.name)
+
+
+def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entrant]]:
+    """Find a learner, and ``load`` of its module.
+
+    Raises:
+        ValueError: If there is none, naming what is missing.
+    """
+    if name in learners.LEARNERS:
+        return getattr(learners, name), learners.load
+    if not OWN.fullmatch(name):
+        raise ValueError(one_of("learner", name, [*learners.LEARNERS, RECIPE], " or module:function"))
+    module, _, function = name.partition(":")
+    found = own_module(f"learner {name!r}", module)
+    learner, load = getattr(found, function, None), getattr(found, "load", None)
+    for what, value in ((function, learner), ("load", load)):
+        if not callable(value):
+            raise ValueError(f"learner {name!r}: module {module!r} must have a callable {what!r}, got {shown(value)}")
+    return learner, load  # type: ignore[return-value]
+
+
+def playing(entrant: Entrant, name: str, env: dict[str, Any]) -> Policy:
+    """Make a policy of what a learner reported; its actions are checked."""
+
+    def make(envs: Any, start: int) -> Agent:
+        return FunctionAgent(name, entrant.act, envs.task.action_size, with_first=True)
+
+    return Policy(name, make, env)
+
+
+def do(piece: Piece, folder: Path) -> None:
+    """Do a piece, and write its file.
+
+    Raises:
+        Unfinished: If its training failed. Its lines, which say why, are written all the same.
+    """
+    if piece.seed is None:
+        lines = [_play(piece, folder)]
+    else:
+        lines = [_by_recipe(piece, folder)] if piece.name == RECIPE else _train(piece, folder)
+    results.write(piece.file(folder), lines)
+    for reason in (each["failed"] for each in lines if each["failed"] is not None):
+        raise Unfinished(reason)
+
+
+def _play(piece: Piece, folder: Path) -> dict[str, Any]:
+    """Measure a policy that does not learn."""
+    config: dict[str, Any] = {}
+    if piece.name == CONSTANT:
+        reference, parameters, policy = search(piece.env_id)  # type: ignore[misc]
+        config = {"reference": reference, "parameters": parameters}
+    else:
+        policy = find_policy(piece.env_id, piece.name)
+    run = Path(piece.name)
+    weights = _keep(run, folder) if policy.card and piece.name != "trained" and run.is_dir() else None
+    started = time.process_time()
+    episodes = measure(piece.env_id, policy, piece.episodes)
+    seconds = time.process_time() - started
+    return _line(piece, policy.name, config, 0, 0, None, policy.env, episodes, (0.0, seconds), weights)
+
+
+def _by_recipe(piece: Piece, folder: Path) -> dict[str, Any]:
+    """Train by the recipe in a run folder; a training that was interrupted continues from its checkpoint."""
+    from ..learning import training
+
+    run, started = piece.run(folder), time.process_time()
+    env = {"split": "train"} if task_class(piece.env_id).hidden else {}
+    with progress.hidden():
+        resume = (run / "config.json").exists()
+        training.train(piece.env_id, run, steps=piece.marks[0], seed=piece.seed, resume=resume, env=env)
+    spent, started = time.process_time() - started, time.process_time()
+    policy = find_policy(piece.env_id, str(run))
+    episodes = measure(piece.env_id, policy, piece.episodes)
+    seconds, weights = (spent, time.process_time() - started), _keep(run, folder)
+    return _line(piece, RECIPE, {}, piece.marks[0], piece.marks[0], None, policy.env, episodes, seconds, weights)
+
+
+def _train(piece: Piece, folder: Path) -> list[dict[str, Any]]:
+    """Train a learner, and measure it at the marks.
+
+    A training that raises, or that reports nothing or a policy that does not play, counts as zero actions.
+    """
+    learner, load = find_learner(piece.name)
+    place, seed = piece.run(folder), piece.seed or 0
+    shutil.rmtree(place, ignore_errors=True)
+    budget = Budget(max(piece.marks), seed)
+    reports = Reports(place, budget, piece.marks)
+    _seed_all(seed)
+    failed, started, config = None, time.process_time(), dict(getattr(learner, "config", {}))
+    make_envs = environments(piece.env_id, budget, piece.track)
+    try:
+        learner(make_envs, steps=budget.steps, seed=seed, report=reports, track=piece.track)
+    except BudgetSpent:
+        pass
+    except Exception as error:  # whatever it is, it is the learner's result
+        failed = _said(error)
+    spent, lines = time.process_time() - started, []
+    for mark in piece.marks:
+        used = reports.at(mark)
+        weights, reason, env, started = None, failed, {}, time.process_time()
+        if used is None:
+            reason = reason or f"it had reported no policy at {mark} steps"
+        else:
+            try:
+                entrant = load(reports.place(used))
+                env = dict(getattr(entrant, "env", {}))
+                episodes = measure(piece.env_id, playing(entrant, piece.name, env), piece.episodes)
+                weights = _keep(reports.place(used), folder)
+            except Exception as error:
+                reason = _said(error)
+        if weights is None:
+            env, episodes = {}, measure(piece.env_id, find_policy(piece.env_id, "zero"), piece.episodes)
+        seconds = (spent, time.process_time() - started)
+        lines.append(_line(piece, piece.name, config, mark, used or 0, reason, env, episodes, seconds, weights))
+    shutil.rmtree(place, ignore_errors=True)
+    return lines
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def _line(
+    piece: Piece,
+    name: str,
+    config: dict[str, Any],
+    mark: int,
+    used: int,
+    failed: str | None,
+    env: dict[str, Any],
+    episodes: dict[str, Any],
+    seconds: tuple[float, float],
+    weights: str | None,
+) -> dict[str, Any]:
+    """Make a line of the results: all keys of `results.LINE`."""
+    score = task_of(piece.env_id).score
+    return {
+        "$id": results.FORMAT,
+        "id": piece.env_id,
+        "fingerprint": of_id(piece.env_id, env),
+        "entrant": {"name": name, "config": config, "digest": piece.digest},
+        "track": piece.track,
+        "seed": piece.seed or 0,
+        "mark": mark,
+        "steps": used,
+        "failed": failed,
+        "env": env,
+        "score": {"name": score.name, "unit": score.unit},
+        "episodes": episodes,
+        "seconds": {name: round(value, 3) for name, value in zip(("train", "evaluate"), seconds, strict=True)},
+        "made": {"cpu": cpu(), "python": platform.python_version(), **versions(), "commit": _commit()},
+        "weights": weights,
+    }
+
+
+def cpu() -> str:
+    """Name of this machine's processor, on which the last digits of a result depend."""
+    about = Path("/proc/cpuinfo")
+    name = re.search(r"^model name\s*: (.*)$", about.read_text("utf-8"), re.MULTILINE) if about.is_file() else None
+    return name[1].strip() if name else platform.processor() or platform.machine()
+
+
+def _commit() -> str:
+    """Commit of the checkout, empty where the package was installed."""
+    root = Path(gymnosoma.__file__).resolve().parents[1]
+    command = ["git", "-C", str(root), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _keep(source: Path, folder: Path) -> str:
+    """Copy a policy's files to ``weights``, into a folder named by their digest; of a run folder, policy and card."""
+    files = [source / WEIGHTS, source / CARD] if (source / CARD).is_file() else _files(source)
+    digest = of_files(*files)
+    place = folder / "weights" / digest
+    for file in files:
+        if file.is_file():
+            target = place / file.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+    return digest
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _seed_all(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - a learner may draw from it
+    with suppress(ModuleNotFoundError):  # of which not all learners are made
+        import torch
+
+        torch.manual_seed(seed)
+        torch.set_num_threads(1)
+
+
+class Unchecked(Exception):
+    """Why the policy of a line cannot be played."""
+
+
+def policy_of(line: dict[str, Any], folder: Path, trust: bool = False) -> Policy:
+    """Find the policy of a line, of results in a folder that anybody may have written.
+
+    Raises:
+        Unchecked: If its weights are not here, or if it runs code of others without ``trust``.
+        ValueError: If there is no such policy, or its weights have another digest.
+    """
+    env_id, name, config = line["id"], line["entrant"]["name"], line["entrant"]["config"]
+    if line["weights"] is None:
+        source = "zero" if line["mark"] else name
+        while source.startswith(REPLAY):
+            source = source.removeprefix(REPLAY)
+        if OWN.fullmatch(source) and not trust:
+            raise Unchecked(f"its policy is {source}, code of others: give --trust to run it")
+        if source == CONSTANT:
+            reference = references_of(env_id).get(config.get("reference", ""))
+            parameters = config.get("parameters")
+            if (
+                reference is None
+                or not isinstance(parameters, dict)
+                or not parameters.keys() <= reference.bounds.keys()
+            ):
+                raise ValueError("its config must name a reference and its parameters")
+            return reference_policy(CONSTANT, reference, **parameters)
+        if source not in ("zero", "random", "trained", *references_of(env_id)) and not OWN.fullmatch(source):
+            raise ValueError(f"it has no weights, and {name!r} is no policy of this id")
+        return find_policy(env_id, "zero" if line["mark"] else name)
+    place = folder / "weights" / line["weights"]
+    if not re.fullmatch("[0-9a-f]{16}", line["weights"]) or not place.is_dir():
+        raise Unchecked("its weights are not here")
+    by_card = (place / CARD).is_file()
+    if of_files(*([place / WEIGHTS, place / CARD] if by_card else _files(place))) != line["weights"]:
+        raise ValueError("its weights have another digest")
+    if by_card:
+        return find_policy(env_id, str(place))
+    if name not in learners.LEARNERS and not trust:
+        raise Unchecked(f"its policy is played by {name}, code of others: give --trust to run it")
+    return playing(find_learner(name)[1](place), name, line["env"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tqdm import tqdm
@@ -29,3 +31,14 @@ def progress_bar(*args: Any, **kwargs: Any) -> tqdm:
     if not sys.stderr.isatty():
         kwargs |= {"file": _Lines(), "mininterval": 10.0, "maxinterval": 10.0}
     return tqdm(*args, disable=not shown, **kwargs)
+
+
+@contextmanager
+def hidden() -> Iterator[None]:
+    """Show no bars in this block."""
+    global shown
+    before, shown = shown, False
+    try:
+        yield
+    finally:
+        shown = before

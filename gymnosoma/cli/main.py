@@ -21,7 +21,6 @@ from gymnosoma.agents.support.workers import Unfinished
 
 from .benchmark import benchmark
 from .compile import compile_
-from .contest import check, enter, leaderboard
 from .evaluate import evaluate
 from .fit import fit
 from .import_ import import_
@@ -40,9 +39,6 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "tune": tune,
     "evaluate": evaluate,
     "benchmark": benchmark,
-    "enter": enter,
-    "check": check,
-    "leaderboard": leaderboard,
     "record": record,
     "render": render,
     "simulate": simulate,

@@ -27,7 +27,7 @@ WRITTEN = ("Description", "Rewards", "Starting State", "Version History")
 """Headings of what the docstring of a task's class holds."""
 
 FIGURES = "benchmark.json"
-"""Asset with the reference figures, which the benchmark writes."""
+"""Asset with the scores of policies on each id, which ``tools.publish`` writes."""
 
 NORMALISERS = "normalisers.toml"
 """Asset with what normalised scores call 0 and 1."""
@@ -190,19 +190,16 @@ def _figures(env_id: str | None) -> str:
     result = figures().get(env_id or "")
     if result is None:
         return ""
-    entries = result["policies"].values()
-    splits = list(dict.fromkeys(split for entry in entries for split in entry["splits"]))
     rows = [
         (
-            name,
+            name if entry["trainings"] < 2 else f"{name}, {entry['trainings']} trainings",
             f"{entry['mean']:.3g}",
             "{:.3g} .. {:.3g}".format(*entry["interval"]),
-            *(f"{entry['splits'][split]['mean']:.3g}" if split in entry["splits"] else "" for split in splits),
-            f"{entry['failed']:.0%}",
+            "" if entry["failed"] is None else f"{entry['failed']:.0%}",
         )
         for name, entry in result["policies"].items()
     ]
-    return _table(("policy", "mean score", "95% interval", *(f"``{split}``" for split in splits), "failed"), rows)
+    return _table(("policy", "mean score", "95% interval", "failed"), rows)
 
 
 def _endings(task: Task, limit: int | None) -> str:

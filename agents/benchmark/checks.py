@@ -1,0 +1,132 @@
+"""Checks whether a file of results is true: policies play their episodes again, trainings are repeated.
+
+Steps and times cannot be proved by a replay. Only training again can show that no more steps were taken than claimed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gymnosoma.envs.core.env.documentation import normaliser
+
+from ..policies.fingerprints import of_id
+from ..support.workers import watched, workers
+from .entrants import Piece, Unchecked, cpu, do, policy_of
+from .protocol import measure
+from .results import name_of, read
+from .statistics import of_points
+
+EPISODE, MEAN, MOST = 1e-5, 1e-3, 0.99
+"""Shares of the scale by which a replay may differ in an episode and in the mean. On another processor, which rounds
+differently, only `MOST` episodes must be equal, as long ones are chaotic; on the same one all of them."""
+
+
+def width(env_id: str) -> float:
+    """Length of an id's scale; 1 where it has none."""
+    scale = normaliser(env_id)
+    return 1.0 if scale is None else scale["best"] - scale["floor"]
+
+
+class Verdict(NamedTuple):
+    """Lines that differ, lines that could not be checked, and the number of those that were."""
+
+    differs: list[str]
+    unchecked: list[str]
+    checked: int
+
+
+def check(file: Path, trust: bool = False, retrain: int = 0, seed: int = 0, processes: int = 1) -> Verdict:
+    """Check a file of results, line by line.
+
+    Policies of the package, and those of its own learners, are played again. Those of others run the code of their
+    module, with ``trust`` only.
+    """
+    lines = read(file)
+    pieces: dict[str, tuple[Any, ...]] = {}
+    for number, each in enumerate(lines, 1):
+        pieces[f"line {number}: {name_of(each)}"] = (_different, each, file.parent, trust)
+    trained = [each for each in lines if each["mark"] and each["failed"] is None]
+    for each in random.Random(seed).sample(trained, min(retrain, len(trained))):
+        pieces[f"{name_of(each)}, trained again"] = (_unlikely, each, lines)
+    with workers(processes) as engine:
+        outcomes = {each.name: each for each in watched(engine.work(_judged, pieces), len(pieces), "line")}
+    differs, unchecked = _gaps(lines), []
+    for name in pieces:
+        reason, problem = ("", outcomes[name].error) if outcomes[name].error else outcomes[name].value
+        if reason:
+            unchecked.append(f"{name}: {reason}")
+        elif problem:
+            differs.append(f"{name}: {problem}")
+    return Verdict(differs, unchecked, len(lines) - len(unchecked))
+
+
+def _judged(judge: Callable[..., str], *arguments: Any) -> tuple[str, str]:
+    """Say why something cannot be checked, and what of it is false; both are empty where all is well."""
+    try:
+        return "", judge(*arguments)
+    except Unchecked as reason:
+        return str(reason), ""
+
+
+def _gaps(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name seeds that are missing or there twice."""
+    seeds: dict[tuple[str, ...], list[int]] = {}
+    for each in lines:
+        key = (each["track"], each["entrant"]["name"], each["id"].split("/")[1], str(each["mark"]))
+        seeds.setdefault(key, []).append(each["seed"])
+    return [
+        f"{', '.join(key)}: seeds must be 0 to {len(numbers) - 1}, each once, got {sorted(numbers)}"
+        for key, numbers in seeds.items()
+        if sorted(numbers) != list(range(len(numbers)))
+    ]
+
+
+def _different(line: dict[str, Any], folder: Path, trust: bool) -> str:
+    """Say what of a line is false; empty where all is well."""
+    env_id, episodes = line["id"], line["episodes"]
+    if line["mark"] and line["steps"] > line["mark"]:
+        return f"steps must be at most its mark, {line['mark']}, got {line['steps']}"
+    if line["track"] == "fixed" and line["env"]:
+        return f"env must be empty in the track 'fixed', got {line['env']}"
+    if line["mark"] and line["failed"] is None and line["weights"] is None:
+        return "it has no weights, and failed is null"
+    if line["fingerprint"] != of_id(env_id, line["env"]):
+        return "its fingerprint is not that of how the environment behaves now"
+    try:
+        policy = policy_of(line, folder, trust)
+    except ValueError as error:
+        return str(error)
+    again = measure(env_id, policy, episodes["count"])
+    off = np.abs(np.subtract(again["scores"][: len(episodes["scores"])], episodes["scores"])) / width(env_id)
+    if len(off) and np.mean(off <= EPISODE) < (1.0 if line["made"].get("cpu") == cpu() else MOST):
+        return f"{int(np.sum(off > EPISODE))} of its {len(off)} scores are others when its policy plays"
+    if abs(again["mean"] - episodes["mean"]) > MEAN * width(env_id):
+        return f"its mean score must be {again['mean']:.6g}, got {episodes['mean']:.6g}"
+    return ""
+
+
+def _unlikely(line: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """Say whether training again gives an unlikely score, by a 99% prediction interval of the other trainings."""
+    from scipy.stats import t
+
+    keys = ("track", "id", "mark", "entrant")
+    same = [each["episodes"]["mean"] for each in lines if all(each[key] == line[key] for key in keys)]
+    if len(same) < 3:
+        return "three trainings or more are needed to tell what is likely"
+    count, marks = line["episodes"]["count"], (line["mark"],)
+    piece = Piece(line["id"], line["entrant"]["name"], line["seed"], marks, line["track"], count)
+    with tempfile.TemporaryDirectory() as place:
+        do(piece, Path(place))
+        (again,) = read(piece.file(Path(place)))
+    score, others, n = again["episodes"]["mean"], of_points(same), len(same)
+    half = float(t.ppf(0.995, n - 1) * math.sqrt(others.variance * (n + 1.0)))
+    if abs(score - others.mean) <= half + MEAN * width(line["id"]):
+        return ""
+    return f"its score was {score:.5g}, where {others.mean:.5g} ± {half:.3g} are likely"

@@ -1,0 +1,165 @@
+"""Learners that come with the package, by the protocol of `benchmark.protocol`: one configuration each for all ids.
+
+None of them was tuned: PPO and SAC are stable-baselines3's, CMA-ES is the package ``cma``. They see nothing but what
+the track ``fixed`` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..policies.networks import Network, NetworkAgent
+
+LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
+"""Names of the learners, and the library that each needs."""
+
+WEIGHTS = "policy.safetensors"
+
+
+class NetworkPolicy(NetworkAgent):
+    """A network that plays, and that can be saved."""
+
+    def save(self, folder: Path) -> None:
+        """Write weights; metadata says whether actions pass through tanh."""
+        from safetensors.numpy import save_file
+
+        save_file(self.network.tensors(), folder / WEIGHTS, {"squashed": str(self.squashed)})
+
+
+def load(folder: Path) -> NetworkPolicy:
+    """Read a policy; nothing in its file is executed."""
+    from safetensors import safe_open
+
+    with safe_open(folder / WEIGHTS, "np") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dictionary
+        return NetworkPolicy(Network.from_tensors(tensors), (file.metadata() or {}).get("squashed") == "True")
+
+
+def _learn(model: Any, steps: int, report: Callable[[Any], None], squashed: bool, every: int) -> None:
+    """Learn until the budget is spent; report some times on the way."""
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    class Reporter(BaseCallback):
+        due = every
+
+        def _on_step(self) -> bool:
+            if self.num_timesteps >= self.due:
+                self.due += every
+                report(played(model, squashed))
+            return self.num_timesteps + model.n_envs <= steps
+
+    model.learn(steps - model.n_envs, callback=Reporter())
+    report(played(model, squashed))
+
+
+def played(model: Any, squashed: bool) -> NetworkPolicy:
+    """What a model of stable-baselines3 does without exploring."""
+    layers = (
+        [*model.actor.latent_pi, model.actor.mu]
+        if squashed
+        else [
+            *model.policy.mlp_extractor.policy_net,
+            model.policy.action_net,
+        ]
+    )
+    pairs = [(each.weight, each.bias) for each in layers if hasattr(each, "weight")]
+    arrays = [tuple(tensor.detach().cpu().numpy().copy() for tensor in pair) for pair in pairs]
+    return NetworkPolicy(Network(arrays), squashed)
+
+
+def ppo(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
+    """PPO of stable-baselines3 (Schulman et al. 2017)."""
+    from stable_baselines3 import PPO
+
+    from ..learning.sb3_env import SB3VecEnv
+
+    settings = dict(ppo.config)  # type: ignore[attr-defined]
+    envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
+    policy = {"net_arch": settings.pop("net_arch"), "log_std_init": settings.pop("log_std_init")}
+    model = PPO("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
+    _learn(model, steps, report, squashed=False, every=25_000)
+
+
+ppo.config = {  # type: ignore[attr-defined]
+    "num_envs": 64,
+    "n_steps": 128,
+    "batch_size": 1024,
+    "n_epochs": 5,
+    "learning_rate": 5e-4,
+    "gamma": 0.99,
+    "gae_lambda": 0.95,
+    "clip_range": 0.2,
+    "log_std_init": -1.0,
+    "net_arch": [64, 64],
+}
+
+
+def sac(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
+    """SAC of stable-baselines3 (Haarnoja et al. 2018)."""
+    import torch
+    from stable_baselines3 import SAC
+
+    from ..learning.sb3_env import SB3VecEnv
+
+    settings = dict(sac.config)  # type: ignore[attr-defined]
+    envs = SB3VecEnv(make_envs(settings.pop("num_envs")))
+    quick = {"fused": True}  # of Adam: a quarter less time, other rounding
+    policy = {"net_arch": settings.pop("net_arch"), "activation_fn": torch.nn.Tanh, "optimizer_kwargs": quick}
+    model = SAC("MlpPolicy", envs, seed=seed, device="cpu", policy_kwargs=policy, **settings)
+    _learn(model, steps, report, squashed=True, every=25_000)
+
+
+sac.config = {  # type: ignore[attr-defined]
+    "num_envs": 64,
+    "batch_size": 256,
+    "train_freq": 1,
+    "gradient_steps": 4,
+    "learning_rate": 3e-4,
+    "buffer_size": 300_000,
+    "learning_starts": 5_000,
+    "net_arch": {"pi": [64, 64], "qf": [64, 64]},
+}
+
+
+def cma(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
+    """CMA-ES on a linear policy (Hansen & Ostermeier 2001): every candidate plays the same episodes of a generation."""
+    import cma as package
+
+    settings = dict(cma.config)  # type: ignore[attr-defined]
+    players, episodes = settings["population"], settings["episodes"]
+    envs = make_envs(players * episodes)
+    sizes = [envs.single_observation_space.shape[0], envs.single_action_space.shape[0]]
+    size = Network.length(sizes)
+    rng = np.random.default_rng(seed)
+    strategy = package.CMAEvolutionStrategy(
+        np.zeros(size),
+        settings["sigma"],
+        {"popsize": players, "CMA_diagonal": size > settings["full"], "verbose": -9, "verb_log": 0}
+        | {"seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)},
+    )
+
+    def policy(vectors: NDArray[np.float64]) -> NetworkPolicy:
+        return NetworkPolicy(Network.from_vectors(vectors, sizes), squashed=True)
+
+    generation = 0
+    while True:  # until the budget is spent
+        vectors = np.array(strategy.ask())
+        network, gained = policy(vectors).network, np.zeros(players * episodes)
+        observations, _ = envs.reset(seed=[generation * episodes + k for k in range(episodes)] * players)
+        running = np.ones(players * episodes, np.bool_)
+        while running.any():
+            actions = np.tanh(network(observations.reshape(players, episodes, -1))).reshape(players * episodes, -1)
+            observations, rewards, terminated, truncated, _ = envs.step(actions)
+            gained += np.where(running, rewards, 0.0)
+            running &= ~(terminated | truncated)
+        strategy.tell(list(vectors), (-gained.reshape(players, episodes).mean(1)).tolist())
+        generation += 1
+        report(policy(np.asarray(strategy.result.xfavorite)))
+
+
+cma.config = {"population": 16, "episodes": 4, "sigma": 0.3, "full": 300}  # type: ignore[attr-defined]

@@ -1,0 +1,280 @@
+"""Tables of results: what each entrant reaches on each id, in the unit of the score and on the scale of the id.
+
+On the scale 0 is the better of the animal's own controller and zero actions, and 1 a bound or what an oracle found.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gymnosoma.envs import CATALOGUE
+from gymnosoma.envs.core.env.documentation import normaliser, summary
+
+from ..learning.search import CONSTANT
+from ..policies.lookup import REPLAY
+from ..policies.registry import all_ids, task_class
+from .entrants import RECIPE
+from .protocol import episodes_of
+from .statistics import Estimate, combined, estimate, holm, of_points
+
+LEAST = -1.0
+"""Means over ids count no training as worse than this on the scale."""
+
+TRAININGS = 5
+"""Fewest trainings of each ranked id with which a learner has a mean over ids."""
+
+RANKED = [f"gymnosoma/{entry.name}" for entry in CATALOGUE if entry.ranked]
+
+
+@dataclass
+class Cell:
+    """Results of an entrant on an id: one policy, or several trainings.
+
+    Args:
+        score: In the unit of the score; ``scaled`` on the scale of the id, None without one; ``clipped`` at `LEAST`.
+        points: Of several trainings, the mean of each; ``scaled_points`` on the scale.
+        failed: Share of failed episodes, None where it is unknown; ``broken``: number of trainings that failed.
+    """
+
+    lines: list[Mapping[str, Any]]
+    score: Estimate = field(init=False)
+    scaled: Estimate | None = field(init=False, default=None)
+    clipped: Estimate | None = field(init=False, default=None)
+    scaled_points: list[float] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Estimate the means."""
+        self.points = [each["episodes"]["mean"] for each in self.lines] if len(self.lines) > 1 else []
+        shares = [each["episodes"]["failed"] for each in self.lines if each["episodes"]["failed"] is not None]
+        self.failed = float(np.mean(shares)) if shares else None
+        self.broken = sum(each["failed"] is not None for each in self.lines)
+        episodes = self.lines[0]["episodes"]
+        scale = normaliser(self.lines[0]["id"])
+        self.score = of_points(self.points) if self.points else self._single(episodes, 0.0, 1.0)
+        if scale is not None:
+            floor, length = scale["floor"], scale["best"] - scale["floor"]
+            if self.points:
+                self.scaled_points = [(point - floor) / length for point in self.points]
+                self.scaled = of_points(self.scaled_points)
+                self.clipped = of_points(np.maximum(self.scaled_points, LEAST))
+            else:
+                self.scaled = self._single(episodes, floor, length)
+                self.clipped = self.scaled._replace(mean=max(self.scaled.mean, LEAST))
+
+    @staticmethod
+    def _single(episodes: Mapping[str, Any], floor: float, length: float) -> Estimate:
+        return estimate((episodes["mean"] - floor) / length, (episodes["sd"] or 0.0) / length, episodes["count"])
+
+
+@dataclass
+class Row:
+    """Results of an entrant at one mark.
+
+    Args:
+        mark: 0 for a policy, and for the recipe, which has its own steps.
+        episodes: Their number where it is not that of the protocol, else None.
+    """
+
+    track: str
+    mark: int
+    entrant: str
+    episodes: int | None
+    cells: dict[str, Cell]
+
+    @property
+    def name(self) -> str:
+        """Entrant, and the number of episodes where it is another one than in the protocol."""
+        return self.entrant if self.episodes is None else f"{self.entrant}, {self.episodes} episodes"
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is a learner."""
+        return self.mark > 0 or self.entrant == RECIPE
+
+    @property
+    def mean(self) -> Estimate | None:
+        """Mean over all ranked ids, each of which counts equally; None with too few of them, or too few trainings."""
+        cells = [self.cells.get(env_id) for env_id in RANKED]
+        fewest = min((len(cell.lines) for cell in cells if cell), default=0)
+        if (
+            self.episodes
+            or not all(cell and cell.clipped for cell in cells)
+            or fewest < (TRAININGS if self.learns else 1)
+        ):
+            return None
+        return combined([cell.clipped for cell in cells], [1.0 / len(cells)] * len(cells))  # type: ignore[union-attr]
+
+
+def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Sort lines into rows, policies first, then learners by track and mark."""
+    groups: dict[tuple[Any, ...], dict[str, list[Mapping[str, Any]]]] = {}
+    for each in lines:
+        name, mark, count = each["entrant"]["name"], each["mark"], each["episodes"]["count"]
+        few = None if count == episodes_of(each["id"]) else count
+        config = json.dumps(each["entrant"]["config"]) if mark else ""
+        key = (each["track"], 0 if name == RECIPE else mark, name, few, config)
+        groups.setdefault(key, {}).setdefault(each["id"], []).append(each)
+    order = {env_id: k for k, env_id in enumerate(all_ids())}
+    rows = [
+        Row(*key, {env_id: Cell(cells[env_id]) for env_id in sorted(cells, key=order.__getitem__)})
+        for (*key, _), cells in groups.items()
+    ]
+    return sorted(rows, key=lambda row: (row.learns, row.mark > 0, row.track, -row.mark))
+
+
+def at(rows: Sequence[Row], env_id: str) -> dict[str, Cell]:
+    """Cells of an id by entrant, of policies and of the recipe, in the episodes of the protocol."""
+    return {
+        row.entrant: row.cells[env_id] for row in rows if not row.mark and row.episodes is None and env_id in row.cells
+    }
+
+
+def ahead(rows: Sequence[Row]) -> set[str]:
+    """Ids in which training by the recipe is above all policies that did not learn.
+
+    Each difference has p < .05 by Welch's test; the largest p of each id is adjusted for all ids (Holm).
+    """
+    largest = {}
+    for env_id in all_ids():
+        cells = at(rows, env_id)
+        others = [cell for name, cell in cells.items() if name not in ("random", "trained", RECIPE)]
+        if RECIPE in cells and others:
+            differences = [combined([cells[RECIPE].score, other.score], [1.0, -1.0]) for other in others]
+            largest[env_id] = max(each.p if each.mean > 0.0 else 1.0 for each in differences)
+    return {env_id for env_id, p in zip(largest, holm([*largest.values()]), strict=True) if p < 0.05}
+
+
+def text(value: Estimate | None, points: Sequence[float] = (), digits: str = ".3g") -> str:
+    """Write a mean with its interval and, of trainings, the least of them."""
+    if value is None:
+        return ""
+    least = f", least {min(points):z{digits}}" if points else ""
+    low, high = value.interval
+    return f"{value.mean:z{digits}} [{low:z{digits}}, {high:z{digits}}]{least}"
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out a table in Markdown."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
+
+
+def policies(rows: Sequence[Row]) -> str:
+    """Table of the policies that do not learn, and of the recipe, in the unit of each score."""
+    head = ["id", "task", "score", "zero", "animal's own controller", "best other reference"]
+    head += ["best constant parameters", "replay", "trained by the recipe", "trained, shipped", "counts as 1"]
+    bold, lines = ahead(rows), []
+    for env_id in all_ids():
+        cells = at(rows, env_id)
+        if not cells:
+            continue
+        own = cells["baseline"].score.mean if "baseline" in cells else -math.inf
+        usual = ("random", "zero", "baseline", CONSTANT, RECIPE, "trained")
+        others = {name: cell for name, cell in cells.items() if name not in usual and not name.startswith(REPLAY)}
+        best = max(others, key=lambda name: others[name].score.mean, default=None)
+        better = best is not None and others[best].score.mean > own
+        replay = next((cell for name, cell in cells.items() if name.startswith(REPLAY)), None)
+        score, scale = next(iter(cells.values())).lines[0]["score"], normaliser(env_id)
+        name = score["name"].replace("is_", "").replace("_", " ")
+        recipe = _text(cells.get(RECIPE))
+        lines.append(
+            [
+                f"`{env_id.split('/')[1]}`",
+                summary(task_class(env_id)).rstrip("."),
+                name if score["unit"] in ("", "1") else f"{name}, {score['unit']}",
+                _text(cells.get("zero")),
+                _text(cells.get("baseline")),
+                f"{_text(others[best])} `{best}`" if better and best else "",
+                _text(cells.get(CONSTANT)),
+                _text(replay),
+                f"**{recipe}**" if env_id in bold else recipe,
+                _text(cells.get("trained")),
+                f"{scale['best']:g}" if scale else "",
+            ]
+        )
+    return markdown(head, lines)
+
+
+def _text(cell: Cell | None) -> str:
+    return "" if cell is None else text(cell.score)
+
+
+def learners(rows: Sequence[Row]) -> str:
+    """Tables of learners, one for each track and mark, on the scale of each id."""
+    groups: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        if row.mark:
+            groups.setdefault((row.track, row.mark), []).append(row)
+    parts = []
+    for (track, mark), group in groups.items():
+        ids = [env_id for env_id in all_ids() if any(env_id in row.cells for row in group)]
+        lines = [
+            [
+                f"`{env_id.split('/')[1]}`",
+                *(
+                    text(cell.scaled, cell.scaled_points, ".2f") if (cell := row.cells.get(env_id)) else ""
+                    for row in group
+                ),
+            ]
+            for env_id in ids
+        ]
+        counts = [[len(cell.lines) for cell in row.cells.values()] for row in group]
+        lines += [
+            ["**mean**", *(text(row.mean, (), ".2f") for row in group)],
+            ["trainings of each id", *(str(min(count)) for count in counts)],
+            ["trainings that failed", *(str(sum(cell.broken for cell in row.cells.values())) for row in group)],
+        ]
+        table = markdown(["id", *(row.name for row in group)], lines)
+        parts.append(f"### After {mark:,} steps, track {track}\n\n{table}\n")
+    return "\n".join(parts)
+
+
+COLUMNS = ("id", "entrant", "track", "mark", "score", "low", "high", "scaled", "least", "trainings", "broken", "failed")
+
+
+def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """List one record for each id and entrant, for tables of any kind; see `COLUMNS`."""
+    found = []
+    for env_id in all_ids():
+        for row in rows:
+            if (cell := row.cells.get(env_id)) is not None:
+                low, high = cell.score.interval
+                values: Any = (env_id.split("/")[1], row.name, row.track, row.mark, cell.score.mean, low, high)
+                values += (cell.scaled.mean if cell.scaled else None, min(cell.points, default=None))
+                values += (len(cell.lines) if row.learns else 0, cell.broken, cell.failed)
+                found.append(dict(zip(COLUMNS, values, strict=True)))
+    return found
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print results as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Mean scores with 95% intervals; on the scale 0 is the animal, or zero actions, and 1 the best")
+    for column in ("id", "entrant", "score", "on the scale", "least", "trainings", "failed episodes"):
+        table.add_column(column, justify="left" if column in ("id", "entrant") else "right")
+    last = None
+    for each in records(rows):
+        steps = f", {each['track']}, {each['mark']:,} steps" if each["mark"] else ""
+        broken = f" ({each['broken']} failed)" if each["broken"] else ""
+        table.add_row(
+            each["id"] if each["id"] != last else "",
+            each["entrant"] + steps,
+            rf"{each['score']:z.3g} \[{each['low']:z.3g}, {each['high']:z.3g}]",
+            "" if each["scaled"] is None else f"{each['scaled']:z.2f}",
+            "" if each["least"] is None else f"{each['least']:z.3g}",
+            f"{each['trainings']}{broken}" if each["trainings"] else "",
+            f"{each['failed']:.0%}" if each["failed"] else "",
+        )
+        last = each["id"]
+    for row in rows:
+        if row.mean is not None:
+            steps = f", {row.mark:,} steps" if row.mark else ""
+            table.add_row("mean of all", row.name + steps, "", text(row.mean, (), ".2f").replace("[", r"\["))
+    Console(width=130).print(table)
