@@ -114,11 +114,11 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
         return played.score(score) * score.factor, float(np.mean([each is not None for each in played.failures]))
 
     own = {name: find_policy(env_id, name) for name in references_of(env_id)}
-    found = figures().get(env_id, {}).get("policies", {}).get(CONSTANT, {})
-    if found.get("parameters"):
+    figure = figures().get(env_id, {}).get("policies", {}).get(CONSTANT, {})
+    if figure.get("parameters"):
         searched = (name for name, reference in references_of(env_id).items() if reference.bounds)
-        reference = references_of(env_id)[found.get("reference") or next(searched)]
-        own[CONSTANT] = reference_policy(CONSTANT, reference, **found["parameters"])
+        reference = references_of(env_id)[figure.get("reference") or next(searched)]
+        own[CONSTANT] = reference_policy(CONSTANT, reference, **figure["parameters"])
     scores, failed = {}, {}
     for name, player in own.items():
         scores[name], failed[name] = play(player)
@@ -138,7 +138,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
     body = physiology(env_id, players, seed=VALIDATION_SEED)
     named = {player.name for player in players}
     beyond = [f"{what} ({who})" for what, entry in body.items() for who in entry.get("beyond", ()) if who in named]
-    found = {
+    content = {
         "id": env_id.split("/")[1],
         "fingerprint": of_id(env_id, {}),
         "floor": scale["floor"],
@@ -157,7 +157,7 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
         "failed": _short(failed[script]),
         "learned": "" if learned is None else _short(scores[learned.name].mean()),
     }
-    return found | {"fails": " ".join(failing(found))}
+    return content | {"fails": " ".join(failing(content))}
 
 
 def failing(row: Mapping[str, Any]) -> list[str]:

@@ -48,8 +48,8 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
     policy: Any = model.policy
     optimizer = torch.optim.Adam(policy.parameters(), RATE)
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
-    seen: list[NDArray[np.float32]] = []
-    taught: list[NDArray[np.float32]] = []
+    frames: list[NDArray[np.float32]] = []
+    targets: list[NDArray[np.float32]] = []
     steps = envs.spec.max_episode_steps
     with progress_bar(total=ROUNDS + 1, unit="round", desc=f"imitates {teacher}", leave=False) as bar:
         for k in range(ROUNDS):
@@ -57,15 +57,15 @@ def imitate(model: PPO, env_id: str, teacher: str, env: dict[str, Any], seed: in
             first = np.ones(EPISODES, np.bool_)
             alone = np.zeros((EPISODES, 1), np.bool_)
             for _ in range(steps):
-                wanted = agent.act(observations, first)
-                seen.append(observations)
-                taught.append(wanted)
-                played = wanted if k == 0 else np.where(alone, _means(policy, observations), wanted)
+                target = agent.act(observations, first)
+                frames.append(observations)
+                targets.append(target)
+                played = target if k == 0 else np.where(alone, _means(policy, observations), target)
                 drawn = rng.random((2, EPISODES, 1))
                 alone = np.where(drawn[0] < 1.0 / STRETCH, drawn[1] < 0.5, alone)
                 observations, _, terminated, truncated, _ = envs.step(played)
                 first = terminated | truncated
-            error = _fit(policy, optimizer, generator, np.concatenate(seen), np.concatenate(taught), _miss)
+            error = _fit(policy, optimizer, generator, np.concatenate(frames), np.concatenate(targets), _miss)
             bar.set_postfix_str(f"rms error {np.sqrt(error):.3f}", refresh=False)
             bar.update()
         places, worth = _returns(envs, policy, model.gamma, drawn_seeds(seed, 1 + ROUNDS, EPISODES))
@@ -79,8 +79,8 @@ def _means(policy: Any, observations: NDArray[np.float32]) -> NDArray[np.float32
     return policy.predict(observations, deterministic=True)[0]
 
 
-def _miss(policy: Any, observations: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    return torch.mean((policy.get_distribution(observations).mode() - wanted) ** 2)
+def _miss(policy: Any, observations: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return torch.mean((policy.get_distribution(observations).mode() - target) ** 2)
 
 
 def _misjudge(policy: Any, observations: torch.Tensor, worth: torch.Tensor) -> torch.Tensor:
@@ -96,17 +96,17 @@ def _fit(
     loss: Any,
 ) -> float:
     """Fit a network to outputs (K, ...) of inputs (K, d); mean loss of the last epoch."""
-    places, wanted = torch.from_numpy(inputs), torch.from_numpy(outputs)
-    found: list[float] = []
+    places, target = torch.from_numpy(inputs), torch.from_numpy(outputs)
+    losses: list[float] = []
     for _ in range(EPOCHS):
-        found.clear()
+        losses.clear()
         for part in torch.randperm(len(places), generator=generator).split(BATCH):
-            value = loss(policy, places[part], wanted[part])
+            value = loss(policy, places[part], target[part])
             optimizer.zero_grad()
             value.backward()
             optimizer.step()
-            found.append(value.item())
-    return float(np.mean(found))
+            losses.append(value.item())
+    return float(np.mean(losses))
 
 
 def _returns(envs: Any, policy: Any, gamma: float, seeds: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -114,16 +114,16 @@ def _returns(envs: Any, policy: Any, gamma: float, seeds: list[int]) -> tuple[ND
     observations, _ = envs.reset(seed=seeds)
     count = len(observations)
     running = np.ones(count, np.bool_)
-    seen, alive, rewards = [], [], []
+    frames, alive, rewards = [], [], []
     while running.any():
-        seen.append(observations)
+        frames.append(observations)
         alive.append(running.copy())
         observations, reward, terminated, truncated, _ = envs.step(_means(policy, observations))
         rewards.append(np.where(running, reward, 0.0))
         running &= ~(terminated | truncated)
-    worth = np.zeros((len(seen), count))
+    worth = np.zeros((len(frames), count))
     ahead = np.zeros(count)
-    for k in reversed(range(len(seen))):
+    for k in reversed(range(len(frames))):
         ahead = worth[k] = rewards[k] + gamma * ahead
     mask = np.stack(alive)
-    return np.stack(seen)[mask], worth[mask].astype(np.float32)
+    return np.stack(frames)[mask], worth[mask].astype(np.float32)

@@ -122,12 +122,12 @@ def search(env_id: str, generations: int = 30, seed: int = SEARCH_SEED) -> tuple
         reference, parameters, policy: Empty parameters are the reference's own. None where the id has no such
             reference.
     """
-    found = [
+    results = [
         _best(env_id, Controllers(name, reference), generations, seed)
         for name, reference in references_of(env_id).items()
         if reference.bounds
     ]
-    return max(found, key=lambda each: each[0])[1:] if found else None
+    return max(results, key=lambda each: each[0])[1:] if results else None
 
 
 def _best(env_id: str, kind: Controllers, generations: int, seed: int) -> tuple[float, str, dict[str, float], Policy]:

@@ -59,7 +59,7 @@ def learn(run: Run, threads: int) -> bool:
             break
         state["steps"] += course.watch(state["rounds"])
         generator = torch.Generator().manual_seed(config["seed"] + 2**32 * state["rounds"])
-        _fit(network, course.seen, course.answers, settings, generator)
+        _fit(network, course.frames, course.answers, settings, generator)
         state["rounds"] += 1
         run.record["episodes"] += config["num_envs"]
         scores = course.play(rules, range(VALIDATION, VALIDATION + CHOSEN)).score(run.score)
@@ -85,7 +85,7 @@ class _Course:
         envs = self._environments(1)
         self.answers, self.rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
         (inputs,) = envs.single_observation_space.shape
-        self.seen = _Seen(inputs // envs.task.layout.size)
+        self.frames = _Frames(inputs // envs.task.layout.size)
         envs.close()
         self.periods = min(round(settings["latest"] * self.rate) or limit, limit)
         torch.manual_seed(config["seed"])
@@ -115,7 +115,7 @@ class _Course:
             running &= ~(terminated | truncated)
             first[:] = False
         envs.close()
-        self.seen.add(np.stack(frames, 1), np.stack(alive, 1), right)
+        self.frames.add(np.stack(frames, 1), np.stack(alive, 1), right)
         return int(np.sum(alive))
 
     def play(self, rules: Sequence[Mapping[str, float]], seeds: Sequence[int]) -> Episodes:
@@ -129,10 +129,10 @@ class _Course:
 
     def plain_network(self) -> Network:
         """The network for observations as they are."""
-        return self.seen.plain(self._linear)
+        return self.frames.plain(self._linear)
 
 
-class _Seen:
+class _Frames:
     """Frames of episodes, from which what a network sees is put together.
 
     Args:
@@ -187,13 +187,13 @@ class _Seen:
 
 
 def _fit(
-    network: torch.nn.Module, seen: _Seen, answers: Answers, settings: Mapping[str, Any], generator: torch.Generator
+    network: torch.nn.Module, frames: _Frames, answers: Answers, settings: Mapping[str, Any], generator: torch.Generator
 ) -> None:
     optimizer = torch.optim.Adam(network.parameters(), settings["learning_rate"])
     size, epochs = settings["batch_size"], settings["n_epochs"]
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * seen.count(size))
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * frames.count(size))
     verdict = torch.from_numpy(answers.verdict)
-    for observations, right in seen.batches(size, epochs, generator):
+    for observations, right in frames.batches(size, epochs, generator):
         outputs = network(observations)
         means = outputs[:, : len(verdict)]
         spread = outputs[:, len(verdict) :].clamp(QUIETEST, LOUDEST)

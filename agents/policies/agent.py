@@ -50,11 +50,11 @@ class ControllerAgent:
         self._steps = self._steps + 1.0
         return self._act(t, self.task.layout.unpack(observations), first)
 
-    def _drive(self, *seen: Any) -> NDArray[np.float32]:
-        return self.task.action_from_drive(self.controller.drive(*seen))  # type: ignore[union-attr]
+    def _drive(self, *senses: Any) -> NDArray[np.float32]:
+        return self.task.action_from_drive(self.controller.drive(*senses))  # type: ignore[union-attr]
 
-    def _choose(self, *seen: Any) -> NDArray[np.float32]:
-        return self.task.action_from_values(self.controller.choose(*seen))  # type: ignore[union-attr]
+    def _choose(self, *senses: Any) -> NDArray[np.float32]:
+        return self.task.action_from_values(self.controller.choose(*senses))  # type: ignore[union-attr]
 
 
 class ConstantAgent:
@@ -147,8 +147,8 @@ class FunctionAgent:
 
     def act(self, observations: NDArray[np.float32], first: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Actions; ValueError, which names the function, if it gives anything else."""
-        given = self._function(observations, first) if self._with_first else self._function(observations)
-        actions = numbers(f"policy {self._name!r}: actions", given)
+        actions = self._function(observations, first) if self._with_first else self._function(observations)
+        actions = numbers(f"policy {self._name!r}: actions", actions)
         if actions.shape != (len(first), self._size):
             raise ValueError(
                 f"policy {self._name!r}: actions must have shape {(len(first), self._size)}, got {actions.shape}"

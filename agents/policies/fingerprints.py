@@ -52,13 +52,13 @@ def of_id(env_id: str, env: Mapping[str, Any]) -> str:
         spaces = [envs.single_observation_space, envs.single_action_space]
         facts = [key, spec.max_episode_steps, envs.task.control_rate, repr(envs.task.score)]
         facts += [[space.shape, space.low.tolist(), space.high.tolist()] for space in spaces]
-        seen = [envs.reset(seed=PROBE_SEED)[0]]
+        outputs = [envs.reset(seed=PROBE_SEED)[0]]
         for k in range(PROBE_STEPS):
             wave = np.sin(0.1 * k + np.arange(envs.task.action_size))
-            seen += envs.step(np.tile(wave, (PROBES, 1)).astype(np.float32))[:2]
+            outputs += envs.step(np.tile(wave, (PROBES, 1)).astype(np.float32))[:2]
     finally:
         envs.close()
-    counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in seen]
+    counted = [np.where(np.abs(each) < NOISE, 0.0, each).ravel().tolist() for each in outputs]
     _known[key] = of_values(facts, [[f"{value + 0.0:.6g}" for value in each] for each in counted])
     return _known[key]
 
@@ -72,21 +72,21 @@ def of_sources(*modules: str, within: str = "gymnosoma") -> str:
 
     Of an animal's modules the tables in its folder of ``assets`` count, too.
     """
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     names, own = list(modules), {name.partition(".")[0] for name in modules} - {"gymnosoma"}
-    wanted = tuple(f"{package}." for package in (within, *own))
+    prefixes = tuple(f"{package}." for package in (within, *own))
     for name in names:  # those that it imports are appended
-        spec = None if name in found else _spec(name)
+        spec = None if name in paths else _spec(name)
         if spec is None:
             continue
-        found[name] = Path(spec.origin)
+        paths[name] = Path(spec.origin)
         package = name if spec.submodule_search_locations else name.rpartition(".")[0]
-        imported = _imported(found[name].read_bytes(), package)
-        names += [each for each in imported if f"{each}.".startswith(wanted)]
-    animals = sorted({name.split(".")[2] for name in found if name.startswith("gymnosoma.envs.")} - {"core"})
+        imported = _imported(paths[name].read_bytes(), package)
+        names += [each for each in imported if f"{each}.".startswith(prefixes)]
+    animals = sorted({name.split(".")[2] for name in paths if name.startswith("gymnosoma.envs.")} - {"core"})
     folders = [Path(str(resources.files("gymnosoma.assets").joinpath(animal))) for animal in animals]
     tables = [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
-    return of_files(*(found[name] for name in sorted(found)), *tables)
+    return of_files(*(paths[name] for name in sorted(paths)), *tables)
 
 
 def _spec(name: str) -> Any:

@@ -40,11 +40,11 @@ class _Watched:
         moves = [not field.truth and name != "commit" for name, field in fields.items()]
         self._moving = np.repeat(moves, [field.size for field in fields.values()])
         self._begun = False
-        self.found: list[dict[str, list[NDArray[np.float64]]]] = [{name: [] for name in sources} for _ in self._running]
+        self.notes: list[dict[str, list[NDArray[np.float64]]]] = [{name: [] for name in sources} for _ in self._running]
 
     def _note(self, name: str, values: NDArray[Any]) -> None:
         for i in np.flatnonzero(self._running):
-            self.found[i][name].append(np.asarray(values[i], float).ravel())
+            self.notes[i][name].append(np.asarray(values[i], float).ravel())
 
     def end(self, last: NDArray[np.bool_]) -> None:
         """Look once more when all is over, at rows that ended ``last``, as others have been reset since."""
@@ -130,16 +130,16 @@ def observed(
         rate = envs.unwrapped.task.control_rate
     finally:
         envs.close()
-    found = {}
+    means = {}
     for name, measure in measures.items():
         values = [
             measured(measure, np.array(each[measure.source]), rate)
-            for each, failure in zip(watched.found, played.failures, strict=True)
+            for each, failure in zip(watched.notes, played.failures, strict=True)
             if failure is None or not measure.complete
         ]
         finite = [value for value in values if np.isfinite(value)]
-        found[name] = float(np.mean(finite)) if finite else np.nan
-    return found
+        means[name] = float(np.mean(finite)) if finite else np.nan
+    return means
 
 
 def physiology(
@@ -165,12 +165,12 @@ def physiology(
     table = {}
     for name, measure in measures.items():
         entry: dict[str, Any] = {"unit": measure.unit, "meaning": measure.meaning, "known": measure.known}
-        entry["policies"] = {player: found[name] for player, found in values.items()}
+        entry["policies"] = {player: means[name] for player, means in values.items()}
         limit = measure.maximum
         if measure.times is not None and "baseline" in values:
             limit = measure.times * values["baseline"][name]
         if limit is not None:
-            beyond = [player for player, found in values.items() if found[name] > limit]
+            beyond = [player for player, means in values.items() if means[name] > limit]
             entry |= {"limit": limit, "why": measure.why, "beyond": beyond}
         table[name] = entry
     return table

@@ -59,16 +59,16 @@ def check_installed(*libraries: str) -> None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-def check_saved(name: str, given: Iterable[Iterable[Path]], known: Collection[str]) -> list[Path]:
-    """Files that results go to; ValueError, naming the argument, if one has no ``known`` ending or cannot be written.
+def check_saved(name: str, groups: Iterable[Iterable[Path]], endings: Collection[str]) -> list[Path]:
+    """Files that results go to; ValueError, naming the argument, if one has another ending or cannot be written.
 
     Raises:
         ImportError: If a library is missing that writes such a file.
     """
-    paths = list(dict.fromkeys(path for some in given for path in some))
+    paths = list(dict.fromkeys(path for group in groups for path in group))
     for path in paths:
-        if path.suffix not in known:
-            raise ValueError(f"{name} must end in one of {', '.join(known)}, got {str(path)!r}")
+        if path.suffix not in endings:
+            raise ValueError(f"{name} must end in one of {', '.join(endings)}, got {str(path)!r}")
         if lacking := [library for library in LIBRARIES.get(path.suffix, {}) if find_spec(library) is None]:
             sources = " ".join(f"'{LIBRARIES[path.suffix][library]}'" for library in lacking)
             raise ImportError(f"{' and '.join(lacking)} must be installed for {path.suffix}: pip install {sources}")
@@ -84,8 +84,8 @@ def plain(value: Any) -> Any:
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as a table, by the ending of the file; NaN is left out, and what is not finite is null in JSON."""
     if path.suffix == ".json":
-        kept = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in rows]
-        path.write_text(json.dumps(kept, indent=2, default=plain) + "\n", "utf-8")
+        finite = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in rows]
+        path.write_text(json.dumps(finite, indent=2, default=plain) + "\n", "utf-8")
         return
     flat = [
         {k: json.dumps(v, default=plain) if isinstance(v, dict) else v for k, v in row.items() if v == v}
@@ -142,8 +142,8 @@ def locked(name: str, place: Path, *, file: bool = False) -> Iterator[None]:
         with suppress(OSError):  # on Windows a file that is locked cannot be written
             now = time.strftime("%Y-%m-%d %H:%M:%S")
             note.write_text(f"process {os.getpid()} on {platform.node()} since {now}", "utf-8")
-        for left in folder.glob(PARTIAL.format(place.name if file else "*")):
-            left.unlink(missing_ok=True)
+        for partial in folder.glob(PARTIAL.format(place.name if file else "*")):
+            partial.unlink(missing_ok=True)
         yield
     finally:
         lock.release()

@@ -117,8 +117,8 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
         title=f"{rows[0]['id']}, {rows[0]['episodes']} episodes, {seeds}", caption="± standard deviation over episodes"
     )
     for column in ("policy", f"{rows[0]['score'].replace('is_', '')}{unit}", "return", "steps", "failed"):
-        left = column == "policy"
-        table.add_column(column.replace("[", r"\["), justify="left" if left else "right", overflow="fold")
+        first = column == "policy"
+        table.add_column(column.replace("[", r"\["), justify="left" if first else "right", overflow="fold")
     for row in rows:
         table.add_row(
             row["policy"],
