@@ -23,7 +23,7 @@ from gymnosoma.agents import ControllerAgent, load_policy
 from gymnosoma.agents.learning import training
 from gymnosoma.agents.policies import card as policy_file
 from gymnosoma.agents.policies import evaluation as policies
-from gymnosoma.agents.policies.agent import ConstantAgent, Policy, ReplayAgent
+from gymnosoma.agents.policies.agent import Policy, ReplayAgent
 from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy, outdated, replay, shipped
@@ -288,25 +288,6 @@ def test_waves_play_what_one_go_does(monkeypatch, name):
     assert len(np.unique(one.returns)) > 40
 
 
-def test_a_hundred_million_episodes_are_begun(monkeypatch, error_of):
-    class Enough(Exception):
-        pass
-
-    counts = []
-
-    def rollout(envs, *_, **__):
-        counts.append(envs.num_envs)
-        raise Enough
-
-    monkeypatch.setattr(policies, "rollout", rollout)
-    tracemalloc.start()
-    with pytest.raises(Enough):
-        error_of("evaluate", "WormSwim-v0", "--episodes", 100_000_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert 1000 < counts[0] <= 1024 and peak < 50e6
-
-
 # Results.
 
 
@@ -405,23 +386,6 @@ def test_a_replacement_is_whole_or_not_there(tmp_path):
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("error", "shown"),
-    [
-        (MemoryError(), "error: MemoryError"),
-        (OverflowError("int too\nlarge"), "error: int too large"),
-        (RecursionError("deep"), "error: deep"),
-        (ImportError("no module x"), "error: no module x"),
-    ],
-)
-def test_what_users_cause_is_one_line(monkeypatch, error, shown, error_of):
-    def fail(*_, **__):
-        raise error
-
-    monkeypatch.setattr(policies, "evaluate", fail)
-    assert error_of("evaluate", "WormSwim-v0") == shown
-
-
 @pytest.mark.skipif(os.name == "nt", reason="needs a pipe of a shell")
 def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
     root = Path(__file__).resolve().parents[1]
@@ -434,12 +398,6 @@ def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
     os.close(writing)
     assert done.returncode == 1
     assert not re.search("Traceback|Exception|[Ee]rror", done.stderr), done.stderr
-
-
-def test_zeros_are_a_policy():
-    played = evaluate(SWIM, find_policy(SWIM, "zero"), 2, seed=5)
-    constant = Policy("none", lambda envs, _: ConstantAgent(np.zeros(envs.task.action_size, np.float32)))
-    np.testing.assert_array_equal(played.returns, evaluate(SWIM, constant, 2, seed=5).returns)
 
 
 def test_what_needs_no_feedback_can_be_replayed():

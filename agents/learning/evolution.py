@@ -15,12 +15,15 @@ from ..policies.card import write_policy
 from ..policies.evaluation import play_side_by_side
 from ..policies.networks import Network, NetworkAgent
 from ..policies.registry import searched
-from .runs import VALIDATION, WHOLE, Recent, Run, drawn_seeds, table
+from .runs import VALIDATION, WHOLE, Run, drawn_seeds, table
 from .search import Controllers, Evolution
 
 COMPARED, FINALISTS = 32, 4
 """Episodes of the final comparison, and candidates in it: the favourite, the best of the last generation, and the
 controller as it is. Its episodes are others than those of the search, because the best of few episodes is lucky."""
+
+RECENT = 32
+"""Episodes of the favourites whose mean return and score are on the learning curve."""
 
 
 class _Networks:
@@ -63,7 +66,7 @@ def learn(run: Run, threads: int) -> bool:
         full=settings["full"],
         history=state["scores"],
     )
-    recent, finished = Recent(state["recent"]), True
+    recent, finished = state["recent"], True
 
     def play(players: Sequence[Any], seeds: Sequence[int]) -> tuple[Any, Any, int]:
         """Returns and scores (players, episodes), and steps in all."""
@@ -81,8 +84,8 @@ def learn(run: Run, threads: int) -> bool:
         evolution.tell(scores.mean(1)[1:])
         run.record["episodes"] += len(players) * episodes
         state = {"steps": state["steps"] + steps, "scores": evolution.history}
-        state["recent"] = recent.add(returns[0], scores[0])
-        run.note(state["steps"], recent.returns, recent.scores)
+        state["recent"] = recent = [*recent, *np.stack([returns[0], scores[0]], 1).tolist()][-RECENT:]
+        run.note(state["steps"], *zip(*recent, strict=True))
         run.save(state)
     finalists = [*([None] if name else []), *evolution.best(FINALISTS)]
     _, scores, _ = play(finalists, range(VALIDATION, VALIDATION + COMPARED))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 import tomllib
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module, resources
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gymnosoma.envs.core.arguments import choice, number, numbers
 
@@ -189,19 +187,6 @@ class Run:
         """Finish the progress bar."""
         if self._bar is not None:
             self._bar.close()
-
-
-class Recent:
-    """Returns and scores of the last 32 episodes, for the learning curve of what evolves."""
-
-    def __init__(self, before: Sequence[Sequence[float]] = ()) -> None:
-        self.returns, self.scores = (deque(values, maxlen=32) for values in before or ((), ()))
-
-    def add(self, returns: NDArray[np.float64], scores: NDArray[np.float64]) -> list[list[float]]:
-        """Add episodes (K,); both lists, from which another `Recent` can be made."""
-        self.returns.extend(map(float, returns))
-        self.scores.extend(map(float, scores))
-        return [list(self.returns), list(self.scores)]
 
 
 def drawn_seeds(seed: int, round_: int, count: int) -> list[int]:
