@@ -53,16 +53,16 @@ class Evolution:
     ) -> None:
         import cma
 
-        mean, spread = np.atleast_1d(np.asarray(start, float)), np.asarray(spread, float)
+        mean, deviation = np.atleast_1d(np.asarray(start, float)), np.asarray(spread, float)
         self._size = len(mean)
         if self._size == 1:  # cma needs two; the other one does nothing
-            mean, spread = np.repeat(mean, 2), np.ravel(spread)[0]
+            mean, deviation = np.repeat(mean, 2), deviation.reshape(-1)[0]
         options: dict[str, Any] = {"seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)}
         options |= {"verbose": -9, "verb_log": 0, "CMA_diagonal": self._size > full}
         options |= {} if box is None else {"bounds": [*box]}
         options |= {"popsize": population} if population else {}
-        options |= {"CMA_stds": spread} if spread.ndim else {}
-        self._strategy = cma.CMAEvolutionStrategy(mean, 1.0 if spread.ndim else float(spread), options)
+        options |= {"CMA_stds": deviation} if deviation.ndim else {}
+        self._strategy = cma.CMAEvolutionStrategy(mean, 1.0 if deviation.ndim else float(deviation), options)
         self.history: list[list[float]] = []
         self.candidates = np.zeros((0, self._size))
         for scores in history:  # the same scores lead to the same state
@@ -135,7 +135,7 @@ def _best(env_id: str, kind: Controllers, generations: int, seed: int) -> tuple[
     task = task_of(env_id)
     env = {**kind.reference.env, **({"split": "train"} if task.hidden else {})}
 
-    def play(vectors: Sequence[Any], episodes: int, first: int) -> NDArray[np.float64]:
+    def play(vectors: Any, episodes: int, first: int) -> NDArray[np.float64]:
         seeds = range(first, first + episodes)
         played = play_side_by_side(env_id, env, lambda envs: kind.agent(vectors, envs), len(vectors), seeds)
         return played.score(task.score).reshape(-1, episodes).mean(1)

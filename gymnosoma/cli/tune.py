@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from gymnosoma.agents.policies.config import RANGES
 from gymnosoma.agents.policies.registry import full_id
@@ -55,7 +55,14 @@ def tune(
     env_id, made = full_id(env_id), read_arguments(env, param)
     short, chosen = env_id.split("/")[1], read_recipe(env_id, algorithm, recipe)["algorithm"]
     place = folder or Path("tuning") / f"{short}-{chosen}{folder_part(made)}"
-    request = {"trials": trials, "steps": steps, "seed": seed, "env": made, "recipe_file": recipe, "resume": resume}
+    request: dict[str, Any] = {
+        "trials": trials,
+        "steps": steps,
+        "seed": seed,
+        "env": made,
+        "recipe_file": recipe,
+        "resume": resume,
+    }
     try:
         with workers(processes, ray) as engine:
             best = tuning.tune(env_id, place, algorithm, **request, together=together or engine.count, workers=engine)
