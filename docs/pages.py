@@ -238,7 +238,13 @@ LIVE_FILMS = {
 
 PUBLIC = {
     **dict.fromkeys(
-        ("gymnosoma.envs", *(f"gymnosoma.envs.{animal}" for animal in ANIMALS), "gymnosoma.agents", "gymnosoma.films"),
+        (
+            "gymnosoma.envs",
+            *(f"gymnosoma.envs.{animal}" for animal in ANIMALS),
+            "gymnosoma.agents",
+            "gymnosoma.films",
+            "gymnosoma.recordings",
+        ),
         (),
     ),
     "gymnosoma.envs.core.env.environment": ("BodyEnv",),

@@ -6,9 +6,9 @@ from scipy.interpolate import CubicSpline
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.control import OpenLoop
 from gymnosoma.envs.worm import SineKymogram, Worm, WormParams
-from gymnosoma.envs.worm.fit import ratio_of
-from gymnosoma.envs.worm.motion import arc_length, even
 from gymnosoma.envs.worm.params import friction
+from gymnosoma.recordings.medium import ratio_of
+from gymnosoma.recordings.motion import arc_length, even
 
 RATE = 30.0
 """Frames a second."""

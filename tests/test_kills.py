@@ -22,7 +22,7 @@ from gymnosoma.agents.learning.tuning import tune
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.recording import Kymogram
+from gymnosoma.recordings import Kymogram
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
@@ -179,8 +179,8 @@ READERS = {
     "run/config.json": lambda folder: train(SWIM, folder / "run", "ppo", resume=True),
     "study/study.db": lambda folder: tune(SWIM, folder / "study", "cma", trials=1, steps=2000, resume=True),
     "lines/WormSwim-v0-random.jsonl": lambda folder: results.read(folder / "lines" / "WormSwim-v0-random.jsonl"),
-    "angles.csv": lambda folder: Kymogram.read(folder / "angles.csv", kind="joints"),
-    "angles.npy": lambda folder: Kymogram.read(folder / "angles.npy", kind="joints"),
+    "angles.csv": lambda folder: Kymogram.read(folder / "angles.csv", rate=32.0),
+    "angles.npy": lambda folder: Kymogram.read(folder / "angles.npy", rate=32.0),
     "run.npz": lambda folder: Trajectory.load(folder / "run.npz"),
 }
 

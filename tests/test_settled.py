@@ -27,13 +27,13 @@ from gymnosoma.envs.whisker_chain import params as chain_params
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.envs.worm import Worm, WormParams
-from gymnosoma.envs.worm.analysis import classify, fit_sine, phases
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
 from papers.whisker_chain.analysis import bounce, impact, modes, shake, tip_response, whisk
 from papers.whisker_rod.analysis import correlations, slide, slips, sticks
 from papers.whisker_rod.reference import Reference
 from papers.worm import media, turns
 from papers.worm.analysis import crawl_speed, swim_speed, wave_speed
+from papers.worm.behaviour import classify, fit_sine, phases
 from papers.worm.drawing import DELTA, HOLD, MM, OMEGA
 
 pytestmark = [pytest.mark.paper, pytest.mark.full]

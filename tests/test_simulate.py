@@ -13,8 +13,7 @@ from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic.standing import reflex_input, standing
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod
-from gymnosoma.envs.worm import SineKymogram, Worm
-from gymnosoma.envs.worm.analysis import medium
+from gymnosoma.envs.worm import SineKymogram, Worm, medium
 from gymnosoma.films.reel import Replay
 
 ARM = Path(__file__).parents[1] / "assets" / "neuromechanic" / "arm.toml"

@@ -43,7 +43,7 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 EXAMPLES = [
     path.relative_to(ROOT)
-    for room in ("envs", "agents", "papers")
+    for room in ("envs", "agents", "recordings", "papers")
     for path in sorted((ROOT / room).rglob("*.py"))
     if re.search(r"^ +>>> ", path.read_text("utf-8"), re.MULTILINE)
 ]

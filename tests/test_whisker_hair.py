@@ -10,6 +10,7 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.whisker_chain import Hair, Whisker, WhiskerParams, follow, linear, quasi_static, wall
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import linear as rod_linear
+from gymnosoma.recordings import identify_chain
 
 MODULUS = 3.3e9
 CURVED = Hair(40e-3, 80e-6, 10e-6, curvature=(-10.0, -20.0, -30.0))
@@ -62,7 +63,7 @@ def test_a_hair_is_traced_from_its_midline():
         (lambda: WhiskerParams(rest_angle=(0.1, 0.2)), "rest_angle"),
         (lambda: WhiskerParams(joint_stiffness=(1.0,) * 5), "joint_stiffness"),
         (lambda: WhiskerRodParams(curvature=(1.0, 2.0)), "curvature"),
-        (lambda: linear.identify(np.arange(30.0), np.zeros(30)), "what was measured"),
+        (lambda: identify_chain(np.arange(30.0), np.zeros(30)), "what was measured"),
     ],
 )
 def test_impossible_shapes_are_refused(make, name):
@@ -321,7 +322,7 @@ def test_material_is_identified_from_a_shaken_base_with_noise():
 
     tip = shaken(params, time, base)
     noisy = tip + 0.02 * tip.std() * np.random.default_rng(1).normal(size=len(tip))
-    found = linear.identify(time, noisy, base(time), hair)
+    found = identify_chain(time, noisy, base(time), hair)
     assert abs(found.modulus - 6.0e9) < 3 * found.modulus_error < 0.03 * 6.0e9
     assert abs(found.damping - 0.4) < 3 * found.damping_error < 0.06 * 0.4
     assert found.residual == pytest.approx(0.02 * tip.std(), rel=0.1)
@@ -332,5 +333,5 @@ def test_response_of_the_chain_itself_is_linear():
     """Its base shaken by 0.1 mm: the simulated tip gives back Table 1's modulus and damping."""
     drive, start = follow(1e-4, lambda t: 0.0, y=lambda t: 5e-5 * (1 - np.cos(2 * np.pi * 30 * t)) * (t < 1 / 30))
     run = simulate(Whisker(WhiskerParams.of()), drive, 0.15, every=5e-4, start=start)
-    found = linear.identify(run.time, run["node"][:, -1, 1], run["base"][:, 1])
+    found = identify_chain(run.time, run["node"][:, -1, 1], run["base"][:, 1])
     assert found.modulus == pytest.approx(4.5e9, rel=2e-3) and found.damping == pytest.approx(0.988, rel=5e-3)

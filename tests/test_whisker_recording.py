@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.whisker_chain import RecordedBase, Whisker, follow, free_forces
+from gymnosoma.envs.whisker_chain import Whisker, follow
+from gymnosoma.recordings import RecordedBase, free_forces
 
 RATE = 500.0
 TIMES = np.arange(501) / RATE

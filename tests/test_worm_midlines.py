@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from recorded import RATE, joints, seen, worms
 
-from gymnosoma.envs.core.model.smoothing import smooth
-from gymnosoma.envs.worm import Kymogram, Midlines
+from gymnosoma.recordings import Midlines
+from gymnosoma.recordings.smoothing import smooth
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +69,8 @@ def test_the_noise_of_a_camera_is_taken_out(crawl, lines):
     (gap,) = motion.gaps
     assert gap[1] - gap[0] >= 10 and not motion.reliable[gap[0] * 4 : gap[1] * 4].any()
 
-    def rms(order):
-        kymogram = Kymogram.from_midlines(lines, RATE, order=order)
-        assert np.isnan(kymogram.angles).any(1).sum() == np.isnan(lines).any((1, 2)).sum()
-        return np.sqrt(np.nanmean((kymogram.angles - angles)[:, 2:-2] ** 2))
-
-    assert rms(16) < 0.03 < 0.09 < rms(None)
+    kymogram = motion.kymogram()
+    assert np.array_equal(np.isnan(kymogram.angles).any(1), ~known)
 
 
 def test_another_scale_or_axis_or_end_changes_just_that(lines):
@@ -102,7 +98,6 @@ def test_a_head_that_becomes_the_tail_is_set_right(lines):
     places = 50 + np.flatnonzero(known)
     told = f"head and tail changed places in frames {places[0]} to {places[-1]}"
     assert any(note.startswith(told) for note in motion.notes), motion.report
-    assert "head and tail change places 2 times, set right" in Kymogram.from_midlines(flipped, RATE).report
 
 
 def test_what_was_not_measured_at_the_ends_is_left_out(lines):
@@ -113,21 +108,16 @@ def test_what_was_not_measured_at_the_ends_is_left_out(lines):
     assert "frames 5 to 125 kept, between the first midline and the last" in motion.notes
 
 
-def grown(lines):
-    return np.concatenate([lines, 1.5 * lines])
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda x: Midlines.from_array(x[:, :4], RATE), "with 5 points or more, got"),
+        (lambda x: Midlines.from_array(x[:, :4], RATE), "midlines must have shape"),
         (lambda x: Midlines.from_array(x, 0.0), "rate must be"),
-        (lambda x: Midlines.from_array(x, RATE, head="left"), "head must be one of first, last"),
-        (lambda x: Midlines.from_array(x, RATE, scale=0.0), "scale must be"),
+        (lambda x: Midlines.from_array(x, RATE, head="left"), "head must be"),
         (lambda x: Midlines.from_array(x, RATE).smoothed(order=1), "order must be"),
-        (lambda x: Midlines.from_array(x[:7], RATE).smoothed(), "at least 8 frames with one, got"),
-        (lambda x: Midlines.from_array(grown(x), RATE).smoothed(), "lengths within 15% of each other, got"),
-        (lambda x: Midlines.from_array(1e6 * x, RATE).smoothed(), "mm long, got .* mm: say what their unit is"),
+        (lambda x: Midlines.from_array(x[:7], RATE).smoothed(), "at least 8 frames"),
+        (lambda x: Midlines.from_array(np.concatenate([x, 1.5 * x]), RATE).smoothed(), "lengths within 15%"),
+        (lambda x: Midlines.from_array(1e6 * x, RATE).smoothed(), "length must be within"),
     ],
 )
 def test_wrong_midlines_are_named(lines, wrong, message):
@@ -257,9 +247,9 @@ def test_tierpsys_files_are_read(tmp_path, lines, kind):
     write_tierpsy(path, lines, kind)
     scale = 50e-6 if kind != "skeletons" else 250e-6
     same(Midlines.read(path, worm=3), lines, [scale, -scale])
-    with pytest.raises(ValueError, match="no frame of it has a midline"):
+    with pytest.raises(ValueError, match="midlines must have a frame"):
         Midlines.read(path, worm=7)
-    with pytest.raises(ValueError, match="worm must be given, one of 3, 7"):
+    with pytest.raises(ValueError, match="worm must be one of"):
         Midlines.read(path)
 
 
@@ -271,62 +261,85 @@ def test_keypoints_are_read(tmp_path, lines):
     midlines = Midlines.read(tmp_path / "dlc.csv", keypoints=names, **how)
     same(midlines, few)
     assert "polynomials of degree 11, not 16: there are 13 points" in midlines.smoothed().notes
-    with pytest.raises(ValueError, match="keypoints must be given, names of body parts from head"):
-        Midlines.read(tmp_path / "dlc.csv", **how)
-    with pytest.raises(ValueError, match=r"keypoints must be one of p0, .* got 'nose'"):
-        Midlines.read(tmp_path / "dlc.csv", keypoints=("nose", *names), **how)
-    with pytest.raises(ValueError, match="y_down must be given"):
-        Midlines.read(tmp_path / "dlc.csv", keypoints=names, rate=RATE, microns_per_pixel=5.0)
+    for keypoints in ((), ("nose", *names)):
+        with pytest.raises(ValueError, match="keypoints must be"):
+            Midlines.read(tmp_path / "dlc.csv", keypoints=keypoints, **how)
 
 
-def files_with_a_fault(lines):
-    """What writes each file, what is said to its reader, and the error."""
-    entry = wcon(lines)["data"][0]
-    plain, given = {"rate": RATE}, {"worm": "a"}
-    yield "a.mat", lambda p: p.touch(), {}, "it must end in one of"
-    yield "none.npy", lambda p: None, plain, "No such file"
-    yield "a.npy", lambda p: np.save(p, lines), {}, "rate must be given, frames a second"
-    yield "b.npy", lambda p: np.save(p, lines), plain | {"microns_per_pixel": 5.0}, "y_down must be given"
-    yield "c.npy", lambda p: np.save(p, lines[..., 0]), plain, r"must have shape \(frames, points, 2\)"
-    yield "d.npy", lambda p: np.save(p, np.full((9, 9, 2), np.nan)), plain, "no frame of it has a midline"
-    yield "e.npy", lambda p: p.write_bytes(b"\x93NUMPY damaged"), plain, "it is no array"
-    yield "f.npy", lambda p: np.save(p, np.array([{}], object), allow_pickle=True), plain, "it is no array"
-    yield "a.csv", lambda p: write_csv(p, lines, "frame,x,y"), plain, "name the columns frame, point, x, y, got"
-    yield "b.csv", lambda p: write_csv(p, lines, fault="1,2,3"), plain, "it is no table of numbers"
-    yield "c.csv", lambda p: write_csv(p, lines, fault="0,0,1e-3,1e-3"), plain, "must be there once, got one twice"
-    yield "d.csv", lambda p: write_csv(p, lines, fault="0.5,0,1e-3,1e-3"), plain, "must be whole numbers, got"
-    yield "e.csv", lambda p: write_csv(p, lines, fault="1e12,0,1e-3,1e-3"), plain, "are misnumbered"
-    yield "f.csv", lambda p: p.write_text("scorer,a\ncoords,x\n"), plain, "the lines scorer, bodyparts and coords"
-    yield "a.wcon", lambda p: write_wcon(p, lines), {}, "worm must be given, one of a, b"
-    yield "b.wcon", lambda p: write_wcon(p, lines), {"worm": "c"}, "worm must be one of a, b, got 'c'"
-    yield "c.wcon", lambda p: write_wcon(p, lines, units={"t": "s", "x": "pixels", "y": "mm"}), given, "got 'pixels'"
-    yield "d.wcon", lambda p: write_wcon(p, lines, units={"t": "s", "x": "mm"}), given, "y must be a unit of length"
-    yield "e.wcon", lambda p: write_wcon(p, lines, data=[entry | {"head": "?"}]), given, "head must be given, first or"
-    yield "f.wcon", lambda p: write_wcon(p, lines, data=[entry | {"t": [0]}]), given, "x must have an entry for each of"
-    yield "g.wcon", lambda p: write_wcon(p, lines, data=[entry, entry]), given, "each time once"
-    yield "h.wcon", lambda p: write_wcon(p, lines, data=[{"id": "a"}]), given, "must have id, t, x and y"
-    yield "i.wcon", lambda p: write_wcon(p, lines, files={"next": ["b.wcon"]}), given, "which must be joined first"
-    yield "j.wcon", lambda p: p.write_text("{"), given, "Expecting"
-    yield "k.wcon", lambda p: p.write_text("[]"), given, "an object with units and data"
-    yield "l.wcon", lambda p: write_wcon(p, lines, data=[entry | {"x": "far"}]), given, "x must have an entry"
+ENTRY = {"id": "a", "t": [0], "x": [[0, 1, 2, 3, 4]], "y": [[0] * 5], "head": "L"}
+UNITS = {"t": "s", "x": "mm", "y": "mm"}
 
 
-FAULTS = [(name, message) for name, _, _, message in files_with_a_fault(np.zeros((9, 9, 2)))]
+def write_text(text):
+    return lambda path, lines: path.write_text(text)
 
 
-@pytest.mark.parametrize(("name", "message"), FAULTS, ids=[name for name, _ in FAULTS])
-def test_files_with_a_fault_are_refused(tmp_path, lines, name, message):
-    ((write, how),) = [(write, how) for each, write, how, _ in files_with_a_fault(lines) if each == name]
-    write(tmp_path / name)
-    with pytest.raises(ValueError, match=f"recording '.*{name}' cannot be read: .*{message}"):
-        Midlines.read(tmp_path / name, **how)
+def write_faulty_csv(fault):
+    return lambda path, lines: write_csv(path, lines, fault=fault)
+
+
+def write_faulty_wcon(units=UNITS, **entry):
+    record = {"units": units, "data": [ENTRY | entry]}
+    return lambda path, lines: path.write_text(json.dumps(record))
+
+
+FAULTS = {
+    "a.mat": write_text(""),
+    "shape.npy": lambda path, lines: np.save(path, lines[..., 0]),
+    "empty.npy": lambda path, lines: np.save(path, np.full((9, 9, 2), np.nan)),
+    "text.npy": lambda path, lines: np.save(path, np.full((9, 9, 2), "a")),
+    "damaged.npy": lambda path, lines: path.write_bytes(b"\x93NUMPY damaged"),
+    "pickle.npy": lambda path, lines: np.save(path, np.array([{}], object), allow_pickle=True),
+    "header.csv": write_text("frame,x,y\n1,2,3\n"),
+    "none.csv": write_text("frame,point,x,y\n"),
+    "short.csv": write_faulty_csv("1,2,3"),
+    "twice.csv": write_faulty_csv("0,0,1e-3,1e-3"),
+    "half.csv": write_faulty_csv("0.5,0,1e-3,1e-3"),
+    "huge.csv": write_faulty_csv("1e12,0,1e-3,1e-3"),
+    "keypoints.csv": write_text("scorer,a\ncoords,x\n"),
+    "brace.wcon": write_text("{"),
+    "list.wcon": write_text("[]"),
+    "deep.wcon": write_text("[" * 100_000),
+    "lacks.wcon": write_text('{"units": {}, "data": [{"id": "a"}]}'),
+    "parts.wcon": write_text('{"units": {}, "data": [], "files": {"next": ["b.wcon"]}}'),
+    "unit.wcon": write_faulty_wcon(UNITS | {"x": "pixels"}),
+    "no_unit.wcon": write_faulty_wcon({"t": "s", "x": "mm"}),
+    "head.wcon": write_faulty_wcon(head="?"),
+    "times.wcon": write_faulty_wcon(t=[0, 1]),
+    "twice.wcon": write_faulty_wcon(t=[0, 0], x=[ENTRY["x"][0]] * 2, y=[ENTRY["y"][0]] * 2),
+    "far.wcon": write_faulty_wcon(t=[0, 1, 1e12], x=[ENTRY["x"][0]] * 3, y=[ENTRY["y"][0]] * 3),
+    "word.wcon": write_faulty_wcon(x="far"),
+    "damaged.h5": write_text("damaged"),
+    "damaged.zip": write_text("damaged"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_files_with_a_fault_are_refused(tmp_path, lines, name):
+    FAULTS[name](tmp_path / name, lines)
+    with pytest.raises(ValueError, match=f"recording '.*{name}' cannot be read: ."):
+        Midlines.read(tmp_path / name, rate=RATE)
+
+
+def test_what_a_file_lacks_must_be_given(tmp_path, lines):
+    np.save(tmp_path / "a.npy", lines)
+    write_wcon(tmp_path / "a.wcon", lines)
+    for name, hints, message in (
+        ("a.npy", {}, "rate must be given"),
+        ("a.npy", {"rate": RATE, "microns_per_pixel": 5.0}, "y_down must be given"),
+        ("none.npy", {"rate": RATE}, "No such file"),
+        ("a.wcon", {}, "worm must be one of"),
+        ("a.wcon", {"worm": "c"}, "worm must be one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Midlines.read(tmp_path / name, **hints)
 
 
 @pytest.mark.parametrize(
     ("kind", "changes", "message"),
     [
         ("skeletons", {"xy_units": "pixels"}, "microns_per_pixel must be given"),
-        ("skeletons", {"time_units": "frames"}, "rate must be given, frames a second: the file counts frames"),
+        ("skeletons", {"time_units": "frames"}, "rate must be given"),
         ("featuresN", {"fps": None}, "rate must be given"),
     ],
 )
@@ -338,14 +351,7 @@ def test_files_of_tierpsy_that_do_not_say_their_units_are_refused(tmp_path, line
 
 def test_other_files_of_hdf5_are_refused(tmp_path):
     h5py = pytest.importorskip("h5py")
-    (tmp_path / "a.h5").write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="it is no HDF5 file"):
-        Midlines.read(tmp_path / "a.h5")
     with h5py.File(tmp_path / "b.h5", "w") as file:
         file["tracks"] = np.zeros(3)
-    with pytest.raises(ValueError, match=r"it must hold Tierpsy's .*, got \['tracks'\]"):
+    with pytest.raises(ValueError, match="it must hold Tierpsy's"):
         Midlines.read(tmp_path / "b.h5")
-    with h5py.File(tmp_path / "c.h5", "w") as file:
-        file["df_with_missing/table"] = np.zeros(3)
-    with pytest.raises(ValueError, match=r"it is DeepLabCut's, whose .csv is read instead"):
-        Midlines.read(tmp_path / "c.h5")

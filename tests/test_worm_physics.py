@@ -10,8 +10,8 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.kernels.jit import sincos
 from gymnosoma.envs.core.model import constants as tables
 from gymnosoma.envs.core.model.chain import chain_points, self_crossing
-from gymnosoma.envs.worm import Worm, WormParams
-from gymnosoma.envs.worm.analysis import ensemble, medium
+from gymnosoma.envs.core.model.run import ensemble
+from gymnosoma.envs.worm import Worm, WormParams, medium
 from gymnosoma.envs.worm.body import BROKEN, FOLDED
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram, load_kymogram
 

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymnosoma.envs import simulate
-from gymnosoma.envs.core.circuit.circuit import Circuit
+from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection, Sense
 from gymnosoma.envs.core.model.trajectory import Trajectory
-from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.analysis import Gait, medium
-from gymnosoma.envs.worm.circuits import ahead
+from gymnosoma.envs.worm import Worm, medium
+from gymnosoma.envs.worm.analysis import Gait
 from gymnosoma.envs.worm.params import table
 
 BOUNDS = {
@@ -51,6 +50,59 @@ JITTER, DURATION, LAST = 0.1, 14.0, 8.0
 
 Constants = dict[str, float]
 _SIGNALS = ("joint_angle", "centre", "rod_angle", "muscle_power")
+
+
+def ahead(
+    drive: float,
+    taper: float,
+    muscle_delay: float,
+    delay: float,
+    head_beta: float,
+    beta: float,
+    gain: float,
+    gap: float,
+    reach: float,
+    head_gain: float,
+    head_joints: int,
+    joints: int = 24,
+) -> Circuit:
+    """Make the circuit in which every cell bends as the body in front of it is bent; after Wen et al. (2012), abridged.
+
+    A pair of a dorsal and a ventral motor neuron that inhibit each other is one bistable cell. The first cell serves
+    all joints of the head; it bends them until they are bent, and then to the other side. The constants are fitted,
+    not measured.
+
+    Args:
+        drive (rad), taper: Amplitude of the muscles at the head, and its factor at the tail.
+        muscle_delay, delay (s): Time constants of muscles and neurons.
+        head_beta, beta: Strength with which cells of the head and behind it hold what they do.
+        gain (1/rad), gap, reach (joints): What a cell is driven with by the mean bending of so many joints in front of
+            it, after a gap.
+        head_gain (1/rad), head_joints: What turns the cell of the head round, and how many joints it feels and bends.
+        joints: Of the body.
+    """
+    amplitude, place = drive * (1.0 + (taper - 1.0) * np.arange(joints) / (joints - 1))[None], np.arange(joints)
+    return Circuit(
+        joints,
+        (
+            Population("head", "bistable", 1, (0, 1), gain=head_beta, delay=delay),
+            Population("body", "bistable", 1, (head_joints, joints), gain=beta, delay=delay),
+            Population("muscle", "leaky", 1, delay=muscle_delay, output="linear"),
+            Population("head_bending", "sense", 1, (0, 1)),
+            Population("bending", "sense", 1),
+        ),
+        (
+            Projection("head_bending", "head", head_gain, "inhibit"),
+            Projection("bending", "body", gain),
+            Projection("head", "muscle", np.where(place < head_joints, amplitude, 0.0), caudal=head_joints - 1),
+            Projection("body", "muscle", amplitude),
+        ),
+        "muscle",
+        (
+            Sense("head_bending", "joint_angle", (-0.5, head_joints - 0.5)),
+            Sense("bending", "joint_angle", (-gap - reach, -gap)),
+        ),
+    )
 
 
 def circuit_of(constants: Mapping[str, float]) -> Circuit:

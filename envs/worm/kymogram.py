@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, numbers, shown, whole
+from ..core.arguments import number, numbers, whole
 from ..core.files import check_file
 from ..core.model.control import OpenLoop
 from .params import table
@@ -19,9 +20,6 @@ FRAME_RATE = 32.0
 
 RECORDED = ("omega_turn", "delta_turn")
 """Names of the recorded kymograms."""
-
-LARGEST_FILE = 1 << 26
-"""Bytes that a kymogram's file may have: three hours at the recorded rate."""
 
 HIGHEST_RATE = 1e6
 """Frames a second of a playback at most, Hz."""
@@ -33,15 +31,13 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
     Args:
         source: ``"omega_turn"`` or ``"delta_turn"`` (recorded worms, see ``assets/worm/README.md``), or a file:
             ``.npy``, or ``.csv`` with commas, a row a frame and a column a joint, head to tail; what follows a ``#`` is
-            a comment, and there is no other header. `Kymogram.read` takes files with headers and gaps.
+            a comment, and there is no other header. `gymnosoma.recordings.Kymogram` reads files with headers and gaps.
 
     Returns:
         angles (N, n_joints) float, rad
 
     Raises:
-        ValueError: If the file cannot be read as a matrix of finite numbers, or has more than `LARGEST_FILE` bytes.
-            Pickled objects are never loaded. Rows and columns in errors count from 1, rows of text as the lines of the
-            file.
+        ValueError: If the file cannot be read as a matrix of finite numbers. Pickled objects are never loaded.
     """
     try:
         if source in RECORDED:
@@ -50,71 +46,35 @@ def load_kymogram(source: str | Path) -> NDArray[np.float64]:
         path = Path(source)
         if path.suffix not in (".npy", ".csv"):
             raise ValueError(f"it is neither {' nor '.join(RECORDED)}, nor a .npy or .csv file")
-        check_file(path, LARGEST_FILE)
-        return (_read_array if path.suffix == ".npy" else _read_text)(path)
+        check_file(path)
+        return _matrix("it", (_read_array if path.suffix == ".npy" else _read_text)(path))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"kymogram {str(source)!r} cannot be read: {error}") from None
 
 
-def _read_array(path: Path) -> NDArray[np.float64]:
-    angles = read_matrix(path)
-    for row, column in np.argwhere(~np.isfinite(angles))[:1]:
-        value = angles[row, column]
-        raise ValueError(f"row {row + 1}, column {column + 1} must be a finite number, got {value}")
+def _matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    angles = numbers(name, value)
+    if angles.ndim != 2 or not angles.size:
+        raise ValueError(f"{name} must be a matrix of angles (frames, joints), got shape {angles.shape}")
     return angles
 
 
-def read_matrix(path: Path) -> NDArray[np.float64]:
-    """Matrix of numbers, finite or not, in a ``.npy`` file; ValueError or OSError if it holds none."""
+def _read_array(path: Path) -> NDArray[np.float64]:
     try:
         # A mapped file takes no memory for what its header claims and the file does not hold.
         angles = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError:
         raise
     except Exception as error:  # a damaged header ends in many ways
-        reason = " ".join(str(error).split())
-        raise ValueError(f"the header does not fit a file of {path.stat().st_size} bytes: {reason}") from None
-    if not isinstance(angles, np.ndarray) or angles.dtype.kind not in "iuf" or angles.ndim != 2 or not angles.size:
-        held = f"{angles.dtype} of shape {angles.shape}" if isinstance(angles, np.ndarray) else "an archive"
-        raise ValueError(f"it must hold a matrix of numbers (frames, joints), got {held}")
-    return np.array(angles, float)
+        raise ValueError(f"it is no array: {error}") from None
+    if not isinstance(angles, np.ndarray):
+        raise ValueError("it must hold an array, got an archive")
+    return np.array(angles)
 
 
 def _read_text(path: Path) -> NDArray[np.float64]:
-    rows: list[NDArray[np.float64]] = []
-    for i, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        text = line.partition("#")[0]
-        if not text.strip():
-            continue
-        cells = text.split(",")
-        row = np.empty(len(cells))
-        for j, cell in enumerate(cells):
-            try:
-                row[j] = float(cell)
-            except ValueError:
-                row[j] = np.nan
-            if not np.isfinite(row[j]):
-                raise ValueError(f"row {i}, column {j + 1} must be a finite number, got {shown(cell)}")
-        if rows and len(row) != len(rows[0]):
-            raise ValueError(f"row {i} has {len(row)} columns, those before have {len(rows[0])}")
-        rows.append(row)
-    if not rows:
-        raise ValueError("it must hold a matrix of numbers (frames, joints), got none")
-    return np.array(rows)
-
-
-def measured(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Numbers or NaN as an array of float."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
-            raise ValueError
-        array = array.astype(float)
-    except (ValueError, TypeError):
-        raise ValueError(f"{name} must hold numbers, or NaN where nothing was measured, got {shown(value)}") from None
-    if np.isinf(array).any():
-        raise ValueError(f"{name} must be finite, or NaN where nothing was measured, got inf")
-    return array
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of an empty file
+        return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8")
 
 
 class SineKymogram(OpenLoop):
@@ -182,12 +142,7 @@ class KymogramPlayback(OpenLoop):
 
     def __init__(self, source: str | Path | ArrayLike, rate: float = FRAME_RATE) -> None:
         self.rate = number("rate", rate, above=0, maximum=HIGHEST_RATE)
-        if isinstance(source, str | Path):
-            self.angles = load_kymogram(source)
-        else:
-            self.angles = numbers("source", source)
-            if self.angles.ndim != 2 or not self.angles.size:
-                raise ValueError(f"source must be a matrix of angles, got shape {self.angles.shape}")
+        self.angles = load_kymogram(source) if isinstance(source, str | Path) else _matrix("source", source)
 
     def __call__(self, t: float) -> NDArray[np.float64]:
         """Control angles (n_joints,) rad at time ``t`` s."""

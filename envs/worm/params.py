@@ -33,6 +33,13 @@ def friction(sigma: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return perpendicular, perpendicular / (t["water_friction_ratio"] ** (1.0 - s) * t["agar_friction_ratio"] ** s)
 
 
+def medium(sigma: ArrayLike = 1.0, scale: ArrayLike = 1.0) -> dict[str, NDArray[np.float64]]:
+    """Friction coefficients as reset options: medium index ``sigma``, times ``scale`` (eta of the appendix)."""
+    perpendicular, parallel = friction(sigma)
+    factor = np.asarray(scale, float)
+    return {"friction_perpendicular": factor * perpendicular, "friction_parallel": factor * parallel}
+
+
 def medium_index(friction_perpendicular: float) -> float:
     """Medium index, 0 (water) to 1 (agar), with the friction across the body (kg/s) that comes closest to this one."""
     water, agar = (table()[f"{name}_friction_perpendicular"] for name in ("water", "agar"))

@@ -13,7 +13,6 @@ from ..core.draw import canvas as c
 from ..core.draw.canvas import Canvas, Panel
 from ..core.draw.view import Trail
 from .animal import Worm
-from .kymogram import FRAME_RATE
 from .params import friction
 from .tasks import Escape, Follow, Forward, Reach, WormTask
 
@@ -25,8 +24,6 @@ FLESH: c.Colour = (232, 206, 160)
 SHADE: c.Colour = (150, 112, 62)
 FORCE: c.Colour = (96, 84, 140)
 GHOST: c.Colour = (110, 116, 126)
-
-PHASES: dict[str, c.Colour] = {"forward": c.COLD, "backward": c.FORE, "turn": c.WARM}
 
 STRIP_HEIGHT, STRIP_SECONDS, STRIP_ANGLE = 116.0, 8.0, 0.8
 """Kymogram below the picture: height in pt, duration in s, joint angle of the deepest colour in rad."""
@@ -137,7 +134,6 @@ def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
     view.polyline(_path(task, trail), c.mix(c.PAPER, c.GOAL, 0.6), 4.0)
     place = task.place(trail.rows[-1:], trail.memory[-1:])[0]
     view.disc(place, 7.0, c.GOAL)
-    _power(canvas, task, trail)
     error = task.info(trail.rows[-1:], trail.memory[-1:])["error"][0]
     return f"{1e3 * error:.3f} mm", "from the centre to the real worm's,"
 
@@ -145,26 +141,6 @@ def _(task: Follow, canvas: Canvas, view: Panel, trail: Trail) -> tuple[str, str
 def _spent(trail: Trail) -> str:
     """Say what the muscles have done so far."""
     return f"{c.quantity(float(trail.memory[-1]['energy']), 'J')} of muscle work"
-
-
-def _power(canvas: Canvas, task: Follow, trail: Trail) -> None:
-    """Power against friction, and its mean in each phase of the real worm's behaviour, as in Fig. 4."""
-    rows = trail.rows[1:] if len(trail.rows) > 1 else trail.rows
-    power, time = task.control_rate * rows["work"], rows["time"]
-    duration, height = (len(task.path) - 1) / FRAME_RATE, 64.0
-    area = (canvas.width - 384.0, 70.0, 360.0, height)
-    canvas.box(area, (*c.CARD, 230))
-    panel = canvas.panel(area, (0.0, 0.0), (duration, 1.25 * max(power.max(), 1e-18)))
-    for phase in task.phases:
-        start, stop = phase.start / FRAME_RATE, phase.stop / FRAME_RATE
-        colour, part = PHASES[phase.label], power[(time > start) & (time <= stop)]
-        canvas.box((area[0] + 360.0 * start / duration, area[1] + height, 360.0 * (stop - start) / duration, 4), colour)
-        if len(part) and stop - start > 0.1 * duration:
-            middle = (area[0] + 180.0 * (start + stop) / duration, area[1] + height)
-            canvas.label(phase.label, middle, colour, 11, (0.5, 0.0), (0, 8), c.PLATE)
-            canvas.label(c.quantity(part.mean(), "W"), middle, colour, 11, (0.5, 0.0), (0, 22), c.PLATE)
-    panel.polyline(np.stack([time, power], 1), c.INK, 1.25)
-    canvas.label("power, and its mean", (area[0], area[1]), c.MUTED, 11, (0.0, 0.0), (6, 4))
 
 
 def _path(task: Follow, trail: Trail) -> NDArray[np.float64]:

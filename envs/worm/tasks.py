@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from importlib import resources
 from typing import Any
 
@@ -521,32 +520,24 @@ class Follow(Recorded):
         if abs(self._steps * FRAME_RATE * self.animal.dt - 1.0) > 1e-6:
             raise ValueError(f"dt must divide 1/32 s, the time of a frame, got {self.animal.dt!r}")
         self.posture = self.kymogram[0]
-        self.path, self._joint_angles, self.own_work = self._walk(self.kymogram)
+        self.path, self.own_work = self._walk(self.kymogram)
         if not self.own_work > 0.0:
             raise ValueError(f"kymogram must move the worm, got {shown(self.kymogram)}")
 
-    @cached_property
-    def phases(self) -> list[Any]:
-        """Phases (`analysis.Phase`) of the behaviour, in frames, of a worm under the whole kymogram."""
-        from .analysis import classify, phases  # scipy, for pictures only
-
-        return phases(classify(self._joint_angles).label)
-
-    def _walk(self, angles: Floats) -> tuple[Floats, Floats, float]:
-        """Path (N + 1, 2) m of the centre of mass under a kymogram, from the origin along -x; joint angles (N, 24) rad.
+    def _walk(self, angles: Floats) -> tuple[Floats, float]:
+        """Path (N + 1, 2) m of the centre of mass under a kymogram, from the origin along -x.
 
         And the mean positive work of the muscles in a frame, J.
         """
         worm, ids = self.animal, np.zeros(1, np.int64)
         rows = worm.rows(1)
         worm.reset(rows, ids, {"joint_angle": angles[0]})
-        path, joint_angles, work = np.zeros((len(angles) + 1, 2)), np.zeros(angles.shape), np.zeros(len(angles))
+        path, work = np.zeros((len(angles) + 1, 2)), np.zeros(len(angles))
         for k, frame in enumerate(angles):
             worm.advance(rows, ids, frame[None], self._steps)
             path[k + 1] = rows["centre"][0]
-            joint_angles[k] = np.diff(rows["rod_angle"][0])
             work[k] = rows["muscle_work"][0]
-        return path, joint_angles, float(work.mean())
+        return path, float(work.mean())
 
     def begin(self, episodes, rows):
         super().begin(episodes, rows)

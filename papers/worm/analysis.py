@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gymnosoma.envs.core.model.run import ensemble
-from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.analysis import medium, phases
+from gymnosoma.envs.worm import Worm, medium
 from gymnosoma.envs.worm.animal import friction_force
 from gymnosoma.envs.worm.kymogram import FRAME_RATE
 from gymnosoma.envs.worm.params import table
+
+from .behaviour import phases
 
 Array = NDArray[np.float64]
 

@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.analysis import medium, play
+from gymnosoma.envs.worm import Worm, medium
 from gymnosoma.envs.worm.kymogram import FRAME_RATE
 
 from ..paper import Sheet
 from .analysis import distance, force_map, path_length, tracking_error, turning
+from .behaviour import play
 from .drawing import DELTA, MM, OMEGA, OURS, PAPER, PN, Array, Recording, body, head, heat_map, joints, tracks
 from .turns import HEAT
 

@@ -13,13 +13,13 @@ from matplotlib.patches import Patch
 from matplotlib.projections.polar import PolarAxes
 from numpy.typing import NDArray
 
-from gymnosoma.envs.worm import Worm
-from gymnosoma.envs.worm.analysis import TURN, Behaviour, Phase, classify, fit_sine, medium, phases, play
+from gymnosoma.envs.worm import Worm, medium
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, load_kymogram
 from gymnosoma.envs.worm.params import table
 
 from ..paper import Sheet, mark_printed
 from .analysis import ForceMap, bend_force, force_map, phase_means
+from .behaviour import TURN, Behaviour, Phase, classify, fit_sine, phases, play
 from .drawing import (
     COLOURS,
     DELTA,

@@ -119,8 +119,7 @@ def simulate(
 
         >>> import numpy as np
         >>> from gymnosoma.envs import simulate
-        >>> from gymnosoma.envs.worm import SineKymogram, Worm
-        >>> from gymnosoma.envs.worm.analysis import medium
+        >>> from gymnosoma.envs.worm import SineKymogram, Worm, medium
         >>> sigma = np.linspace(0.0, 1.0, 8)
         >>> waves = [SineKymogram.for_medium(each) for each in sigma]
         >>> runs = simulate(Worm(threads=2), waves, 5.0, every=0.05, start=medium(sigma), count=8)

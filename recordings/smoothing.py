@@ -1,4 +1,4 @@
-"""Noise taken out of recorded series: penalised differences, whose weight the series itself tells."""
+"""Noise taken out of recorded series by penalised differences, with a weight found from the series."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, whole
-
 Array = NDArray[np.float64]
-
-CRITERIA = ("gcv", "reml")
 
 
 class Smoothed(NamedTuple):
@@ -41,12 +37,10 @@ def smooth(
         largest: Greatest weight that is tried.
 
     Raises:
-        ValueError: For an unknown criterion or order, or too few times.
+        ValueError: For too few times.
     """
     from scipy.linalg import cho_solve_banded, cholesky_banded  # slow to import
 
-    choice("criterion", criterion, CRITERIA)
-    whole("order", order, 1, 6)
     count, series = values.shape
     given = np.ones(count, bool) if measured is None else measured
     known = int(given.sum())

@@ -8,20 +8,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, numbers, shown
-from ..core.files import check_file
-from ..core.model.control import OpenLoop
-from ..core.model.run import simulate
-from ..core.model.smoothing import smooth
-from ..core.model.trajectory import Trajectory
-from .animal import Whisker
-from .params import WhiskerParams
+from gymnosoma.envs import OpenLoop, Trajectory, simulate
+from gymnosoma.envs.core.arguments import number, numbers, shown
+from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
+
+from .smoothing import smooth
 
 ORDER = 5
 """Of the differences that are kept small: accelerations are smooth then."""
 
 EDGE = 0.1
-"""Time (s) at each end of a recording of which nothing is told: its motion is not well known, the vibrissa's rings."""
+"""Time (s) at each end of a recording that is left out: its motion is not well known, and the vibrissa rings."""
 
 HIGHEST_RATE = 1e6
 """Frames a second of a recording at most."""
@@ -49,26 +47,25 @@ class RecordedBase(OpenLoop):
         from scipy.interpolate import make_interp_spline  # slow to import
 
         self.rate = number("rate", rate, above=0, maximum=HIGHEST_RATE)
-        given = {"angle": angle, "x": x, "y": y}
-        series = {name: _series(name, value) for name, value in given.items() if value is not None}
-        count = len(series["angle"])
+        count = len(np.atleast_1d(angle))
         if count < 3 * EDGE * rate or count < 4 * ORDER:
             least = f"{3 * EDGE:g} s and {4 * ORDER} frames"
             raise ValueError(f"angle must last {least} at least, got {count} frames at {rate:g} Hz")
-        columns: list[NDArray[np.float64]] = []
+        columns = np.zeros((count, 3))
         self.noise: dict[str, float] = {}
-        for name in given:
-            values = series.get(name, np.zeros(count))
-            if len(values) != count:
-                raise ValueError(f"{name} must have {count} values, as angle has, got {len(values)}")
-            if name in series:
-                known = np.isfinite(values)
-                found = smooth(values[:, None], ORDER, "reml", known, LARGEST_WEIGHT)
-                rest = (values - found.values[:, 0])[known]
-                self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - found.freedom[0])))
-                values = found.values[:, 0]
-            columns.append(values)
-        self._motion = make_interp_spline(np.arange(count) / rate, np.stack(columns, 1), k=5)
+        for column, (name, value) in zip(columns.T, {"angle": angle, "x": x, "y": y}.items(), strict=True):
+            if value is None:
+                continue
+            values = np.asarray(value)
+            if values.shape != (count,):
+                raise ValueError(f"{name} must be a list of {count} numbers, got shape {values.shape}")
+            known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(count, bool)
+            numbers(name, values[known])
+            series = smooth(values[:, None].astype(float), ORDER, "reml", known, LARGEST_WEIGHT)
+            column[:] = series.values[:, 0]
+            rest = (values - column)[known]
+            self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - series.freedom[0])))
+        self._motion = make_interp_spline(np.arange(count) / rate, columns, k=5)
         self.duration = (count - 1) / rate
 
     @classmethod
@@ -86,14 +83,12 @@ class RecordedBase(OpenLoop):
             check_file(path)
             with open(path, encoding="utf-8-sig") as file:
                 names = [name.strip().lower() for name in file.readline().split(",")]
-                if names.count("angle") != 1:
+                if "angle" not in names:
                     raise ValueError(f"its first line must name a column angle, got {shown(', '.join(names))}")
                 table = np.genfromtxt(file, delimiter=",", ndmin=2)
-            if table.shape[1] != len(names):
-                raise ValueError(f"it must have a column for each of {len(names)} names, got {table.shape[1]}")
             columns = dict(zip(names, table.T, strict=True))
             if rate is None:
-                if "time" not in columns or len(table) < 2:
+                if "time" not in columns:
                     raise ValueError("rate must be given, frames a second, or a column time")
                 steps = np.diff(columns["time"])
                 rate = float(1.0 / np.median(steps))
@@ -118,7 +113,7 @@ class RecordedBase(OpenLoop):
 def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Trajectory:
     """Simulate a vibrissa in free air that follows a recorded base: ``base_wrench`` is M, Fx and Fy at the follicle.
 
-    In contact this does not hold: what a vibrissa presses on is not in the motion of its base.
+    In contact this does not hold: the force of contact is not in the motion of the base.
 
     Args:
         params: The paper's D1 vibrissa by default; `WhiskerParams.of` makes others.
@@ -134,11 +129,3 @@ def free_forces(base: RecordedBase, params: WhiskerParams | None = None) -> Traj
     assert run.rows is not None
     inside = (run.time > EDGE) & (run.time < base.duration - EDGE)
     return Trajectory(run.time[inside], None, None, whisker, run.rows[inside], run.every)
-
-
-def _series(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(value)
-    if array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be a list of numbers, got shape {array.shape} of {array.dtype}")
-    numbers(name, array[~np.isnan(array)] if array.dtype.kind == "f" else array)
-    return array.astype(float)

@@ -1,4 +1,4 @@
-"""What the midlines of worms tell of the medium, the forces and the drive: the model of the paper, run backwards.
+"""The medium of recorded worms: the model of the paper, run backwards, fitted to the motion of midlines.
 
 Inertia is negligible (mass / b_perp is 0.4 ms in water): with the shapes given, the motion of the body obeys three
 linear equations, of force and torque, in which only the ratio b_perp / b_par of the friction coefficients appears.
@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import number, shown, whole
+from gymnosoma.envs.core.arguments import number, shown, whole
+from gymnosoma.envs.worm import medium
+
 from .motion import FINER, Motion, arc_length, even, smoothed
-from .params import table
 
 Array = NDArray[np.float64]
 
@@ -44,15 +45,13 @@ LEAST_DRAWS = 20
 
 def ratio_of(sigma: Any) -> Any:
     """Ratio b_perp / b_par of the medium ``sigma`` on the paper's line from water (0) to agar (1)."""
-    t = table()
-    water, agar = t["water_friction_ratio"], t["agar_friction_ratio"]
-    return water * (agar / water) ** np.asarray(sigma, float)
+    friction = medium(sigma)
+    return friction["friction_perpendicular"] / friction["friction_parallel"]
 
 
 def sigma_of(ratio: Any) -> Any:
     """Medium index of the ratio b_perp / b_par, if the medium lies on the paper's line."""
-    t = table()
-    water, agar = t["water_friction_ratio"], t["agar_friction_ratio"]
+    water, agar = ratio_of([0.0, 1.0])
     return np.log(np.asarray(ratio, float) / water) / np.log(agar / water)
 
 
@@ -60,14 +59,13 @@ class WormFit(NamedTuple):
     """The medium of one worm.
 
     ``sigma`` and the 95% ``interval`` of it, low and high; ``residual`` (m), root mean square of what the model leaves
-    of the displacement in a window; ``windows``, how many; ``profile`` (50,), sum of squares over its least at `GRID`.
+    of the displacement in a window; ``windows``, how many.
     """
 
     sigma: float
     interval: tuple[float, float]
     residual: float
     windows: int
-    profile: Array
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ class _Windows:
     def __init__(self, motion: Motion, window: float) -> None:
         rate = motion.rate * FINER
         shape = shape_of(motion)
-        self.length = motion.length
+        self._motion, self.length = motion, motion.length
         self._resistance = _resistance(shape, motion.length)
         self._step = 1.0 / rate
         self._measured = np.concatenate([shape.centre_rate, shape.heading_rate[:, None]], 1)
@@ -194,14 +192,31 @@ class _Windows:
         self.starts = np.array([a for a in starts if reliable[a : a + size + 1].all()], int)
         self.size = size
 
+    def check(self, name: str, window: float) -> None:
+        """Raise ValueError for a worm that rests, or a record that is too short."""
+        if len(self.starts) < LEAST_WINDOWS:
+            raise ValueError(
+                f"{name} must have at least {LEAST_WINDOWS} windows of {window:g} s without a long gap, "
+                f"got {len(self.starts)}"
+            )
+        moments = (self.starts[:, None] + np.arange(self.size)).ravel()
+        bend = float(np.sqrt(np.mean(self._motion.joint_angle[moments] ** 2)))
+        steps = self._motion.centre[self.starts + self.size] - self._motion.centre[self.starts]
+        path = float(np.sum(np.hypot(*steps.T)))
+        if bend < LEAST_BEND or path < LEAST_PATH * self.length:
+            raise ValueError(
+                f"{name} must move by {LEAST_PATH:g} lengths and bend its joints by {LEAST_BEND:g} rad (root mean "
+                f"square), got {path / self.length:.2g} and {bend:.2g}: a worm that rests does not tell its medium"
+            )
+
     def misfit(self, sigma: float) -> Array:
         """Displacement of the model less that measured, in each window (W, 3), m."""
         rest = self._resistance.velocity(float(ratio_of(sigma))) - self._measured
         total = np.pad(np.cumsum(0.5 * (rest[1:] + rest[:-1]), 0), ((1, 0), (0, 0))) * self._step
         return (total[self.starts + self.size] - total[self.starts]) * self._scale
 
-    def fit(self) -> tuple[float, Array]:
-        """Medium index of the least sum of squares, and the sums on `GRID`."""
+    def fit(self) -> float:
+        """Medium index of the least sum of squares."""
         sums = np.array([np.sum(self.misfit(sigma) ** 2) for sigma in GRID])
         best = int(np.clip(sums.argmin(), 1, len(GRID) - 2))
         sigma, step = GRID[best], GRID[1] - GRID[0]
@@ -212,7 +227,7 @@ class _Windows:
             sigma += float(np.clip(move, -1.0, 1.0)) * step
             step *= finer
             values = np.array([np.sum(self.misfit(sigma + each) ** 2) for each in (-step, 0.0, step)])
-        return float(sigma), sums
+        return float(sigma)
 
     def spread(self, sigma: float) -> float:
         """Variance of the medium index as windows that know nothing of each other tell it."""
@@ -221,23 +236,6 @@ class _Windows:
         score = np.sum(slope * self.misfit(sigma), 1)
         m = len(score)
         return float(np.sum(score**2) * m / (m - 1) / np.sum(slope**2) ** 2)
-
-
-def _check(motion: Motion, windows: _Windows, name: str, window: float) -> None:
-    if len(windows.starts) < LEAST_WINDOWS:
-        raise ValueError(
-            f"{name} must have at least {LEAST_WINDOWS} windows of {window:g} s without a long gap, "
-            f"got {len(windows.starts)}"
-        )
-    moments = (windows.starts[:, None] + np.arange(windows.size)).ravel()
-    bend = float(np.sqrt(np.mean(motion.joint_angle[moments] ** 2)))
-    steps = motion.centre[windows.starts + windows.size] - motion.centre[windows.starts]
-    path = float(np.sum(np.hypot(*steps.T)))
-    if bend < LEAST_BEND or path < LEAST_PATH * motion.length:
-        raise ValueError(
-            f"{name} must move by {LEAST_PATH:g} lengths and bend its joints by {LEAST_BEND:g} rad (root mean square), "
-            f"got {path / motion.length:.2g} and {bend:.2g}: a worm that rests does not tell its medium"
-        )
 
 
 def fit_medium(
@@ -262,59 +260,40 @@ def fit_medium(
     Raises:
         ValueError: For a worm that does not move, or has too few windows without a long gap.
     """
+    from scipy.stats import t as student  # slow to import
+
     several = tuple(motions) if isinstance(motions, Iterable) else (motions,)
     if not several or not all(isinstance(each, Motion) for each in several):
         raise ValueError(f"motions must be one Motion or more, as of Midlines.smoothed, got {shown(motions)}")
-    window = number("window", window, above=0)
-    repeats = max(4, -(-LEAST_DRAWS // len(several))) if repeats is None else repeats
+    window, count = number("window", window, above=0), len(several)
+    repeats = max(4, -(-LEAST_DRAWS // count)) if repeats is None else repeats
     whole("repeats", repeats, 2, 1000)
     whole("seed", seed, 0, 2**63)
-    known = [_Windows(motion, window) for motion in several]
-    for k, (motion, each) in enumerate(zip(several, known, strict=True)):
-        _check(motion, each, "motions" if len(several) == 1 else f"motions[{k}]", window)
-    found = [each.fit() for each in known]
-    sigma = np.array([each for each, _ in found])
-    draws = np.empty((len(several), repeats))
+    parts = [_Windows(motion, window) for motion in several]
+    for k, part in enumerate(parts):
+        part.check("motions" if count == 1 else f"motions[{k}]", window)
+    raw = np.array([part.fit() for part in parts])
+    draws = np.empty((count, repeats))
     for k, motion in enumerate(several):
         rng = np.random.default_rng([seed, k])
         for b in range(repeats):
-            draws[k, b] = _Windows(_seen_again(motion, sigma[k], rng), window).fit()[0] - sigma[k]
+            draws[k, b] = _Windows(_seen_again(motion, raw[k], rng), window).fit() - raw[k]
     bias, noise = float(draws.mean()), float(draws.var(ddof=1))
-    return _summary(several, known, sigma - bias, [sums for _, sums in found], bias, noise, repeats, seed)
-
-
-def _summary(
-    motions: tuple[Motion, ...],
-    known: list[_Windows],
-    sigma: Array,
-    sums: list[Array],
-    bias: float,
-    noise: float,
-    repeats: int,
-    seed: int,
-) -> MediumFit:
-    from scipy.stats import t as student  # slow to import
-
-    worms = []
-    for each, value, profile in zip(known, sigma, sums, strict=True):
-        raw = float(value) + bias
-        half = 1.96 * np.sqrt(each.spread(raw) + noise)
-        residual = float(np.sqrt(np.mean(np.sum(each.misfit(raw) ** 2, 1))))
-        interval = _bounded(value - half, value + half)
-        worms.append(WormFit(float(value), interval, residual, len(each.starts), profile / profile.min()))
-    n = len(motions)
-    if n == 1:
-        interval = worms[0].interval
-    else:
-        half = student.ppf(0.975, n - 1) * np.sqrt(sigma.var(ddof=1) / n + noise / (n * repeats))
-        interval = _bounded(sigma.mean() - half, sigma.mean() + half)
-    notes = []
-    for k, (motion, worm) in enumerate(zip(motions, worms, strict=True)):
-        if worm.residual > MISFIT * motion.length:
+    sigma = raw - bias
+    worms, notes = [], []
+    for k, part in enumerate(parts):
+        half = 1.96 * np.sqrt(part.spread(raw[k]) + noise)
+        residual = float(np.sqrt(np.mean(np.sum(part.misfit(raw[k]) ** 2, 1))))
+        interval = _bounded(sigma[k] - half, sigma[k] + half)
+        worms.append(WormFit(float(sigma[k]), interval, residual, len(part.starts)))
+        if residual > MISFIT * part.length:
             notes.append(
-                f"worm {k + 1}: {1e6 * worm.residual:.2g} um of its displacement in a window are not explained, more "
+                f"worm {k + 1}: {1e6 * residual:.2g} um of its displacement in a window are not explained, more "
                 f"than {MISFIT:.0%} of its length: the model (viscous, in the plane, no groove) may not hold"
             )
+    if count > 1:
+        half = student.ppf(0.975, count - 1) * np.sqrt(sigma.var(ddof=1) / count + noise / (count * repeats))
+        interval = _bounded(sigma.mean() - half, sigma.mean() + half)
     mean = float("nan") if np.isinf(interval[1]) else float(sigma.mean())
     return MediumFit(mean, interval, tuple(worms), repeats, bias, seed, tuple(notes))
 
@@ -365,7 +344,6 @@ def seen_again(motion: Motion, rod_angle: Array, centre: Array, rng: np.random.G
     middle = centre[:, None] + _chained(half)
     joints = np.concatenate([middle[:, :1] - half[:, :1], middle + half], 1)
     curve = CubicSpline(np.linspace(0.0, 1.0, n + 1), joints, axis=1)(np.linspace(0.0, 1.0, 8 * n + 1))
-    assert motion.places is not None and motion.measured is not None
     head, tail = np.abs(rng.normal(0.0, motion.jitter / motion.length, (2, len(curve), 1)))
     lines = even(curve, arc_length(curve), head + (1.0 - head - tail) * motion.places)
     noise, stays = rng.normal(0.0, motion.noise, lines.shape), motion.persistence

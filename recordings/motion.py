@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..core.arguments import choice, number
-from ..core.model.smoothing import smooth
-from .kymogram import measured
+from .joint_angles import Kymogram
+from .smoothing import smooth
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -20,26 +19,17 @@ ORDER = 16
 FINER = 4
 """Moments of a motion for each frame of the recording."""
 
-HIGHEST_ORDER = 40
-"""Largest degree that can be asked for."""
-
 ARC = 201
 """Points of a midline on which its length is measured."""
 
 GAP = 3
 """Frames in a row without a midline beyond which a motion is not to be trusted there."""
 
-LEAST_POINTS, LEAST_FRAMES = 5, 8
-"""Points of a midline and frames of a recording that can be smoothed."""
-
 VARIATION = 0.15
 """Share of the length by which midlines of one worm may differ from their median."""
 
 MOST_PERSISTENT = 0.95
 """Correlation of noise from frame to frame at most: what stays longer is no noise, but a shape."""
-
-HEADS = ("first", "last")
-"""Where a file has the head."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +42,12 @@ class Motion:
         centre ((T, 2) array, m): Of mass.
         length (m): Median over the record.
         rate: Frames a second of the recording.
-        noise (m): Standard deviation of each coordinate of a point.
-        persistence: Correlation of a point's noise with that in the next frame, at least 0.
-        jitter (m): Standard deviation by which tips are missed.
         measured ((N,) bool): Which frames had a midline.
-        gaps (tuple of (int, int)): First frame, and the one after the last, of each gap that is too long to be bridged.
         places ((P,) array): Of the points of a recorded midline along it, from 0 to 1.
+        noise (m): Standard deviation of each coordinate of a point.
+        jitter (m): Standard deviation by which tips are missed.
+        persistence: Correlation of a point's noise with that in the next frame, at least 0.
+        gaps (tuple of (int, int)): First frame, and the one after the last, of each gap that is too long to be bridged.
         order: Degree of the polynomials along the body.
         shapes ((N, order + 1, 2) array, m): Coefficients of the polynomials of each frame, not smoothed in time.
         notes (tuple of str): What was done to get it, in order; `report` shows them.
@@ -68,15 +58,15 @@ class Motion:
     centre: Array
     length: float
     rate: float
+    measured: Flags
+    places: Array
     noise: float = 0.0
     jitter: float = 0.0
-    measured: Flags | None = None
-    gaps: tuple[tuple[int, int], ...] = ()
-    places: Array | None = None
-    order: int = ORDER
-    notes: tuple[str, ...] = ()
     persistence: float = 0.0
+    gaps: tuple[tuple[int, int], ...] = ()
+    order: int = ORDER
     shapes: Array | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def joint_angle(self) -> Array:
@@ -87,39 +77,19 @@ class Motion:
     def reliable(self) -> Flags:
         """Moments (T,) that lie neither in a long gap nor within a frame of one."""
         known = np.ones(len(self.time), bool)
-        finer = self._finer
         for start, stop in self.gaps:
-            known[max((start - 2) * finer + 1, 0) : (stop + 1) * finer] = False
+            known[max((start - 2) * FINER + 1, 0) : (stop + 1) * FINER] = False
         return known
-
-    @property
-    def _finer(self) -> int:
-        return max(round(1.0 / (self.rate * (self.time[1] - self.time[0]))), 1)
 
     @property
     def report(self) -> str:
         """What was done, a line for each step."""
         return "\n".join(self.notes)
 
-
-def checked(points: ArrayLike) -> Array:
-    """Midlines as an array of their own; NaN in all of a frame where any is."""
-    lines = measured("midlines", points)
-    if lines.ndim != 3 or lines.shape[1] < LEAST_POINTS or lines.shape[2] != 2 or not len(lines):
-        raise ValueError(
-            f"midlines must have shape (frames, points, 2) with {LEAST_POINTS} points or more, got {lines.shape}"
-        )
-    lines[~np.isfinite(lines).all((1, 2))] = np.nan
-    return lines
-
-
-def upright(points: ArrayLike, y_down: bool, head: str, scale: float) -> Array:
-    """Midlines (N, P, 2) in m, y upwards, head first; of arguments as of `Midlines.from_array`."""
-    choice("head", head, HEADS)
-    lines = checked(points) * number("scale", scale, above=0)
-    if y_down:
-        lines[..., 1] *= -1.0
-    return lines[:, ::-1] if head == "last" else lines
+    def kymogram(self) -> Kymogram:
+        """Joint angles of the recording's frames, NaN where they are not reliable."""
+        angles = np.where(self.reliable[::FINER, None], self.joint_angle[::FINER], np.nan)
+        return Kymogram(angles, self.rate, self.notes)
 
 
 def turned_round(points: Array, known: Flags) -> tuple[Array, list[tuple[int, int]]]:
@@ -195,8 +165,8 @@ def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) 
     gaps = _long_gaps(known, np.diff(angle), rate)
     time = moments / rate
     length = float(np.median(along[:, -1]))
-    seen = float(noise), float(jitter), known, gaps, places, order
-    return Motion(time, angle, centre, length, rate, *seen, persistence=float(persistence), shapes=shapes)
+    told = float(noise), float(jitter), float(persistence)
+    return Motion(time, angle, centre, length, rate, known, places, *told, gaps, order, shapes)
 
 
 def arc_length(curve: Array) -> Array:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import numbers, shown
-from ..core.model.trajectory import Trajectory
-from .animal import Worm
-from .fit import LARGEST_RATIO, MediumFit, moved, path, ratio_of, shape_of
+from gymnosoma.envs import Trajectory
+from gymnosoma.envs.core.arguments import numbers, shown
+from gymnosoma.envs.worm import Worm, WormParams
+
+from .joint_angles import Kymogram
+from .medium import LARGEST_RATIO, MediumFit, moved, path, ratio_of, shape_of
 from .motion import Motion
-from .params import WormParams
-from .recording import Kymogram
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""What a worm whose muscles are silent tells of its body, by the way in which it straightens."""
+"""The passive body of a worm whose muscles are silent, from the way in which it straightens."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import number, whole
-from ..core.model.run import ensemble
-from .animal import Worm
-from .fit import LARGEST_RATIO, fit_medium, seen_again, sigma_of
+from gymnosoma.envs import simulate
+from gymnosoma.envs.core.arguments import number, whole
+from gymnosoma.envs.worm import Worm, WormParams, medium
+
+from .medium import LARGEST_RATIO, fit_medium, seen_again, sigma_of
 from .motion import FINER, Motion, polynomials
-from .params import WormParams
-from .params import friction as friction_of
 
 Array = NDArray[np.float64]
 
@@ -110,7 +109,7 @@ class _Relaxing:
         off = np.array([np.inf, np.inf, np.hypot(SHARE * missed / self.length, PLAIN), *[SMOOTHED] * MODES])
         self._known_before = motion.noise / off
         self._ratio, self._usual = ratio, WormParams.in_medium(1.0, length=self.length)
-        assert motion.shapes is not None and motion.places is not None and motion.measured is not None
+        assert motion.shapes is not None
         self._angle, self._centre = motion.rod_angle[first * FINER], motion.centre[first * FINER]
         joints = len(self._angle) - 1
         self._modes = np.sqrt(joints) * polynomials(np.linspace(0.0, 1.0, joints), MODES - 1)[0].T
@@ -144,10 +143,14 @@ class _Relaxing:
         }
         start |= {"friction_perpendicular": across, "friction_parallel": across / self._ratio, "damping": damping}
         start["length"] = p.length * np.exp(unknown[:, 2])
-        still, names = np.zeros(p.n_rods - 1), ("rod_angle", "centre")
-        end = self._frames * self._every
-        runs = ensemble(self._worm, still, count, end, self._every, start=start, signals=names)
-        return list(zip(*(np.moveaxis(runs[name], 1, 0) for name in names), strict=True))
+        still, end = np.zeros(p.n_rods - 1), self._frames * self._every
+        runs = simulate(self._worm, still, end, self._every, start, count=count, signals=("rod_angle", "centre"))
+        return [(self._whole(run["rod_angle"]), self._whole(run["centre"])) for run in runs]
+
+    def _whole(self, values: Array) -> Array:
+        """Values of all frames, NaN from where a worm breaks down."""
+        missing = self._frames + 1 - len(values)
+        return np.pad(values, ((0, missing), (0, 0)), constant_values=np.nan)
 
     def misfit(self, unknown: Array) -> Array:
         """Polynomials of worms less those measured (K, M), m, without what place, heading or missed tips explain.
@@ -263,8 +266,9 @@ def fit_relaxation(
     ratio = _ratio(motion, ratio)
     worm = _Relaxing(motion, ratio, first)
     usual = WormParams.in_medium(1.0)
-    medium = float(np.log(friction_of(sigma_of(ratio))[0] / usual.friction_perpendicular))
-    tried = [worm.fit(np.array([medium + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
+    across = medium(sigma_of(ratio))["friction_perpendicular"]
+    begin = float(np.log(across / usual.friction_perpendicular))
+    tried = [worm.fit(np.array([begin + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
     found, squares, slopes = min(tried, key=lambda each: each[1])
     if not np.isfinite(squares):
         raise ValueError("motion must be one that a worm can make as it straightens; every simulation broke down")

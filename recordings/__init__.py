@@ -1,0 +1,32 @@
+"""Recordings of animals: the medium, forces and drive of worms, the forces at a vibrissa's base, a hair's material."""
+
+from .forces import RecordedRun, forces
+from .joint_angles import Kymogram
+from .material import Identification, identify_chain, identify_rod
+from .medium import MediumFit, fit_medium
+from .midlines import Midlines
+from .motion import Motion
+from .relaxation import RelaxationFit, fit_relaxation
+from .study import Study, study_relaxation, study_vibrissa, study_worms
+from .vibrissa import RecordedBase, free_forces
+
+__all__ = [
+    "Identification",
+    "Kymogram",
+    "MediumFit",
+    "Midlines",
+    "Motion",
+    "RecordedBase",
+    "RecordedRun",
+    "RelaxationFit",
+    "Study",
+    "fit_medium",
+    "fit_relaxation",
+    "forces",
+    "free_forces",
+    "identify_chain",
+    "identify_rod",
+    "study_relaxation",
+    "study_vibrissa",
+    "study_worms",
+]

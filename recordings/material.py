@@ -1,0 +1,256 @@
+"""Young's modulus and damping of a hair, from a linear model fitted to its recorded swings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gymnosoma.envs.core.arguments import numbers
+from gymnosoma.envs.whisker_chain import Hair, WhiskerParams
+from gymnosoma.envs.whisker_chain.linear import matrices, tip_arm
+from gymnosoma.envs.whisker_chain.params import DAMPING_RATIO, MODULUS
+from gymnosoma.envs.whisker_rod import WhiskerRodParams
+from gymnosoma.envs.whisker_rod.linear import system as rod_system
+
+Array = NDArray[np.float64]
+Params = TypeVar("Params")
+
+SPAN = 32.0
+"""Factor on either side of the guess within which modulus and damping are sought."""
+
+SAMPLES = 20, 200_000
+"""Least and most samples of a recording."""
+
+TRANSIENTS = 6
+"""Eigenvalues, the slowest, whose free decay a recording may begin with."""
+
+
+@dataclass(frozen=True)
+class Identification(Generic[Params]):
+    """Modulus and damping of a hair, with their standard errors if the residuals are white noise.
+
+    Args:
+        damping, damping_error (1)
+        params: Parameters of the animal with these values.
+        prediction ((N,) array): The model's, of the measurement.
+        residual: Root mean square of the difference, in the measurement's unit.
+    """
+
+    modulus: float
+    modulus_error: float
+    damping: float
+    damping_error: float
+    params: Params
+    prediction: Array
+    residual: float
+
+
+def _from_motion(
+    time: ArrayLike,
+    tip: ArrayLike,
+    base: ArrayLike | None,
+    make: Callable[[float, float], Params],
+    system: Callable[[Params], tuple[Array, ...]],
+    guess: tuple[float, float],
+) -> Identification[Params]:
+    """Identify from the motion of the tip, forced by the base's or free; see `identify_chain`.
+
+    The response to the base, linear between its samples, is exact by modes; the free decay from an unknown state,
+    and where the tip rests, are fitted linearly along with it.
+
+    Args:
+        time, tip, base ((N,) arrays, s, m, m)
+        make: Parameters from modulus (Pa) and damping.
+        system: M, B, K and h of M phi'' + B phi' + K phi = -h y'' for a base moved by y, and the motion of the tip by
+            each phi.
+        guess ((float, float)): Modulus and damping about which they are sought.
+    """
+    t, y = numbers("time", time), numbers("tip", tip)
+    u = np.zeros_like(y) if base is None else numbers("base", base)
+    if t.ndim != 1 or not SAMPLES[0] <= len(t) <= SAMPLES[1]:
+        raise ValueError(f"time must be an array of {SAMPLES[0]} to {SAMPLES[1]} times, got shape {t.shape}")
+    for name, array in (("tip", y), ("base", u)):
+        if array.shape != t.shape:
+            raise ValueError(f"{name} must have shape {t.shape} like time, got {array.shape}")
+    dt = (t[-1] - t[0]) / (len(t) - 1)
+    if not dt > 0 or np.abs(np.diff(t) - dt).max() > 1e-3 * dt:
+        raise ValueError(
+            f"time must rise in equal steps, got steps from {np.diff(t).min():g} to {np.diff(t).max():g} s"
+        )
+    moved = u - u[0]
+
+    def predict(values: tuple[float, float]) -> Array:
+        rates, residues, direct = _poles(*system(make(*values)))
+        forced = direct * moved + _filtered(moved, rates, residues, dt) if moved.any() else np.zeros_like(t)
+        slow = rates[np.argsort(np.abs(rates.real))]
+        slow = slow[slow.imag >= 0.0][:TRANSIENTS]
+        waves = np.exp(np.outer(t - t[0], slow))
+        free = np.column_stack([np.ones_like(t), waves.real, waves.imag[:, slow.imag > 0.0]])
+        return forced + free @ np.linalg.lstsq(free, y - forced, rcond=None)[0]
+
+    return _search(y, predict, make, guess)
+
+
+def _search(
+    measured: Array,
+    predict: Callable[[tuple[float, float]], Array],
+    make: Callable[[float, float], Params],
+    guess: tuple[float, float],
+) -> Identification[Params]:
+    """Find modulus and damping, near a guess, with which ``predict`` of both comes nearest to what was ``measured``."""
+    from scipy.optimize import least_squares  # scipy.optimize is slow to import
+
+    size = float(np.std(measured))
+    if not size > 0:
+        raise ValueError("what was measured must vary, got the same value everywhere")
+
+    def missed(logarithms: Array) -> Array:
+        modulus, damping = np.array(guess) * np.exp(logarithms)
+        return (predict((modulus, damping)) - measured) / size
+
+    # From the best point of a grid: where it swings too fast or too slow, a fit sees no way to go.
+    end = np.log(SPAN)
+    grid = [np.array([a, b]) for a in np.linspace(-end, end, 29)[1:-1] for b in (-0.5 * end, 0.0, 0.5 * end)]
+    start = min(grid, key=lambda point: float(np.sum(missed(point) ** 2)))
+    found = least_squares(missed, start, bounds=(-end, end), x_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    modulus, damping = (np.array(guess) * np.exp(found.x)).tolist()
+    variance = 2.0 * found.cost / max(len(measured) - 2, 1)
+    errors = np.sqrt(np.diag(variance * np.linalg.pinv(found.jac.T @ found.jac)))
+    return Identification(
+        modulus,
+        modulus * float(errors[0]),
+        damping,
+        damping * float(errors[1]),
+        make(modulus, damping),
+        measured + size * found.fun,
+        size * float(np.sqrt(np.mean(found.fun**2))),
+    )
+
+
+def _poles(inertia: Array, damping: Array, stiffness: Array, moment: Array, arm: Array) -> tuple[Array, Array, float]:
+    """Motion of the tip by the base's, direct + sum of residues/(s - rates)."""
+    n = len(inertia)
+    solved = np.linalg.solve(inertia, np.column_stack([stiffness, damping, moment]))
+    rates, right = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-solved[:, :n], -solved[:, n:-1]]]))
+    left = np.linalg.solve(right, np.append(np.zeros(n), solved[:, -1]))
+    return rates, -(rates**2) * (arm @ right[:n]) * left, float(1.0 - arm @ solved[:, -1])
+
+
+def _filtered(u: Array, rates: Array, residues: Array, dt: float) -> Array:
+    """Sum of residues/(s - rates) applied to ``u`` (N,), which is linear between its samples."""
+    from scipy.signal import lfilter
+
+    z = rates * dt
+    decay = np.exp(z)
+    now, before = dt * (decay - 1.0 - z) / z**2, dt * (decay * (z - 1.0) + 1.0) / z**2
+    parts = [r * lfilter([b, a], [1.0, -e], u) for r, a, b, e in zip(residues, before, now, decay, strict=True)]
+    return np.sum(parts, 0).real
+
+
+def identify_chain(
+    time: ArrayLike,
+    tip: ArrayLike,
+    base: ArrayLike | None = None,
+    hair: Hair | None = None,
+    modulus: tuple[float, float] = MODULUS,
+    damping_ratio: tuple[float, float] = DAMPING_RATIO,
+    **others: float,
+) -> Identification[WhiskerParams]:
+    """Find Young's modulus and damping ratio from the motion of a tip, Quist et al. (2014), Eqs. 29-32 in time.
+
+    The whisker is plucked and let go, or its base is shaken, gently: the equations are linear. The proportions of
+    modulus and damping ratio along the whisker are kept.
+
+    Args:
+        time ((N,) array, s): At equal distances.
+        tip ((N,) array, m): Displacement across the base's heading, of any origin.
+        base ((N,) array, m): The same of the base, which has rested before; held still by default.
+        hair: Its shape; the paper's D1 vibrissa by default.
+        modulus, damping_ratio ((float, float), Pa and 1): Of the first and the last link: a guess, within a factor of
+            30, and the proportion along the whisker.
+        **others: As of `WhiskerParams.of`, such as ``density``.
+
+    Returns:
+        Identification: ``modulus`` (Pa) and ``damping`` (1) of the first link, and ``params``.
+
+    Examples:
+        A whisker half as stiff as the paper's and damped half as much, let go from a bend, filmed at 1 kHz for 0.1 s:
+
+        >>> import numpy as np
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams
+        >>> from gymnosoma.recordings import identify_chain
+        >>> plucked = {"link_angle": 2e-3 * np.arange(13)}
+        >>> soft = WhiskerParams.of(modulus=(2.25e9, 1.54e9), damping_ratio=(0.494, 0.0165))
+        >>> run = simulate(Whisker(soft), np.zeros(3), 0.1, every=1e-3, start=plucked)
+        >>> fit = identify_chain(run.time, run["node"][:, -1, 1])
+        >>> print(f"{1e-9 * fit.modulus:.2f} GPa, damping ratio {fit.damping:.2f}")
+        2.25 GPa, damping ratio 0.49
+    """
+    make = _chains(hair, modulus, damping_ratio, others)
+    return _from_motion(time, tip, base, make, lambda p: (*matrices(p), tip_arm(p)), (modulus[0], damping_ratio[0]))
+
+
+def _chains(
+    hair: Hair | None, modulus: tuple[float, float], damping_ratio: tuple[float, float], others: Mapping[str, Any]
+) -> Callable[[float, float], WhiskerParams]:
+    """Whisker from modulus and damping ratio of its first link, in the proportions of a guess."""
+    (stiff, stiff_tip), (damped, damped_tip) = modulus, damping_ratio
+
+    def make(first: float, ratio: float) -> WhiskerParams:
+        return WhiskerParams.of(
+            hair,
+            modulus=(first, first * stiff_tip / stiff),
+            damping_ratio=(ratio, ratio * damped_tip / damped),
+            **others,
+        )
+
+    make(stiff, damped)  # checks the arguments
+    return make
+
+
+def identify_rod(
+    time: ArrayLike,
+    tip: ArrayLike,
+    base: ArrayLike | None = None,
+    hair: Hair | None = None,
+    youngs_modulus: float = WhiskerRodParams.youngs_modulus,
+    damping: float = WhiskerRodParams.damping,
+    n_segments: int = 30,
+    **others: Any,
+) -> Identification[WhiskerRodParams]:
+    """Find Young's modulus and damping alpha from the motion of a tip in air, plucked and let go, or its base shaken.
+
+    Args:
+        time, tip, base ((N,) arrays, s, m, m): As of `identify_chain`.
+        hair: Its shape; the paper's C4 whisker by default.
+        youngs_modulus, damping (Pa and 1): A guess, within a factor of 30.
+        **others: As of `WhiskerRodParams`, such as ``density`` and ``external_damping``.
+
+    Returns:
+        Identification: ``modulus`` (Pa), ``damping`` (alpha), and ``params``.
+
+    Examples:
+        A rod of 2 GPa, damped 300 times as much as the paper's, let go from a bend and filmed at 2 kHz for 0.1 s:
+
+        >>> import numpy as np
+        >>> from gymnosoma.envs import simulate
+        >>> from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
+        >>> from gymnosoma.recordings import identify_rod
+        >>> soft = WhiskerRodParams(n_segments=30, youngs_modulus=2e9, damping=300.0)
+        >>> start = {"plate_distance": 1.0, "segment_angle": np.pi / 2 + np.linspace(0.0, 0.02, 30)}
+        >>> run = simulate(WhiskerRod(soft), np.zeros(3), 0.1, every=5e-4, hold=5e-4, start=start)
+        >>> fit = identify_rod(run.time, run["centreline"][:, -1, 0], damping=100.0)
+        >>> print(f"{1e-9 * fit.modulus:.2f} GPa, alpha {fit.damping:.0f}")
+        2.00 GPa, alpha 300
+    """
+
+    def make(modulus: float, alpha: float) -> WhiskerRodParams:
+        return WhiskerRodParams.of(hair, n_segments, youngs_modulus=modulus, damping=alpha, **others)
+
+    make(youngs_modulus, damping)  # checks the arguments
+    return _from_motion(time, tip, base, make, rod_system, (youngs_modulus, damping))

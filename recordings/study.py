@@ -1,0 +1,132 @@
+"""Studies of recordings in one call each: a report to print, a summary to save, and the forces on one animal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gymnosoma.envs.whisker_chain import WhiskerParams
+from gymnosoma.envs.worm import WormParams, medium
+
+from .forces import forces
+from .medium import MediumFit, fit_medium
+from .midlines import Midlines
+from .relaxation import fit_relaxation
+from .vibrissa import RecordedBase, free_forces
+
+
+class Study(NamedTuple):
+    """Results of a study.
+
+    Args:
+        report: Lines to print.
+        summary: Results and assumptions, for JSON.
+        run (Trajectory): Forces over time; None for several recordings and for relaxations.
+        signals: Names of the signals of ``run`` that belong into a table.
+    """
+
+    report: str
+    summary: Mapping[str, Any]
+    run: Any = None
+    signals: tuple[str, ...] = ()
+
+
+def study_worms(
+    midlines: Sequence[Midlines],
+    sigma: bool = False,
+    friction: tuple[float, float] | None = None,
+    stiffness: float | None = None,
+    damping: float | None = None,
+    window: float = 1.0,
+    repeats: int | None = None,
+    seed: int = 0,
+) -> Study:
+    """Find the medium of worms and, of a single one, the forces and as far as possible the drive.
+
+    Args:
+        midlines: Of worms in the same medium.
+        sigma: Whether the medium lies on the paper's line from water to agar, so that b_perp follows from the ratio.
+        friction (kg/s): Coefficients across and along, instead of ``sigma``.
+        stiffness, damping (N m, N m s): Of the joints, both or none.
+        window, repeats, seed: As of `fit_medium`.
+
+    Raises:
+        ValueError: For values that do not go together, or what `Midlines.smoothed`, `fit_medium` and `forces` refuse.
+    """
+    if (stiffness is None) != (damping is None):
+        raise ValueError("stiffness and damping must be given together: midlines alone tell neither")
+    if sigma and friction is not None:
+        raise ValueError("friction must be left out where sigma says what it is, got both")
+    if stiffness is not None and friction is None and not sigma:
+        raise ValueError("friction or sigma must be given with stiffness: midlines alone tell no scale of force")
+    motions = [each.smoothed() for each in midlines]
+    fit = fit_medium(motions, repeats, seed, window)
+    reports = [*(motion.report for motion in motions), fit.report]
+    assumed = {"sigma": sigma or None, "friction": friction, "stiffness": stiffness, "damping": damping}
+    summary = _plain(asdict(fit) | {"ratio": fit.ratio, "ratio_interval": fit.ratio_interval})
+    summary["per_worm"] = [_plain(worm._asdict()) for worm in fit.per_worm]
+    summary["assumed"] = {name: value for name, value in assumed.items() if value is not None}
+    if len(motions) > 1:
+        return Study("\n".join(reports), summary)
+    run = forces(motions[0], _params(fit, sigma, friction, stiffness, damping))
+    reports += run.notes[len(motions[0].notes) :]
+    names = ("friction_force", "power", "joint_torque", "control_angle")
+    known = [name for name in names if name in run]
+    known = known or ["force_per_friction", "power_per_friction", "torque_per_friction"]
+    signals = ("centre", "refit_centre", "refit_turn", "reliable", "joint_angle", *known)
+    return Study("\n".join(reports), summary, run, signals)
+
+
+def _params(
+    fit: MediumFit,
+    sigma: bool,
+    friction: tuple[float, float] | None,
+    stiffness: float | None,
+    damping: float | None,
+) -> WormParams | MediumFit | tuple[float, float]:
+    """Parameters as `forces` takes them."""
+    if sigma and np.isnan(fit.sigma):
+        raise ValueError("sigma must not be assumed where only a bound of the ratio is known: give friction")
+    if sigma:
+        coefficients = medium(fit.sigma)
+        friction = float(coefficients["friction_perpendicular"]), float(coefficients["friction_parallel"])
+    if friction is None:
+        return fit
+    if stiffness is None or damping is None:
+        return friction
+    return WormParams(
+        friction_perpendicular=friction[0], friction_parallel=friction[1], stiffness=stiffness, damping=damping
+    )
+
+
+def study_relaxation(midlines: Midlines, friction: tuple[float, float] | None = None) -> Study:
+    """Find the passive body of a worm that straightens; ``friction`` (kg/s) as of `study_worms`."""
+    motion = midlines.smoothed()
+    fit = fit_relaxation(motion, None if friction is None else friction[0] / friction[1])
+    assumed = {"muscles": "silent"} | ({} if friction is None else {"friction": friction})
+    return Study(f"{motion.report}\n{fit.report}", _plain(asdict(fit)) | {"assumed": assumed})
+
+
+def study_vibrissa(base: RecordedBase, params: WhiskerParams | None = None) -> Study:
+    """Find the forces at the base of a vibrissa in free air; arguments as of `free_forces`."""
+    run = free_forces(base, params)
+    most = dict(zip(("M", "Fx", "Fy"), np.abs(run["base_wrench"]).max(0).tolist(), strict=True))
+    noise = ", ".join(f"{name} {value:.2g}" for name, value in base.noise.items())
+    report = f"{base.duration:g} s at {base.rate:g} Hz; noise: {noise} (rad, m)\nin free air, at most: "
+    report += "M {M:.3g} N m, Fx {Fx:.3g} N, Fy {Fy:.3g} N".format(**most)
+    summary = {"noise": base.noise, "largest": most, "assumed": {"contact": "none"}}
+    return Study(report, summary, run, ("base_angle", "base", "base_wrench"))
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values for JSON, which has no infinity and no NaN: null instead."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [plain(each) for each in value]
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+
+    return {name: plain(value) for name, value in values.items()}
