@@ -169,24 +169,18 @@ def test_worms_with_other_muscles_do_not_disturb_each_other(scheme):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "name"),
     [
-        (
-            lambda: WormParams(stiffness=[1e-10] * 3),
-            "stiffness must be a number, or one for each of 24 joints, got shape",
-        ),
-        (lambda: WormParams(control_gain=-1.0), r"control_gain must be within \[0, 10\], got -1"),
-        (lambda: WormParams(rod_mass=[1.0] * 24), "rod_mass must hold a number for each of 25 rods"),
-        (lambda: WormParams(rod_length=[0.0] * 25), r"rod_length must be within \[0.001, 1000\]"),
-        (lambda: WormParams().with_outline(4e-5), "radius must be a list of at least 2 half widths"),
-        (
-            lambda: WormParams(3).with_outline([1e-5, 1e-5], joints=[0.5, 0.4]),
-            "joints must rise between 0 and 1",
-        ),
-        (lambda: WormParams().with_outline([1e-5, 1e-5], joints=[0.5]), "joints must hold 24 places"),
-        (lambda: WormParams().with_outline([1e-5, 1e-5], drag="width"), "drag must be one of length, area"),
+        (lambda: WormParams(stiffness=[1e-10] * 3), "stiffness"),
+        (lambda: WormParams(control_gain=-1.0), "control_gain"),
+        (lambda: WormParams(rod_mass=[1.0] * 24), "rod_mass"),
+        (lambda: WormParams(rod_length=[0.0] * 25), "rod_length"),
+        (lambda: WormParams().with_outline(4e-5), "radius"),
+        (lambda: WormParams(3).with_outline([1e-5, 1e-5], joints=[0.5, 0.4]), "joints"),
+        (lambda: WormParams().with_outline([1e-5, 1e-5], joints=[0.5]), "joints"),
+        (lambda: WormParams().with_outline([1e-5, 1e-5], drag="width"), "drag"),
     ],
 )
-def test_wrong_muscles_and_shapes_are_named(wrong, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_muscles_and_shapes_are_named(wrong, name):
+    with pytest.raises(ValueError, match=f"^{name} must"):
         wrong()
