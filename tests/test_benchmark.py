@@ -1,38 +1,34 @@
 """The benchmark: budgets, what learners see, results that can be checked, tables, statistics, work in processes."""
 
 import json
-import os
+import lzma
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 import scipy.stats
+import torch
 from ids import ALL
 from pieces import marked
+from stable_baselines3 import PPO, SAC
 
 import gymnosoma
 from gymnosoma.agents.benchmark import checks, entrants, learners, results, tables
 from gymnosoma.agents.benchmark.entrants import Piece, pieces
 from gymnosoma.agents.benchmark.protocol import MAX_EPISODES, Budget, BudgetSpent, Reports, environments
 from gymnosoma.agents.benchmark.statistics import Estimate, combined, estimate, holm, of_points
-from gymnosoma.agents.controllers import Oracle, worm
 from gymnosoma.agents.learning.runs import recipe
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.search import CONSTANT, search
 from gymnosoma.agents.policies.evaluation import BENCHMARK_SEED, SEARCH_SEED, VALIDATION_SEED, evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.policies.networks import Network
-from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.agents.support.workers import RETRIES, workers
 from gymnosoma.envs import tolerance
-from tools import oracle
 
 CRAWL, SWIM, MEDIUM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0", "gymnosoma/WormMedium-v0"
 HOLD = "fixtures.learner:hold"
@@ -241,8 +237,6 @@ def test_whatever_a_line_holds_is_read_or_refused(folder, tmp_path):
 
 
 def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
-    import lzma
-
     monkeypatch.setattr(results, "MOST_BYTES", 1000)
     (tmp_path / "x.jsonl.xz").write_bytes(lzma.compress(bytes(2000)))
     with pytest.raises(ValueError, match="more than 1000 bytes"):
@@ -332,9 +326,6 @@ def test_shipped_learners_play_as_they_learned(name, tmp_path):
 
 
 def test_a_network_of_stable_baselines3_becomes_ours():
-    import torch
-    from stable_baselines3 import PPO, SAC
-
     for kind, squashed in ((PPO, False), (SAC, True)):
         options = {"policy_kwargs": {"activation_fn": torch.nn.Tanh}} if squashed else {}
         envs = SB3VecEnv(environments(SWIM, Budget(9, 0), "fixed")(2))
@@ -420,7 +411,7 @@ def test_bold_is_adjusted_for_all_ids():
         assert CRAWL not in tables.ahead(tables.rows_of([*clear, *close]))
 
 
-# Searches: the best constant, oracles.
+# The best constant.
 
 
 @pytest.mark.parametrize(("env_id", "generations", "times"), [(CRAWL, 6, 1.5), (SWIM, 1, 0.999)])
@@ -430,38 +421,6 @@ def test_the_search_finds_a_better_wave_or_keeps_the_papers(env_id, generations,
         evaluate(env_id, p, 8).info["priced_speed"].mean() for p in (policy, find_policy(env_id, "baseline"))
     )
     assert best > times * paper
-
-
-def test_an_oracle_is_searched_in_pieces_and_knows_what_its_episode_hides(tmp_path, monkeypatch, capsys):
-    """One number, the amplitude of the worm's wave: it finds in each episode at least what it began with."""
-
-    class Wave:
-        reads = ()
-
-        def __init__(self, task, numbers):
-            self.amplitude, self.place = numbers[:, :1], np.linspace(0.0, 1.0, task.animal.drive_size)
-
-        def drive(self, t, signals, first):
-            assert len(t) == len(self.amplitude)
-            return self.amplitude * np.cos(2 * np.pi * (1.8 * self.place - t[:, None] / 1.6))
-
-    monkeypatch.setattr(
-        worm, "ORACLES", {task_class(CRAWL): Oracle(Wave, [0.3], [0.2], {"actions": "angles"})}, raising=False
-    )
-    monkeypatch.setattr(oracle, "TOGETHER", 2)
-    arguments = {"episodes": 3, "generations": 2, "population": 4, "folder": tmp_path}
-    oracle.oracle("WormCrawl-v0", **arguments)
-    said = capsys.readouterr().out
-    files = sorted(path for path in tmp_path.glob("*.json"))
-    assert len(files) == 4 and "of 3 episodes" in said and "of the scale; at most 1%" in said
-    kept = json.loads(files[0].read_text())
-    assert np.all(np.array(kept["best"][0]) >= kept["start"]) and np.all(np.diff(kept["best"], axis=0) >= 0.0)
-    before = files[0].stat().st_mtime_ns
-    files[-1].unlink()
-    oracle.oracle("WormCrawl-v0", **arguments)
-    assert capsys.readouterr().out == said and files[0].stat().st_mtime_ns == before
-    with pytest.raises(ValueError, match="id must be one with an oracle"):
-        oracle.oracle_of("gymnosoma/WormReach-v0")
 
 
 def test_tolerance():
@@ -507,38 +466,3 @@ def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match="ray is not installed"), workers(ray=""):
         pass
-
-
-SMALL = ("benchmark", "run", "WormSwim-v0", "--policy", "random", "--learner", "recipe", "--seeds", "2", "--marks",
-         "60000", "--episodes", "16", "--processes", "2", "--folder")  # fmt: skip
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there are no such signals")
-@pytest.mark.slow
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_a_benchmark_that_is_killed_goes_on(tmp_path, blow):
-    """Amid two trainings; in the end it has found, to the bit, what it would have found undisturbed."""
-
-    def begin(place):
-        command = [sys.executable, ROOT / "train.py", *SMALL, place]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-    undisturbed = begin(tmp_path / "a")
-    assert undisturbed.wait(600) == 0, undisturbed.stderr.read()
-    process = begin(tmp_path / "b")
-    config = tmp_path / "b" / "runs" / "WormSwim-v0-recipe-0" / "config.json"
-    deadline = time.monotonic() + 300.0
-    while not config.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(blow)
-    assert process.wait(60) != 0
-    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "b" / "lines").glob("*")}
-    assert len(files) < 3
-    again = begin(tmp_path / "b")
-    assert again.wait(600) == 0, again.stderr.read()
-    assert all(path.stat().st_mtime_ns == when for path, when in files.items())
-    one, two = (results.read(tmp_path / k / "results.jsonl") for k in "ab")
-    assert len(one) == 3
-    assert [(line["episodes"], line["weights"]) for line in one] == [
-        (line["episodes"], line["weights"]) for line in two
-    ]

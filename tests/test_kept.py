@@ -20,7 +20,6 @@ from gymnosoma.agents.learning.tuning import tune
 from gymnosoma.agents.policies import fingerprints
 from gymnosoma.agents.policies.fingerprints import of_id, of_sources
 from gymnosoma.agents.support.files import locked
-from gymnosoma.cli.arguments import folder_part
 from gymnosoma.envs.core.files import replacing
 from gymnosoma.envs.worm import tasks
 
@@ -79,18 +78,7 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     own, lines = tmp_path / "own_swimmer.py", tmp_path / "b" / "lines"
-    asked = (
-        "benchmark",
-        "run",
-        "WormSwim-v0",
-        "--policy",
-        "own_swimmer:act",
-        "random",
-        "--episodes",
-        2,
-        "--folder",
-        "b",
-    )
+    asked = "benchmark run WormSwim-v0 --policy own_swimmer:act random --episodes 2 --folder b".split()
 
     def write(value):
         own.write_text(f"import numpy as np\n\ndef act(seen):\n    return np.full((len(seen), 6), {value})\n")
@@ -188,12 +176,6 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     first.write_text("what a killed process left")
     with locked("folder", tmp_path):
         assert {path.name for path in tmp_path.iterdir()} == {"victim", "a.json", ".lock"}
-
-
-def test_default_folders_tell_environments_apart():
-    given = [{}, {"history": 4}, {"actions": "modes", "history": 4}, {"randomize": {"stiffness": [1, 2]}}]
-    parts = [folder_part(each) for each in given]
-    assert parts[:3] == ["", "-history=4", "-actions=modes-history=4"] and not set(parts[3]) & set(" /:{}")
 
 
 @pytest.mark.parametrize("env_id", ["gymnosoma/StandGains-v0", "gymnosoma/HindlimbHold-v0"])

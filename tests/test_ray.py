@@ -167,7 +167,6 @@ COMMANDS = {
     "tune": "tune WormSwim-v0 --recipe x.toml --steps 2048 --trials 2 --together 2 --folder study",
     "train": "train WormSwim-v0 --steps 9000 --seeds 2 --episodes 2 --folder run",
     "csv": "sweep worm --over sigma=0:1:2 --over drive.amplitude=0.4,0.6 --drive sine --duration 0.02 --every 0.01",
-    "parquet": "sweep worm --over stiffness=1e-10:1e-9:3:log --duration 0.02 --every 0.01 --table sweep.parquet",
 }
 RECIPE = """
 env = { actions = "modes" }
@@ -198,8 +197,6 @@ def kept(folder):
 
 @pytest.mark.parametrize("line", COMMANDS.values(), ids=COMMANDS)
 def test_a_command_finds_the_same_on_ray(tmp_path, monkeypatch, calm, command, line):
-    if "parquet" in line:
-        pytest.importorskip("pyarrow")
     for name, engine in (("one", ()), ("two", ("--ray", calm.address))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.toml").write_text(RECIPE)
@@ -208,27 +205,3 @@ def test_a_command_finds_the_same_on_ray(tmp_path, monkeypatch, calm, command, l
     one, two = kept(tmp_path / "one"), kept(tmp_path / "two")
     assert len(one) > 1 and one.keys() == two.keys()
     assert [name for name in one if one[name] != two[name]] == []
-
-
-STUDIES = {
-    "tune": ("tune WormSwim-v0 --recipe x.toml --steps 2048 --trials 6 --together 2 --folder study", "study/trial-2"),
-    "train": ("train WormSwim-v0 --steps 60000 --checkpoint 20000 --seeds 2 --episodes 2 --folder run", "**/curve.csv"),
-}
-"""Commands, and what is there as soon as something is kept."""
-
-
-@pytest.mark.parametrize(("command", "sign"), STUDIES.values(), ids=STUDIES)
-def test_a_study_whose_command_is_killed_goes_on(tmp_path, calm, command, sign):
-    one, two = tmp_path / "one", tmp_path / "two"
-    for folder in (one, two):
-        folder.mkdir()
-        (folder / "x.toml").write_text(RECIPE)
-    end(begin(one, *command.split()), one)
-    process = begin(two, *command.split(), "--ray", calm.address)
-    wait_for(lambda: list(two.glob(sign)), two)
-    assert process.poll() is None
-    process.kill()
-    process.wait()
-    wait_for(lambda: not ray_workers(), two)
-    end(begin(two, *command.split(), "--ray", calm.address, "--resume"), two)
-    assert kept(one) == kept(two)

@@ -97,27 +97,23 @@ class Piece:
         if not file.is_file():
             return None
         lines = results.read(file)
-        first = lines[0] if lines else {"marks": (), "track": "", "episodes": {}, "entrant": {}, "env": {}}
-        stated = {
-            "marks": tuple(each["mark"] for each in lines),
-            "track": first["track"],
-            "episodes": first["episodes"].get("count"),
-        }
-        for key, value in stated.items():
+        if not lines:
+            raise ValueError(f"{str(file)!r} must have lines: give --restart to measure again")
+        settings = tuple(each["mark"] for each in lines), lines[0]["track"], lines[0]["episodes"]["count"]
+        for key, value in zip(("marks", "track", "episodes"), settings, strict=True):
             if value != getattr(self, key):
                 raise ValueError(
                     f"{key} must be {value!r}, with which {str(file)!r} was measured, got {getattr(self, key)!r}: "
                     "give that, --restart to measure again, or another --folder"
                 )
-        changed = []
-        if first["fingerprint"] != of_id(self.env_id, first["env"]):
-            changed.append("the behaviour of the environment")
-        if first["entrant"]["digest"] != self.digest:
-            changed.append("the files or settings of the entrant")
-        if changed:
+        changed = {
+            "the behaviour of the environment": lines[0]["fingerprint"] != of_id(self.env_id, lines[0]["env"]),
+            "the files or settings of the entrant": lines[0]["entrant"]["digest"] != self.digest,
+        }
+        if any(changed.values()):
             raise ValueError(
-                f"{' and '.join(changed)} changed since {self.name} was measured on {self.env_id}: give --restart to "
-                "measure again, or another --folder"
+                f"{' and '.join(what for what, differs in changed.items() if differs)} changed since {self.name} was "
+                f"measured on {self.env_id}: give --restart to measure again, or another --folder"
             )
         return lines
 

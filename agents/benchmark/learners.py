@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..learning.search import Evolution
 from ..policies.networks import Network, NetworkAgent
 
 LEARNERS = {"ppo": "stable_baselines3", "sac": "stable_baselines3", "cma": "cma"}
@@ -128,27 +129,19 @@ sac.config = {  # type: ignore[attr-defined]
 
 def cma(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:
     """CMA-ES on a linear policy (Hansen & Ostermeier 2001): every candidate plays the same episodes of a generation."""
-    import cma as package
-
     settings = dict(cma.config)  # type: ignore[attr-defined]
     players, episodes = settings["population"], settings["episodes"]
     envs = make_envs(players * episodes)
     sizes = [envs.single_observation_space.shape[0], envs.single_action_space.shape[0]]
-    size = Network.length(sizes)
-    rng = np.random.default_rng(seed)
-    strategy = package.CMAEvolutionStrategy(
-        np.zeros(size),
-        settings["sigma"],
-        {"popsize": players, "CMA_diagonal": size > settings["full"], "verbose": -9, "verb_log": 0}
-        | {"seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)},
-    )
+    start, rng = np.zeros(Network.length(sizes)), np.random.default_rng(seed)
+    strategy = Evolution(start, settings["sigma"], rng, population=players, full=settings["full"])
 
     def policy(vectors: NDArray[np.float64]) -> NetworkPolicy:
         return NetworkPolicy(Network.from_vectors(vectors, sizes), squashed=True)
 
     generation = 0
     while True:  # until the budget is spent
-        vectors = np.array(strategy.ask())
+        vectors = strategy.ask()
         network, gained = policy(vectors).network, np.zeros(players * episodes)
         observations, _ = envs.reset(seed=[generation * episodes + k for k in range(episodes)] * players)
         running = np.ones(players * episodes, np.bool_)
@@ -157,9 +150,9 @@ def cma(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callabl
             observations, rewards, terminated, truncated, _ = envs.step(actions)
             gained += np.where(running, rewards, 0.0)
             running &= ~(terminated | truncated)
-        strategy.tell(list(vectors), (-gained.reshape(players, episodes).mean(1)).tolist())
+        strategy.tell(gained.reshape(players, episodes).mean(1))
         generation += 1
-        report(policy(np.asarray(strategy.result.xfavorite)))
+        report(policy(strategy.favourite))
 
 
 cma.config = {"population": 16, "episodes": 4, "sigma": 0.3, "full": 300}  # type: ignore[attr-defined]

@@ -234,23 +234,6 @@ def learners(rows: Sequence[Row]) -> str:
     return "\n".join(parts)
 
 
-COLUMNS = ("id", "entrant", "track", "mark", "score", "low", "high", "scaled", "least", "trainings", "broken", "failed")
-
-
-def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """List one record for each id and entrant, for tables of any kind; see `COLUMNS`."""
-    found = []
-    for env_id in all_ids():
-        for row in rows:
-            if (cell := row.cells.get(env_id)) is not None:
-                low, high = cell.score.interval
-                values: Any = (env_id.split("/")[1], row.name, row.track, row.mark, cell.score.mean, low, high)
-                values += (cell.scaled.mean if cell.scaled else None, min(cell.points, default=None))
-                values += (len(cell.lines) if row.learns else 0, cell.broken, cell.failed)
-                found.append(dict(zip(COLUMNS, values, strict=True)))
-    return found
-
-
 def show(rows: Sequence[Row]) -> None:
     """Print results as a table."""
     from rich.console import Console
@@ -259,22 +242,19 @@ def show(rows: Sequence[Row]) -> None:
     table = Table(title="Mean scores with 95% intervals; on the scale 0 is the animal, or zero actions, and 1 the best")
     for column in ("id", "entrant", "score", "on the scale", "least", "trainings", "failed episodes"):
         table.add_column(column, justify="left" if column in ("id", "entrant") else "right")
-    last = None
-    for each in records(rows):
-        steps = f", {each['track']}, {each['mark']:,} steps" if each["mark"] else ""
-        broken = f" ({each['broken']} failed)" if each["broken"] else ""
-        table.add_row(
-            each["id"] if each["id"] != last else "",
-            each["entrant"] + steps,
-            rf"{each['score']:z.3g} \[{each['low']:z.3g}, {each['high']:z.3g}]",
-            "" if each["scaled"] is None else f"{each['scaled']:z.2f}",
-            "" if each["least"] is None else f"{each['least']:z.3g}",
-            f"{each['trainings']}{broken}" if each["trainings"] else "",
-            f"{each['failed']:.0%}" if each["failed"] else "",
-        )
-        last = each["id"]
-    for row in rows:
-        if row.mean is not None:
-            steps = f", {row.mark:,} steps" if row.mark else ""
-            table.add_row("mean of all", row.name + steps, "", text(row.mean, (), ".2f").replace("[", r"\["))
+    names = {id(row): f"{row.name}, {row.track}, {row.mark:,} steps" if row.mark else row.name for row in rows}
+    for env_id in all_ids():
+        for row in (row for row in rows if env_id in row.cells):
+            cell = row.cells[env_id]
+            table.add_row(
+                env_id.split("/")[1],
+                names[id(row)],
+                text(cell.score).replace("[", r"\["),
+                f"{cell.scaled.mean:z.2f}" if cell.scaled else "",
+                f"{min(cell.points):z.3g}" if cell.points else "",
+                f"{len(cell.lines)}{f' ({cell.broken} failed)' if cell.broken else ''}" if row.learns else "",
+                f"{cell.failed:.0%}" if cell.failed else "",
+            )
+    for row in (row for row in rows if row.mean):
+        table.add_row("mean of all", names[id(row)], "", text(row.mean, (), ".2f").replace("[", r"\["))
     Console(width=130).print(table)

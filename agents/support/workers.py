@@ -1,7 +1,8 @@
-"""Does a list of independent pieces of work: in this process, in several, or on a cluster by Ray.
+"""Does a list of independent pieces of work: in this process, in several, or on a Ray cluster.
 
-A piece is whole: a training, an evaluation, points of a sweep; never a step. What fails does not stop the rest, and a
-piece whose process or node dies is begun again elsewhere.
+A piece is whole: a training, an evaluation, points of a sweep; never a step. A piece that fails does not stop the rest,
+and a piece whose process or node dies is begun again elsewhere. (joblib is no replacement: a worker that dies ends all
+of its pieces, and none is begun again.)
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from . import progress
 from .progress import progress_bar
@@ -44,20 +45,26 @@ Pieces = Mapping[str, Sequence[Any]]
 """Arguments of each piece by its name: plain values."""
 
 
-class Workers(Protocol):
-    """Processes, or cores of a cluster, that do the work."""
+class Workers:
+    """Do pieces of work in this process, one after another; other workers are subclasses."""
 
-    count: int
-    """Number of pieces that are done at the same time, as far as it is known."""
+    count = 1
+    """Number of pieces that are done at the same time."""
 
     def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
         """Call a function with the arguments of each piece; outcomes come in the order in which pieces end.
 
         The function is one of a module, so that other processes find it; what it returns travels back.
         """
+        for name, arguments in pieces.items():
+            yield _called(name, function, arguments)
 
     def close(self) -> None:
         """End the processes, or leave the cluster."""
+
+
+HERE = Workers()
+"""All pieces in this process."""
 
 
 @contextmanager
@@ -74,11 +81,11 @@ def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
     """
     if ray is not None and processes != 1:
         raise ValueError(f"processes must be left out where ray is given, got {processes!r}")
-    found: Workers = HERE if ray is None and processes == 1 else _Processes(processes) if ray is None else _Ray(ray)
+    engine = _Ray(ray) if ray is not None else HERE if processes == 1 else _Processes(processes)
     try:
-        yield found
+        yield engine
     finally:
-        found.close()
+        engine.close()
 
 
 def watched(outcomes: Iterator[Outcome], count: int, unit: str, done: int = 0, leave: bool = True) -> Iterator[Outcome]:
@@ -101,23 +108,6 @@ def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -
         return Outcome(name, None, f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
-class _Here:
-    """This process."""
-
-    count = 1
-
-    def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
-        for name, arguments in pieces.items():
-            yield _called(name, function, arguments)
-
-    def close(self) -> None:
-        pass
-
-
-HERE: Workers = _Here()
-"""All in this process, one after another."""
-
-
 def _begin_worker() -> None:
     """End with the process that gave the work, also if it is killed; leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -132,7 +122,7 @@ def _begin_worker() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-class _Processes:
+class _Processes(Workers):
     """Some processes of this machine, a pool for each, so that one that dies leaves the others alone."""
 
     def __init__(self, count: int) -> None:
@@ -141,11 +131,11 @@ class _Processes:
         self._running: dict[Future[Outcome], tuple[Any, ProcessPoolExecutor]] = {}
 
     def work(self, function: Callable[..., Any], pieces: Pieces) -> Iterator[Outcome]:
-        left = [(name, arguments, RETRIES) for name, arguments in pieces.items()][::-1]
+        waiting = [(name, arguments, RETRIES) for name, arguments in pieces.items()][::-1]
         running = self._running
-        while left or running:
-            while left and len(running) < self.count:
-                piece = left.pop()
+        while waiting or running:
+            while waiting and len(running) < self.count:
+                piece = waiting.pop()
                 pool = self._free.pop() if self._free else self._pool()
                 running[pool.submit(_called, piece[0], function, piece[1])] = piece, pool
             ended, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -156,7 +146,7 @@ class _Processes:
                 except BrokenProcessPool:
                     pool.shutdown(wait=False)
                     if tries:
-                        left.append((name, arguments, tries - 1))
+                        waiting.append((name, arguments, tries - 1))
                         continue
                     outcome = Outcome(name, None, DIED)
                 else:
@@ -176,7 +166,7 @@ class _Processes:
         return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin_worker)
 
 
-class _Ray:
+class _Ray(Workers):
     """Cores of a Ray cluster, one for each piece."""
 
     def __init__(self, address: str) -> None:

@@ -13,7 +13,7 @@ from gymnosoma.agents.benchmark import checks, entrants, protocol, results, tabl
 from gymnosoma.agents.benchmark.learners import LEARNERS
 from gymnosoma.agents.policies.lookup import OWN
 from gymnosoma.agents.policies.registry import all_ids, full_id
-from gymnosoma.agents.support.files import check_installed, locked, replacing, write_table
+from gymnosoma.agents.support.files import check_installed, locked, replacing
 from gymnosoma.agents.support.schema import in_range
 from gymnosoma.agents.support.workers import Unfinished, watched, workers
 from gymnosoma.envs.core.arguments import choice
@@ -132,7 +132,7 @@ def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path
 
     Args:
         files: Such as benchmark/results.jsonl; they may be compressed (.xz).
-        out: Folder that gets table.md, table.csv and table.png.
+        out: Folder that gets table.md and table.png.
     """
     rows = tables.rows_of(line for file in files for line in results.read(file))
     tables.show(rows)
@@ -143,9 +143,8 @@ def table(files: Annotated[tuple[Path, ...], tyro.conf.Positional], /, out: Path
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "table.md") as page:
         page.write(f"{tables.policies(rows)}\n\n{tables.learners(rows)}".encode())
-    write_table(out / "table.csv", tables.records(rows))
     draw(rows, out / "table.png")
-    print(f"Written: {', '.join(str(out / f'table.{suffix}') for suffix in ('md', 'csv', 'png'))}.")
+    print(f"Written: {', '.join(str(out / f'table.{suffix}') for suffix in ('md', 'png'))}.")
 
 
 def grouped(actions: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
