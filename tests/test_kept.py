@@ -78,7 +78,8 @@ def test_a_benchmark_is_of_the_policy_that_it_measured(tmp_path, monkeypatch, ca
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     own, lines = tmp_path / "own_swimmer.py", tmp_path / "b" / "lines"
-    asked = "benchmark run WormSwim-v0 --policy own_swimmer:act random --episodes 2 --folder b".split()
+    line = "benchmark run WormSwim-v0 --policy own_swimmer:act random --episodes 2 --folder b"
+    asked = line.split()
 
     def write(value):
         own.write_text(f"import numpy as np\n\ndef act(seen):\n    return np.full((len(seen), 6), {value})\n")
