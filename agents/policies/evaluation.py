@@ -193,7 +193,7 @@ def _waves(episodes: int) -> list[tuple[int, int]]:
 def check_play(env_id: str, policy: Policy, episodes: int, options: Mapping[str, float] | None, **env: Any) -> None:
     """Raise ValueError for arguments and options with which `play` could not begin."""
     envs: Any = gymnasium.make_vec(env_id, num_envs=1, **policy.env | env)
-    envs.batch.options(options, _waves(episodes)[0][1])
+    envs.batch.options.read(options, _waves(episodes)[0][1])
 
 
 def summary(env_id: str, policy: Policy, result: Episodes) -> dict[str, Any]:
