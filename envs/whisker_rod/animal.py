@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -33,13 +32,6 @@ from .statics import equilibrium
 
 _SCHEMES = {"midpoint": (MIDPOINT, work_dtype, 10e-6), "published": (PUBLISHED, published_work, 50e-6)}
 """Kernels, scratch space, and time step on a flat plate, s."""
-
-
-OUT_OF_REACH = (
-    "start: plate_distance is less than the whisker's length, yet the whisker, curved as it is, does not touch the "
-    "plate: it starts in air, see the signal gap"
-)
-"""Said once, as warnings are, not of every row."""
 
 
 class WhiskerRod(InLanes):
@@ -227,8 +219,6 @@ class WhiskerRod(InLanes):
                 row["segment_angle"] = np.pi - row["segment_angle"]
             row["tip_force"] = coefficient * force, -force
             row["contact"] = force > 0.0
-        if ((rows["contact"] == 0.0) & (rows["plate_distance"] < rows["length"])).any():
-            warnings.warn(OUT_OF_REACH, stacklevel=4)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self.dt, *self._surface

@@ -13,7 +13,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import DISPLAYS, numbers
+from ..arguments import DISPLAYS
 from .batch import RENDER_MODES, Batch, Snapshot
 from .spec import GOALS, LIMIT
 
@@ -99,20 +99,10 @@ class Shared:
         return seen, Box(-1.0, 1.0, (self.task.action_size,), np.float32)
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any = None) -> Any:
-        """Rewards for goals (..., 2) as they are observed, with ``goal=True``; ``info`` is not read.
-
-        Raises:
-            ValueError: Without ``goal=True``, or for goals of other shapes.
-        """
+        """Rewards for goals (..., 2) as they are observed, with ``goal=True``; ``info`` is not read."""
         if not self._goals:
             raise ValueError("compute_reward needs goal=True, which WormReach and LampreyWaypoints have")
-        goals = [
-            numbers(name, value) for name, value in (("achieved_goal", achieved_goal), ("desired_goal", desired_goal))
-        ]
-        for name, value in zip(GOALS, goals, strict=True):
-            if value.shape[-1:] != (2,) or value.shape != goals[0].shape:
-                raise ValueError(f"{name} must have shape (..., 2), as the other goal, got {value.shape}")
-        rewards = self.task.compute_reward(*goals)  # type: ignore[attr-defined]
+        rewards = self.task.compute_reward(achieved_goal, desired_goal)  # type: ignore[attr-defined]
         return rewards if rewards.ndim else float(rewards)
 
     _goals = False

@@ -65,13 +65,13 @@ class ResetOptions:
         """Check the options of a reset of ``count`` rows: values, events, and whether they are to be kept."""
         if not isinstance(options, Mapping | None):
             raise ValueError(f"options must map names to values, got {shown(options)}")
-        given = dict(options or {})
-        keep = given.pop("keep", False)
+        values = dict(options or {})
+        keep = values.pop("keep", False)
         if not isinstance(keep, bool | np.bool_):
             raise ValueError(f"options: keep must be True or False, got {shown(keep)}")
         parameters = {name: self.options[name] for name in self._task.animal.parameters}
-        events = read_events("options: events", given.pop("events", ()), parameters, count)
-        return self._spread("options", given, count), events, bool(keep)
+        events = read_events("options: events", values.pop("events", ()), parameters, count)
+        return self._spread("options", values, count), events, bool(keep)
 
     def _spread(self, label: str, values: Mapping[str, Any], count: int) -> Values:
         return {

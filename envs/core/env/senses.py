@@ -58,12 +58,12 @@ class Senses:
         size = task.layout.size
         scale = task.layout.scale
         deviation, share, step = np.zeros(size), np.zeros(size), np.zeros(size)
-        for argument, given, all_of_it, lowest, relative in (
+        for argument, values, all_of_it, lowest, relative in (
             ("sensor_noise", sensor_noise, deviation, 0.0, True),
             ("sensor_dropout", sensor_dropout, share, 0.0, False),
             ("sensor_step", sensor_step, step, 1e-6, True),
         ):
-            for name, value, part, unit in _of_fields(argument, given, fields, task):
+            for name, value, part, unit in _of_fields(argument, values, fields, task):
                 largest = LIMIT * scale[part].max() if relative else 1.0
                 checked = within(f"{argument}: {name}", value, lowest * largest, largest, unit if relative else "1")
                 if checked.ndim:
@@ -133,15 +133,15 @@ class Senses:
 
 
 def _of_fields(
-    argument: str, given: Any, fields: Iterable[str] | None, task: Task
+    argument: str, values: Any, fields: Iterable[str] | None, task: Task
 ) -> list[tuple[str, Any, slice, str]]:
     """Name, value, place in the observation and unit of each field that an argument is about."""
-    if not isinstance(given, Mapping | None):
-        raise ValueError(f"{argument} must map fields of the observation to numbers, got {shown(given)}")
-    found = []
-    for name, value in (given or {}).items():
+    if not isinstance(values, Mapping | None):
+        raise ValueError(f"{argument} must map fields of the observation to numbers, got {shown(values)}")
+    entries = []
+    for name, value in (values or {}).items():
         if fields is None:
             raise ValueError(f"{argument} needs observation='fields': pixels have no field {shown(name)}")
         choice(argument, name, fields)
-        found.append((name, value, task.layout.slices[name], task.layout.fields[name].unit))
-    return found
+        entries.append((name, value, task.layout.slices[name], task.layout.fields[name].unit))
+    return entries

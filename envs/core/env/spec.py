@@ -99,7 +99,7 @@ class ModeLayout(Layout):
     """
 
     def __init__(self, fields: Mapping[str, Field], modes: int) -> None:
-        found, self._weights = dict(fields), {}
+        observed, self._weights = dict(fields), {}
         for name, field in fields.items():
             if not field.along:
                 continue
@@ -110,12 +110,12 @@ class ModeLayout(Layout):
             self._weights[name] = (field.along, weights)
             as_usual = f", as of {field.usual} joints" if field.usual else ""
             meaning = f"{field.meaning}; amplitudes of {modes} cosines along the body{as_usual}"
-            found[name] = replace(field, size=modes * field.along, meaning=meaning)
+            observed[name] = replace(field, size=modes * field.along, meaning=meaning)
         if not self._weights:
             raise ValueError(
                 "observation must be 'fields' or 'pixels' where nothing is observed along a body, got 'modes'"
             )
-        super().__init__(found)
+        super().__init__(observed)
 
     def pack(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float32]:
         """Pack values in SI, those along the body joint by joint, into observations (B, d)."""

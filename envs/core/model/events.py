@@ -59,12 +59,12 @@ class Event:
         return Event(self.time, {name: np.array(np.asarray(value)[row]) for name, value in self.values.items()})
 
 
-def read_events(label: str, given: Any, parameters: Mapping[str, Option], count: int) -> list[Event]:
+def read_events(label: str, events: Any, parameters: Mapping[str, Option], count: int) -> list[Event]:
     """Check events, and spread their values over rows.
 
     Args:
         label: Their name in errors.
-        given (sequence of Event or mapping)
+        events (sequence of Event or mapping)
         parameters: What may be set.
         count: Rows.
 
@@ -74,13 +74,10 @@ def read_events(label: str, given: Any, parameters: Mapping[str, Option], count:
     Raises:
         ValueError: For what is no event, an unknown name, a wrong shape, or a time or value out of range.
     """
-    if not isinstance(given, Sequence) or isinstance(given, str | bytes | bytearray):
-        raise ValueError(
-            f"{label} must be a list of Event, or of mappings with a time and any of {', '.join(parameters)}, "
-            f"got {shown(given)}"
-        )
-    events = []
-    for k, one in enumerate(given):
+    if not isinstance(events, Sequence) or isinstance(events, str | bytes | bytearray):
+        raise ValueError(f"{label} must be a list of Event, or of mappings with a time, got {shown(events)}")
+    result = []
+    for k, one in enumerate(events):
         where = f"{label}[{k}]"
         if not isinstance(one, Event | Mapping):
             raise ValueError(f"{where} must be an Event or a mapping with a time, got {shown(one)}")
@@ -93,8 +90,8 @@ def read_events(label: str, given: Any, parameters: Mapping[str, Option], count:
             if name not in parameters:
                 raise ValueError(f"{where}: {shown(name)} is not known; allowed are {', '.join(parameters)}")
             checked[name] = parameters[name].spread(f"{where}: {name}", value, count)
-        events.append(Event(time, checked))
-    return sorted(events, key=lambda event: event.time)
+        result.append(Event(time, checked))
+    return sorted(result, key=lambda event: event.time)
 
 
 class EventQueue:
