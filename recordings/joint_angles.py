@@ -95,8 +95,7 @@ class Kymogram:
             kind ({"joints", "tangents"}): What the columns are; tangents as in `from_tangents`.
 
         Raises:
-            ValueError: If the file cannot be read so; rows and columns in errors count from 1, rows as the lines of the
-                file.
+            ValueError: If the file cannot be read so.
         """
         choice("kind", kind, ("joints", "tangents"))
         path = Path(path)
@@ -108,7 +107,7 @@ class Kymogram:
             if path.suffix == ".npy":
                 values = np.load(path, mmap_mode="r", allow_pickle=False)
             else:
-                values, names = _text(path.read_text(encoding="utf-8-sig"))
+                values, names = _table(path)
             notes = [f"{path.name}: {len(values)} frames of {values.shape[1]} columns"]
             for j in reversed([j for j, name in enumerate(names) if name.lower() in TIME + COUNTERS]):
                 if names[j].lower() in TIME and rate is None and len(values) > 1:
@@ -204,37 +203,14 @@ def _joints(directions: Array, n_joints: int) -> Array:
     return angles
 
 
-def _text(text: str) -> tuple[Array, list[str]]:
+def _table(path: Path) -> tuple[Array, list[str]]:
     """Numbers of a file of text, NaN where there are none, and the names of its columns, if it has them."""
-    names: list[str] = []
-    rows: list[list[float]] = []
-    separator, width = "", 0
-    for i, line in enumerate(text.splitlines(), 1):
-        line = line.partition("#")[0]
-        if not line.strip():
-            continue
-        separator = separator or next((mark for mark in "\t;," if mark in line), ",")
-        cells = [cell.strip().strip('"') for cell in line.split(separator)]
-        row = [_cell(cell) for cell in cells]
-        if not width and None in row:
-            names, width = cells, len(cells)
-            continue
-        width = width or len(cells)
-        if len(cells) != width:
-            raise ValueError(f"row {i} has {len(cells)} columns, those before have {width}")
-        if None in row:
-            j = row.index(None)
-            raise ValueError(f"row {i}, column {j + 1} must be a number or a gap, got {shown(cells[j])}")
-        rows.append([value for value in row if value is not None])
-    return np.array(rows).reshape(len(rows), -1), names
-
-
-def _cell(cell: str) -> float | None:
-    """Number of a cell, NaN of a gap, None of words."""
-    if cell.lower() in MISSING:
-        return np.nan
+    with open(path, encoding="utf-8-sig") as file:
+        first = next((line for line in file if line.partition("#")[0].strip()), "")
+    separator = next((mark for mark in "\t;," if mark in first), ",")
+    cells = np.genfromtxt(path, str, delimiter=separator, autostrip=True, ndmin=2, encoding="utf-8-sig")
+    cells = np.where(np.isin(np.char.lower(np.char.strip(cells, '"')), MISSING), "nan", np.char.strip(cells, '"'))
     try:
-        value = float(cell)
+        return cells.astype(float), []
     except ValueError:
-        return None
-    return value if np.isfinite(value) else None
+        return cells[1:].astype(float), cells[0].tolist()

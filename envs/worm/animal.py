@@ -260,18 +260,6 @@ class Worm(InLanes):
         self_crossing(np.ascontiguousarray(rows["rod_angle"]), self._rod_lengths, self._ends, crossed)
         return crossed
 
-    def energy(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Kinetic energy and elastic energy of the joints about the control angles, (B,) J.
-
-        The elastic torque is kappa (theta - theta_ctrl) / cos^2(theta/2), so its energy is the integral of that.
-        """
-        mass = (rows["mass"] / self.params.n_rods)[:, None] * self._mass
-        inertia = mass * self._half_length(rows) ** 2 / 3.0
-        kinetic = 0.5 * (mass * np.sum(rows["rod_velocity"] ** 2, 1) + inertia * rows["rod_rate"] ** 2)
-        half, rest = 0.5 * np.diff(rows["rod_angle"]), 0.5 * rows["control_gain"] * rows["control_angle"]
-        elastic = 4.0 * ((half - rest) * np.tan(half) + np.log(np.abs(np.cos(half) / np.cos(rest))))
-        return np.sum(kinetic, 1) + np.sum(rows["stiffness"] * elastic, 1)
-
 
 def friction_force(
     rod_angle: NDArray[np.float64],
