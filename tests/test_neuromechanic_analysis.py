@@ -8,21 +8,17 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import kstest
 
+from gymnosoma.biomechanics import characteristic_roots
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import Module, Neuromechanic
-from gymnosoma.envs.neuromechanic.analysis import (
+from gymnosoma.envs.neuromechanic import Module, Neuromechanic, equilibrate, linearise
+from gymnosoma.envs.neuromechanic.analysis import sample_patterns, shortcut, stable
+from gymnosoma.envs.neuromechanic.equilibrium import (
     Infeasible,
     Unreachable,
     balance,
-    characteristic_roots,
-    equilibrate,
-    linearise,
     muscle_limits,
     posture,
     quadratic_program,
-    sample_patterns,
-    shortcut,
-    stable,
 )
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, asset, hindlimb
 

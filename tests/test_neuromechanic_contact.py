@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
+from gymnosoma.biomechanics import characteristic_roots
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import Neuromechanic, load
+from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, linearise, load
 from gymnosoma.envs.neuromechanic import contact as c
-from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate, linearise
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import splay, standing, upright
 from tools.speed.mujoco import in_mujoco, standing_on_springs

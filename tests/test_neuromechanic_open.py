@@ -7,14 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gymnosoma.biomechanics import induced_accelerations, input_matrix
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, load
-from gymnosoma.envs.neuromechanic.analysis import (
-    equilibrate,
-    induced_accelerations,
-    input_matrix,
-    linearise,
-)
+from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, equilibrate, linearise, load
 from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.keys import KINDS, described
 

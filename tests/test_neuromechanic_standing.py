@@ -20,14 +20,13 @@ from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import (
     DAMPING,
     STIFFNESS,
-    critical_delay,
     feet,
-    growth_over_delay,
     reflex_input,
     splay,
     standing,
     upright,
 )
+from papers.neuromechanic.standing import critical_delay, growth_over_delay
 
 pytestmark = pytest.mark.full
 

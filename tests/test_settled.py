@@ -9,18 +9,15 @@ from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import Swimming, swim
-from gymnosoma.envs.neuromechanic import Neuromechanic
+from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, growth, linearise
 from gymnosoma.envs.neuromechanic.analysis import (
     central_pattern,
-    equilibrate,
-    growth,
-    linearise,
     most_stable,
     sample_patterns,
     shortcut,
     stable,
 )
-from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, SLOW, hindlimb
+from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, hindlimb
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold
 from gymnosoma.envs.whisker_chain import Whisker, WhiskerParams, follow
 from gymnosoma.envs.whisker_chain import params as chain_params
@@ -28,6 +25,7 @@ from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
 from gymnosoma.envs.whisker_rod import params as rod_params
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, SineKymogram
+from papers.neuromechanic.hindlimb import SLOW
 from papers.whisker_chain.analysis import bounce, impact, modes, shake, tip_response, whisk
 from papers.whisker_rod.analysis import correlations, slide, slips, sticks
 from papers.whisker_rod.reference import Reference

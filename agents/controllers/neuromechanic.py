@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, OpenLoop, Values
-from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.neuromechanic.analysis import equilibrate
+from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate
 from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRETCH, stretch_reflex
 from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse

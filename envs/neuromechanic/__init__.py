@@ -1,10 +1,34 @@
 """Musculoskeletal models with their nervous systems, after Bunderson et al. (2012)."""
 
-from .animal import Neuromechanic
+from .analysis import growth, linearise
+from .animal import Neuromechanic, at_joints
+from .curves import cubics
+from .equilibrium import equilibrate, refuse_contacts
+from .keys import MUJOCO_CURVES, THELEN_CURVES, exponents
 from .model import Model, load
 from .modules import Module, centre_of_mass
+from .muscles import COMPLIANT_TENDON, RIGID_TENDON
+from .reader import LARGEST
 
 COM = Module(6, 12, centre_of_mass)
 """Control module of the centre of mass; its outputs are its integrals of momentum, then the momentum."""
 
-__all__ = ["COM", "Model", "Module", "Neuromechanic", "load"]
+__all__ = [
+    "COM",
+    "COMPLIANT_TENDON",
+    "LARGEST",
+    "MUJOCO_CURVES",
+    "RIGID_TENDON",
+    "THELEN_CURVES",
+    "Model",
+    "Module",
+    "Neuromechanic",
+    "at_joints",
+    "cubics",
+    "equilibrate",
+    "exponents",
+    "growth",
+    "linearise",
+    "load",
+    "refuse_contacts",
+]

@@ -21,12 +21,12 @@ from ..core.model.quantities import Signal
 from ..core.model.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
 from .contact import SOLVERS, collide
+from .layout import WRITTEN
 from .model import Model, load
 from .modules import Module, chain
 from .muscles import rest_fibres
 from .params import PHYSICAL, WRENCH
 from .reader import SMALLEST
-from .table import WRITTEN
 
 _NEEDED = {"strength": "muscles", "friction": "contacts", "delay": "delays"}
 

@@ -1,4 +1,4 @@
-"""What follows from the tables of a model: the constants of `table.ARRAYS`, names, counts, and the states at first."""
+"""What follows from the tables of a model: the constants of `layout.ARRAYS`, names, counts, and the states at first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..core.arguments import shown
 from . import keys, muscles, nerves, skeleton
 from .build_muscles import Arrays, Tables, cylinder_arrays, muscle_arrays
 from .curves import curves
+from .layout import arrays_of, columns
 from .modules import Module
 from .reader import SMALLEST, Names, across, expect, limit, listed, read
-from .table import arrays_of, columns
 
 SCHEMA = 1
 """Version of the schema."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import keys, nerves, paths
+from .layout import arrays_of, columns
 from .reader import LARGEST, SMALLEST, Names, across, expect, limit, listed, read
-from .table import arrays_of, columns
 
 Tables = Mapping[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -165,9 +165,9 @@ def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
                 within,
                 model[key],
             )
-        shape = [*(model[name] for name, _, _ in keys.MUJOCO), 0.0, 0.0]
+        shape = [*(model[name] for name, _, _ in keys.MUJOCO_CURVES), 0.0, 0.0]
     else:
-        shape = [model.get(name, default) for name, default, _ in keys.THELEN]
+        shape = [model.get(name, default) for name, default, _ in keys.THELEN_CURVES]
         slack = model.get("slack_length", 1.0)
         expect(slack >= SMALLEST, f"{path}.model.slack_length", "be a number greater than 0", slack)
     activation = model.get("activation", {"type": "smooth", "rise": 0.0, "fall": 0.0})

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import keys
+from .layout import arrays_of
 from .reader import Names, expect, limit, read
-from .table import arrays_of
 
 HIGHEST = 15
 """The highest power of a polynomial."""
@@ -53,13 +53,10 @@ def cubics(kind: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray
         for i in range(1, n - 1):
             A[i, i - 1 : i + 2] = h[i - 1], 2.0 * (h[i - 1] + h[i]), h[i]
             r[i] = d[i] - d[i - 1]
-        if kind == "natural":
-            A[0, 0] = A[-1, -1] = 1.0
-        else:
-            A[0, :2], A[-1, -2:] = (-h[0], h[0]), (h[-1], -h[-1])
-            if n > 3:
-                r[0] = (r[2] / (x[3] - x[1]) - r[1] / (x[2] - x[0])) * h[0] ** 2 / (x[3] - x[0])
-                r[-1] = -(r[-2] / (x[-1] - x[-3]) - r[-3] / (x[-2] - x[-4])) * h[-1] ** 2 / (x[-1] - x[-4])
+        A[0, :2], A[-1, -2:] = (-h[0], h[0]), (h[-1], -h[-1])
+        if n > 3:
+            r[0] = (r[2] / (x[3] - x[1]) - r[1] / (x[2] - x[0])) * h[0] ** 2 / (x[3] - x[0])
+            r[-1] = -(r[-2] / (x[-1] - x[-3]) - r[-3] / (x[-2] - x[-4])) * h[-1] ** 2 / (x[-1] - x[-4])
         c[:] = np.linalg.solve(A, r)
     slope = d - h * (c[1:] + 2.0 * c[:-1])
     last = d[-1] + h[-1] * (c[-2] + 2.0 * c[-1])

@@ -31,22 +31,6 @@ def asset(name: str) -> dict[str, Any]:
 POSTURE = np.array([-0.86954, 0.09612, -0.15273, -1.54617, 0.29456, -0.65812, -0.20718])
 """Mean of the postures of three standing cats, Sohn et al. (2013), rad."""
 
-CATS = np.array(
-    [
-        [-0.85135, 0.02264, -0.15149, -1.4673, 0.32595, -0.55188, -0.20638],
-        [-0.83384, 0.10248, -0.10922, -1.593, 0.35647, -0.69382, -0.25008],
-        [-0.92348, 0.16329, -0.19762, -1.5784, 0.20125, -0.72863, -0.16501],
-    ]
-)
-"""Their postures, rad."""
-
-SLOW = 4.0
-"""Viscosity, Fmax s/lopt, with which no pattern's deviation doubles within 200 ms at a stiffness of 3, as Fig. 2a says.
-
-Samples of 10,000 patterns ask for 3.4 to 3.6. That is fourteen times the slope of a Hill muscle's force-velocity curve,
-and only that figure is drawn with it; how many patterns are stable does not depend on it.
-"""
-
 PAW_FORCE = 8.5 * np.array([np.sin(np.deg2rad(35.0)), np.cos(np.deg2rad(35.0)), 0.0])
 """Force of the ground on the paw, N: the paw pushes 35 degrees backward of straight down."""
 

@@ -256,7 +256,7 @@ LONGEST_DELAY = 10.0
 MUSCLES = ("rigid_tendon", "compliant_tendon", "short_range", "proportional")
 CURVES = ("de_groote", "thelen", "mujoco")
 ACTIVATIONS = ("smooth", "switched", "zajac")
-THELEN = (
+THELEN_CURVES = (
     ("tendon_strain", 0.04, "strain of the tendon at the maximal force"),
     ("passive_strain", 0.6, "strain at which passive fibres bear the maximal force"),
     ("passive_shape", 5.0, "exponent of passive fibres"),
@@ -265,14 +265,14 @@ THELEN = (
     ("concave", 0.25, "curvature of the force-velocity curve"),
 )
 """Constants of the curves of Thelen (2003), J Biomech Eng 125:70-77, as printed for young adults, in kernels' order."""
-MUJOCO = (
+MUJOCO_CURVES = (
     ("lmin", 0.5, "least length of active fibres, in optimal lengths"),
     ("lmax", 1.6, "greatest length of active fibres"),
     ("fvmax", 1.2, "force of lengthening fibres at most, in isometric forces; above 1"),
     ("fpmax", 1.3, "passive force at the greatest length, by MuJoCo's own words; see its formula"),
 )
 """Constants of the curves of MuJoCo's muscles, by its names and with its defaults, in kernels' order."""
-CURVE_KINDS = ("simm", "natural", "linear", "polynomial")
+CURVE_KINDS = ("simm", "linear", "polynomial")
 SHAPES = ("linear", "sigmoid", "tanh", "heaviside", "saturate")
 """Words of the keys below, in the order of the kernels' constants in `muscles` and `nerves`."""
 
@@ -353,7 +353,7 @@ CURVE = (
         choice(*CURVE_KINDS),
         REQUIRED,
         "",
-        "cubics through points, `simm`'s or natural; lines; or a polynomial",
+        "cubics through points, as of SIMM; lines; or a polynomial",
     ),
     Key("x", NUMBERS, REQUIRED, "rad or m", "ascending", beside="kind!=polynomial"),
     Key("y", NUMBERS, REQUIRED, "rad or m", "one for each x; straight beyond the ends", beside="kind!=polynomial"),
@@ -385,11 +385,11 @@ MUSCLE_MODEL = (
     Key("curves", choice(*CURVES), "de_groote", "", "of force by length and velocity", _TENDONS),
     *(
         Key(name, POSITIVE, default, "1", f"of Thelen's curves: {meaning}", beside="curves=thelen")
-        for name, default, meaning in THELEN
+        for name, default, meaning in THELEN_CURVES
     ),
     *(
         Key(name, _LEAST, default, "1", f"of MuJoCo's curves: {meaning}", beside="curves=mujoco")
-        for name, default, meaning in MUJOCO
+        for name, default, meaning in MUJOCO_CURVES
     ),
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
     Key("viscosity", _LEAST, 0.0, "s", "in maximal forces times seconds per optimal length", _SHORT),

@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 from ..core.arguments import shown
 from .build import Joint, build
 from .keys import listing
+from .layout import pack
 from .modules import Module
-from .mujoco import read_mujoco
-from .opensim import read_osim
-from .opensim_skeleton import Report
 from .params import PHYSICAL
 from .reader import listed, plain, read_file
-from .table import pack
 
 LONGEST_PAST = 1 << 20
 """Numbers that a row may keep of the past: delayed signals times the time steps of the longest delay (8 MiB)."""
@@ -40,7 +37,7 @@ class Model:
         followers (tuple of str): Bodies whose joints follow others, numbered after these.
         joints (tuple of Joint): One per body.
         modules (tuple of Module)
-        arrays: Constants by name, see `table.ARRAYS`.
+        arrays: Constants by name, see `layout.ARRAYS`.
         counts: How many of them there are, of bodies, muscles and so on.
         delays ((S,) float, s): Of each synapse.
         wrench ((W, 6) float, N and N m): Constant part of each wrench.
@@ -70,7 +67,7 @@ class Model:
     description: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def records(self, dt: float) -> tuple[NDArray[Any], dict[str, np.dtype[Any]]]:
-        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `table.pack`."""
+        """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `layout.pack`."""
         synapse, steps = self.arrays["synapse"].copy(), self.delays / dt
         most = LONGEST_PAST // max(self.counts["delays"], 1) - 1
         for j, delay in enumerate(self.delays):
@@ -115,7 +112,8 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     muscles and so on there may be. A file has at most `reader.LARGEST_FILE` bytes, in UTF-8.
 
     Args:
-        source (path of a TOML, .osim, .xml or .mjb file, or mapping): A mapping has the same keys.
+        source (path of a TOML file, or mapping): A mapping has the same keys. Files of OpenSim and MuJoCo are read by
+            `gymnosoma.biomechanics.load`, which returns a mapping.
         modules: A control module by its name; it is code, so no file can name one.
 
     Raises:
@@ -161,35 +159,11 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
     """
     if isinstance(source, Mapping):
         return Model(**build(plain(source), modules or {}))
-    description, origin = describe(source)[0], f"model {str(source)!r}: "
+    description, origin = read_file(source, "model"), f"model {str(source)!r}: "
     try:
         return Model(**build(description, modules or {}), origin=origin)
     except ValueError as error:
         raise ValueError(f"{origin}{error}") from None
-
-
-READERS = {".osim": read_osim, ".xml": read_mujoco, ".mjb": read_mujoco}
-"""Readers of other programs' models by the ending of the file."""
-
-
-def describe(source: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report | None]:
-    """Description that a file holds, or that is made of a model of OpenSim (``.osim``) or MuJoCo (``.xml``, ``.mjb``).
-
-    Args:
-        source: File, in our format where it has another ending.
-        partial: Whether to leave out what the importer refuses.
-
-    Returns:
-        description, report: What became of the parts of another program's model; None for a file of ours.
-
-    Raises:
-        ValueError: If it cannot be read, or has parts that are not supported.
-    """
-    reader = READERS.get(Path(source).suffix.lower()) if isinstance(source, str | Path) else None
-    if reader is None:
-        return read_file(source, "model"), None
-    description, report = reader(source, partial)
-    return plain(description), report
 
 
 load.__doc__ = cleandoc(load.__doc__ or "").replace("TABLES", listing())
@@ -213,7 +187,7 @@ def changed(
         ValueError: If ``params`` is neither, its file cannot be read, it names what the model does not have, or the
             model is no longer possible.
     """
-    own: dict[str, Any] = plain(model) if isinstance(model, Mapping) else describe(model)[0]
+    own: dict[str, Any] = plain(model) if isinstance(model, Mapping) else read_file(model, "model")
     if params is None:
         return own
     if isinstance(params, Mapping):

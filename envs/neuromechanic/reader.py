@@ -46,6 +46,8 @@ def read_file(source: str | Path, what: str) -> dict[str, Any]:
     """Contents of a TOML file, which may hold anything; errors name ``what`` it is meant to be."""
     try:
         path = Path(source)
+        if path.suffix.lower() in (".osim", ".xml", ".mjb"):
+            raise ValueError("gymnosoma.biomechanics.load makes a mapping of it, and 'gymnosoma import' a TOML file")
         check_file(path, LARGEST_FILE)
         text = path.read_bytes().decode()
         # The parser takes a time that grows with the square of a key's parts.

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number
-from .analysis import characteristic_roots
-from .animal import Neuromechanic
 from .hindlimb import asset
 
 HIPS, LEG = 0.334, 0.859
@@ -118,22 +116,3 @@ def standing(
 def reflex_input(stance: float, stiffness: float = STIFFNESS, damping: float = DAMPING) -> NDArray[np.float64]:
     """Drive (3,) of the figure with ``drive="gains"``: splay of the stance (rad) and the reflexes' gains."""
     return np.array([float(splay(stance)), stiffness, damping])
-
-
-def growth_over_delay(stance: float, delays: ArrayLike) -> NDArray[np.float64]:
-    """Real part (1/s) of the rightmost root of the pinned figure with the paper's gains, for each delay (s).
-
-    It stands at those delays where this is negative. Delays are 3 ms to 0.4 s.
-    """
-    delays, longest = np.asarray(delays, float), 0.4
-    animal = Neuromechanic(standing(stance, "pinned", delay=longest))
-    start = {"q": upright(stance), "input": reflex_input(stance)}
-    late = [characteristic_roots(animal, start | {"delay": d / longest}, 12)[0].real for d in delays.ravel()]
-    return np.array(late).reshape(delays.shape)
-
-
-def critical_delay(stance: float) -> float:
-    """Delay (s), up to 0.4 s, at which the pinned figure with the paper's gains begins to fall."""
-    from scipy.optimize import brentq  # slow to import, and environments have no use for it
-
-    return float(brentq(lambda delay: float(growth_over_delay(stance, delay)), 0.02, 0.4, xtol=1e-5))

@@ -85,7 +85,7 @@ def simulate(
 
     Args:
         animal: worm, lamprey, whisker_chain, whisker_rod; of the musculoskeletal models arm, hindlimb, hopper, spindle,
-            standing; or a model of one's own, such as mine.toml.
+            standing; or a model of one's own, such as mine.toml or mine.osim.
         save: What was recorded, .npz, for Trajectory.load; the same as a table, .csv, .parquet or .json; a film, .mp4
             or .gif, or its last moment, .png. Several may be given.
         slow: How many times slower than life the film is.
@@ -133,19 +133,24 @@ def simulate(
 def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:
     """Animal of a name, or of a TOML file, with other parameters; ``None`` in ``solver`` is its default."""
     chosen = {key: value for key, value in solver.items() if value is not None}
-    if name.endswith(".toml") or name in MODELS:
+    foreign = name.endswith((".osim", ".xml", ".mjb"))
+    if foreign or name.endswith(".toml") or name in MODELS:
         from gymnosoma.envs.neuromechanic import hindlimb, standing
         from gymnosoma.envs.neuromechanic.model import changed
 
         if name == "hindlimb":  # its reference lengths follow from the other values
             model = hindlimb.hindlimb(params=params)
         else:
-            made = standing.standing() if name == "standing" else hindlimb.asset(name) if name in MODELS else name
+            made: Any = standing.standing() if name == "standing" else hindlimb.asset(name) if name in MODELS else name
+            if foreign:
+                from gymnosoma.biomechanics import load
+
+                made = load(name)
             model = changed(made, dict(params))
         return find_animal("neuromechanic")(model, **chosen)
     known = [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS]
     if name not in known:
-        raise ValueError(one_of("animal", name, known, ", or a model that ends in .toml"))
+        raise ValueError(one_of("animal", name, known, ", or a model that ends in .toml, .osim, .xml or .mjb"))
     kind = find_animal(name)
     hints = get_type_hints(kind.__init__)
     takes = [name for name in hints if name not in ("params", "threads", "return", *solver)]

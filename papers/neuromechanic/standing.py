@@ -7,7 +7,10 @@ from functools import cache
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
+from gymnosoma.biomechanics import characteristic_roots
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.core.model.trajectory import Trajectory
@@ -16,11 +19,10 @@ from gymnosoma.envs.neuromechanic.contact import OPEN, SLIP
 from gymnosoma.envs.neuromechanic.standing import (
     DELAY,
     HIPS,
-    critical_delay,
     feet,
-    growth_over_delay,
     reflex_input,
     standing,
+    upright,
 )
 
 from ..paper import Sheet
@@ -135,6 +137,23 @@ def _frames(slip: float, lift: float) -> tuple[tuple[float, str], ...]:
         (lift + 0.25, "steps"),
         (lift + 0.5, "steps"),
     )
+
+
+def growth_over_delay(stance: float, delays: ArrayLike) -> Array:
+    """Real part (1/s) of the rightmost root of the pinned figure with the paper's gains, for each delay (s).
+
+    It stands at those delays where this is negative. Delays are 3 ms to 0.4 s.
+    """
+    delays, longest = np.asarray(delays, float), 0.4
+    animal = Neuromechanic(standing(stance, "pinned", delay=longest))
+    start = {"q": upright(stance), "input": reflex_input(stance)}
+    late = [characteristic_roots(animal, start | {"delay": d / longest}, 12)[0].real for d in delays.ravel()]
+    return np.array(late).reshape(delays.shape)
+
+
+def critical_delay(stance: float) -> float:
+    """Delay (s), up to 0.4 s, at which the pinned figure with the paper's gains begins to fall."""
+    return float(brentq(lambda delay: float(growth_over_delay(stance, delay)), 0.02, 0.4, xtol=1e-5))
 
 
 def illustration_3(sheet: Sheet) -> Figure:

@@ -7,23 +7,24 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.neuromechanic.analysis import characteristic_roots, equilibrate
-from gymnosoma.envs.neuromechanic.hindlimb import asset
-from gymnosoma.envs.neuromechanic.inverse import (
+from gymnosoma.biomechanics import (
     Load,
     Motion,
-    _least,
+    characteristic_roots,
     inverse_dynamics,
+    load,
+    lqr,
     moment_arms,
     read_motion,
+    search_gains,
     static_optimisation,
     torques,
 )
-from gymnosoma.envs.neuromechanic.regulation import gains, lqr, sticking
+from gymnosoma.biomechanics.inverse import _least
+from gymnosoma.envs import simulate
+from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate
+from gymnosoma.envs.neuromechanic.hindlimb import asset
 from gymnosoma.envs.neuromechanic.standing import DAMPING, STIFFNESS, splay, standing, upright
-from gymnosoma.films.inverse import draw
 
 pytestmark = pytest.mark.full
 
@@ -33,7 +34,7 @@ WALK = json.loads((OPENSIM / "gait10dof18musc_walk_id.json").read_text())
 
 @pytest.fixture(scope="module")
 def walker():
-    return Neuromechanic(OPENSIM / "gait10dof18musc.osim")
+    return Neuromechanic(load(OPENSIM / "gait10dof18musc.osim"))
 
 
 def walk(walker, name):
@@ -65,7 +66,7 @@ def test_muscles_walk(walker):
     assert np.sum(strong["activation"] ** 2) < 1e-3 * np.sum(run["activation"] ** 2)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_least_activations_are_scipys(seed):
     rng = np.random.default_rng(seed)
     A, b = 30.0 * rng.standard_normal((5, 18)), 100.0 * rng.standard_normal(5)
@@ -90,16 +91,12 @@ def test_loads_from_outside_are_taken_off():
     row["wrench"][0, 0] = [3.0, 5.0, 0.0, *np.cross(hand, [3.0, 5.0, 0.0])]
     row["wrench"][0, 0, 5] += 0.5
     assert run["torque"][5] == pytest.approx(k["bias"] - other.mechanics(row)["wrench_torque"][0], abs=1e-9)
-    with pytest.raises(ValueError, match=r"loads: body 'hand' is not known; the model has upper, fore"):
+    with pytest.raises(ValueError, match="body must be one of upper, fore"):
         inverse_dynamics(arm, still, [Load("hand", push)], cutoff=None)
-    with pytest.raises(ValueError, match=r"motion has no column 'fore'; it has upper"):
+    with pytest.raises(ValueError, match="no column 'fore'"):
         inverse_dynamics(arm, Motion(time, ("upper",), still.values[:, :1]))
-    with pytest.raises(ValueError, match=r"values must have shape \(11, 2\), .* got \(10, 2\)"):
-        Motion(time, arm.model.bodies, still.values[:10])
-    with pytest.raises(ValueError, match=r"motion must be finite, got nan of 'upper' at 0 s"):
+    with pytest.raises(ValueError, match="finite"):
         inverse_dynamics(arm, Motion(time, arm.model.bodies, still.values * np.nan))
-    with pytest.raises(ValueError, match=r"cutoff must be"):
-        inverse_dynamics(arm, still, cutoff=100.0)
 
 
 def test_tables_of_motions_are_read(tmp_path):
@@ -107,19 +104,11 @@ def test_tables_of_motions_are_read(tmp_path):
     path.write_text("walk\nversion=1\nnRows=2\ninDegrees=yes\nendheader\ntime\tknee/value\t hip\n0\t1 2\n0.1\t3\t4\n")
     motion = read_motion(path)
     assert motion.degrees and motion["knee"].tolist() == [1.0, 3.0] and motion["hip"].tolist() == [2.0, 4.0]
-    for text, told in (
-        ("time a\n0 1\n", r"walk.mot' cannot be read: it has no line 'endheader'"),
-        ("endheader\nt a\n0 1\n1 2\n", r"one column must be named 'time', got t, a"),
-        ("endheader\ntime a\n1 1\n0 2\n", r"its times must rise"),
-        ("endheader\ntime a\n0 1\n1 2 3\n", r"cannot be read"),
-    ):
+    wrong = ("time a\n0 1\n", "endheader\n", "endheader\nt a\n0 1\n1 2\n", "endheader\ntime a\n1 1\n0 2\n")
+    for text in (*wrong, "endheader\ntime a\n0 1\n1 2 3\n", "endheader\ntime a\n"):
         path.write_text(text)
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=r"walk.mot' cannot be read"):
             read_motion(path)
-    path = tmp_path / "walk.trc"
-    lines = ["PathFileType\t4", "DataRate", "100", "Frame#\tTime\tHEEL\t\t\tTOE", "\t\tX1\tY1\tZ1\tX2\tY2\tZ2", ""]
-    path.write_text("\n".join([*lines, "1\t0.0\t1\t2\t3\t4\t5\t6", "2\t0.01\t1\t2\t3\t4\t5\t7"]))
-    assert read_motion(path)["TOE.z"].tolist() == [6.0, 7.0]
 
 
 def test_arms_over_a_joint_are_slopes_of_the_length(walker):
@@ -128,25 +117,6 @@ def test_arms_over_a_joint_are_slopes_of_the_length(walker):
     slope = np.gradient(run["length"][:, muscle], run.time)
     error = np.abs(slope + run["arm"][:, muscle])[2:-2]
     assert np.quantile(error, 0.95) < 1e-4  # beside the knots of its moving points
-
-
-def test_what_is_found_is_drawn_by_its_names(walker):
-    pytest.importorskip("matplotlib").use("Agg")
-    q = walk(walker, "q")
-    motion = Motion(np.array(WALK["time"])[:20], walker.model.bodies, q[:20], False)
-    run = static_optimisation(walker, inverse_dynamics(walker, motion))
-    torque, force = draw(walker, run, "torque", "force")
-    lines = {line.get_label(): line for line in torque.get_lines() + force.get_lines()}
-    at = walker.model.muscles.index("soleus_r")
-    assert np.array_equal(lines["soleus_r"].get_ydata(), run["force"][:, at]) and "pelvis_tx" not in lines
-    assert lines["hip_flexion_r"].get_xdata()[[0, -1]] == pytest.approx([0.0, 100.0])
-    (arm,) = draw(walker, moment_arms(walker, "knee_angle_r"), "arm", joint="knee_angle_r")
-    assert arm.get_xlabel() == "knee_angle_r [rad]"
-    assert {"rect_fem_r", "vasti_r"} <= {line.get_label() for line in arm.get_lines()}
-    with pytest.raises(ValueError, match=r"names must be of activation, force, torque, residual, got 'arm'"):
-        draw(walker, run, "arm")
-    with pytest.raises(ValueError, match=r"joint must be one of .*, got 'knee'"):
-        draw(walker, run, "force", joint="knee")
 
 
 # Feedback
@@ -170,30 +140,11 @@ def test_feedback_that_knows_its_delay_holds_the_arm(held, delay):
     assert np.abs(run["q"][-1] - start["q"]).max() < 1e-9
 
 
-def test_feedback_that_ignores_its_delay_does_not(held):
-    arm, start = held
-    regulator = lqr(arm, start, delay=0.01, design_delay=0.0)
-    assert regulator.growth > 10.0
-    run = simulate(arm, regulator, 3.0, every=0.1, start=start | {"q": start["q"] + [1e-3, 0.0]})
-    assert np.abs(run["q"][-10:] - start["q"]).max() > 0.05
-    with pytest.raises(ValueError, match=r"delay must be a whole number of time steps of 0.001 s, got 0.0005"):
-        lqr(arm, start, delay=0.0005)
-    with pytest.raises(ValueError, match=r"Q must be \(6,\) or twice that"):
-        lqr(arm, start, Q=[1.0])
-
-
-def test_gains_are_found_that_decay_faster_than_the_papers():
+def test_gains_decay_faster_than_the_papers():
     animal = Neuromechanic(standing(1.1, feet="pinned"))
     start = {"q": upright(1.1), "input": [float(splay(1.1)), STIFFNESS, DAMPING]}
     bounds = {"stiffness": (50.0, 800.0), "damping": (10.0, 300.0)}
-    found, growth = gains(animal, start, bounds, count=4, evaluations=20)
-    assert growth < -2.0  # the paper's: -0.94; with more evaluations: -4.3
-    start["input"][1:] = found["stiffness"], found["damping"]
+    best, growth = search_gains(animal, start, bounds)
+    assert growth < -2.0  # the paper's: -0.94
+    start["input"][1:] = best["stiffness"], best["damping"]
     assert characteristic_roots(animal, start)[0].real == pytest.approx(growth, abs=1e-4)
-
-
-def test_contacts_that_stick_are_pins():
-    start = {"q": upright(1.1), "input": [float(splay(1.1)), STIFFNESS, DAMPING]}
-    stuck = characteristic_roots(sticking(Neuromechanic(standing(1.1)), start), start)
-    pinned = characteristic_roots(Neuromechanic(standing(1.1, feet="pinned")), start)
-    assert stuck[:3] == pytest.approx(pinned[:3], abs=1e-6)  # those beyond are the pins' own

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def written(description: Mapping[str, Any]) -> str:
+def write_toml(description: Mapping[str, Any]) -> str:
     """TOML text of a description: each body, muscle and so on is a table, what it holds stands in its lines."""
     lines = [f"{_key(key)} = {_value(value)}" for key, value in description.items() if not isinstance(value, Mapping)]
     for kind, tables in description.items():
@@ -31,4 +31,4 @@ def _value(value: Any) -> str:
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+    return repr(float(value)) if isinstance(value, float) else json.dumps(value)

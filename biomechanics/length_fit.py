@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .keys import exponents
+from gymnosoma.envs.neuromechanic import exponents
 
 Vector = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Models of MuJoCo as descriptions for `model.load`, with a report of what became of each part.
+"""Models of MuJoCo as descriptions for `envs.neuromechanic.load`, with a report of what became of each part.
 
 The compiled model is read, so defaults, includes, meshes and orders of angles are MuJoCo's own affair; ``mujoco`` is an
 optional package. Positions of joints are counted from the posture in which the model was written, ``qpos0``.
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .keys import MUJOCO
-from .opensim_skeleton import Place, Report, united
-from .reader import LARGEST
+from gymnosoma.envs.neuromechanic import LARGEST, MUJOCO_CURVES
+
+from .parts import Place, Report, united
 
 Vector = NDArray[np.float64]
 
@@ -194,7 +194,7 @@ class _Importer:
         if m.actuator_dynprm[a, 2] > 0.0:
             self.report.ignored.append(f"smoothing of the activation of {own}")
         optimal = float(longest - shortest) / (high - low)
-        shape = dict(zip((name for name, _, _ in MUJOCO), (lmin, lmax, fvmax, fpmax), strict=True))
+        shape = dict(zip((name for name, _, _ in MUJOCO_CURVES), (lmin, lmax, fvmax, fpmax), strict=True))
         model = {
             "type": "rigid_tendon",
             "curves": "mujoco",
@@ -269,7 +269,7 @@ class _Importer:
 
 
 def read_mujoco(source: Any, partial: bool = False) -> tuple[dict[str, Any], Report]:
-    """Description of a model of MuJoCo, as `model.load` takes it, and what became of its parts.
+    """Description of a model of MuJoCo, as `envs.neuromechanic.load` takes it, and what became of its parts.
 
     Args:
         source (mujoco.MjModel, or path of .xml or .mjb)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from gymnosoma.biomechanics import load
+from gymnosoma.biomechanics.mujoco import read_mujoco
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
-from gymnosoma.envs.neuromechanic.mujoco import read_mujoco
 
 mujoco = pytest.importorskip("mujoco")
 pytestmark = pytest.mark.full
@@ -64,7 +65,7 @@ XML = """
 def pair(tmp_path_factory):
     path = tmp_path_factory.mktemp("mujoco") / "arm.xml"
     path.write_text(XML)
-    return mujoco.MjModel.from_xml_path(str(path)), Neuromechanic(path)
+    return mujoco.MjModel.from_xml_path(str(path)), Neuromechanic(load(path))
 
 
 def test_masses_lengths_arms_and_forces_are_mujocos(pair):
@@ -175,6 +176,6 @@ def test_what_is_not_supported_is_refused_by_name(old, new, told):
 def test_a_file_that_cannot_be_compiled_is_told(tmp_path):
     (tmp_path / "x.xml").write_text("<mujoco><worldbody><body/></worldbody>")
     with pytest.raises(ValueError, match=r"x.xml' cannot be compiled by MuJoCo: XML"):
-        Neuromechanic(tmp_path / "x.xml")
+        load(tmp_path / "x.xml")
     with pytest.raises(ValueError, match=r"y.mjb' is not a file"):
-        Neuromechanic(tmp_path / "y.mjb")
+        load(tmp_path / "y.mjb")

@@ -1,131 +1,20 @@
-"""Recorded motions, the torques that they take, and the muscles that give these."""
+"""Torques that a motion takes, the muscles that give them, moment arms, and accelerations that forces induce."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import number, shown
-from ..core.files import check_file
-from ..core.model.trajectory import Trajectory
-from .animal import Neuromechanic, at_joints
-from .muscles import COMPLIANT_TENDON, RIGID_TENDON, SHORT_RANGE
-from .reader import listed
+from gymnosoma.envs import Trajectory
+from gymnosoma.envs.core.arguments import choice, number, numbers
+from gymnosoma.envs.neuromechanic import COMPLIANT_TENDON, RIGID_TENDON, Neuromechanic, at_joints, refuse_contacts
+
+from .motions import Load, Motion
 
 Vector = NDArray[np.float64]
-
-LARGEST_FILE = 1 << 28
-"""Bytes that a motion's file may have."""
-
-
-@dataclass(frozen=True)
-class Motion:
-    """A table over time.
-
-    Args:
-        time ((T,) float, s)
-        names (tuple of str): Of the columns.
-        values ((T, C) float)
-        degrees: Whether what turns is in degrees.
-
-    Raises:
-        ValueError: If shapes do not agree.
-    """
-
-    time: Vector
-    names: tuple[str, ...]
-    values: Vector
-    degrees: bool = False
-
-    def __post_init__(self) -> None:
-        wanted, got = (len(self.time), len(self.names)), np.shape(self.values)
-        if got != wanted:
-            raise ValueError(
-                f"values must have shape {wanted}, a row for each time and a column for each name, got {got}"
-            )
-
-    def __getitem__(self, name: str) -> Vector:
-        """Column by its name, or by a part of its path, as ``knee`` of ``/jointset/knee_r/knee/value``."""
-        for i, column in enumerate(self.names):
-            if column == name or name in column.split("/")[-2:]:
-                return self.values[:, i]
-        raise ValueError(f"motion has no column {name!r}; it has {listed(self.names)}")
-
-
-def read_motion(path: str | Path) -> Motion:
-    """Read a table of OpenSim (``.mot``, ``.sto``) or of markers (``.trc``, whose columns are ``NAME.x`` and so on).
-
-    Raises:
-        ValueError: If it cannot be read, its times do not rise, or a row has too few numbers.
-    """
-    path = Path(path)
-    try:
-        check_file(path, LARGEST_FILE)
-        lines = path.read_text("utf-8", "replace").splitlines()
-        markers = path.suffix.lower() == ".trc"
-        names, rows, degrees = _markers(lines) if markers else _storage(lines)
-        table = np.array([[float(cell) for cell in row.split("\t" if markers else None)] for row in rows])
-        if table.ndim != 2 or table.shape[1] != len(names) or len(table) < 2:
-            raise ValueError(f"it must have at least 2 rows of {len(names)} numbers, got shape {table.shape}")
-        time = names.index("time")
-        if not (np.diff(table[:, time]) > 0).all():
-            raise ValueError("its times must rise")
-    except (OSError, ValueError) as error:
-        raise ValueError(f"motion {str(path)!r} cannot be read: {error}") from None
-    others = [i for i, name in enumerate(names) if i != time and name != "Frame#"]
-    return Motion(table[:, time], tuple(names[i] for i in others), table[:, others], degrees)
-
-
-def _storage(lines: Sequence[str]) -> tuple[list[str], list[str], bool]:
-    end = next((i for i, line in enumerate(lines) if line.strip().lower() == "endheader"), None)
-    if end is None:
-        raise ValueError("it has no line 'endheader'")
-    head = "".join(line.replace(" ", "").lower() + "\n" for line in lines[:end])
-    body = [line for line in lines[end + 1 :] if line.strip()]
-    names = body[0].split() if body else []
-    if "time" not in names:
-        raise ValueError(f"one column must be named 'time', got {listed(names)}")
-    return names, body[1:], "indegrees=yes" in head
-
-
-def _markers(lines: Sequence[str]) -> tuple[list[str], list[str], bool]:
-    start = next((i for i, line in enumerate(lines) if line.startswith("Frame#")), None)
-    if start is None:
-        raise ValueError("it has no line that begins with 'Frame#'")
-    markers = [name for name in lines[start].split("\t")[2:] if name.strip()]
-    names = ["Frame#", "time", *(f"{name.strip()}.{axis}" for name in markers for axis in "xyz")]
-    return names, [line.rstrip("\t") for line in lines[start + 2 :] if line.strip()], False
-
-
-class Load(NamedTuple):
-    """A recorded force on a body, as of the ground on a foot.
-
-    Args:
-        body: Of the model.
-        motion: Table with the force, its place and a moment, in the world.
-        force, point, moment: What the names of their columns begin with, before x, y and z; no moment if it is "".
-    """
-
-    body: str
-    motion: Motion
-    force: str = "ground_force_v"
-    point: str = "ground_force_p"
-    moment: str = "ground_torque_"
-
-    def at(self, time: Vector) -> tuple[Vector, Vector, Vector]:
-        """Force (T, 3) N, place (T, 3) m and moment (T, 3) N m at times (T,) s."""
-
-        def read(name: str) -> Vector:
-            if not name:
-                return np.zeros((len(time), 3))
-            return np.stack([np.interp(time, self.motion.time, self.motion[f"{name}{axis}"]) for axis in "xyz"], 1)
-
-        return read(self.force), read(self.point), read(self.moment)
 
 
 def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) -> tuple[Vector, Vector, Vector]:
@@ -144,10 +33,8 @@ def smooth(animal: Neuromechanic, motion: Motion, cutoff: float | None = 6.0) ->
     if model.counts["balls"]:
         raise ValueError("model has balls or free bodies, whose positions are no columns of a motion")
     turns = np.array([joint.revolute for joint in model.joints])
-    q = np.stack([motion[name] for name in model.bodies], 1) * np.where(turns & motion.degrees, np.pi / 180.0, 1.0)
-    if len(wrong := np.argwhere(~np.isfinite(q))):
-        i, j = wrong[0]
-        raise ValueError(f"motion must be finite, got {q[i, j]} of {model.bodies[j]!r} at {motion.time[i]:g} s")
+    q = numbers("motion", np.stack([motion[name] for name in model.bodies], 1))
+    q = q * np.where(turns & motion.degrees, np.pi / 180.0, 1.0)
     if cutoff is not None:
         pace = np.diff(motion.time)
         if np.ptp(pace) > 1e-3 * pace.mean():
@@ -178,12 +65,11 @@ def inverse_dynamics(
 def torques(
     animal: Neuromechanic, time: Vector, q: Vector, v: Vector, qdd: Vector, loads: Sequence[Load] = ()
 ) -> Trajectory:
-    """`inverse_dynamics` of joint positions, velocities and accelerations (T, n) that are known."""
+    """`inverse_dynamics` of joint positions, velocities and accelerations (T, n)."""
     arrays, row = animal.model.arrays, animal.rows(1)
     bodies = (*animal.model.bodies, *animal.model.followers)
     for load in loads:
-        if load.body not in bodies:
-            raise ValueError(f"loads: body {load.body!r} is not known; the model has {listed(bodies)}")
+        choice("loads: body", load.body, bodies)
     pushes = [(bodies.index(load.body), *load.at(time)) for load in loads]
     torque = np.empty_like(q)
     for i in range(len(time)):
@@ -205,7 +91,7 @@ def static_optimisation(
     motion: Motion | Trajectory,
     loads: Sequence[Load] = (),
     cutoff: float | None = 6.0,
-    reserve: ArrayLike | None = None,
+    reserve: ArrayLike = 0.0,
 ) -> Trajectory:
     """Activations of least sum of squares that give the torques of a motion, frame by frame.
 
@@ -213,10 +99,10 @@ def static_optimisation(
     those of a pelvis in space, are left out. Where the muscles cannot give the torques, they come as near as they can.
 
     Args:
-        motion: A motion, or what `inverse_dynamics` told of one.
+        motion: A motion, or what `inverse_dynamics` returned.
         loads, cutoff: As of `inverse_dynamics`.
         reserve ((n,) float, N m or N): Torque of a motor at each joint, at an activation of 1, which counts as a
-            muscle's; without it there are none.
+            muscle's; 0 for none.
 
     Returns:
         Trajectory: ``q``, ``torque`` (T, n), ``activation`` and ``force`` (T, m), ``residual`` (T, n) that the muscles
@@ -226,40 +112,28 @@ def static_optimisation(
     count = len(animal.model.muscles)
     if not count:
         raise ValueError("model has no muscles")
-    rigid = _rigid(animal)
     torque, q, v = run["torque"], run["q"], run["v"]
-    shape = torque.shape[1:]
-    motors = np.zeros(shape) if reserve is None else np.broadcast_to(np.asarray(reserve, float), shape)
-    if not (motors >= 0.0).all():
-        raise ValueError(f"reserve must not be negative, got {shown(reserve)}")
+    motors = np.broadcast_to(numbers("reserve", reserve, minimum=0), torque.shape[1:])
+    rigid = animal.twin()
+    kinds = rigid.table["muscle"][0]
+    kinds[kinds == COMPLIANT_TENDON] = RIGID_TENDON
     states = [_affine(rigid, q[i], v[i]) for i in range(len(q))]
     crossed = np.any([np.abs(arm).max(0, initial=0.0) > 1e-9 for arm, _, _ in states], axis=0) | (motors > 0.0)
     size = np.maximum(np.abs(torque).max(0), 1e-9)
     # The torques are met as if each had a motor that is dear to use; a reserve is one that is not.
     weight = np.where(crossed, np.where(motors > 0.0, 1.0 / np.maximum(motors, 1e-12), 1e5 / size), 0.0)
     a, active = np.zeros(count), np.zeros(count, np.int64)
-    found: dict[str, list[Vector]] = {"activation": [], "force": [], "residual": []}
+    frames: dict[str, list[Vector]] = {"activation": [], "force": [], "residual": []}
     for i, (arm, low, high) in enumerate(states):
         A, b = arm.T * (high - low), torque[i] - arm.T @ low
         a, active = _least(A * weight[:, None], b * weight, active)
-        found["activation"].append(a)
-        found["force"].append(low + a * (high - low))
-        found["residual"].append(b - A @ a)
-    result = {name: np.array(values) for name, values in found.items()}
+        frames["activation"].append(a)
+        frames["force"].append(low + a * (high - low))
+        frames["residual"].append(b - A @ a)
+    result = {name: np.array(values) for name, values in frames.items()}
     missed = np.abs(result["residual"]) / size
     held = np.all((missed < HELD) | ~crossed | (motors > 0.0), axis=1).astype(float)
     return Trajectory(run.time, {"q": q, "v": v, "torque": torque, **result, "held": held}, None)
-
-
-def _rigid(animal: Neuromechanic) -> Neuromechanic:
-    """Copy of an animal whose tendons are rigid; it shares all else."""
-    arrays = animal.model.arrays
-    if ((arrays["muscle"] == SHORT_RANGE) & (arrays["activation"] < 0)).any():  # pragma: no cover
-        raise ValueError("model has muscles without activation")
-    twin = animal.twin()
-    kinds = twin.table["muscle"][0]
-    kinds[kinds == COMPLIANT_TENDON] = RIGID_TENDON
-    return twin
 
 
 def _affine(animal: Neuromechanic, q: Vector, v: Vector) -> tuple[Vector, Vector, Vector]:
@@ -275,7 +149,7 @@ def _affine(animal: Neuromechanic, q: Vector, v: Vector) -> tuple[Vector, Vector
 
 
 def _least(A: Vector, b: Vector, active: NDArray[np.int64]) -> tuple[Vector, NDArray[np.int64]]:
-    """Minimise a'a + |A a - b|^2 in 0 <= a <= 1, from a guess which a are at a limit (-1, 1), and tell which are.
+    """Minimise a'a + |A a - b|^2 in 0 <= a <= 1, from a guess which a are at a limit (-1, 1); return which are, too.
 
     Primal-dual active sets (Hintermueller, Ito & Kunisch, 2002), SIAM J Optim 13:865; where they go round in circles,
     SciPy's bounded least squares.
@@ -311,16 +185,68 @@ def moment_arms(animal: Neuromechanic, joint: str, q: ArrayLike | None = None, c
         Trajectory: Over positions of the joint (rad or m) instead of times: ``length`` and ``arm`` (count, m).
     """
     bodies, row = animal.model.bodies, animal.rows(1)
-    if joint not in bodies:
-        raise ValueError(f"joint must be one of {listed(bodies)}, got {joint!r}")
+    choice("joint", joint, bodies)
     if q is not None:
         row["q"] = np.asarray(q, float)
     i = bodies.index(joint)
     places = np.linspace(animal.model.joints[i].low, animal.model.joints[i].high, count)
-    found: dict[str, list[Any]] = {"length": [], "arm": []}
+    lengths, arms = [], []
     for place in places:
         row["q"][0, i] = place
         k = animal.mechanics(row)
-        found["length"].append(k["length"])
-        found["arm"].append(k["arm"][:, i])
-    return Trajectory(places, {name: np.array(values) for name, values in found.items()}, None)
+        lengths.append(k["length"])
+        arms.append(k["arm"][:, i])
+    return Trajectory(places, {"length": np.array(lengths), "arm": np.array(arms)}, None)
+
+
+def induced_accelerations(animal: Neuromechanic, row: NDArray[Any]) -> dict[str, Vector]:
+    """Accelerations of the joints that each force of Eqs 4 to 7 induces by itself; they add up to ``qdd``.
+
+    Every force meets the whole body: pins answer to each. What the pins' own motion and their correction of errors ask
+    for stands beside the forces.
+
+    Args:
+        row ((1,) record)
+
+    Returns:
+        dict: rad/s^2, or m/s^2: ``gravity`` (n,), with the ground's acceleration; ``velocity`` (n,), Coriolis and
+            centrifugal; ``passive`` (n,), damping and springs of joints; ``muscle`` (m, n), ``motor`` (r, n) and
+            ``wrench`` (w, n), one by one; ``pin`` (n,).
+
+    Raises:
+        ValueError: For a model with contacts, which act in time steps.
+
+    Examples:
+        By how much the arm's muscles, each by itself, accelerate its bent elbow:
+
+        >>> from gymnosoma.envs.neuromechanic import Neuromechanic
+        >>> from gymnosoma.biomechanics import induced_accelerations
+        >>> from gymnosoma.envs.neuromechanic.hindlimb import asset
+        >>> arm = Neuromechanic(asset("arm"))
+        >>> row = arm.rows(1)
+        >>> row["q"], row["activation"] = [0.0, 1.0], 0.2
+        >>> elbow = induced_accelerations(arm, row)["muscle"][:, 1]
+        >>> bool(elbow[0] > 0 > elbow[1])  # the biceps flexes it, the triceps extends it
+        True
+    """
+    refuse_contacts(animal)
+    arrays, n = animal.model.arrays, len(animal.model.bodies)
+    still = row.copy()
+    still["v"] = 0.0
+    weight = -row["mass"][0] * animal.mechanics(still)["bias"]
+    k = animal.mechanics(row)
+    muscle = k["arm"] * k["force"][:, None]
+    motor = np.zeros((len(arrays["motor"]), n))
+    motor[np.arange(len(motor)), arrays["motor"][:, 0]] = k["motor"]
+    forces = {
+        "gravity": weight,
+        "velocity": -row["mass"][0] * k["bias"] - weight,
+        "passive": k["joint_torque"] - muscle.sum(0) - motor.sum(0),
+        "muscle": muscle,
+        "motor": motor,
+        "wrench": k["wrench_torque"],
+    }
+    ease, J = np.linalg.inv(k["M"]), k["J"]
+    pull = ease @ J.T @ np.linalg.inv(J @ ease @ J.T)  # acceleration per acceleration of the pins
+    free = ease - pull @ J @ ease
+    return {name: force @ free.T for name, force in forces.items()} | {"pin": pull @ k["drift"]}

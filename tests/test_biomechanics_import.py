@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gymnosoma import biomechanics
+from gymnosoma.biomechanics import import_model, opensim_skeleton, write_toml
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import Neuromechanic, load, opensim_skeleton
-from gymnosoma.envs.neuromechanic.model import describe
-from gymnosoma.envs.neuromechanic.written import written
+from gymnosoma.envs.neuromechanic import Neuromechanic, load
 
 pytestmark = pytest.mark.full
 
@@ -26,7 +26,7 @@ def reference(name):
 
 @pytest.mark.parametrize("name", ["leg6dof9musc", "gait10dof18musc"])
 def test_lengths_arms_and_torques_are_opensims(name):
-    animal, case = Neuromechanic(OPENSIM / f"{name}.osim"), reference(name)
+    animal, case = Neuromechanic(biomechanics.load(OPENSIM / f"{name}.osim")), reference(name)
     model, row = animal.model, animal.rows(1)
     place = [case["coordinates"].index(joint) for joint in model.bodies]
     assert list(model.muscles) == case["muscles"]
@@ -55,7 +55,10 @@ def test_lengths_and_arms_are_opensims_at_500_postures(name):
 
     opensim.Logger.setLevelString("Off")
     opensim.Logger.removeFileSink()
-    animal, other = Neuromechanic(OPENSIM / f"{name}.osim"), opensim.Model(str(OPENSIM / f"{name}.osim"))
+    animal, other = (
+        Neuromechanic(biomechanics.load(OPENSIM / f"{name}.osim")),
+        opensim.Model(str(OPENSIM / f"{name}.osim")),
+    )
     state, row, joints = other.initSystem(), animal.rows(1), animal.model.bodies
     coordinates = [other.getCoordinateSet().get(joint) for joint in joints]
     muscles = [other.getMuscles().get(muscle) for muscle in animal.model.muscles]
@@ -73,12 +76,14 @@ def test_lengths_and_arms_are_opensims_at_500_postures(name):
 
 
 def test_a_written_model_is_the_same(tmp_path):
-    description, report = describe(OPENSIM / "gait10dof18musc.osim")
-    path = tmp_path / "model.toml"
-    path.write_text(written(description))
-    one, other = load(path), load(OPENSIM / "gait10dof18musc.osim")
+    source, path = OPENSIM / "gait10dof18musc.osim", tmp_path / "model.toml"
+    description, report = import_model(source)
+    path.write_text(write_toml(description))
+    one, other = load(path), load(description)
     assert one.bodies == other.bodies and one.followers == other.followers and one.inputs == other.inputs
     assert all(np.array_equal(one.arrays[name], other.arrays[name]) for name in other.arrays)
+    with pytest.raises(ValueError, match=r"gymnosoma\.biomechanics\.load"):
+        load(source)
     assert not report.refused and any("knee_r: body tibia_r" in entry for entry in report.taken)
 
 
@@ -211,24 +216,24 @@ def test_what_is_not_supported_is_refused_by_name(tmp_path, monkeypatch):
     path = tmp_path / "other.osim"
     path.write_text(text.replace('<CustomJoint name="ankle_r">', '<BallJoint name="ankle_r">', 1))
     with pytest.raises(ValueError, match=r"cannot be read: mismatched tag"):
-        load(path)
+        import_model(path)
     path.write_text(text.replace('Version="40000"', 'Version="30000"'))
     with pytest.raises(ValueError, match=r"must be of OpenSim's format 4 \(Version 40000 or more\), got '30000'"):
-        load(path)
+        import_model(path)
     path.write_text("<!DOCTYPE a>" + text)
     with pytest.raises(ValueError, match=r"must have no document type and no entities"):
-        load(path)
+        import_model(path)
     path.write_text(text.replace("Thelen2003Muscle", "Schutte1993Muscle"))
     with pytest.raises(ValueError, match=r"parts that are not supported: Schutte1993Muscle bifemlh_r: supported are"):
-        load(path)
-    assert len(describe(path, partial=True)[1].refused) == 9
+        import_model(path)
+    assert len(import_model(path, partial=True)[1].refused) == 9
     actuator = '<CoordinateActuator name="push"><coordinate>hip_flexion_r</coordinate></CoordinateActuator>'
     where = text.index("<objects>", text.index("<ForceSet")) + len("<objects>")
     path.write_text(text[:where] + actuator + text[where:])
-    assert "input.push" in str(describe(path)[0]["motor"]["push"])
+    assert "input.push" in str(import_model(path)[0]["motor"]["push"])
     at = text.index("<locked>", text.index('<Coordinate name="hip_flexion_r">'))
     path.write_text(text[:at] + text[at:where].replace("<locked>false", "<locked>true", 1) + actuator + text[where:])
-    assert "CoordinateActuator push on hip_flexion_r, which is locked" in describe(path)[1].ignored
+    assert "CoordinateActuator push on hip_flexion_r, which is locked" in import_model(path)[1].ignored
 
 
 @pytest.mark.parametrize("text", ["NaN", "12x", "1 2"])
@@ -238,7 +243,7 @@ def test_what_is_no_number_is_told_by_its_place(tmp_path, key, text):
     path = tmp_path / "other.osim"
     path.write_text(re.sub(f"<{key}>[^<]*", f"<{key}>{text}", original, count=1))
     with pytest.raises(ValueError, match=rf"{key} of \w+ must be a number, got '{text}'"):
-        describe(path)
+        import_model(path)
 
 
 def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):
@@ -252,7 +257,10 @@ def test_limits_of_a_coordinate_add_up_and_may_cross(tmp_path):
     where = text.index("<objects>", text.index("<ForceSet")) + len("<objects>")
     path = tmp_path / "damped.osim"
     path.write_text(text[:where] + limit.format("a", 190, 190) + limit.format("b", -200, 30) + text[where:])
-    plain, damped = Neuromechanic(OPENSIM / "leg6dof9musc.osim"), Neuromechanic(path)
+    plain, damped = (
+        Neuromechanic(biomechanics.load(OPENSIM / "leg6dof9musc.osim")),
+        Neuromechanic(biomechanics.load(path)),
+    )
     torques = []
     for animal in (plain, damped):
         row = animal.rows(1)
@@ -268,7 +276,7 @@ def test_older_formats_are_read_by_the_package_opensim(tmp_path):
     older = (OPENSIM / "arm26.osim").read_text().replace('Version="40000"', 'Version="39999"')
     path = tmp_path / "older.osim"
     path.write_text(older)
-    description, report = describe(path)
+    description, report = import_model(path)
     assert "the file as OpenSim saves it anew, in format 4" in report.taken
     assert set(description["muscle"]) == set(reference("arm26")["muscles"])
 

@@ -1,4 +1,4 @@
-"""Models of OpenSim (``.osim``, format 4) as descriptions for `model.load`, with a report of what became of each part.
+"""Models of OpenSim (``.osim``, format 4) as descriptions of ours, with a report of what became of each part.
 
 Here are the forces: muscles with their paths and wraps, limits and springs of coordinates, motors; the skeleton is made
 in `opensim_skeleton`.
@@ -14,9 +14,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from gymnosoma.envs.neuromechanic import LARGEST, THELEN_CURVES
+
 from . import opensim_skeleton as o
-from .fitted import fit_length
-from .keys import THELEN
+from .length_fit import fit_length
+from .parts import Place, Report
 
 Force = Callable[[o.Importer, o.Element, list[str]], None]
 
@@ -58,8 +60,8 @@ def _muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
         "fall": o.number_of(force, "deactivation_time_constant", fall),
     }
     if kind == "Thelen2003Muscle":
-        shape = [o.number_of(force, key, default) for key, (_, default, _) in zip(_THELEN, THELEN, strict=True)]
-        model |= {"curves": "thelen"} | {key: value for (key, _, _), value in zip(THELEN, shape, strict=True)}
+        shape = [o.number_of(force, key, default) for key, (_, default, _) in zip(_THELEN, THELEN_CURVES, strict=True)]
+        model |= {"curves": "thelen"} | {key: value for (key, _, _), value in zip(THELEN_CURVES, shape, strict=True)}
     elif kind.startswith("Millard"):
         importer.report.taken.append(
             f"{kind} {name}, by the curves of De Groote et al. (2016) and without fibre damping"
@@ -146,7 +148,7 @@ def _sampled(source: Path, count: int = 3000) -> tuple[dict[str, Any], dict[str,
 def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
     body, R, p = importer.frame(o.text_of(point, "socket_parent_frame"), {})
     frame = importer.places[body]
-    place = o.Place(frame.body, frame.R @ R, frame.R @ p + frame.p)
+    place = Place(frame.body, frame.R @ R, frame.R @ p + frame.p)
     if point.tag == "MovingPathPoint":
         return _moving(importer, muscle, point, place)
     own = place.point(o.numbers_of(point, "location"))
@@ -171,7 +173,7 @@ def _point(importer: o.Importer, muscle: str, point: o.Element) -> Any:
     return {"point": own, "joint": importer.name(free), "range": [low, high]}
 
 
-def _moving(importer: o.Importer, muscle: str, point: o.Element, place: o.Place) -> list[Any]:
+def _moving(importer: o.Importer, muscle: str, point: o.Element, place: Place) -> list[Any]:
     """Point on a chain of sliding joints without mass, which follow coordinates."""
     body, at = place.body, place.p
     label = f"{muscle}_{point.get('name', '')}"
@@ -249,8 +251,8 @@ def _limit(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
         limits.append(limit)
     else:  # as some models damp a joint everywhere
         lower, upper = limit["stiffness"]
-        limits.append(limit | {"high": o.LARGEST, "stiffness": [lower, 0.0]})
-        limits.append(limit | {"low": -o.LARGEST, "stiffness": [0.0, upper]})
+        limits.append(limit | {"high": LARGEST, "stiffness": [lower, 0.0]})
+        limits.append(limit | {"low": -LARGEST, "stiffness": [0.0, upper]})
     importer.report.taken.append(f"CoordinateLimitForce {force.get('name')} of {name}")
 
 
@@ -300,8 +302,8 @@ def _forces(importer: o.Importer) -> None:
         importer.description["inputs"] = inputs
 
 
-def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any], o.Report]:
-    """Description of an OpenSim model, as `model.load` takes it, and what became of its parts.
+def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any], Report]:
+    """Description of an OpenSim model, as `envs.neuromechanic.load` takes it, and what became of its parts.
 
     Args:
         source: File in OpenSim's format 4; where the package ``opensim`` is installed, in any that it reads.

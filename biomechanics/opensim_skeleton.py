@@ -11,7 +11,6 @@ import math
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,9 +18,11 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import shown
-from ..core.files import check_file
-from .reader import LARGEST
+from gymnosoma.envs.core.arguments import shown
+from gymnosoma.envs.core.files import check_file
+from gymnosoma.envs.neuromechanic import LARGEST, cubics
+
+from .parts import Place, Report, united
 
 LARGEST_FILE = 16 << 20
 """Bytes that a file may have."""
@@ -31,25 +32,6 @@ Element = ElementTree.Element
 
 IDENTITY = {"gain": 1.0, "offset": 0.0}
 DEGREE = math.pi / 180.0
-
-
-@dataclass
-class Report:
-    """What became of the parts of a model, in words, each by its name.
-
-    Args:
-        taken, renamed, ignored, refused (list of str)
-    """
-
-    taken: list[str] = field(default_factory=list)
-    renamed: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        """All of it, a line for each entry."""
-        parts = {name: getattr(self, name) for name in ("taken", "renamed", "ignored", "refused")}
-        return "\n".join(f"{name}: {entry}" for name, entries in parts.items() for entry in entries)
 
 
 # XML
@@ -233,8 +215,6 @@ def value_of(f: dict[str, Any], x: float) -> float:
     """Value of a function."""
     if "curve" not in f:
         return float(f["gain"] * x + f["offset"])
-    from .curves import cubics
-
     curve = f["curve"]
     if curve["kind"] == "polynomial":
         return float(np.polyval(curve["coefficients"], x))
@@ -244,31 +224,6 @@ def value_of(f: dict[str, Any], x: float) -> float:
 
 
 # Skeleton
-
-
-@dataclass
-class Place:
-    """Where a frame of OpenSim is: in a body of ours, turned by R, at p (m)."""
-
-    body: str
-    R: Vector
-    p: Vector
-
-    def point(self, x: Vector) -> list[Any]:
-        """Point of the frame, as our keys say it."""
-        return [self.body, *(self.R @ x + self.p).tolist()]
-
-
-def united(parts: list[tuple[float, Vector, Vector]]) -> dict[str, Any]:
-    """Inertial keys of what moves together: masses, their centres, and inertias about these."""
-    mass = sum(part[0] for part in parts)
-    centre = sum((m * c for m, c, _ in parts), np.zeros(3)) / (mass or 1.0)
-    total = np.zeros((3, 3))
-    for m, c, inertia in parts:
-        r = c - centre
-        total += inertia + m * (r @ r * np.eye(3) - np.outer(r, r))
-    moments = [*np.diag(total).tolist(), total[0, 1], total[0, 2], total[1, 2]]
-    return {"mass": mass, "centre": centre.tolist(), "inertia": moments}
 
 
 class _Places(dict[str, Place]):

@@ -1,0 +1,98 @@
+"""Recorded motions and loads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymnosoma.envs.core.arguments import shown
+from gymnosoma.envs.core.files import check_file
+
+Vector = NDArray[np.float64]
+
+LARGEST_FILE = 1 << 28
+"""Bytes that a motion's file may have."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A table over time.
+
+    Args:
+        time ((T,) float, s)
+        names (tuple of str): Of the columns.
+        values ((T, C) float)
+        degrees: Whether angles are in degrees.
+
+    Raises:
+        ValueError: If shapes do not agree.
+    """
+
+    time: Vector
+    names: tuple[str, ...]
+    values: Vector
+    degrees: bool = False
+
+    def __post_init__(self) -> None:
+        shape = len(self.time), len(self.names)
+        if np.shape(self.values) != shape:
+            raise ValueError(f"values must have shape {shape}, times and columns, got {np.shape(self.values)}")
+
+    def __getitem__(self, name: str) -> Vector:
+        """Column by its name, or by a part of its path, as ``knee`` of ``/jointset/knee_r/knee/value``."""
+        for i, column in enumerate(self.names):
+            if column == name or name in column.split("/")[-2:]:
+                return self.values[:, i]
+        raise ValueError(f"motion has no column {name!r}; it has {shown(self.names)}")
+
+
+def read_motion(path: str | Path) -> Motion:
+    """Read a table of OpenSim (``.mot``, ``.sto``).
+
+    Raises:
+        ValueError: If it cannot be read, its times do not rise, or a row has too few numbers.
+    """
+    try:
+        check_file(Path(path), LARGEST_FILE)
+        lines = [line.strip() for line in Path(path).read_text("utf-8", "replace").splitlines() if line.strip()]
+        end = [line.lower() for line in lines].index("endheader")
+        names = " ".join(lines[end + 1 : end + 2]).split()
+        time = names.index("time")
+        table = np.array([line.split() for line in lines[end + 2 :]], float)
+        if table.shape[1:] != (len(names),) or len(table) < 2 or not (np.diff(table[:, time]) > 0).all():
+            raise ValueError(f"it must have at least 2 rows of {len(names)} numbers, at times that rise")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"motion {str(path)!r} cannot be read: {error}") from None
+    degrees = "indegrees=yes" in "\n".join(lines[:end]).replace(" ", "").lower()
+    columns = [i for i in range(len(names)) if i != time]
+    return Motion(table[:, time], tuple(names[i] for i in columns), table[:, columns], degrees)
+
+
+class Load(NamedTuple):
+    """A recorded force on a body, as of the ground on a foot.
+
+    Args:
+        body: Of the model.
+        motion: Table with the force, its place and a moment, in the world.
+        force, point, moment: What the names of their columns begin with, before x, y and z; no moment if it is "".
+    """
+
+    body: str
+    motion: Motion
+    force: str = "ground_force_v"
+    point: str = "ground_force_p"
+    moment: str = "ground_torque_"
+
+    def at(self, time: Vector) -> tuple[Vector, Vector, Vector]:
+        """Force (T, 3) N, place (T, 3) m and moment (T, 3) N m at times (T,) s."""
+
+        def read(name: str) -> Vector:
+            if not name:
+                return np.zeros((len(time), 3))
+            return np.stack([np.interp(time, self.motion.time, self.motion[f"{name}{axis}"]) for axis in "xyz"], 1)
+
+        return read(self.force), read(self.point), read(self.moment)
