@@ -6,17 +6,16 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_type_hints
 
 import numpy as np
 import tyro
-from numpy.typing import NDArray
 
 from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.envs import Schedule
 from gymnosoma.envs import simulate as simulate_animal
-from gymnosoma.envs.core.arguments import one_of, read_params, shown
+from gymnosoma.envs.core.arguments import choice, read_params
 from gymnosoma.envs.core.model.animal import ANIMALS, Animal, find_animal
 from gymnosoma.envs.core.model.control import Controller
 
@@ -61,7 +60,7 @@ class Settings:
 
     def initial(self) -> dict[str, Any]:
         """Initial values by name."""
-        return dict(assignment("start", text, "heading=0.5") for text in self.start)
+        return dict(assignment("start", text) for text in self.start)
 
 
 SIMPLE = Settings()
@@ -93,27 +92,29 @@ def simulate(
         size: Of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
-    from gymnosoma.films.reel import FORMATS, WITHOUT_DISPLAY, check_film, check_rates, open_display, save_film, show
+    from gymnosoma.films.reel import FORMATS, check_film, save_film, show
 
     width, height = read_size(size)
     files = check_saved("save", save, (".npz", *TABLES, *FORMATS))
-    check_rates(fps, slow)
     for path in files:
         if path.suffix in FORMATS:
-            check_film("save", path, width, height)
-    if not files:
-        open_display(WITHOUT_DISPLAY)
+            check_film("save", path)
     body = make_animal(animal, read_params_of(settings.param), {"scheme": settings.scheme, "dt": settings.dt})
     controller = read_drive(body, settings.drive)
     hold = usual_hold(body, controller) if settings.hold is None else settings.hold
-    how: dict[str, Any] = {"hold": hold, "events": [read_event(text) for text in settings.event]}
+    events = [read_event(text) for text in settings.event]
     with _watched(settings.duration) as progress, warnings.catch_warnings(action="ignore", category=UserWarning):
-        how |= {"start": settings.initial(), "progress": progress}
-        run = simulate_animal(body, controller, settings.duration, settings.every, **how)
-    ended = f", then {run.failure}" if run.failure else ""
-    late = 0.0 if run.every is None else np.abs(run.time - run.every * np.arange(len(run.time))).max()
-    near = f", up to {late:.2g} s from multiples of {run.every:.6g} s" if late > 1e-6 * body.dt else ""
-    print(f"{run.time[-1]:g} s in {len(run.time)} moments{near}{ended}.")
+        run = simulate_animal(
+            body,
+            controller,
+            settings.duration,
+            settings.every,
+            start=settings.initial(),
+            hold=hold,
+            events=events,
+            progress=progress,
+        )
+    print(f"{run.time[-1]:g} s in {len(run.time)} moments{f', then {run.failure}' if run.failure else ''}.")
     for path in files:
         if path.suffix in FORMATS:
             save_film(run, path, width, height, fps=fps, slow=slow)
@@ -148,29 +149,18 @@ def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any])
                 made = load(name)
             model = changed(made, dict(params))
         return find_animal("neuromechanic")(model, **chosen)
-    known = [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS]
-    if name not in known:
-        raise ValueError(one_of("animal", name, known, ", or a model that ends in .toml, .osim, .xml or .mjb"))
+    choice("animal", name, [*(animal for animal in ANIMALS if animal != "neuromechanic"), *MODELS])
     kind = find_animal(name)
     hints = get_type_hints(kind.__init__)
-    takes = [name for name in hints if name not in ("params", "threads", "return", *solver)]
-    own = {key: value for key, value in params.items() if key in takes}
+    own = {key: params[key] for key in params if key in hints and key != "params"}
     for key, value in own.items():
         if isinstance(value, dict):
-            made = _class_of(hints[key])
-            if made is None:
-                raise ValueError(f"param: {key} must be a value, got {shown(value)}")
-            own[key] = read_params(f"param: {key}", value, made())
+            own[key] = read_params(f"param: {key}", value, _class_of(hints[key])())
+    fields = {key: value for key, value in params.items() if key not in own}
     usual = _class_of(hints["params"])
-    assert usual is not None
-    rest = {key: value for key, value in params.items() if key not in own}
-    medium = ("sigma", "scale") if hasattr(usual, "in_medium") else ()
-    known = [*(field.name for field in fields(usual)), *medium, *takes]
-    for key in rest.keys() - known:
-        raise ValueError(one_of("param", key, known))
-    given = {key: rest.pop(key) for key in medium if key in rest}
-    made = usual.in_medium(**given) if given else usual()
-    return kind(**own, params=read_params("param", rest, made), **chosen)
+    medium = {key: fields.pop(key) for key in ("sigma", "scale") if key in fields and hasattr(usual, "in_medium")}
+    made = usual.in_medium(**medium) if medium else usual()
+    return kind(**own, params=read_params("param", fields, made), **chosen)
 
 
 def usual_hold(body: Animal, controller: Controller) -> float:
@@ -184,38 +174,26 @@ def _class_of(hint: Any) -> Any:
     return next((kind for kind in get_args(hint) if hasattr(kind, "__dataclass_fields__")), None)
 
 
-def read_drive(animal: Animal, given: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
+def read_drive(animal: Animal, texts: Sequence[str], changes: Mapping[str, Any] | None = None) -> Controller:
     """Controller of a name, with ``changes`` of its parameters, of a CSV file, or one that holds numbers."""
     from gymnosoma.agents.controllers import drives
 
-    known = drives(animal)
-    if len(given) == 1 and given[0] in known:
+    controllers = drives(animal)
+    if len(texts) == 1 and texts[0] in controllers:
         try:
-            return known[given[0]](animal, **(changes or {}))
+            return controllers[texts[0]](animal, **(changes or {}))
         except TypeError as error:
-            if not changes:
-                raise
-            said = " ".join(str(error).split())
-            raise ValueError(
-                f"drive must take {', '.join(changes)}, got {given[0]!r}, which does not: {said}"
-            ) from None
+            raise ValueError(f"drive {texts[0]!r} does not take {', '.join(changes or ())}: {error}") from None
     if changes:
-        raise ValueError(f"drive must be one of {', '.join(known)}, which have parameters, got {' '.join(given)!r}")
-    if len(given) == 1 and given[0].endswith(".csv"):
-        schedule = Schedule.read(given[0]).ordered(animal.drive_names)
-        if schedule.values.shape[1] != animal.drive_size:
-            raise ValueError(
-                f"drive {given[0]!r} must have {animal.drive_size} columns after time, got {schedule.values.shape[1]}"
-            )
-        return schedule
+        raise ValueError(f"drive must be one of {', '.join(controllers)}, which have parameters, got {texts}")
+    if len(texts) == 1 and texts[0].endswith(".csv"):
+        return Schedule.read(texts[0]).ordered(animal.drive_names)
     try:
-        values: NDArray[np.float64] = np.array([float(text) for text in given] or [0.0])
+        values = np.array([float(text) for text in texts] or [0.0])
+        return Schedule([0.0], np.broadcast_to(values, (1, animal.drive_size)))
     except ValueError:
-        names = ", ".join((*known, "a .csv file"))
-        raise ValueError(f"drive must be numbers or one of {names}, got {' '.join(given)!r}") from None
-    if len(values) not in (1, animal.drive_size):
-        raise ValueError(f"drive must be 1 or {animal.drive_size} numbers, got {len(values)}")
-    return Schedule([0.0], np.broadcast_to(values, (1, animal.drive_size)))
+        names = ", ".join((*controllers, "a .csv file", f"1 or {animal.drive_size} numbers"))
+        raise ValueError(f"drive must be one of {names}, got {' '.join(texts)!r}") from None
 
 
 @contextmanager
