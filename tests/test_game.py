@@ -89,23 +89,6 @@ def test_person_steers_with_a_gamepad(play):
     assert game.paused
 
 
-@pytest.mark.parametrize(("env_id", "length"), [("WormReach-v0", 0.001), ("LampreyWaypoints-v0", 0.3)])
-def test_a_person_sees_the_animal_large_and_where_it_was(play, monkeypatch, env_id, length):
-    game, _ = play(f"gymnosoma/{env_id}")
-    views, view = [], type(game._view.canvas).view
-    monkeypatch.setattr(
-        type(game._view.canvas), "view", lambda *given, **named: views.append(view(*given, **named)) or views[-1]
-    )
-    turns(game, 200, "up")
-    for shown in views:
-        wide = shown.high[0] - shown.low[0]
-        assert 0.25 < length / wide * shown.area[2] / 960 < 0.4  # share of the window that a straight animal takes
-    track = game._view.trails[0].rows["centre"]
-    assert all(shown.holds(place) for shown, place in zip(views, track[1:], strict=True))
-    assert np.hypot(*(track[-1] - track[0])) > length
-    assert views[-1].holds(track[-round(0.5 * game.task.control_rate)])  # where it was half a second ago
-
-
 def test_end_of_the_episode_waits_for_the_person(play):
     game, simulation = play("gymnosoma/WormReach-v0")
     simulation.memory["target"] = game.task.animal.points(simulation.rows)[:, 0]
@@ -170,13 +153,6 @@ def test_person_moves_the_plate(play):
     assert steering.speed - 0.37 * late < row["plate_velocity"][0] < steering.speed
     assert steering.distance - 0.014 * late < row["plate_distance"] / row["length"] < steering.distance
     assert row["memory_length"] == 5e-6 and game.running
-
-
-@pytest.mark.parametrize(("name", "way"), [("up", 1), ("down", -1)])
-def test_person_moves_the_swinging_plate(play, name, way):
-    game, simulation = play("gymnosoma/WhiskerSweep-v0")
-    turns(game, 5, name)
-    assert simulation.memory["asked"][0] == pytest.approx(way * 5 * 0.014 / 100)
 
 
 def test_person_tells_a_texture(play):

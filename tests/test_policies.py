@@ -347,7 +347,7 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     """The folder goes while the animal swims."""
     folder = tmp_path / "gone"
     folder.mkdir()
-    module, function = (policies, "evaluate") if arguments[0] == "evaluate" else (reel, "play")
+    module, function = (policies, "evaluate") if arguments[0] == "evaluate" else (reel, "_save_gif")
     real = getattr(module, function)
 
     def vanish(*args, **kwargs):

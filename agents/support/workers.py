@@ -81,6 +81,8 @@ def workers(processes: int = 1, ray: str | None = None) -> Iterator[Workers]:
     """
     if ray is not None and processes != 1:
         raise ValueError(f"processes must be left out where ray is given, got {processes!r}")
+    if not 1 <= processes <= 1024:
+        raise ValueError(f"processes must be within [1, 1024], got {processes!r}")
     engine = _Ray(ray) if ray is not None else HERE if processes == 1 else _Processes(processes)
     try:
         yield engine

@@ -82,7 +82,7 @@ def fit(
     outputs = check_saved("save", save, (".json", ".csv", *FORMATS))
     for path in outputs:
         if path.suffix in FORMATS:
-            check_film("save", path, width, height)
+            check_film("save", path)
         one = len(files) == 1 and not relaxation and (animal == "worm" or path.suffix == ".csv")
         if path.suffix != ".json" and not one:
             raise ValueError(f"save must end in .json for this study, got {str(path)!r}")

@@ -92,7 +92,7 @@ def simulate(
         size: Of a frame, in pixels.
     """
     from gymnosoma.agents.support.files import TABLES, check_saved, result, write_table
-    from gymnosoma.films.reel import FORMATS, check_film, save_film, show
+    from gymnosoma.films.reel import FORMATS, Replay, check_film, play
 
     width, height = read_size(size)
     files = check_saved("save", save, (".npz", *TABLES, *FORMATS))
@@ -117,7 +117,7 @@ def simulate(
     print(f"{run.time[-1]:g} s in {len(run.time)} moments{f', then {run.failure}' if run.failure else ''}.")
     for path in files:
         if path.suffix in FORMATS:
-            save_film(run, path, width, height, fps=fps, slow=slow)
+            play(Replay(run, width, height, fps=fps, slow=slow), animal, path)
         else:
             with result("save", path) as file:
                 if path.suffix == ".npz":
@@ -128,7 +128,7 @@ def simulate(
                     write_table(file, run.records())
         print(f"Wrote {path}.")
     if not files:
-        show(run, animal, width, height, fps=fps, slow=slow)
+        play(Replay(run, width, height, fps=fps, slow=slow), animal)
 
 
 def make_animal(name: str, params: Mapping[str, Any], solver: Mapping[str, Any]) -> Animal:

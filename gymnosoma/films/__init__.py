@@ -42,6 +42,8 @@ def film(
         >>> film(simulate(Worm(), SineKymogram(), 2.0, every=0.05), "worm.png")
         41
     """
-    from .reel import save_film  # what it needs stays out of processes that draw nothing
+    from .reel import Replay, check_film, play  # what these need stays out of processes that draw nothing
 
-    return save_film(run, Path(path), width, height, fps=fps, slow=slow, start=start, end=end)
+    path = Path(path)
+    check_film("path", path)
+    return play(Replay(run, width, height, fps=fps, slow=slow, start=start, end=end), path.name, path, "path")

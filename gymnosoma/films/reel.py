@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -22,22 +21,19 @@ from gymnosoma.agents.support.interruption import noted_signals
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs.core.arguments import number, whole
 from gymnosoma.envs.core.draw.canvas import Canvas
-from gymnosoma.envs.core.draw.view import Scene, View, Window, open_display
+from gymnosoma.envs.core.draw.view import Scene, View, Window
 from gymnosoma.envs.core.env.batch import FASTEST, LARGEST, SMALLEST
 from gymnosoma.envs.core.model.trajectory import Trajectory
 
 FORMATS = {".mp4": "imageio_ffmpeg", ".gif": "PIL", ".png": "pygame"}
 """Endings of film files and of stills, with the module that writes each."""
 
-WITHOUT_DISPLAY = "without one save a film or numbers by --save"
-"""What can be done with a simulation where there is no display."""
-
 GIF_RATE = 25.0
 """Largest frame rate of a GIF, whose frames last whole hundredths of a second."""
 
 
 class Shown(Protocol):
-    """What is shown moment by moment: iterate, and ``draw`` the moments that are wanted."""
+    """Moments that can be shown: iterate, and ``draw`` each one that is wanted."""
 
     fps: float
     size: tuple[int, int]
@@ -163,7 +159,8 @@ class Replay:
             )
         for name, value in (("width", width), ("height", height)):
             whole(name, value, SMALLEST, LARGEST)
-        check_rates(fps, slow)
+        number("fps", fps, above=0, maximum=1000)
+        number("slow", slow, minimum=1e-6, maximum=1e6)
         number("start", start, minimum=0, maximum=float(run.time[-1]))
         end = float(run.time[-1] if end is None else number("end", end, minimum=start))
         rate = 1.0 / (run.every or float(run.time[1] - run.time[0])) if len(run.time) > 1 else fps
@@ -198,36 +195,15 @@ class Replay:
         """Nothing is open."""
 
 
-def save_film(run: Trajectory, path: Path, width: int, height: int, **how: Any) -> int:
-    """As `gymnosoma.films.film`; Ctrl-C ends it and keeps what was drawn. Returns the number of moments."""
-    check_film("path", path, width, height)
-    replay = Replay(run, width, height, **how)
-    with result("path", path) as file:
-        return play(replay, path.name, file)
-
-
-def show(run: Trajectory, title: str, width: int, height: int, **how: Any) -> None:
-    """Show a trajectory in a window, with arguments of `Replay`."""
-    play(Replay(run, width, height, **how), title, None, WITHOUT_DISPLAY)
-
-
-def check_rates(fps: float, slow: float) -> None:
-    """Refuse rates of a `Replay` that cannot be."""
-    number("fps", fps, above=0, maximum=1000)
-    number("slow", slow, minimum=1e-6, maximum=1e6)
-
-
-def check_film(name: str, save: Path, width: int, height: int) -> None:
-    """Refuse a file that is no film, or that nothing here can write, or a size that it cannot have."""
-    if save.suffix not in FORMATS:
-        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(save)!r}")
-    if find_spec(FORMATS[save.suffix]) is None:
+def check_film(name: str, path: Path) -> None:
+    """Raise ValueError, naming the argument, if a file has another ending or its library is not installed."""
+    if path.suffix not in FORMATS:
+        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}, got {str(path)!r}")
+    if find_spec(FORMATS[path.suffix]) is None:
         raise ValueError(
-            f"{name} must end in .png where {FORMATS[save.suffix]} is not installed (pip install 'gymnosoma[film]'), "
-            f"got {str(save)!r}"
+            f"{name} must end in .png where {FORMATS[path.suffix]} is not installed (pip install 'gymnosoma[film]'), "
+            f"got {str(path)!r}"
         )
-    if save.suffix == ".mp4" and (width % 2 or height % 2):
-        raise ValueError(f"size must be even for .mp4, got {width}x{height}")
 
 
 def show_episode(
@@ -255,23 +231,27 @@ def show_episode(
     Raises:
         ValueError: For an impossible argument, or if there is no display for the window.
     """
-    instead = "without one save a film or a still by --save"
-    if save is None:
-        open_display(instead)
-    else:
-        check_film("save", save, width, height)
+    if save is not None:
+        check_film("save", save)
     if not references_of(env_id):
         policy = "random" if policy == "baseline" else policy
         ghost = None if ghost == "baseline" else ghost
     shadow = None if ghost in (None, policy) else find_policy(env_id, str(ghost))
     actor = find_policy(env_id, policy, seed)
-    with nullcontext() if save is None else result("save", save) as file:
-        film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
-        return play(film, env_id, file, instead)
+    film = Film(env_id, actor, shadow, seed=seed, seconds=seconds, width=width, height=height, **how)
+    return play(film, env_id, save)
 
 
-def play(film: Shown, title: str, save: Path | None, instead: str = "") -> int:
-    """Show a film in a window, or save it; the moments played. ``instead`` tells what to do without a display."""
+def play(film: Shown, title: str, path: Path | None = None, name: str = "save") -> int:
+    """Show a film in a window, or save it; return the number of moments.
+
+    Ctrl-C ends it and keeps what was drawn.
+
+    Args:
+        title: Of the window.
+        path: File instead of the window.
+        name: Argument that errors about the file name.
+    """
     played = 0
     try:
         with noted_signals(signal.SIGINT) as caught, progress_bar(film, unit="frame", leave=False) as bar:
@@ -284,17 +264,18 @@ def play(film: Shown, title: str, save: Path | None, instead: str = "") -> int:
                     if caught:
                         return
 
-            if save is None:
-                _show(film, moments(), title, instead)
+            if path is None:
+                _show(film, moments(), title)
             else:
-                {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[save.suffix](film, moments(), save)
+                with result(name, path) as file:
+                    {".mp4": _save_mp4, ".gif": _save_gif, ".png": _save_png}[path.suffix](film, moments(), file)
     finally:
         film.close()
     return played
 
 
-def _show(film: Shown, moments: Iterator[None], title: str, instead: str) -> None:
-    window = Window(film.size, title, instead)
+def _show(film: Shown, moments: Iterator[None], title: str) -> None:
+    window = Window(film.size, title, "without one save a film or a still by --save")
     try:
         for _ in moments:
             window.show(film.draw(), film.fps)
