@@ -11,10 +11,8 @@ import gymnasium
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 from ids import ALL
 from pieces import marked
-from stable_baselines3 import PPO, SAC
 
 import gymnosoma
 from gymnosoma.agents.benchmark import checks, entrants, learners, results, tables
@@ -321,17 +319,6 @@ def test_shipped_learners_play_as_they_learned(name, tmp_path):
     (line,) = results.read(results.gather(tmp_path))
     assert line["failed"] is None and 5000 < line["steps"] <= most
     assert verdict(tmp_path) == ([], [], 1)
-
-
-def test_a_network_of_stable_baselines3_becomes_ours():
-    for kind, squashed in ((PPO, False), (SAC, True)):
-        options = {"policy_kwargs": {"activation_fn": torch.nn.Tanh}} if squashed else {}
-        envs = SB3VecEnv(environments(SWIM, Budget(9, 0), "fixed")(2))
-        model = kind("MlpPolicy", envs, seed=0, device="cpu", **options)
-        observations = np.random.default_rng(0).normal(size=(100, model.observation_space.shape[0])).astype(np.float32)
-        theirs, _ = model.predict(observations, deterministic=True)
-        ours = learners.played(model, squashed).act(observations, np.zeros(100, bool))
-        np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
 
 # Statistics and tables.

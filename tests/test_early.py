@@ -33,7 +33,7 @@ def idle(tmp_path, monkeypatch):
         (("simulate", "worm", "--film", "a.png", "--fps", "1e308"), "fps must be .*, got 1e\\+308"),
         (("simulate", "worm", "--film", "a.png", "--slow", "0"), "slow must be"),
         (("simulate", "worm", "--save", "a\nb.npz"), "save must be a name without line breaks"),
-        (("simulate", "worm", "--save", "a.npz", "--duration", "1e300"), "duration must be at most"),
+        (("simulate", "worm", "--save", "a.npz", "--duration", "1e300"), "duration must be"),
         (("simulate", "worm", "--save", "a.npz", "--duration", "1e9"), "duration must be less, or every more"),
         (("simulate", "worm", "--save", "a.npz", "--start", "heading=@/dev/zero"), "start heading: file '/dev/zero'"),
         (("simulate", "worm"), "a window needs a display"),
@@ -47,7 +47,7 @@ def idle(tmp_path, monkeypatch):
         (("record", SWIM), "minari is not installed: pip install 'gymnosoma\\[offline\\]'"),
         (("evaluate", SWIM, "--option", "sigm=1"), "options: sigm is not known"),
         (("evaluate", SWIM, "--json-file", "none/a.json"), "save must be a file in a folder that exists"),
-        (("benchmark", SWIM, "--policy", "nobody"), "policy must be"),
+        (("benchmark", "run", SWIM, "--policy", "nobody"), "policy must be"),
         (("sweep", "worm", "--over", "sigma=0,1", "--table", "a.txt"), "table must end in"),
     ],
 )

@@ -45,32 +45,19 @@ def _learn(model: Any, steps: int, report: Callable[[Any], None], squashed: bool
     """Learn until the budget is spent; report some times on the way."""
     from stable_baselines3.common.callbacks import BaseCallback
 
+    from ..learning.sb3_env import network_of
+
     class Reporter(BaseCallback):
         due = every
 
         def _on_step(self) -> bool:
             if self.num_timesteps >= self.due:
                 self.due += every
-                report(played(model, squashed))
+                report(NetworkPolicy(network_of(model.policy), squashed))
             return self.num_timesteps + model.n_envs <= steps
 
     model.learn(steps - model.n_envs, callback=Reporter())
-    report(played(model, squashed))
-
-
-def played(model: Any, squashed: bool) -> NetworkPolicy:
-    """What a model of stable-baselines3 does without exploring."""
-    layers = (
-        [*model.actor.latent_pi, model.actor.mu]
-        if squashed
-        else [
-            *model.policy.mlp_extractor.policy_net,
-            model.policy.action_net,
-        ]
-    )
-    pairs = [(each.weight, each.bias) for each in layers if hasattr(each, "weight")]
-    arrays = [tuple(tensor.detach().cpu().numpy().copy() for tensor in pair) for pair in pairs]
-    return NetworkPolicy(Network(arrays), squashed)
+    report(NetworkPolicy(network_of(model.policy), squashed))
 
 
 def ppo(make_envs: Callable[..., Any], *, steps: int, seed: int, report: Callable[[Any], None], track: str) -> None:

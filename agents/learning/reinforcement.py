@@ -12,13 +12,10 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
-from gymnosoma.envs.core.arguments import choice
-
 from ..policies.card import write_policy
-from ..policies.networks import ACTIVATIONS, Network
 from .checkpoint import load_checkpoint, save_checkpoint
 from .runs import Run
-from .sb3_env import SB3VecEnv
+from .sb3_env import SB3VecEnv, network_of
 
 
 def learn(run: Run, threads: int) -> bool:
@@ -68,22 +65,6 @@ def learn(run: Run, threads: int) -> bool:
     write_policy(run.folder, config, {}, network_of(model.policy))
     envs.close()
     return finished
-
-
-def network_of(policy: Any) -> Network:
-    """The network that acts in an ``MlpPolicy`` of PPO or SAC, without exploration.
-
-    Raises:
-        ValueError: If the policy has another activation than those of a `Network`.
-    """
-    name = policy.activation_fn.__name__
-    choice("activation_fn", name, ACTIVATIONS)
-    if hasattr(policy, "actor"):
-        parts = [*policy.actor.latent_pi, policy.actor.mu]
-    else:
-        parts = [*policy.mlp_extractor.policy_net, policy.action_net]
-    layers = [part for part in parts if hasattr(part, "weight")]
-    return Network([tuple(each.detach().numpy().copy() for each in (part.weight, part.bias)) for part in layers], name)
 
 
 class _Stopped(Exception):

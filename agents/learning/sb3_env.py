@@ -1,4 +1,4 @@
-"""Lets stable-baselines3 train on a Gymnasium vector environment."""
+"""Lets stable-baselines3 train on a Gymnasium vector environment, and its policies play without it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
+from gymnosoma.envs.core.arguments import choice
+
+from ..policies.networks import ACTIVATIONS, Network
 from .runs import drawn_seeds
 
 
@@ -107,6 +110,22 @@ class SB3VecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: Any = None) -> list[bool]:
         """Rows have no wrappers of their own."""
         return [False] * len(list(self._get_indices(indices)))
+
+
+def network_of(policy: Any) -> Network:
+    """The network that acts in an ``MlpPolicy`` of PPO or SAC, without exploration.
+
+    Raises:
+        ValueError: If the policy has another activation than those of a `Network`.
+    """
+    name = policy.activation_fn.__name__
+    choice("activation_fn", name, ACTIVATIONS)
+    if hasattr(policy, "actor"):
+        parts = [*policy.actor.latent_pi, policy.actor.mu]
+    else:
+        parts = [*policy.mlp_extractor.policy_net, policy.action_net]
+    layers = [part for part in parts if hasattr(part, "weight")]
+    return Network([tuple(each.detach().numpy().copy() for each in (part.weight, part.bias)) for part in layers], name)
 
 
 def _row(infos: dict[str, Any], i: int) -> dict[str, Any]:

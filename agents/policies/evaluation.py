@@ -80,16 +80,12 @@ def play_side_by_side(
 
 
 def joined(waves: Sequence[Episodes]) -> Episodes:
-    """Episodes one after another; those of a wave whose info lacks a quantity have zeros there."""
-    info: dict[str, NDArray[Any]] = {}
-    for name, like in {name: value for wave in waves for name, value in wave.info.items()}.items():
-        blank = [np.zeros((len(wave.returns), *like.shape[1:]), like.dtype) for wave in waves]
-        info[name] = np.concatenate([wave.info.get(name, zeros) for wave, zeros in zip(waves, blank, strict=True)])
+    """Episodes one after another."""
     return Episodes(
         np.concatenate([wave.returns for wave in waves]),
         np.concatenate([wave.lengths for wave in waves]),
         [reason for wave in waves for reason in wave.failures],
-        info,
+        {name: np.concatenate([wave.info[name] for wave in waves]) for name in waves[0].info},
     )
 
 

@@ -71,12 +71,3 @@ def read_json(
 
 def _refuse(text: str) -> None:
     raise ValueError(f"numbers must be finite, got {text}")
-
-
-def read(given: Mapping[str, Any], keys: Mapping[str, Check], missing: str = "{key} is missing") -> None:
-    """Raise ValueError unless all ``keys`` are there, each as its check asks."""
-    for key in keys:
-        if key not in given:
-            raise ValueError(missing.format(key=key))
-    for key, check in keys.items():
-        check(key, given[key])
