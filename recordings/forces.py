@@ -94,7 +94,7 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     Raises:
         ValueError: For parameters of another number of rods, of a body that is not uniform, or out of range.
     """
-    friction, ratio, full = _given(motion, params)
+    friction, ratio, full = _coefficients(motion, params)
     shape = shape_of(motion)
     velocity, rate = moved(motion, shape, ratio)
     n, half = motion.rod_angle.shape[1], motion.length / (2 * motion.rod_angle.shape[1])
@@ -130,7 +130,7 @@ def forces(motion: Motion, params: WormParams | MediumFit | float | tuple[float,
     return RecordedRun(motion, ratio, notes, signals=signals, **how)
 
 
-def _given(motion: Motion, params: Any) -> tuple[float, float, WormParams | None]:
+def _coefficients(motion: Motion, params: Any) -> tuple[float, float, WormParams | None]:
     """Friction across (0 where it is not known), its ratio to that along, and all parameters where they are known."""
     n = motion.rod_angle.shape[1]
     if isinstance(params, WormParams):

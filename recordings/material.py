@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -49,7 +49,7 @@ class Identification(Generic[Params]):
     residual: float
 
 
-def _from_motion(
+def _identify(
     time: ArrayLike,
     tip: ArrayLike,
     base: ArrayLike | None,
@@ -57,7 +57,7 @@ def _from_motion(
     system: Callable[[Params], tuple[Array, ...]],
     guess: tuple[float, float],
 ) -> Identification[Params]:
-    """Identify from the motion of the tip, forced by the base's or free; see `identify_chain`.
+    """Find modulus and damping near a guess, by least squares of the motion of the tip; see `identify_chain`.
 
     The response to the base, linear between its samples, is exact by modes; the free decay from an unknown state,
     and where the tip rests, are fitted linearly along with it.
@@ -69,6 +69,8 @@ def _from_motion(
             each phi.
         guess ((float, float)): Modulus and damping about which they are sought.
     """
+    from scipy.optimize import least_squares  # slow to import
+
     t, y = numbers("time", time), numbers("tip", tip)
     u = np.zeros_like(y) if base is None else numbers("base", base)
     if t.ndim != 1 or not SAMPLES[0] <= len(t) <= SAMPLES[1]:
@@ -83,8 +85,8 @@ def _from_motion(
         )
     moved = u - u[0]
 
-    def predict(values: tuple[float, float]) -> Array:
-        rates, residues, direct = _poles(*system(make(*values)))
+    def predict(modulus: float, damping: float) -> Array:
+        rates, residues, direct = _poles(*system(make(modulus, damping)))
         forced = direct * moved + _filtered(moved, rates, residues, dt) if moved.any() else np.zeros_like(t)
         slow = rates[np.argsort(np.abs(rates.real))]
         slow = slow[slow.imag >= 0.0][:TRANSIENTS]
@@ -92,42 +94,30 @@ def _from_motion(
         free = np.column_stack([np.ones_like(t), waves.real, waves.imag[:, slow.imag > 0.0]])
         return forced + free @ np.linalg.lstsq(free, y - forced, rcond=None)[0]
 
-    return _search(y, predict, make, guess)
-
-
-def _search(
-    measured: Array,
-    predict: Callable[[tuple[float, float]], Array],
-    make: Callable[[float, float], Params],
-    guess: tuple[float, float],
-) -> Identification[Params]:
-    """Find modulus and damping, near a guess, with which ``predict`` of both comes nearest to what was ``measured``."""
-    from scipy.optimize import least_squares  # scipy.optimize is slow to import
-
-    size = float(np.std(measured))
+    size = float(np.std(y))
     if not size > 0:
-        raise ValueError("what was measured must vary, got the same value everywhere")
+        raise ValueError("tip must move, got the same place everywhere")
 
     def missed(logarithms: Array) -> Array:
         modulus, damping = np.array(guess) * np.exp(logarithms)
-        return (predict((modulus, damping)) - measured) / size
+        return (predict(modulus, damping) - y) / size
 
     # From the best point of a grid: where it swings too fast or too slow, a fit sees no way to go.
     end = np.log(SPAN)
     grid = [np.array([a, b]) for a in np.linspace(-end, end, 29)[1:-1] for b in (-0.5 * end, 0.0, 0.5 * end)]
     start = min(grid, key=lambda point: float(np.sum(missed(point) ** 2)))
-    found = least_squares(missed, start, bounds=(-end, end), x_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12)
-    modulus, damping = (np.array(guess) * np.exp(found.x)).tolist()
-    variance = 2.0 * found.cost / max(len(measured) - 2, 1)
-    errors = np.sqrt(np.diag(variance * np.linalg.pinv(found.jac.T @ found.jac)))
+    best = least_squares(missed, start, bounds=(-end, end), x_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    modulus, damping = (np.array(guess) * np.exp(best.x)).tolist()
+    variance = 2.0 * best.cost / (len(y) - 2)
+    errors = np.sqrt(np.diag(variance * np.linalg.pinv(best.jac.T @ best.jac)))
     return Identification(
         modulus,
         modulus * float(errors[0]),
         damping,
         damping * float(errors[1]),
         make(modulus, damping),
-        measured + size * found.fun,
-        size * float(np.sqrt(np.mean(found.fun**2))),
+        y + size * best.fun,
+        size * float(np.sqrt(np.mean(best.fun**2))),
     )
 
 
@@ -136,8 +126,8 @@ def _poles(inertia: Array, damping: Array, stiffness: Array, moment: Array, arm:
     n = len(inertia)
     solved = np.linalg.solve(inertia, np.column_stack([stiffness, damping, moment]))
     rates, right = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-solved[:, :n], -solved[:, n:-1]]]))
-    left = np.linalg.solve(right, np.append(np.zeros(n), solved[:, -1]))
-    return rates, -(rates**2) * (arm @ right[:n]) * left, float(1.0 - arm @ solved[:, -1])
+    shares = np.linalg.solve(right, np.append(np.zeros(n), solved[:, -1]))
+    return rates, -(rates**2) * (arm @ right[:n]) * shares, float(1.0 - arm @ solved[:, -1])
 
 
 def _filtered(u: Array, rates: Array, residues: Array, dt: float) -> Array:
@@ -158,7 +148,7 @@ def identify_chain(
     hair: Hair | None = None,
     modulus: tuple[float, float] = MODULUS,
     damping_ratio: tuple[float, float] = DAMPING_RATIO,
-    **others: float,
+    **others: Any,
 ) -> Identification[WhiskerParams]:
     """Find Young's modulus and damping ratio from the motion of a tip, Quist et al. (2014), Eqs. 29-32 in time.
 
@@ -191,14 +181,6 @@ def identify_chain(
         >>> print(f"{1e-9 * fit.modulus:.2f} GPa, damping ratio {fit.damping:.2f}")
         2.25 GPa, damping ratio 0.49
     """
-    make = _chains(hair, modulus, damping_ratio, others)
-    return _from_motion(time, tip, base, make, lambda p: (*matrices(p), tip_arm(p)), (modulus[0], damping_ratio[0]))
-
-
-def _chains(
-    hair: Hair | None, modulus: tuple[float, float], damping_ratio: tuple[float, float], others: Mapping[str, Any]
-) -> Callable[[float, float], WhiskerParams]:
-    """Whisker from modulus and damping ratio of its first link, in the proportions of a guess."""
     (stiff, stiff_tip), (damped, damped_tip) = modulus, damping_ratio
 
     def make(first: float, ratio: float) -> WhiskerParams:
@@ -210,7 +192,7 @@ def _chains(
         )
 
     make(stiff, damped)  # checks the arguments
-    return make
+    return _identify(time, tip, base, make, lambda p: (*matrices(p), tip_arm(p)), (stiff, damped))
 
 
 def identify_rod(
@@ -253,4 +235,4 @@ def identify_rod(
         return WhiskerRodParams.of(hair, n_segments, youngs_modulus=modulus, damping=alpha, **others)
 
     make(youngs_modulus, damping)  # checks the arguments
-    return _from_motion(time, tip, base, make, rod_system, (youngs_modulus, damping))
+    return _identify(time, tip, base, make, rod_system, (youngs_modulus, damping))

@@ -43,15 +43,19 @@ LEAST_DRAWS = 20
 """Repeats of all worms together from which the noise of an estimate is known."""
 
 
+PAPERS = tuple((across / along).tolist() for across, along in zip(*medium([0.0, 1.0]).values(), strict=True))
+"""Ratios b_perp / b_par of the paper's water and agar."""
+
+
 def ratio_of(sigma: Any) -> Any:
     """Ratio b_perp / b_par of the medium ``sigma`` on the paper's line from water (0) to agar (1)."""
-    friction = medium(sigma)
-    return friction["friction_perpendicular"] / friction["friction_parallel"]
+    water, agar = PAPERS
+    return water * (agar / water) ** np.asarray(sigma, float)
 
 
 def sigma_of(ratio: Any) -> Any:
     """Medium index of the ratio b_perp / b_par, if the medium lies on the paper's line."""
-    water, agar = ratio_of([0.0, 1.0])
+    water, agar = PAPERS
     return np.log(np.asarray(ratio, float) / water) / np.log(agar / water)
 
 
@@ -102,14 +106,14 @@ class MediumFit:
 
     @property
     def report(self) -> str:
-        """What was found, a line for each thing."""
+        """Results, a line each."""
         low, high = self.ratio_interval
         if np.isnan(self.sigma):
-            found = f"b_perp / b_par is at least {low:.3g}: midlines do not tell more"
+            line = f"b_perp / b_par is at least {low:.3g}: midlines do not tell more"
         else:
-            found = f"b_perp / b_par = {self.ratio:.3g} (95% from {low:.3g} to {high:.3g})"
-            found += f"; sigma = {self.sigma:.3f} (from {self.interval[0]:.3f} to {self.interval[1]:.3f})"
-        return "\n".join([found, *self.notes])
+            line = f"b_perp / b_par = {self.ratio:.3g} (95% from {low:.3g} to {high:.3g})"
+            line += f"; sigma = {self.sigma:.3f} (from {self.interval[0]:.3f} to {self.interval[1]:.3f})"
+        return "\n".join([line, *self.notes])
 
 
 class _Resistance(NamedTuple):

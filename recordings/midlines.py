@@ -153,22 +153,22 @@ class Midlines:
         """
         whole("order", order, 2, HIGHEST_ORDER)
         whole("n_rods", n_rods, 3, 1000)
-        known = self.measured
-        if known.sum() < LEAST_FRAMES:
-            raise ValueError(f"midlines must have at least {LEAST_FRAMES} frames with one, got {int(known.sum())}")
-        first, last = np.flatnonzero(known)[[0, -1]]
-        points, known = self.points[first : last + 1], known[first : last + 1]
+        measured = self.measured
+        if measured.sum() < LEAST_FRAMES:
+            raise ValueError(f"midlines must have at least {LEAST_FRAMES} frames with one, got {int(measured.sum())}")
+        first, last = np.flatnonzero(measured)[[0, -1]]
+        points, measured = self.points[first : last + 1], measured[first : last + 1]
         notes = list(self.notes)
         if len(points) < len(self.points):
             notes.append(f"frames {first} to {last} kept, between the first midline and the last")
-        points, turned = turned_round(points, known)
+        points, turned = turned_round(points, measured)
         if turned:
             frames = ", ".join(f"{a + first} to {b - 1 + first}" for a, b in turned)
             notes.append(f"head and tail changed places in frames {frames}, which are turned round")
         degree = min(order, points.shape[1] - 2)
         if degree < order:
             notes.append(f"polynomials of degree {degree}, not {order}: there are {points.shape[1]} points")
-        motion = smoothed(points, known, self.rate, degree, n_rods)
+        motion = smoothed(points, measured, self.rate, degree, n_rods)
         try:
             WormParams(length=motion.length)
         except ValueError as error:
@@ -178,7 +178,7 @@ class Midlines:
             ) from None
         notes.append(
             f"length {1e3 * motion.length:.4g} mm, noise {1e6 * motion.noise:.2g} um, tips missed by "
-            f"{1e6 * motion.jitter:.2g} um; {int((~known).sum())} frames without a midline, {len(motion.gaps)} gaps "
+            f"{1e6 * motion.jitter:.2g} um; {int((~measured).sum())} frames without a midline, {len(motion.gaps)} gaps "
             "too long to be bridged"
         )
         return replace(motion, time=motion.time + first / self.rate, notes=tuple(notes))

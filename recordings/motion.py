@@ -76,10 +76,10 @@ class Motion:
     @property
     def reliable(self) -> Flags:
         """Moments (T,) that lie neither in a long gap nor within a frame of one."""
-        known = np.ones(len(self.time), bool)
+        reliable = np.ones(len(self.time), bool)
         for start, stop in self.gaps:
-            known[max((start - 2) * FINER + 1, 0) : (stop + 1) * FINER] = False
-        return known
+            reliable[max((start - 2) * FINER + 1, 0) : (stop + 1) * FINER] = False
+        return reliable
 
     @property
     def report(self) -> str:
@@ -92,7 +92,7 @@ class Motion:
         return Kymogram(angles, self.rate, self.notes)
 
 
-def turned_round(points: Array, known: Flags) -> tuple[Array, list[tuple[int, int]]]:
+def turned_round(points: Array, measured: Flags) -> tuple[Array, list[tuple[int, int]]]:
     """Midlines whose head and tail stay where they are from frame to frame, and the stretches (a, b) that did not.
 
     Each midline is compared with the last one before it as it is and the other way round. Which end is the head is what
@@ -100,9 +100,9 @@ def turned_round(points: Array, known: Flags) -> tuple[Array, list[tuple[int, in
 
     Args:
         points ((N, P, 2) float)
-        known ((N,) bool): Frames that have a midline.
+        measured ((N,) bool): Frames that have a midline.
     """
-    frames = np.flatnonzero(known)
+    frames = np.flatnonzero(measured)
     lines = points[frames]
     direct = np.sum((lines[1:] - lines[:-1]) ** 2, (1, 2))
     swapped = np.sum((lines[1:] - lines[:-1, ::-1]) ** 2, (1, 2))
@@ -124,29 +124,29 @@ def polynomials(places: Array, order: int) -> tuple[Array, Array]:
     return q, np.linalg.solve(r.T, vander(np.linspace(-1.0, 1.0, ARC), order).T).T
 
 
-def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) -> Motion:
-    """Motion of midlines (N, P, 2), of which the first and the last are known; see `smoothed` of `Midlines`."""
+def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: int) -> Motion:
+    """Motion of midlines (N, P, 2), of which the first and the last are measured; see `smoothed` of `Midlines`."""
     from scipy.interpolate import CubicSpline  # slow to import
 
     count, width = points.shape[:2]
-    along = arc_length(points[known])
+    along = arc_length(points[measured])
     places = np.mean(along / along[:, -1:], 0)
     basis, fine = polynomials(places, order)
-    shapes = np.einsum("pm,tpx->tmx", basis, np.where(known[:, None, None], points, 0.0))
-    rest = np.where(known[:, None, None], points - np.einsum("pm,tmx->tpx", basis, shapes), 0.0)
-    noise = np.sqrt(np.sum(rest**2) / (2 * known.sum() * (width - order - 1)))
-    both = np.flatnonzero(known[1:] & known[:-1])
+    shapes = np.einsum("pm,tpx->tmx", basis, np.where(measured[:, None, None], points, 0.0))
+    rest = np.where(measured[:, None, None], points - np.einsum("pm,tmx->tpx", basis, shapes), 0.0)
+    noise = np.sqrt(np.sum(rest**2) / (2 * measured.sum() * (width - order - 1)))
+    both = np.flatnonzero(measured[1:] & measured[:-1])
     power = np.sum(0.5 * (rest[both] ** 2 + rest[both + 1] ** 2))
     persistence = np.clip(np.sum(rest[both] * rest[both + 1]) / max(power, 1e-300), 0.0, MOST_PERSISTENT)
     # Between few points polynomials swing more than at them.
-    raw = arc_length(np.einsum("pm,tmx->tpx", basis, shapes[known]))[:, -1]
+    raw = arc_length(np.einsum("pm,tmx->tpx", basis, shapes[measured]))[:, -1]
     low, median, high = np.quantile(raw, [0.05, 0.5, 0.95])
     if not median > 0.0 or max(high - median, median - low) > VARIATION * median:
         raise ValueError(
             f"midlines must have lengths within {VARIATION:.0%} of each other, got {1e3 * low:.3g} to {1e3 * high:.3g} "
             f"mm about {1e3 * median:.3g}: a wrong scale, several worms, or too few points"
         )
-    series = smooth(shapes.reshape(count, -1), 3, "gcv", known).values
+    series = smooth(shapes.reshape(count, -1), 3, "gcv", measured).values
     moments = np.arange(FINER * (count - 1) + 1) / FINER
     series = CubicSpline(np.arange(count), series)(moments).reshape(len(moments), order + 1, 2)
     curve = np.einsum("am,tmx->tax", fine, series)
@@ -157,16 +157,16 @@ def smoothed(points: Array, known: Flags, rate: float, order: int, n_rods: int) 
     mean = angle.mean(1)
     angle += (np.unwrap(mean) - mean)[:, None]
     centre = 0.5 * (joints[:, 1:] + joints[:, :-1]).mean(1)
-    place = np.cumsum(known) - 1
+    place = np.cumsum(measured) - 1
     ends = np.mean((raw[place[both + 1]] - raw[place[both]]) ** 2) / 2 if len(both) else 0.0
     # What the noise of the first and the last point makes of it; a sum of two |N(0, 1)| has the deviation 0.853.
     ends -= noise**2 * np.sum(basis[[0, -1]] ** 2)
     jitter = np.sqrt(max(ends, 0.0)) / 0.853
-    gaps = _long_gaps(known, np.diff(angle), rate)
+    gaps = _long_gaps(measured, np.diff(angle), rate)
     time = moments / rate
     length = float(np.median(along[:, -1]))
     told = float(noise), float(jitter), float(persistence)
-    return Motion(time, angle, centre, length, rate, known, places, *told, gaps, order, shapes)
+    return Motion(time, angle, centre, length, rate, measured, places, *told, gaps, order, shapes)
 
 
 def arc_length(curve: Array) -> Array:
@@ -179,14 +179,14 @@ def even(curve: Array, along: Array, places: Array) -> Array:
     """Points (T, K, 2) of curves (T, A, 2) with lengths ``along`` (T, A), at ``places`` (T, K), shares of them."""
     # All curves in one table: each has an interval of its own.
     offset = 2.0 * np.arange(len(curve))[:, None]
-    known = (along / along[:, -1:] + offset).ravel()
-    asked = (places + offset).ravel()
-    return np.stack([np.interp(asked, known, curve[..., k].ravel()).reshape(places.shape) for k in range(2)], -1)
+    lengths = (along / along[:, -1:] + offset).ravel()
+    wanted = (places + offset).ravel()
+    return np.stack([np.interp(wanted, lengths, curve[..., k].ravel()).reshape(places.shape) for k in range(2)], -1)
 
 
-def _long_gaps(known: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:
+def _long_gaps(measured: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:
     """Gaps of more frames than can be bridged: `GAP`, or an eighth of the period of the wave."""
-    missing = np.concatenate([[0], (~known).astype(int), [0]])
+    missing = np.concatenate([[0], (~measured).astype(int), [0]])
     edges = np.flatnonzero(np.diff(missing)).tolist()
     if not edges:
         return ()

@@ -32,7 +32,7 @@ BODY = 3
 """Unknowns before the modes: logarithms of friction, damping and length."""
 
 SMOOTHED, SHARE, PLAIN = 0.05, 0.25, 1e-2
-"""Deviations of what is known beforehand: of each mode from the smoothed first shape (root mean square, rad); of what
+"""Deviations of the prior: of each mode from the smoothed first shape (root mean square, rad); of what
 tips are missed by, in what |N(0, jitter)| makes of it (were it even, 30% more, exponential, 25% less); and of the
 logarithm of the length where none are."""
 
@@ -85,14 +85,14 @@ class RelaxationFit:
 
     @property
     def report(self) -> str:
-        """What was found, a line for each thing."""
+        """Results, a line each."""
         low, high = self.friction_interval
         if np.isnan(self.friction_over_stiffness):
-            found = f"b_perp / kappa is at most {high:.3g} s/m^2: what damps is the body, not the medium"
+            medium = f"b_perp / kappa is at most {high:.3g} s/m^2: what damps is the body, not the medium"
         else:
-            found = f"b_perp / kappa = {self.friction_over_stiffness:.3g} s/m^2 (95% from {low:.3g} to {high:.3g})"
+            medium = f"b_perp / kappa = {self.friction_over_stiffness:.3g} s/m^2 (95% from {low:.3g} to {high:.3g})"
         least, most = self.lag_interval
-        return f"{found}\nc / kappa = {self.lag:.3g} s (95% from {least:.3g} to {most:.3g})"
+        return f"{medium}\nc / kappa = {self.lag:.3g} s (95% from {least:.3g} to {most:.3g})"
 
 
 class _Relaxing:
@@ -107,16 +107,16 @@ class _Relaxing:
         bent = float(np.median(np.mean(motion.joint_angle[motion.reliable] ** 2, 1)))
         self.length = (motion.length + missed) * (1.0 - bent / 24.0)
         off = np.array([np.inf, np.inf, np.hypot(SHARE * missed / self.length, PLAIN), *[SMOOTHED] * MODES])
-        self._known_before = motion.noise / off
+        self._prior = motion.noise / off
         self._ratio, self._usual = ratio, WormParams.in_medium(1.0, length=self.length)
         assert motion.shapes is not None
         self._angle, self._centre = motion.rod_angle[first * FINER], motion.centre[first * FINER]
         joints = len(self._angle) - 1
         self._modes = np.sqrt(joints) * polynomials(np.linspace(0.0, 1.0, joints), MODES - 1)[0].T
-        known = motion.measured & motion.reliable[::FINER]
-        self._known, self._smooth = known[first:], motion.joint_angle[first * FINER :: FINER, INNER]
+        measured = motion.measured & motion.reliable[::FINER]
+        self._valid, self._smooth = measured[first:], motion.joint_angle[first * FINER :: FINER, INNER]
         # Each frame alone: what smooths in time blunts the release, by which damping shows.
-        self._measured = motion.shapes[first:][self._known]
+        self._measured = motion.shapes[first:][self._valid]
         basis, _ = polynomials(motion.places, motion.order)
         spline = CubicSpline(np.linspace(0.0, 1.0, joints + 2), np.eye(joints + 2))
         self._seen = spline(motion.places)
@@ -127,7 +127,7 @@ class _Relaxing:
         curved = (from_tail**2 * bend, from_tail * from_head * bend, from_head**2 * bend)
         self._curved = [basis.T @ each for each in curved]
         self._places, self._basis = motion.places, basis
-        self._every, self._frames = 1.0 / motion.rate, len(self._known) - 1
+        self._every, self._frames = 1.0 / motion.rate, len(self._valid) - 1
         self._worm = Worm(self._usual, dt=self._every / np.ceil(self._every / 5e-3))
 
     def run(self, unknown: Array) -> list[tuple[Array, Array]]:
@@ -155,11 +155,11 @@ class _Relaxing:
     def misfit(self, unknown: Array) -> Array:
         """Polynomials of worms less those measured (K, M), m, without what place, heading or missed tips explain.
 
-        The last are the unknowns as what is known beforehand takes them, in deviations of the noise.
+        The last are the unknowns in deviations of their prior, in units of the noise.
         """
         rest = []
         for (angle, centre), own in zip(self.run(unknown), unknown, strict=True):
-            angle, centre = angle[self._known], centre[self._known]
+            angle, centre = angle[self._valid], centre[self._valid]
             rods = self._usual.length * np.exp(own[2]) / angle.shape[1] * np.stack([np.cos(angle), np.sin(angle)], -1)
             ends = np.pad(np.cumsum(rods, 1), ((0, 0), (1, 0), (0, 0)))
             ends += (centre - 0.5 * (ends[:, 1:] + ends[:, :-1]).mean(1))[:, None]
@@ -172,13 +172,13 @@ class _Relaxing:
             tips = [each @ tangent for each in self._moved] + [each @ ends for each in self._curved]
             # Where a body lies is no matter: the first polynomial is left out.
             data = _unexplained(shape[:, 1:], self._measured[:, 1:], [tip[:, 1:] for tip in tips])
-            rest.append(np.concatenate([data, self._known_before * own]))
+            rest.append(np.concatenate([data, self._prior * own]))
         return np.array(rest)
 
     def residual(self, unknown: Array) -> float:
         """Root mean square of what a worm leaves of the smoothed joint angles, rad."""
         ((angle, _),) = self.run(unknown[None])
-        return float(np.sqrt(np.mean((np.diff(angle)[:, INNER] - self._smooth)[self._known] ** 2)))
+        return float(np.sqrt(np.mean((np.diff(angle)[:, INNER] - self._smooth)[self._valid] ** 2)))
 
     def fit(self, unknown: Array, iterations: int, held: int = -1) -> tuple[Array, float, Array]:
         """Unknowns (BODY + MODES,) of least squares, sum of squares, and slopes (M, BODY + MODES).
@@ -205,27 +205,27 @@ class _Relaxing:
 
 
 def _unexplained(shape: Array, measured: Array, tips: list[Array]) -> Array:
-    """What is left (M,) of shapes less those measured (T, m, 2) by headings and missed tips, which are found.
+    """Residuals (M,) of shapes less those measured (T, m, 2), after the best headings and missed tips.
 
     ``tips`` (5 of (T, m, 2)): First and second derivatives by the shares missed at head and tail.
     """
     aside, count = np.array([[0.0, 1.0], [-1.0, 0.0]]), len(shape)
-    found = np.zeros((count, 3))
-    for left in (2, 1, 0):
-        turn, head, tail = found.T[..., None, None]
+    best = np.zeros((count, 3))
+    for remaining in (2, 1, 0):
+        turn, head, tail = best.T[..., None, None]
         at_head, at_tail = (tips[0] + head * tips[2] + tail * tips[3], tips[1] + head * tips[3] + tail * tips[4])
         body = shape + 0.5 * (head * (tips[0] + at_head) + tail * (tips[1] + at_tail))
         turned = np.cos(turn) * np.eye(2) + np.sin(turn) * aside
         rest = (body @ turned - measured).reshape(count, -1, 1)
         moves = np.stack([body @ aside @ turned, at_head @ turned, at_tail @ turned], -1).reshape(count, -1, 3)
-        if left:
+        if remaining:
             across = np.swapaxes(moves, 1, 2)
             square = np.nan_to_num(across @ moves)
             # A straight body does not show by how much both tips are missed.
             held = BARELY * np.maximum(np.trace(square, axis1=1, axis2=2), 1e-30)
             square += held[:, None, None] * np.eye(3)
-            found = found - np.linalg.solve(square, across @ rest)[..., 0]
-            found[:, 1:] = np.clip(found[:, 1:], -MISSED, MISSED)
+            best = best - np.linalg.solve(square, across @ rest)[..., 0]
+            best[:, 1:] = np.clip(best[:, 1:], -MISSED, MISSED)
     axes, _ = np.linalg.qr(moves)
     return np.asarray((rest - axes @ (np.swapaxes(axes, 1, 2) @ rest)).ravel())
 
@@ -269,24 +269,24 @@ def fit_relaxation(
     across = medium(sigma_of(ratio))["friction_perpendicular"]
     begin = float(np.log(across / usual.friction_perpendicular))
     tried = [worm.fit(np.array([begin + each, *[0.0] * (BODY + MODES - 1)]), ITERATIONS) for each in STARTS]
-    found, squares, slopes = min(tried, key=lambda each: each[1])
+    best, squares, slopes = min(tried, key=lambda each: each[1])
     if not np.isfinite(squares):
         raise ValueError("motion must be one that a worm can make as it straightens; every simulation broke down")
-    ((angle, centre),) = worm.run(found[None])
+    ((angle, centre),) = worm.run(best[None])
     rng = np.random.default_rng(seed)
     before = motion.rod_angle[: first * FINER : FINER], motion.centre[: first * FINER : FINER]
     whole_angle, whole_centre = np.concatenate([before[0], angle]), np.concatenate([before[1], centre])
-    entire = replace(motion, length=worm.length * float(np.exp(found[2])))
+    entire = replace(motion, length=worm.length * float(np.exp(best[2])))
     draws = np.array(
         [
-            _Relaxing(seen_again(entire, whole_angle, whole_centre, rng), ratio, first).fit(found, AGAIN)[0][:2]
+            _Relaxing(seen_again(entire, whole_angle, whole_centre, rng), ratio, first).fit(best, AGAIN)[0][:2]
             for _ in range(repeats)
         ]
     )
     # What repeats tell of the spread and of the bias is uncertain, too, the more the fewer they are.
     few = float(student.ppf(0.975, repeats - 1)) * np.sqrt(1.0 + 1.0 / repeats) / 1.96
     spread = draws.std(0, ddof=1)
-    corrected = np.exp(2.0 * found[:2] - draws.mean(0))
+    corrected = np.exp(2.0 * best[:2] - draws.mean(0))
     noise = squares / len(slopes)
     own = noise * np.diag(np.linalg.pinv(slopes.T @ slopes, rcond=1e-12))
     # Where the noise is more than the model takes it for.
@@ -294,14 +294,14 @@ def fit_relaxation(
     spread = np.maximum(few * spread, np.sqrt(own[:2]))
     kappa = float(np.max(usual.stiffness))
     scale, lag = usual.friction_perpendicular / kappa, float(np.max(usual.damping)) / kappa * float(corrected[1])
-    without = worm.fit(np.array([FAR[0, 0], *found[1:]]), AGAIN, held=0)[1]
+    without = worm.fit(np.array([FAR[0, 0], *best[1:]]), AGAIN, held=0)[1]
     if spread[0] > UNKNOWN or without < squares + VISIBLE * more * noise:
-        friction, low, high = float("nan"), 0.0, scale * float(np.exp(_bound(worm, found, squares, more * noise)))
+        friction, low, high = float("nan"), 0.0, scale * float(np.exp(_bound(worm, best, squares, more * noise)))
     else:
         friction, by = scale * float(corrected[0]), float(np.exp(1.96 * spread[0]))
         low, high = friction / by, friction * by
     by = float(np.exp(1.96 * spread[1]))
-    return RelaxationFit(friction, (low, high), lag, (lag / by, lag * by), float(ratio), worm.residual(found))
+    return RelaxationFit(friction, (low, high), lag, (lag / by, lag * by), float(ratio), worm.residual(best))
 
 
 def _first(motion: Motion, start: float) -> int:
@@ -317,23 +317,23 @@ def _first(motion: Motion, start: float) -> int:
     return first
 
 
-def _ratio(motion: Motion, given: float | None) -> float:
-    """Ratio of the friction coefficients, by the motion where it is not given."""
-    if given is None:
+def _ratio(motion: Motion, ratio: float | None) -> float:
+    """Ratio of the friction coefficients, by default that of the motion."""
+    if ratio is None:
         try:
             return fit_medium(motion).ratio
         except ValueError as error:
             raise ValueError(f"ratio must be given, the motion does not tell it: {error}") from None
-    return number("ratio", given, minimum=1.0 / LARGEST_RATIO, maximum=LARGEST_RATIO)
+    return number("ratio", ratio, minimum=1.0 / LARGEST_RATIO, maximum=LARGEST_RATIO)
 
 
-def _bound(worm: _Relaxing, found: Array, squares: float, noise: float) -> float:
+def _bound(worm: _Relaxing, best: Array, squares: float, noise: float) -> float:
     """Logarithm of friction over stiffness at which the sum of squares is too large by chance."""
     limit = squares + CAUTION**2 * noise
-    low, high = float(found[0]), float(FAR[1, 0])
+    low, high = float(best[0]), float(FAR[1, 0])
     while high - low > 0.05:
         middle = 0.5 * (low + high)
-        if worm.fit(np.array([middle, *found[1:]]), ITERATIONS, held=0)[1] > limit:
+        if worm.fit(np.array([middle, *best[1:]]), ITERATIONS, held=0)[1] > limit:
             high = middle
         else:
             low = middle

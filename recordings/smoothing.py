@@ -42,35 +42,35 @@ def smooth(
     from scipy.linalg import cho_solve_banded, cholesky_banded  # slow to import
 
     count, series = values.shape
-    given = np.ones(count, bool) if measured is None else measured
-    known = int(given.sum())
-    if known <= 2 * order:
-        raise ValueError(f"values must be measured at more than {2 * order} times, got {known}")
-    y = np.where(given[:, None], values, 0.0)
+    mask = np.ones(count, bool) if measured is None else measured
+    total = int(mask.sum())
+    if total <= 2 * order:
+        raise ValueError(f"values must be measured at more than {2 * order} times, got {total}")
+    y = np.where(mask[:, None], values, 0.0)
     kernel = np.array([(-1.0) ** (order - k) * comb(order, k) for k in range(order + 1)])
     penalty = _band(kernel, count)
     weights = 10.0 ** np.arange(-2.0, np.log10(largest) + 1e-9, 0.5)
     best = np.full(series, np.inf)
-    found = Smoothed(np.empty_like(y), np.empty(series), np.empty(series))
+    result = Smoothed(np.empty_like(y), np.empty(series), np.empty(series))
     for weight in weights:
         matrix = weight * penalty
-        matrix[-1] += given
+        matrix[-1] += mask
         factor = cholesky_banded(matrix)
         z = cho_solve_banded((factor, False), y)
         # One step of refinement: large weights leave few digits to what varies slowly.
-        rest = np.where(given[:, None], y - z, 0.0)
+        rest = np.where(mask[:, None], y - z, 0.0)
         z += cho_solve_banded((factor, False), rest - weight * _penalised(z, kernel))
-        rest = np.where(given[:, None], values - z, 0.0)
-        freedom = count - _slope(penalty, given, weight)
+        rest = np.where(mask[:, None], values - z, 0.0)
+        freedom = count - _slope(penalty, mask, weight)
         if criterion == "gcv":
-            cost = np.log(np.sum(rest**2, 0) + 1e-300) - 2.0 * np.log(max(1.0 - freedom / known, 1e-300))
+            cost = np.log(np.sum(rest**2, 0) + 1e-300) - 2.0 * np.log(max(1.0 - freedom / total, 1e-300))
         else:
             spread = np.log(np.maximum(np.sum(y * rest, 0), 1e-300))
-            cost = (known - order) * spread + 2.0 * np.sum(np.log(factor[-1])) - (count - order) * np.log(weight)
+            cost = (total - order) * spread + 2.0 * np.sum(np.log(factor[-1])) - (count - order) * np.log(weight)
         better = cost < best
         best[better] = cost[better]
-        found.values[:, better], found.weight[better], found.freedom[better] = z[:, better], weight, freedom
-    return found
+        result.values[:, better], result.weight[better], result.freedom[better] = z[:, better], weight, freedom
+    return result
 
 
 def _band(kernel: Array, count: int) -> Array:
@@ -93,13 +93,13 @@ def _penalised(z: Array, kernel: Array) -> Array:
     return out
 
 
-def _slope(penalty: Array, given: NDArray[np.bool_], weight: float) -> float:
+def _slope(penalty: Array, mask: NDArray[np.bool_], weight: float) -> float:
     """Slope of ln det (W + lam D'D) by ln lam: T less the degrees of freedom of the fit."""
     from scipy.linalg import cholesky_banded
 
     step, value = 0.01, []
     for sign in (1.0, -1.0):
         matrix = weight * np.exp(sign * step) * penalty
-        matrix[-1] += given
+        matrix[-1] += mask
         value.append(2.0 * np.sum(np.log(cholesky_banded(matrix)[-1])))
     return (value[0] - value[1]) / (2.0 * step)

@@ -64,6 +64,8 @@ def study_worms(
         raise ValueError("friction or sigma must be given with stiffness: midlines alone tell no scale of force")
     motions = [each.smoothed() for each in midlines]
     fit = fit_medium(motions, repeats, seed, window)
+    if sigma and np.isnan(fit.sigma):
+        raise ValueError("sigma must not be assumed where only a bound of the ratio is known: give friction")
     reports = [*(motion.report for motion in motions), fit.report]
     assumed = {"sigma": sigma or None, "friction": friction, "stiffness": stiffness, "damping": damping}
     summary = _plain(asdict(fit) | {"ratio": fit.ratio, "ratio_interval": fit.ratio_interval})
@@ -71,35 +73,21 @@ def study_worms(
     summary["assumed"] = {name: value for name, value in assumed.items() if value is not None}
     if len(motions) > 1:
         return Study("\n".join(reports), summary)
-    run = forces(motions[0], _params(fit, sigma, friction, stiffness, damping))
-    reports += run.notes[len(motions[0].notes) :]
-    names = ("friction_force", "power", "joint_torque", "control_angle")
-    known = [name for name in names if name in run]
-    known = known or ["force_per_friction", "power_per_friction", "torque_per_friction"]
-    signals = ("centre", "refit_centre", "refit_turn", "reliable", "joint_angle", *known)
-    return Study("\n".join(reports), summary, run, signals)
-
-
-def _params(
-    fit: MediumFit,
-    sigma: bool,
-    friction: tuple[float, float] | None,
-    stiffness: float | None,
-    damping: float | None,
-) -> WormParams | MediumFit | tuple[float, float]:
-    """Parameters as `forces` takes them."""
-    if sigma and np.isnan(fit.sigma):
-        raise ValueError("sigma must not be assumed where only a bound of the ratio is known: give friction")
     if sigma:
         coefficients = medium(fit.sigma)
         friction = float(coefficients["friction_perpendicular"]), float(coefficients["friction_parallel"])
-    if friction is None:
-        return fit
-    if stiffness is None or damping is None:
-        return friction
-    return WormParams(
-        friction_perpendicular=friction[0], friction_parallel=friction[1], stiffness=stiffness, damping=damping
-    )
+    params: WormParams | MediumFit | tuple[float, float] = friction or fit
+    if friction is not None and stiffness is not None and damping is not None:
+        params = WormParams(
+            friction_perpendicular=friction[0], friction_parallel=friction[1], stiffness=stiffness, damping=damping
+        )
+    run = forces(motions[0], params)
+    reports += run.notes[len(motions[0].notes) :]
+    names = ("friction_force", "power", "joint_torque", "control_angle")
+    available = [name for name in names if name in run]
+    available = available or ["force_per_friction", "power_per_friction", "torque_per_friction"]
+    signals = ("centre", "refit_centre", "refit_turn", "reliable", "joint_angle", *available)
+    return Study("\n".join(reports), summary, run, signals)
 
 
 def study_relaxation(midlines: Midlines, friction: tuple[float, float] | None = None) -> Study:

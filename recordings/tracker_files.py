@@ -313,10 +313,10 @@ def _at_even_times(t: Array, points: Array, hints: Hints) -> tuple[Array, float,
     if np.abs(place - frames).max() <= UNEVEN * max(len(t), 50) / 50 and len(np.unique(frames)) == len(frames):
         return _by_frame(points, frames), rate, ()
     even = np.arange(int(place[-1] + 1e-9) + 1)
-    known = np.isfinite(points).all((1, 2))
-    if not known.any():
+    measured = np.isfinite(points).all((1, 2))
+    if not measured.any():
         raise ValueError("no frame of it has a midline")
-    place, flat = place[known], points[known].reshape(int(known.sum()), -1)
+    place, flat = place[measured], points[measured].reshape(int(measured.sum()), -1)
     lines = np.stack([np.interp(even, place, column) for column in flat.T], 1).reshape(-1, *points.shape[1:])
     after = np.searchsorted(place, even).clip(max=len(place) - 1)
     near = np.minimum(np.abs(place[after] - even), np.abs(place[(after - 1).clip(0)] - even)) < 1.0

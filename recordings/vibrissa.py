@@ -59,12 +59,12 @@ class RecordedBase(OpenLoop):
             values = np.asarray(value)
             if values.shape != (count,):
                 raise ValueError(f"{name} must be a list of {count} numbers, got shape {values.shape}")
-            known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(count, bool)
-            numbers(name, values[known])
-            series = smooth(values[:, None].astype(float), ORDER, "reml", known, LARGEST_WEIGHT)
+            measured = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(count, bool)
+            numbers(name, values[measured])
+            series = smooth(values[:, None].astype(float), ORDER, "reml", measured, LARGEST_WEIGHT)
             column[:] = series.values[:, 0]
-            rest = (values - column)[known]
-            self.noise[name] = float(np.sqrt(np.sum(rest**2) / (known.sum() - series.freedom[0])))
+            rest = (values - column)[measured]
+            self.noise[name] = float(np.sqrt(np.sum(rest**2) / (measured.sum() - series.freedom[0])))
         self._motion = make_interp_spline(np.arange(count) / rate, columns, k=5)
         self.duration = (count - 1) / rate
 

@@ -61,7 +61,7 @@ def test_a_hair_is_traced_from_its_midline():
         (lambda: WhiskerParams(rest_angle=(0.1, 0.2)), "rest_angle"),
         (lambda: WhiskerParams(joint_stiffness=(1.0,) * 5), "joint_stiffness"),
         (lambda: WhiskerRodParams(curvature=(1.0, 2.0)), "curvature"),
-        (lambda: identify_chain(np.arange(30.0), np.zeros(30)), "what was measured"),
+        (lambda: identify_chain(np.arange(30.0), np.zeros(30)), "tip must move"),
     ],
 )
 def test_impossible_shapes_are_refused(make, name):

@@ -74,12 +74,6 @@ def test_a_worm_that_is_deaf_in_front_is_silent_and_one_without_muscles_is_still
     assert np.abs(runs[2]["control_angle"]).max() == 0.0
 
 
-def test_the_drive_is_added_to_what_the_circuit_commands():
-    worm = Worm(circuit="ahead")
-    plain, more = simulate(worm, STILL, 0.005), simulate(worm, STILL + 0.1, 0.005)
-    np.testing.assert_allclose(more["control_angle"][-1] - plain["control_angle"][-1], 0.1, atol=1e-15)
-
-
 def test_what_a_worm_cannot_have_is_refused():
     with pytest.raises(ValueError, match="scheme must be"):
         Worm(circuit="ahead", scheme="published")
