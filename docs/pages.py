@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from sphinx.util.display import status_iterator
 
 import gymnosoma
 from gymnosoma.agents.benchmark.tables import markdown as table
@@ -217,7 +215,8 @@ def shown(value: Any) -> str:
 
 def live() -> None:
     """Write the animals that run in a browser, and a page of the site for each."""
-    for name in build.write(HERE / "static" / "live", watch=partial(told, "WebAssembly... ")) and build.shown():
+    build.write(HERE / "static" / "live")
+    for name in build.shown():
         heading, text = build.PAGES[name]
         inside = (film(LIVE_FILMS[name], "", "../") or still(LIVE_FILMS[name].rpartition("-")[0], "../")).strip()
         shown = f"```{{raw}} html\n{build.embedded(name, '../_static/live/', inside)}```\n"
@@ -244,6 +243,7 @@ PUBLIC = {
             "gymnosoma.agents",
             "gymnosoma.films",
             "gymnosoma.recordings",
+            "gymnosoma.biomechanics",
         ),
         (),
     ),
@@ -259,19 +259,18 @@ PUBLIC = {
 
 def public(module: str) -> str:
     """Page of the public names of a module."""
-    found = import_module(module)
+    names = PUBLIC[module] or import_module(module).__all__
     text = f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :no-members:\n"
-    for name in PUBLIC[module] or found.__all__:
-        kind = "autoclass" if isinstance(getattr(found, name), type) else "autofunction"
-        text += f"\n.. {kind if callable(getattr(found, name)) else 'py:data'}:: {module}.{name}\n"
+    for name in names:
+        value = getattr(import_module(module), name)
+        kind = "autoclass" if isinstance(value, type) else "autofunction" if callable(value) else "py:data"
+        text += f"\n.. {kind}:: {module}.{name}\n"
         text += "   :no-index:\n" if (module, name) == ("gymnosoma.envs.whisker_rod", "Hair") else ""  # the same class
     return text + "```\n"
 
 
 def reference(folder: Path) -> None:
     """Write the reference of the Python interface, a page for each module that has public names."""
-    for left in {*folder.glob("gymnosoma*.md")} - {folder / f"{module}.md" for module in PUBLIC}:
-        left.unlink()
     for module in PUBLIC:
         write(folder / f"{module}.md", public(module))
     about = "What is public, and stays what it is as [versions](../guides/versions.md) promise; all else may change."
@@ -297,17 +296,12 @@ def no_alias(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any)
     return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
-def told(what: str, names: list[str]) -> Iterable[str]:
-    """Go through names, in a line of Sphinx that tells how far it is."""
-    return status_iterator(names, what, "darkgreen", len(names))
-
-
 def generate(app: Any) -> None:
     """Write all pages."""
     folder = HERE / "environments"
     write(folder / "index.md", environments())
-    for name in told("pages of ids... ", [entry.name for entry in CATALOGUE]):
-        write(folder / f"{name}.md", page(name))
+    for entry in CATALOGUE:
+        write(folder / f"{entry.name}.md", page(entry.name))
     write(HERE / "animals" / "tables" / "tiles.md", tiles())
     write(HERE / "animals" / "tables" / "model_keys.md", model_keys())
     for animal in ANIMALS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import gymnasium
@@ -128,15 +128,12 @@ def _page(title: str, text: str, body: str) -> str:
     return PAGE.format(title=title, text=re.sub(r"\*(.+?)\*", r"<em>\1</em>", text).replace("&", "&amp;"), body=body)
 
 
-def write(
-    folder: Path, names: Iterable[str] | None = None, watch: Callable[[list[str]], Iterable[str]] = iter
-) -> dict[str, int]:
+def write(folder: Path, names: Iterable[str] | None = None) -> dict[str, int]:
     """Write scripts, style and pages into a folder.
 
     Args:
         folder: It is made where there is none.
         names: Animals; all that have a picture by default.
-        watch: Goes through the names, each of which takes seconds, and may tell of it.
 
     Returns:
         dict: Bytes of each file that was written or is there already.
@@ -148,7 +145,7 @@ def write(
     parts.insert(1, f"gymnosoma.colours = {json.dumps(colours)};\n")
     _written(folder / "live.js", "\n".join(parts))
     _written(folder / "live.css", (sources() / "live.css").read_text("utf-8"))
-    for name in watch(names):
+    for name in names:
         _written(folder / f"{name}.js", animal_script(name))
         _written(folder / f"{name}.html", _page(*PAGES[name], embedded(name)))
     links = "\n".join(f'<li><a href="{name}.html">{PAGES[name][0]}</a></li>' for name in names)
