@@ -66,29 +66,6 @@ def test_person_steers(play):
     assert not game.running
 
 
-def test_person_steers_with_a_gamepad(play):
-    game, simulation = play("gymnosoma/WormCrawl-v0")
-    game._pads = ["a pad"]  # so that the window tells the buttons
-    post = lambda kind, **of: pygame.event.post(pygame.event.Event(kind, **of))  # noqa: E731
-    post(pygame.JOYAXISMOTION, axis=0, value=0.9)
-    post(pygame.JOYAXISMOTION, axis=1, value=-0.2)
-    for _ in range(4):
-        game.turn()
-    assert game._held == {"right"} and game.steering.bias > 0.04
-    post(pygame.JOYAXISMOTION, axis=0, value=-0.9)
-    game.turn()
-    assert game._held == {"left"}
-    post(pygame.JOYAXISMOTION, axis=0, value=0.1)
-    post(pygame.JOYBUTTONDOWN, button=2)  # the worm's second letter, M
-    post(pygame.JOYBUTTONUP, button=2)
-    post(pygame.JOYBUTTONDOWN, button=99)
-    game.turn()
-    assert not game._held and simulation.rows["friction_perpendicular"][0] == pytest.approx(0.00128)  # agar / 100
-    post(pygame.JOYBUTTONDOWN, button=0)
-    game.turn()
-    assert game.paused
-
-
 def test_end_of_the_episode_waits_for_the_person(play):
     game, simulation = play("gymnosoma/WormReach-v0")
     simulation.memory["target"] = game.task.animal.points(simulation.rows)[:, 0]

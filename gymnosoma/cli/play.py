@@ -17,7 +17,7 @@ def play(
     param: Params = (),
     size: str = "960x540",
 ) -> None:
-    """Steer the animal with the keyboard, or with a gamepad, if there is one.
+    """Steer the animal with the keyboard.
 
     Args:
         seed: Of the first episode.

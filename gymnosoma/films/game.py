@@ -1,10 +1,9 @@
-"""A person steers the animal with the keyboard, or with a gamepad."""
+"""A person steers the animal with the keyboard."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from typing import Any, Protocol
 
 import gymnasium
@@ -16,12 +15,6 @@ from gymnosoma.agents.policies.agent import ControllerAgent
 from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs.core.draw.canvas import GOAL, INK, MUTED, PLATE, WARM, Canvas
 from gymnosoma.envs.core.draw.view import View, Window, open_display
-
-AXES = {0: ("left", "right"), 1: ("up", "down"), 3: ("w", "s"), 4: ("w", "s")}
-"""Axes of a gamepad's sticks, and the keys that they stand for."""
-
-PUSHED = 0.4
-"""How far a stick must be pushed, 1 is all the way."""
 
 SLOWER = (1, 2, 4, 8)
 """Slow motion: how many times slower."""
@@ -73,8 +66,8 @@ class Game:
         instead = "play where there is a screen, or through ssh -X"
         open_display(instead)
         by_hand = next(mode for mode in task.action_modes if mode != "residual")
-        given = {"control_rate": make.control_rate, "actions": by_hand, **env}
-        made: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **given)
+        env = {"control_rate": make.control_rate, "actions": by_hand, **env}
+        made: Any = gymnasium.make(env_id, render_mode="rgb_array", width=width, height=height, **env)
         self._env = made.unwrapped  # without its time limit
         self.task = self._env.task
         self._view: View = self._env.view
@@ -82,12 +75,6 @@ class Game:
         title = f"{env_id}: steer with the arrow keys"
         self._window = Window((width, height), title, instead)
         self._view.canvas.close = True
-        own = (key.lower() for key, _ in self.steering.keys if len(key) == 1)
-        self._buttons = dict(enumerate(("space", *own, "t", "r", "h")))
-        self._pads: list[Any] = []
-        with suppress(pygame.error):  # where there are no gamepads, keys will do
-            pygame.joystick.init()
-            self._pads = [pygame.joystick.Joystick(k) for k in range(pygame.joystick.get_count())]
         self._agent = ControllerAgent(self.steering, self.task)
         self._held: set[str] = set()
         self._slow, self._options = 0, dict(options or {})
@@ -115,16 +102,6 @@ class Game:
                 pressed.add(key)
             elif event.type == pygame.KEYUP:
                 self._held.discard(pygame.key.name(event.key))
-            elif event.type == pygame.JOYDEVICEADDED:
-                self._pads.append(pygame.joystick.Joystick(event.device_index))
-            elif event.type == pygame.JOYBUTTONDOWN and event.button in self._buttons:
-                self._press(key := self._buttons[event.button])
-                pressed.add(key)
-            elif event.type == pygame.JOYBUTTONUP:
-                self._held.discard(self._buttons.get(event.button, ""))
-            elif event.type == pygame.JOYAXISMOTION and event.axis in AXES:
-                for key, way in zip(AXES[event.axis], (-1, 1), strict=True):
-                    (self._held.add if way * event.value > PUSHED else self._held.discard)(key)
         if not self.running:
             return
         if not (self.paused or self._ending):
@@ -166,10 +143,8 @@ class Game:
         canvas.label(self.steering.state(), (24, 78), INK, 12, back=PLATE)
         if self._hidden:
             return
-        buttons = {key: f" ({button})" for button, key in self._buttons.items()} if self._pads else {}
         for k, (key, meaning) in enumerate((*self.steering.keys, *KEYS)):
             y = 104.0 + 17.0 * k
-            meaning += buttons.get(key.lower(), "")
             canvas.label(key, (24, y), INK, 11, back=PLATE)
             canvas.label(meaning, (98, y), MUTED, 11, back=PLATE)
 
