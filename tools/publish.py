@@ -325,6 +325,8 @@ def thresholds(rows: Sequence[tables.Row]) -> dict[str, tuple[float, float] | No
 def stale(root: Path) -> Iterator[str]:
     """Name each published file or figure that does not agree with the code, and say why."""
     from .gates import failing, kept
+    from .speed.__main__ import GUIDE, MEASURED, README, ratios
+    from .speed.__main__ import tables as tables_of_speed
 
     lines = results.read(root / PUBLISHED)
     rows = tables.rows_of(lines)
@@ -337,8 +339,9 @@ def stale(root: Path) -> Iterator[str]:
             yield f"assets/policies: {problem}"
     floors, gates = floors_of(rows), kept()
     for name, scale in normalisers().items():
-        if floors.get(f"gymnosoma/{name}", scale["floor"]) != scale["floor"]:
-            yield f"assets/{NORMALISERS}: floor of {name} must be {floors[f'gymnosoma/{name}']}, got {scale['floor']}"
+        floor = floors.get(f"gymnosoma/{name}", scale["floor"])
+        if not math.isclose(floor, scale["floor"], rel_tol=1e-3):
+            yield f"assets/{NORMALISERS}: floor of {name} must be {floor}, got {scale['floor']}"
     for name, row in gates.items():
         if row["fingerprint"] != of_id(f"gymnosoma/{name}", {}):
             yield f"docs/gates.csv: {name} has changed since it was measured"
@@ -354,13 +357,15 @@ def stale(root: Path) -> Iterator[str]:
             yield f"{entry.name}: reward_threshold must be between {ends}, got {threshold}"
         if entry.ranked and (entry.name not in gates or gates[entry.name]["fails"]):
             yield f"docs/gates.csv: {entry.name} is ranked, but has not passed its gates"
-    for path in sorted((root / "docs" / "speed").glob("*.json")):
-        ids = json.loads(path.read_text("utf-8")).get("ids")
-        if ids is None:
-            yield f"{path.relative_to(root)}: it does not have the fingerprints of the ids that were measured"
-        for env_id, fingerprint in (ids or {}).items():
-            if fingerprint != of_id(env_id, {}):
-                yield f"{path.relative_to(root)}: {env_id} has changed since its speed was measured"
+    measured = json.loads(MEASURED.read_text("utf-8"))
+    if not measured.get("ids"):
+        yield "docs/speed.json: it does not have the fingerprints of the ids that were measured"
+    for name, fingerprint in measured.get("ids", {}).items():
+        if fingerprint != of_id(f"gymnosoma/{name}", {}):
+            yield f"docs/speed.json: {name} has changed since its speed was measured"
+    for page, text in ((GUIDE, tables_of_speed(measured)), (README, ratios(measured))):
+        if text not in page.read_text("utf-8"):
+            yield f"{page.relative_to(root)}: its speeds are not those of docs/speed.json"
 
 
 def _stale_lines(lines: Iterable[Mapping[str, Any]], root: Path) -> Iterator[str]:

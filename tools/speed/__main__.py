@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
+from gymnosoma.agents.policies.fingerprints import of_id
+
 from .environments import environments
 from .first import first
 from .kernels import kernels
@@ -67,7 +69,9 @@ def speed(
         rows = function(animal, repeats)
         show(rows, title)
         figures[title] = [asdict(row) for row in rows]
-    measured = {"machine": machine(), "figures": figures}
+    names = {match[1] for rows in figures.values() for row in rows if (match := re.match(r"(\w+-v\d+),", row["what"]))}
+    ids = {name: of_id(f"gymnosoma/{name}", {}) for name in sorted(names)}
+    measured = {"machine": machine(), "ids": ids, "figures": figures}
     for path in (save, MEASURED if write else None):
         if path is not None:
             path.write_text(json.dumps(measured, indent=2) + "\n", "utf-8")
