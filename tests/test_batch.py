@@ -151,8 +151,10 @@ WRONG = {
     "steps must be an integer from 1 to 281474976710656, got 1.5": {"steps": 1.5},
     "rows must be records (B,) of this animal": {"rows": lambda rows: rows.view(np.float64)},
     "rows must be records (B,) of this": {"rows": lambda rows: np.zeros(ROWS, [*rows.dtype.descr, ("more", float)])},
-    "rows must lie side by side in memory": {"rows": lambda rows: np.repeat(rows, 2)[::2]},
-    "rows must be writeable": {"rows": lambda rows: np.frombuffer(rows.tobytes(), rows.dtype)},
+    "rows must be records (B,) of this animal as": {"rows": lambda rows: np.repeat(rows, 2)[::2]},
+    "rows must be records (B,) of this animal as rows": {
+        "rows": lambda rows: np.frombuffer(rows.tobytes(), rows.dtype)
+    },
     "stride must be an integer from 1 to": {"stride": 0},
     "done must be an integer from -1 to": {"done": -2},
     "records must have shape (5, N) with N over 9": {"done": 7},

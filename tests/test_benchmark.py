@@ -69,7 +69,7 @@ def test_rows_that_are_only_reset_spend_nothing():
 def test_a_learner_sees_no_more_than_the_track_shows():
     budget = Budget(10_000, 3)
     envs = environments(MEDIUM, budget, "fixed")(2)
-    assert not hasattr(envs, "save") and not hasattr(envs, "task") and not hasattr(envs.unwrapped, "simulation")
+    assert not hasattr(envs, "save") and not hasattr(envs, "task") and not hasattr(envs.unwrapped, "batch")
     first, infos = envs.reset(seed=7)
     assert infos == {} and envs.spec.max_episode_steps == 400
     with pytest.raises(ValueError, match="options"):

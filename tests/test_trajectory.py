@@ -222,6 +222,15 @@ def test_signals_are_documented(kind):
         assert re.search(rf"^``{name}`` +{re.escape(signal.shape)} +{re.escape(signal.unit)}", kind.__doc__, re.M)
 
 
+def test_plots():
+    import matplotlib
+
+    matplotlib.use("agg")
+    axes = worm().plot("joint_angle", "power", "centre")
+    assert axes[1].get_ylabel() == "power [W]" and len(axes[2].lines) == 2 and axes[-1].get_xlabel() == "time [s]"
+    axes[0].figure.canvas.draw()
+
+
 def test_schedules(tmp_path):
     (tmp_path / "drive.csv").write_text("time,a,b\n0,1,2\n0.5,3,4\n")
     schedule = Schedule.read(tmp_path / "drive.csv")

@@ -35,12 +35,10 @@ def checked_ids(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 def check_rows(rows: Any, state: np.dtype[Any]) -> None:
     """Raise ValueError unless these are rows (B,) of an animal, side by side in memory, that can be written."""
-    if not (isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == state):
-        raise ValueError(f"rows must be records (B,) of this animal, as rows() makes them, got {shown(rows)}")
-    if not (rows.flags.c_contiguous and rows.flags.aligned):
-        raise ValueError("rows must lie side by side in memory, got a view of some; make a copy")
-    if not rows.flags.writeable:
-        raise ValueError("rows must be writeable, got an array that is read-only; make a copy")
+    if not (isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == state and rows.flags.carray):
+        raise ValueError(
+            f"rows must be records (B,) of this animal as rows() makes them, contiguous, got {shown(rows)}"
+        )
 
 
 def kernel_drives(drives: ArrayLike, count: int, size: int) -> tuple[NDArray[np.float64], int]:

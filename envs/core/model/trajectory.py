@@ -1,4 +1,4 @@
-"""What a simulation recorded: signals over time, as a file and as a table."""
+"""What a simulation recorded: signals over time, as a file, as a table, as a plot."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ ABOUT, ROWS = "about", "rows"
 
 NEAR = 1 << 20
 """Bytes of rows that are restored at once: they stay in the cache until a signal is made of them."""
+
+FEW = 8
+"""Components of a signal that are drawn as lines; more are an image."""
 
 
 class Moments:
@@ -276,6 +279,40 @@ class Trajectory(Mapping[str, NDArray[np.float64]]):
         table = np.stack([self.time, *(values for _, values in columns.values())], 1)
         with replacing(Path(path)) as file:
             np.savetxt(file, table, "%.17g", ",", header=",".join(["time", *columns]), comments="", encoding="utf-8")
+
+    def plot(self, *names: str) -> NDArray[Any]:
+        """Draw signals over time with matplotlib, a panel for each.
+
+        A signal of more than `FEW` numbers is an image: a kymogram of a body, head or base on top, or a raster of all
+        neurons.
+
+        Returns:
+            (panels,) array of Axes: ``[0].figure`` is the figure.
+
+        Raises:
+            ValueError: For a signal that was not recorded, or none.
+            ImportError: If matplotlib is not installed.
+        """
+        for name in names or ("",):
+            choice("signal", name, self)
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError("matplotlib is not installed: pip install 'gymnosoma[data]'") from None
+        figure, axes = pyplot.subplots(len(names), 1, sharex=True, squeeze=False, layout="constrained")
+        for ax, name in zip(axes[:, 0], names, strict=True):
+            values = self[name].reshape(len(self.time), -1)
+            label = f"{name} [{self.unit(name)}]"
+            if values.shape[1] <= FEW:
+                ax.plot(self.time, values, label=labels(name, self[name].shape[1:]))
+                ax.set_ylabel(label)
+                ax.legend(loc="upper left")
+            else:
+                image = ax.pcolormesh(self.time, np.arange(values.shape[1]), values.T, shading="nearest")
+                ax.invert_yaxis()
+                figure.colorbar(image, ax=ax, label=label)
+        axes[-1, 0].set_xlabel("time [s]")
+        return axes[:, 0]
 
 
 # An animal as data: the arguments that it was made of.
