@@ -28,17 +28,15 @@ from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.card import CARD, WEIGHTS, add_scores
 from gymnosoma.agents.policies.evaluation import VALIDATION_SEED, evaluate
+from gymnosoma.agents.policies.evaluation import summary as scores_of
 from gymnosoma.agents.policies.fingerprints import of_id
 from gymnosoma.agents.policies.lookup import find_policy, outdated, shipped
 from gymnosoma.agents.policies.physiology import physiology
-from gymnosoma.agents.policies.registry import all_ids, task_class, task_of
+from gymnosoma.agents.policies.registry import all_ids, task_class
 from gymnosoma.agents.support.files import replacing
 from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import FIGURES, NORMALISERS, normaliser, normalisers, summary
-
-BEGIN, END = "<!-- benchmark -->", "<!-- end of benchmark -->"
-"""Marks in README between which the table of ids is."""
 
 PUBLISHED = "docs/results/results.jsonl.xz"
 VALIDATION_EPISODES = 128
@@ -115,48 +113,22 @@ def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def pages(rows: Sequence[tables.Row], root: Path) -> dict[Path, str]:
     """Texts that are made of the results, by file."""
-    readme = (root / "README.md").read_text("utf-8")
-    if BEGIN not in readme or END not in readme:
-        raise ValueError(f"README.md must have lines {BEGIN!r} and {END!r}, between which the table goes")
-    before, after = readme.partition(BEGIN)[0], readme.partition(END)[2]
+    page, readme = root / "docs" / "results" / "index.md", root / "README.md"
+    text = put(page.read_text("utf-8"), "policies", tables.policies(rows))
     return {
-        root / "README.md": f"{before}{BEGIN}\n{readme_table(rows)}\n{END}{after}",
-        root / "docs" / "results" / "index.md": PAGE.format(
-            policies=tables.policies(rows), learners=tables.learners(rows), trainings=tables.TRAININGS
-        ),
+        page: put(text, "learners", tables.learners(rows)),
+        readme: put(readme.read_text("utf-8"), "benchmark", readme_table(rows)),
         root / "assets" / FIGURES: json.dumps({"results": figures_of(rows)}, indent=1) + "\n",
     }
 
 
-PAGE = """# Results
-
-Policies and learning algorithms on all ids, in the same 256 episodes (1024 where an answer is right or wrong), in which
-nothing was trained. Intervals are 95%, Student's; of trainings they are over trainings, and the least training is
-shown. [Enter an algorithm](../guides/enter.md) explains how to add yours.
-
-![Entrants of each id on its scale](scores.png)
-
-## Policies, and training by the recipe
-
-Means in the unit of the score. Bold: training by the recipe is above every policy that does not learn (Welch's test,
-p < .05, adjusted by Holm for all ids). "Replay" repeats the actions of one episode of the trained policy, or of a
-reference. The best constant parameters are found by a search over a reference controller's constants.
-
-{policies}
-
-## Learners
-
-One configuration each for all ids, on the scale of each id: 0 is the better of the animal's own controller and zero
-actions, 1 a bound or the score of an oracle. There is a mean over ids once each ranked id has {trainings} trainings; no
-training counts as less than -1 in it.
-
-{learners}
-
-All scores are in `docs/results/results.jsonl.xz`. The folder has the weights of one policy of each ranked id, which
-`gymnosoma benchmark check` plays again, as well as all policies that do not learn. Lines of the recipe, of references
-and of shipped policies hold a mean and the scores of at most four episodes; those of the recipe have the return and the
-failures of all trainings of an id.
-"""
+def put(page: str, name: str, text: str) -> str:
+    """Put a text between the marks ``<!-- name -->`` and ``<!-- /name -->`` of a page."""
+    before, mark, rest = page.partition(f"<!-- {name} -->\n")
+    _, end, after = rest.partition(f"<!-- /{name} -->")
+    if not mark or not end:
+        raise ValueError(f"page must have marks around {name!r}")
+    return f"{before}{mark}{text.strip()}\n{end}{after}"
 
 
 def readme_table(rows: Sequence[tables.Row]) -> str:
@@ -250,20 +222,21 @@ def ship_trainings(folder: Path, root: Path) -> list[str]:
             trainings.setdefault(line["id"], []).append(policy_of(line, folder))
     decisions = []
     for env_id, policies in trainings.items():
-        name, scores = env_id.split("/")[1], [validated(env_id, policy) for policy in policies]
-        shipped_score = -math.inf
-        if shipped(env_id).is_dir():
-            shipped_score = validated(env_id, find_policy(env_id, "trained"))["score_mean"]
+        place, scores = (
+            root / "assets" / "policies" / env_id.split("/")[1],
+            [validated(env_id, each) for each in policies],
+        )
+        least = (
+            validated(env_id, find_policy(env_id, "trained"))["score_mean"] if shipped(env_id).is_dir() else -math.inf
+        )
         for k in sorted(range(len(policies)), key=lambda k: -scores[k]["score_mean"]):
-            about = f"{name}: training {k} of {len(policies)}, validation score {scores[k]['score_mean']:.4g}"
-            beyond = [] if scores[k]["score_mean"] <= shipped_score else beyond_limits(env_id, policies[k])
-            if scores[k]["score_mean"] <= shipped_score:
-                decisions.append(f"{about}; not shipped: the shipped policy has {shipped_score:.4g}")
+            about = f"{place.name}: training {k} of {len(policies)}, validation score {scores[k]['score_mean']:.4g}"
+            if scores[k]["score_mean"] <= least:
+                decisions.append(f"{about}; not shipped: the shipped policy has {least:.4g}")
                 break
-            if beyond:
+            if beyond := beyond_limits(env_id, policies[k]):
                 decisions.append(f"{about}; not shipped, beyond the task's limits: {'; '.join(beyond)}")
                 continue
-            place = root / "assets" / "policies" / name
             place.mkdir(parents=True, exist_ok=True)
             for file in (WEIGHTS, CARD):
                 shutil.copyfile(folder / "weights" / policies[k].name / file, place / file)
@@ -275,20 +248,9 @@ def ship_trainings(folder: Path, root: Path) -> list[str]:
 
 def validated(env_id: str, policy: Policy) -> dict[str, Any]:
     """Measure a policy in the episodes that choose among trainings, for its card."""
-    score = task_of(env_id).score
     env = {"split": None} if task_class(env_id).hidden else {}
     played = evaluate(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED, **env)
-    scores = played.score(score) * score.factor
-    return {
-        "score": score.name,
-        "unit": score.unit,
-        "score_mean": float(scores.mean()),
-        "score_sd": float(scores.std()),
-        "return_mean": float(played.returns.mean()),
-        "return_sd": float(played.returns.std()),
-        "episodes": VALIDATION_EPISODES,
-        "seed": VALIDATION_SEED,
-    }
+    return scores_of(env_id, policy, played) | {"seed": VALIDATION_SEED}
 
 
 def beyond_limits(env_id: str, policy: Policy) -> list[str]:
