@@ -83,8 +83,8 @@ class SteeredSine(RowMemory):
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
-        first, kept = self.recall(first)
-        return self.wave.drive(t, signals, first) + self.steering.bias(signals[self.towards], first, kept)
+        first, memory = self.recall(first)
+        return self.wave.drive(t, signals, first) + self.steering.bias(signals[self.towards], first, memory)
 
 
 class Mirrored:
@@ -108,10 +108,10 @@ class WithoutCurl(RowMemory):
     """Gain, 1/s."""
     memory: Mapping[str, Any] = {"curl": 0.0}
 
-    def straight(self, own: Floats, signals: Values, kept: dict[str, Floats]) -> Floats:
+    def straight(self, own: Floats, signals: Values, memory: dict[str, Floats]) -> Floats:
         """Control angles (B, n_joints) rad for those that are wanted, from the mean over the joints."""
         off = signals["joint_angle"].mean(1) - own.mean(1)
-        curl = kept["curl"] = kept["curl"] + self.integral * off / self.control_rate
+        curl = memory["curl"] = memory["curl"] + self.integral * off / self.control_rate
         return own - curl[:, None]
 
 
@@ -141,17 +141,17 @@ class StagedWaves(WithoutCurl):
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
-        _, kept = self.recall(first)
+        _, memory = self.recall(first)
         stage = signals["stage"][:, 0].astype(int)
         share = 1.0 - np.exp(-1.0 / (self.settling * self.control_rate))
-        wave = kept["wave"] = kept["wave"] + share * (np.asarray(self.waves)[stage] - kept["wave"])
-        bend = kept["bend"] = kept["bend"] + share * (np.where(stage == 1, self.bend, 0.0) - kept["bend"])
-        phase = kept["phase"] = kept["phase"] + wave[:, 2] / self.control_rate
+        wave = memory["wave"] = memory["wave"] + share * (np.asarray(self.waves)[stage] - memory["wave"])
+        bend = memory["bend"] = memory["bend"] + share * (np.where(stage == 1, self.bend, 0.0) - memory["bend"])
+        phase = memory["phase"] = memory["phase"] + wave[:, 2] / self.control_rate
         place = np.arange(self.n_joints) / (self.n_joints - 1)
         own = wave[:, :1] * np.cos(2 * np.pi * (wave[:, 1:2] * place - phase[:, None]))
         # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
         own -= signals["side"] * bend[:, None] * (1.0 - self.loss * place)
-        return self.straight(own, signals, kept)
+        return self.straight(own, signals, memory)
 
 
 @dataclass(eq=False)
@@ -178,20 +178,20 @@ class SteeredPlayback(WithoutCurl):
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
-        first, kept = self.recall(first)
+        first, memory = self.recall(first)
         path, angle = signals["path"].reshape(len(t), -1, 2), signals["joint_angle"]
         point, way = path[:, 0], path[:, 2] - path[:, 0]
         way = way / np.maximum(np.sqrt(np.sum(way * way, 1, keepdims=True)), 1e-12)
         ahead = point[:, 0] * way[:, 0] + point[:, 1] * way[:, 1]
-        left = point[:, 0] * way[:, 1] - point[:, 1] * way[:, 0]
+        aside = point[:, 0] * way[:, 1] - point[:, 1] * way[:, 0]
         body = np.cumsum(angle, 1).mean(1)
         # Backwards along the path, a bend turns the other way round.
         sense = np.sign(way[:, 0] * np.cos(body) + way[:, 1] * np.sin(body))
         faster = np.clip(1.0 + self.pace * ahead, 0.5, 2.0)
-        clock = kept["clock"] = np.where(first, t, kept["clock"] + faster / self.control_rate)
+        clock = memory["clock"] = np.where(first, t, memory["clock"] + faster / self.control_rate)
         own = self.turn.drive(clock, signals, first)
-        own = own + np.clip(self.bend * left * sense, -self.limit, self.limit)[:, None]
-        return self.straight(own, signals, kept)
+        own = own + np.clip(self.bend * aside * sense, -self.limit, self.limit)[:, None]
+        return self.straight(own, signals, memory)
 
 
 class CircuitWeights:
@@ -286,10 +286,10 @@ def _steered(task: Any, gain: float | None = None, **wave: float) -> Controller:
     return SteeredSine(_wave(task, **wave), steering)
 
 
-def _forward(task: Any, wave: Any = None, **given: float) -> Controller:
+def _forward(task: Any, wave: Any = None, **values: float) -> Controller:
     """A wave, by default the paper's sine, that is steered to where the worm is to go."""
-    steers = {name: given.pop(name) for name in ("gain", "integral", "limit") if name in given}
-    wave = _wave(task, **given) if wave is None else wave
+    steers = {name: values.pop(name) for name in ("gain", "integral", "limit") if name in values}
+    wave = _wave(task, **values) if wave is None else wave
     smoothing = getattr(wave, "period", 1.6)
     return SteeredSine(wave, replace(task.steering, smoothing=smoothing, **steers), "direction")
 
@@ -315,12 +315,12 @@ def _oracle(start: str) -> Oracle:
     return Oracle(_gait, begin, spread, _ANGLES)
 
 
-def _steered_playback(task: Any, gain: float = 0.88, **given: float) -> Controller:
-    return SteeredPlayback(_replayed(task, gain), task.control_rate, **given)
+def _steered_playback(task: Any, gain: float = 0.88, **values: float) -> Controller:
+    return SteeredPlayback(_replayed(task, gain), task.control_rate, **values)
 
 
-def _mirrored(task: Any, **given: float) -> Controller:
-    return Mirrored(_replayed(task, **given))
+def _mirrored(task: Any, **values: float) -> Controller:
+    return Mirrored(_replayed(task, **values))
 
 
 def _replayed(task: Any, gain: float = 1.0, pace: float = 1.0) -> KymogramPlayback:
@@ -333,7 +333,7 @@ _SMALLER = {"head_muscle": _BEND, "body_muscle": _BEND, "head_bending_head": 1.0
 """Factors with which `ahead` has its gaits at 0.6 of the amplitude and a third of the power, which its tasks price."""
 
 _CIRCUIT = Reference(
-    lambda task, **given: CircuitWeights(task, **_SMALLER | given),
+    lambda task, **values: CircuitWeights(task, **_SMALLER | values),
     {"circuit": "ahead", "actions": "weights"},
     dict.fromkeys(_SMALLER, (0.3, 3.0)) | {"rise": (0.2, 3.0)},
 )
@@ -419,8 +419,8 @@ def _sine(animal: Worm, sigma: float | None = None, **changes: float) -> SineKym
 
 DRIVES: Mapping[str, Callable[..., Controller]] = {
     "sine": _sine,
-    "water_sine": lambda animal, **given: SineKymogram.for_medium(0.0, n_joints=animal.drive_size, **given),
-    "omega_turn": lambda animal, **given: KymogramPlayback("omega_turn", **given),
-    "delta_turn": lambda animal, **given: KymogramPlayback("delta_turn", **given),
+    "water_sine": lambda animal, **values: SineKymogram.for_medium(0.0, n_joints=animal.drive_size, **values),
+    "omega_turn": lambda animal, **values: KymogramPlayback("omega_turn", **values),
+    "delta_turn": lambda animal, **values: KymogramPlayback("delta_turn", **values),
 }
 """Controllers that need no task."""

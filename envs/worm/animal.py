@@ -143,10 +143,10 @@ class Worm(InLanes):
             return None
         if self.scheme != "midpoint":
             raise ValueError(f"scheme must be 'midpoint' with a circuit, got {self.scheme!r}")
-        given = Circuit.given(circuit, "worm")
-        for sense in given.senses:
+        nerves = Circuit.given(circuit, "worm")
+        for sense in nerves.senses:
             choice(f"sense {sense.population}: signal", sense.signal, ("joint_angle",))
-        return given
+        return nerves
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, sides, P, S) of the circuit's neurons."""

@@ -25,19 +25,19 @@ class SteeringLaw:
     limit: Floats | float = 0.15
     integral: Floats | float = 0.0
 
-    def bias(self, seen: Floats, first: Flags, kept: Any) -> Floats:
-        """Bias (B, 1) rad, positive to the right, where (B, 2) along and left of the head is ``seen``.
+    def bias(self, direction: Floats, first: Flags, memory: Any) -> Floats:
+        """Bias (B, 1) rad, positive to the right, towards a ``direction`` (B, 2) along and left of the head.
 
-        ``kept`` holds what is remembered of the rows, `REMEMBERED`, and is changed; where ``first`` (B,) an average
+        ``memory`` holds what is remembered of the rows, `REMEMBERED`, and is changed; where ``first`` (B,) an average
         begins.
         """
         # Directions, not angles, are averaged: a bearing jumps by a turn behind the tail.
-        seen = seen / np.maximum(np.linalg.norm(seen, axis=1, keepdims=True), 1e-12)
+        direction = direction / np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-12)
         old = np.reshape(np.exp(-1.0 / (self.smoothing * self.control_rate)), (-1, 1))
-        towards = np.where(first[:, None], seen, old * kept["towards"] + (1 - old) * seen)
+        towards = np.where(first[:, None], direction, old * memory["towards"] + (1 - old) * direction)
         bearing = np.arctan2(towards[:, 1], towards[:, 0])
-        off = np.clip(kept["off"] + bearing / self.control_rate, -LONGEST, LONGEST)
-        kept["towards"], kept["off"] = towards, off
+        off = np.clip(memory["off"] + bearing / self.control_rate, -LONGEST, LONGEST)
+        memory["towards"], memory["off"] = towards, off
         # The worm turns towards its concave side: bent to the right (positive angles), it turns right.
         return np.clip(-self.gain * bearing - self.integral * off, -self.limit, self.limit)[:, None]
 

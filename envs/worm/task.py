@@ -188,10 +188,10 @@ class WormTask(Task):
         """What is added (B, 1) rad, unseen, to the control angles of all joints; nothing where no task remembers it."""
         return memory["curl"][:, None] if "curl" in (memory.dtype.names or ()) else 0.0
 
-    def _angles(self, given: str | Path | ArrayLike | None) -> Floats:
-        """Read the angles of the kymogram that is given, or else of the one that the task knows."""
+    def _angles(self, kymogram: str | Path | ArrayLike | None) -> Floats:
+        """Angles of a kymogram, by default those of the task's own."""
         joints = self.animal.drive_size
-        source = self.recorded if given is None else given
+        source = self.recorded if kymogram is None else kymogram
         if source is None:
             return np.empty((0, joints))
         try:
@@ -202,7 +202,7 @@ class WormTask(Task):
         if angles.shape[1] != joints:
             what = source if isinstance(source, str | Path) else "kymogram"
             raise ValueError(f"n_rods must be {angles.shape[1] + 1} to play {what}, got {joints + 1}")
-        if given is not None:
+        if kymogram is not None:
             return angles
         angles = angles[-self.recorded_frames :]
         if self.recorded_smoothing:

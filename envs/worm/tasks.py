@@ -205,8 +205,8 @@ class Medium(Forward):
         return f"{water:.3f} (water) to {agar:.3f} mm/s (agar)"
 
     def fields(self):
-        seen = {"sigma": Field(1, "1", 1.0, "medium index")} if self._observed else {}
-        return super().fields() | seen
+        medium = {"sigma": Field(1, "1", 1.0, "medium index")} if self._observed else {}
+        return super().fields() | medium
 
     def start(self, episodes):
         values = super().start(episodes)
@@ -323,9 +323,9 @@ class Reach(GoalTask, WormTask):
         return super().sense(rows, memory) | {"target": self.aim(rows, memory)}
 
     def value(self, rows, memory):
-        left = np.maximum(self._distance(rows, memory) - self.radius, 0.0) / memory["way"]
+        remaining = np.maximum(self._distance(rows, memory) - self.radius, 0.0) / memory["way"]
         paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
-        return np.where(self.fails(rows, memory), -self.fine, 1.0 - left - paid)
+        return np.where(self.fails(rows, memory), -self.fine, 1.0 - remaining - paid)
 
     def ending(self, rows, memory):
         crossed = super().ending(rows, memory)
@@ -447,18 +447,18 @@ class Escape(Recorded):
         )
         self._advance(memory, "run", stage == 2, np.sqrt(np.sum(away * away, 1)), way, rows["length"])
         memory["turn_centre"] = np.where((stage < 2)[:, None], rows["centre"], memory["turn_centre"])
-        done = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
-        memory["stage"] = np.where((stage < 2) & done, stage + 1, stage)
+        complete = np.where(stage == 0, memory["reversed"] >= self.retreat, memory["turned"] >= self.turn)
+        memory["stage"] = np.where((stage < 2) & complete, stage + 1, stage)
         paid = self.haste * rows["time"] / self.own_time + self.effort * memory["energy"] / self.own_energy
         return np.where(rows["status"] != 0.0, -self.fine, self._progress(rows, memory) - paid)
 
     @staticmethod
     def _advance(
-        memory: Rows, name: str, counts: NDArray[np.bool_], done: Floats, most: float, whole: Floats | float
+        memory: Rows, name: str, counts: NDArray[np.bool_], progress: Floats, most: float, whole: Floats | float
     ) -> None:
-        """Raise what has been done in a stage to what is done now, by a limited step, up to the whole of it."""
+        """Raise the progress in a stage to the present one, by a limited step, up to the whole of it."""
         before = memory[name].copy()
-        raised = np.minimum(np.maximum(before, np.minimum(done, before + most)), whole)
+        raised = np.minimum(np.maximum(before, np.minimum(progress, before + most)), whole)
         memory[name] = np.where(counts, raised, before)
 
     def _progress(self, rows: Rows, memory: Rows) -> Floats:
@@ -550,9 +550,9 @@ class Follow(Recorded):
         return memory["origin"] + to_body_frame(-memory["heading"], self.path[frame])
 
     def sense(self, rows, memory):
-        seen = super().sense(rows, memory)
-        points = [to_body_frame(seen["heading"], self.place(rows, memory, k) - rows["centre"]) for k in self.ahead]
-        return seen | {"path": np.concatenate(points, 1)}
+        fields = super().sense(rows, memory)
+        points = [to_body_frame(fields["heading"], self.place(rows, memory, k) - rows["centre"]) for k in self.ahead]
+        return fields | {"path": np.concatenate(points, 1)}
 
     def _error(self, rows: Rows, memory: Rows) -> Floats:
         away = self.place(rows, memory) - rows["centre"]
