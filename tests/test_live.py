@@ -225,21 +225,6 @@ return [across, refused, location.hash, document.querySelector(".gs-python code"
     assert show(browser, "return show.values.medium;") == 1
 
 
-def test_without_webassembly_there_is_a_sentence_and_the_film(browser, site):
-    page = site("worm")
-    text = page.read_text()
-    film = '<div data-gymnosoma="worm"><p id="film">film</p>'
-    page = page.with_name("without.html")
-    page.write_text(
-        text.replace('<div data-gymnosoma="worm">', film).replace(
-            "<body", "<script>delete window.WebAssembly;</script><body"
-        )
-    )
-    live_browser.visit(browser, page)
-    said = browser.execute_script("return document.body.innerText;")
-    assert "film" in said and "no WebAssembly" in said
-
-
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("name", [*ANIMALS, pytest.param("swim", marks=pytest.mark.full)])
 def test_a_page_fits_and_every_slider_moves_something(name, width, browser, site):
@@ -315,24 +300,6 @@ def test_the_pages_of_the_guide_run(browser, site, tmp_path):
 
 
 @pytest.mark.full
-def test_the_lesson_of_the_guide_runs(browser, site, tmp_path):
-    guide = (build.sources().parent / "guides" / "page.md").read_text("utf-8")
-    lesson = re.findall(r"^```html\n(.*?)^```", guide, re.DOTALL | re.M)[1]
-    (tmp_path / "live").symlink_to(site("lamprey").parent)
-    (tmp_path / "lesson.html").write_text(lesson)
-    live_browser.visit(browser, tmp_path / "lesson.html")
-    script = """
-const done = arguments[0], out = document.querySelector("#way");
-(function wait() {
-  if (parseFloat(out.textContent) > 0.02) done(out.textContent);
-  else setTimeout(wait, 50);
-})();
-"""
-    assert float(browser.execute_async_script(script).split()[0]) > 0.02
-    assert not live_browser.errors(browser)
-
-
-@pytest.mark.full
 def test_the_figure_falls_and_stands_as_in_python(browser, site):
     live_browser.visit(browser, site("figure"))
     script = """
@@ -355,39 +322,3 @@ return [show.scene.tell(), [...show.animal.field("q")], show.animal.field("pulse
         for _ in range(round(time / 0.01)):
             live.animal.advance(rows, np.array([0]), drive, 10)
         np.testing.assert_allclose(q, rows["q"][0], rtol=0, atol=1e-9)
-
-
-@pytest.mark.full
-def test_the_sound_has_the_whiskers_pitch_and_comes_when_asked_for(browser, site):
-    live_browser.visit(browser, site("whisker"))
-    script = """
-let made = 0;
-window.AudioContext = class extends AudioContext { constructor() { super(); made += 1; } };
-for (let k = 0; k < 30; k++) show.run(1 / 60);
-const silent = made;
-show.set("sound", "on");
-show.run(1 / 60);
-const asked = made;
-show.set("sound", "off");
-show.set("slowed", 40);
-show.restart();
-const { grain, HOP } = show.scene.tools, sound = new Array(80 * HOP + HOP).fill(0), moment = [];
-const step = () => (show.scene.step(show.scene.hold), moment.push(show.animal.field("base_wrench_mean")[0]));
-for (let k = 0; k < 4096; k++) step();
-for (let k = 0; k < 80; k++) {
-  while (moment.length < 4096 + (k * HOP) / 40) step();
-  grain().forEach((x, i) => (sound[k * HOP + i] += x));
-}
-return [silent, asked, sound, moment.slice(-2048)];
-"""
-    silent, asked, sound, moment = show(browser, script)
-    assert silent == 0 and asked == 1
-    assert np.std(sound) > 0.1 and np.abs(sound).max() <= 0.4 + 1e-6
-
-    def spectrum(signal):
-        power = np.abs(np.fft.rfft(np.hanning(len(signal)) * (signal - np.mean(signal)))) ** 2
-        return np.fft.rfftfreq(len(signal), 50e-6), power / power.sum()
-
-    (pitch, power), (own, expected) = spectrum(sound), spectrum(moment)
-    assert pitch[power.argmax()] == pytest.approx(own[expected.argmax()], rel=0.1)
-    assert power[pitch > 3000.0].sum() < 1e-4  # no clicks
