@@ -1,7 +1,7 @@
 """Writes measured results into this checkout, and finds published files that are stale.
 
 ``python -m tools.publish`` makes README's table, the site's page of results and the scores in the documentation from
-``docs/results/results.jsonl.xz``. ``--results FILE`` puts the results of ``benchmark run`` into that file first.
+``docs/results/results.jsonl.xz``. ``--add FILE`` puts the results of ``benchmark run`` into that file first.
 """
 
 from __future__ import annotations
@@ -48,13 +48,6 @@ FEW = 4
 SCALE = ("floor", "best", "bound", "why")
 """Keys of a normaliser."""
 
-HEAD = """\
-# What normalised scores call 0 and 1, in the unit of the score, frozen for each id and version. `floor` is the better
-# of the animal's own controller and zero actions in the benchmark's episodes: `python -m tools.publish --floors` sets
-# it. `best` is a `bound` that no policy can pass, or the score of an oracle (`python -m tools.oracle
-# ID --write`), which a policy may pass.
-"""
-
 ANIMALS = {"worm": "worm", "lamprey": "lamprey", "whisker_chain": "vibrissa", "whisker_rod": "whisker on sandpaper"}
 ANIMALS |= {"neuromechanic": "musculoskeletal"}
 """README's names of the animals, by their folders."""
@@ -68,13 +61,11 @@ def checkout() -> Path:
     return Path(gymnosoma.__file__).resolve().parents[1]
 
 
-def publish(
-    results_files: tuple[Path, ...] = (), floors: bool = False, ship: Path | None = None, check: bool = False
-) -> None:
+def publish(add: tuple[Path, ...] = (), floors: bool = False, ship: Path | None = None, check: bool = False) -> None:
     """Write tables, pages and scores from the published results.
 
     Args:
-        results_files: Results of ``benchmark run``, which replace those of the same ids and entrants.
+        add: Results of ``benchmark run``, which replace those of the same ids and entrants.
         floors: Set the 0 of each scale to the better of the animal's own controller and zero actions.
         ship: Folder of ``benchmark run --learner recipe``: copy the best training of each id into assets/policies.
         check: Only list what is stale; the exit status is then 1.
@@ -87,14 +78,14 @@ def publish(
     if ship is not None:
         print(*ship_trainings(ship, root), sep="\n")
     lines = results.read(root / PUBLISHED)
-    if results_files:
-        new = [line for file in results_files for line in results.read(file)]
+    if add:
+        new = [line for file in add for line in results.read(file)]
         replaced = {_key(line) for line in new}
         order = {env_id: k for k, env_id in enumerate(all_ids())}
         lines = [*(line for line in lines if _key(line) not in replaced), *new]
         lines.sort(key=lambda line: (order[line["id"]], line["mark"]))
         results.write(root / PUBLISHED, lines)
-        for folder in {file.parent / "weights" for file in results_files if (file.parent / "weights").is_dir()}:
+        for folder in {file.parent / "weights" for file in add if (file.parent / "weights").is_dir()}:
             shutil.copytree(folder, root / "docs" / "results" / "weights", dirs_exist_ok=True)
     rows = tables.rows_of(lines)
     if floors:
@@ -203,8 +194,10 @@ def freeze(entries: Mapping[str, Mapping[str, Any]]) -> None:
         for name in (env_id.removeprefix("gymnosoma/") for env_id in all_ids())
         if name in scales
     ]
-    with replacing(checkout() / "assets" / NORMALISERS) as file:
-        file.write("\n".join([HEAD, *texts]).encode())
+    path = checkout() / "assets" / NORMALISERS
+    head = path.read_text("utf-8").partition("\n\n")[0] + "\n"
+    with replacing(path) as file:
+        file.write("\n".join([head, *texts]).encode())
     normalisers.cache_clear()
 
 

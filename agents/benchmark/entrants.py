@@ -162,14 +162,6 @@ def pieces(
     return work
 
 
-def check(piece: Piece) -> None:
-    """Raise ValueError, or ImportError, unless the policy or the learner exists: before the work."""
-    if piece.seed is not None and piece.name != RECIPE:
-        find_learner(piece.name)
-    elif piece.seed is None and piece.name != CONSTANT:
-        find_policy(piece.env_id, piece.name)
-
-
 def find_learner(name: str) -> tuple[Callable[..., None], Callable[[Path], Entrant]]:
     """Find a learner, and ``load`` of its module.
 

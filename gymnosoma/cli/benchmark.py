@@ -67,8 +67,7 @@ def run(
     pieces = [
         piece for env_id in names for piece in entrants.pieces(env_id, policy, learner, seeds, marks, track, episodes)
     ]
-    for piece in pieces:
-        entrants.check(piece)
+    digests = {piece.label: piece.digest for piece in pieces}  # a wrong name is refused before the work
     for name in filter(OWN.fullmatch, policy or ()):
         print(f"{name} is known by the file of its module: what that imports or reads is not seen.")
     with locked("folder", folder), workers(processes, ray) as engine:
@@ -85,7 +84,7 @@ def run(
                 work[piece.label] = (piece, folder)
         try:
             outcomes = engine.work(entrants.do, work)
-            errors = [each for each in watched(outcomes, len(work), "piece", len(pieces) - len(work)) if each.error]
+            errors = [each for each in watched(outcomes, len(work), "piece", len(digests) - len(work)) if each.error]
         finally:  # after Ctrl-C, too
             file = results.gather(folder)
         lines = [line for piece in pieces if piece.file(folder).is_file() for line in results.read(piece.file(folder))]
