@@ -149,7 +149,7 @@ def simulate(
             animal.reset(rows, ids[k : k + 1], each)
     for name in signals or ():
         choice("signals", name, animal.signals)
-    for i in ids if coming else ():
+    for i in range(size if coming else 0):
         queue.set(i, [event.of(i) for event in coming])
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
