@@ -29,7 +29,7 @@ def lamprey(links):
     usual, finer = LampreyParams(), (links - 1) / 9
     stiff = {"muscle_stiffness": finer * usual.muscle_stiffness, "damping": finer * usual.damping}
     body = LampreyParams.from_outline(width=[0.02, 0.02, 0.014, 0.007, 0.0], links=links, **stiff)
-    return {"params": body, "cord": {"segments": 120}, "scheme": "implicit"}
+    return {"params": body, "circuit": {"segments": 120}, "scheme": "implicit"}
 
 
 def returns(model, env_id, strength=None, **env):

@@ -44,9 +44,7 @@ def test_what_distributions_draw():
 
 
 def test_synapses_and_the_friction_on_a_peg_are_drawn():
-    weights = drawn(
-        "synapse", LogUniform(0.5, 2.0, each=True), 4, "gymnosoma/LampreySpeed-v0", circuit="cord", actions="brainstem"
-    )
+    weights = drawn("synapse", LogUniform(0.5, 2.0, each=True), 4, "gymnosoma/LampreySpeed-v0", actions="brainstem")
     assert weights.shape[1] > 5 and np.ptp(weights) > 0.5
     friction = drawn("friction", (0.1, 0.5), 4, "gymnosoma/WhiskerDetect-v0", friction=0.2)
     assert len({*friction}) == 4
@@ -273,7 +271,7 @@ def divided(env_id, parts):
         "actions": "brainstem",
         "scheme": "implicit",
         "params": body,
-        "cord": {"segments": 120},
+        "circuit": {"segments": 120},
     }
 
 

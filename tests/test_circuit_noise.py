@@ -50,7 +50,7 @@ def test_noise_has_the_standard_deviation_that_is_asked_for(kind, dt):
 
 
 def test_noise_repeats_alone_and_beside_others_in_one_go_and_after_a_snapshot():
-    cord, seeds = IsolatedCord(circuit="cord"), np.arange(5.0)
+    cord, seeds = IsolatedCord(), np.arange(5.0)
     noise = np.where(np.arange(5)[:, None] == 2, 0.0, [0.2, 0.0, 0.0, 0.1])
     runs = simulate(cord, QUIET, 0.5, start={"noise": noise, "noise_seed": seeds}, count=5)
     for k, run in enumerate(runs):
@@ -68,7 +68,7 @@ def test_noise_repeats_alone_and_beside_others_in_one_go_and_after_a_snapshot():
 
 
 def test_an_environment_draws_the_seed_of_the_noise():
-    env = gymnasium.make("gymnosoma/LampreySpeed-v0", circuit="cord", randomize={"noise_seed": (0.0, 1e9)})
+    env = gymnasium.make("gymnosoma/LampreySpeed-v0", randomize={"noise_seed": (0.0, 1e9)})
     seeds, ends = [], []
     for seed, noise in ((0, 0.1), (0, 0.1), (0, 0.0), (1, 0.1)):
         env.reset(seed=seed, options={"noise": noise})
@@ -80,10 +80,3 @@ def test_an_environment_draws_the_seed_of_the_noise():
     assert seeds[0] == seeds[1] == seeds[2] != seeds[3]
     np.testing.assert_array_equal(ends[0], ends[1])
     assert abs(ends[0] - ends[2]).max() > 0.01
-
-
-def test_noise_that_is_none_is_refused():
-    cord = IsolatedCord(circuit="cord")
-    for given, words in (({"noise": -0.1}, "noise must"), ({"noise": [0.1, 0.2]}, r"noise must have shape \(4,\)")):
-        with pytest.raises(ValueError, match=words):
-            simulate(cord, QUIET, 0.1, start=given)

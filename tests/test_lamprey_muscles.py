@@ -91,7 +91,8 @@ def test_both_sides_are_charged(drive, scheme):
     rows, ids = lamprey.rows(count), np.arange(count)
     start = {"joint_angle": rng.uniform(-0.3, 0.3, (count, 9)), "link_rate": rng.normal(0.0, 3.0, (count, 10))}
     if drive in ("brainstem", "residual"):
-        start["excitation"] = rng.uniform(0.0, 4.0, (count, 2, 4, 100))
+        start["neuron"] = np.zeros((count, 3, 2, 4, 100))
+        start["neuron"][:, 0] = rng.uniform(0.0, 4.0, (count, 2, 4, 100))
     if drive == "motoneuron":
         start["excitation"] = rng.uniform(0.0, 4.0, (count, 2, 9))
     lamprey.reset(rows, ids, start)
@@ -101,7 +102,7 @@ def test_both_sides_are_charged(drive, scheme):
     both = 0.0
     for _ in range(3):
         bending, outputs = -lamprey.signal(rows, "joint_rate"), None
-        if lamprey.cord is not None:  # the reference scheme moves them within a step
+        if lamprey.circuit is not None:  # the reference scheme moves them within a step
             outputs = lamprey.neurons(rows)[:, :, 3, 5:95].reshape(count, 2, 9, 10).mean(3) + added
         lamprey.advance(rows, ids, given, 1)
         outputs = lamprey.signal(rows, "motoneuron") if outputs is None else outputs

@@ -28,7 +28,7 @@ CHANGES = {
 }
 """Fields of the params of animals, other than usual; of an animal that is not here, all of its parameters."""
 
-OTHERS = {Lamprey: ("drive", "cord"), WhiskerRod: ("relief",)}
+OTHERS = {Lamprey: ("drive", "circuit"), WhiskerRod: ("relief",)}
 """What else the tasks say of their animals, beside the time step and the scheme."""
 
 BY_FIELDS = [case for case in IDS if not case.values[0].partition("/")[2].startswith(("Hindlimb", "Stand"))]
@@ -134,11 +134,10 @@ def test_a_muscle_of_the_hindlimb_is_weakened():
         ("LampreyEscape-v0", {"params": {"water": -1.0}}, "params: water must be within"),
         (
             "LampreyEscape-v0",
-            {"cord": {"ends": "clamp"}, "actions": "motoneuron"},
-            "cord needs actions='brainstem' or 'residual', .*'motoneuron'",
+            {"circuit": {"ends": "clamp"}, "actions": "motoneuron"},
+            "circuit needs actions='brainstem' or 'residual', .*'motoneuron'",
         ),
-        ("LampreyEscape-v0", {"circuit": "cord"}, "circuit needs actions='brainstem', got actions='residual'"),
-        ("LampreyWaypoints-v0", {"cord": {"segments": 0}}, "cord: segments must be an integer"),
+        ("LampreyWaypoints-v0", {"circuit": {"segments": 0}}, "segments must be an integer"),
         ("WhiskerTap-v0", {"params": {"friction": 0.1}, "friction": 0.2}, "friction must be that of params, 0.1"),
         ("WhiskerSweep-v0", {"params": {"n_segments": 2}}, "params: n_segments must be"),
         ("StandPulse-v0", {"params": {"body": {"tail": {}}}}, "params: body.tail is not known; the model has .*torso"),
@@ -174,14 +173,14 @@ def test_a_kymogram_of_ones_own(tmp_path):
 
 
 def test_a_cord_of_ones_own():
-    env = make("gymnosoma/LampreyEscape-v0", actions="brainstem", cord={"head_segments": 20, "ends": "clamp"})
-    other = make("gymnosoma/LampreyEscape-v0", actions="brainstem", ends="clamp")
-    assert env.task.animal.cord == dataclasses.replace(other.task.animal.cord, head_segments=20)
+    env = make("gymnosoma/LampreyEscape-v0", actions="brainstem", circuit={"head_segments": 20, "ends": "clamp"})
+    other = make("gymnosoma/LampreyEscape-v0", actions="brainstem", circuit={"ends": "clamp"})
+    assert env.task.animal.circuit == other.task.animal.circuit.replace(head_segments=20)
     for each in (env, other):
         each.reset(seed=0)
         play(each, 5)
     assert rows_of(env) != rows_of(other)
-    in_the_loop = [make("gymnosoma/LampreyEscape-v0", cord=given) for given in ({}, {"head_segments": 30})]
+    in_the_loop = [make("gymnosoma/LampreyEscape-v0", circuit=given) for given in ({}, {"head_segments": 30})]
     for each in in_the_loop:
         each.reset(seed=0)
         play(each, 5)

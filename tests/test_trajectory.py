@@ -11,7 +11,7 @@ from fixtures.pendulum.animal import Pendulum
 from gymnosoma.agents import ControllerAgent
 from gymnosoma.envs import Schedule, Trajectory, simulate
 from gymnosoma.envs.core.draw.view import View
-from gymnosoma.envs.lamprey import Cord, IsolatedCord, Lamprey, LampreyParams
+from gymnosoma.envs.lamprey import IsolatedCord, Lamprey, LampreyParams
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.whisker_chain import Whisker
 from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams
@@ -27,7 +27,7 @@ def worm():
 
 
 def lamprey():
-    animal = Lamprey(LampreyParams(water=2.0), cord=Cord(segments=200, head_segments=3))
+    animal = Lamprey(LampreyParams(water=2.0), circuit={"segments": 200, "head_segments": 3})
     return simulate(animal, [0.4, 0.0, 1.0], 0.5, every=0.05)
 
 

@@ -41,7 +41,7 @@ def random_starts(worm, count):
 @pytest.mark.full
 def test_the_circuit_that_comes_with_the_package_crawls_and_swims():
     constants = json.loads((Path(__file__).parent.parent / "tools" / "worm_circuit.json").read_text())
-    assert circuit_of(constants) == Circuit.given("ahead", "worm")
+    assert circuit_of(constants) == Circuit.load("ahead", "worm")
     worm = Worm(circuit="ahead")
     for sigma, frequency, waves in ((0.0, 1.80, 0.95), (1.0, 0.80, 1.49)):
         for gait in gaits(worm, sigma, random_starts(worm, 3)):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, OpenLoop, Values
-from gymnosoma.envs.lamprey import Cord, IsolatedCord
+from gymnosoma.envs.lamprey import IsolatedCord
 from gymnosoma.envs.lamprey.params import table
 from gymnosoma.envs.lamprey.steering import Steering as Heading
 from gymnosoma.envs.lamprey.steering import command
@@ -47,7 +47,6 @@ class LampreyCPG(RowMemory):
         head_extra: float | None = None,
         control_rate: float = 50.0,
         kick: float = 0.1,
-        cord: Cord | None = None,
         drive: str = "motoneuron",
     ) -> None:
         choice("drive", drive, BY_JOINT)
@@ -58,7 +57,7 @@ class LampreyCPG(RowMemory):
         self._steps = round(1.0 / (control_rate * self.dt))
         if abs(self._steps * control_rate * self.dt - 1.0) > 1e-6:
             raise ValueError(f"control_rate must divide {1 / self.dt:g} Hz, got {control_rate!r}")
-        self._cord = IsolatedCord(cord)
+        self._cord = IsolatedCord()
         self.rows = self._cord.rows(0)
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
@@ -331,7 +330,7 @@ class TravellingWave(OpenLoop):
 
 def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controller:
     """Drive the task's animal by ``brainstem``, through a cord of the controller's own where the animal has none."""
-    if task.animal.cord is not None or task.animal.circuit is not None:
+    if task.animal.circuit is not None:
         return brainstem
     return SteeredCPG(brainstem, control_rate, task.actions)
 
@@ -449,7 +448,7 @@ ORACLES: Mapping[type, Oracle] = {
 
 
 def _joints(animal: Any) -> int:
-    if animal.cord is not None or animal.circuit is not None:
+    if animal.circuit is not None:
         raise ValueError("drive must be 'brainstem' or numbers for a lamprey with a cord: others have drive=motoneuron")
     return animal.links - 1
 

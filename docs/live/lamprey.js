@@ -5,10 +5,15 @@ gymnosoma.Show.scene("lamprey", (animal) => {
   const C = gymnosoma.Canvas, about = animal.about, colours = about.colours, lengths = about.lengths;
   const angle = animal.field("link_angle"), place = animal.field("link_position"), LINKS = angle.length, JOINTS = LINKS - 1;
   const motoneuron = animal.field("motoneuron"), centre = animal.field("centre"), output = animal.field("output", "work");
-  const SEGMENTS = output.length / 8, LENGTH = lengths.reduce((a, b) => a + b, 0);
+  const SEGMENTS = about.segments, POPULATIONS = output.length / (2 * SEGMENTS), LENGTH = lengths.reduce((a, b) => a + b, 0);
   const HOLD = 0.01, COLUMNS = 300, CELLS = ["EIN", "CCIN", "LIN", "MN"];
-  const edge = animal.field("edge", "work");
   let values, moments, raster, eye, view;
+
+  /** Output of the edge cells of a side and joint, 1/m. */
+  function edge(side, q) {
+    const curvature = (2 * (angle[q] - angle[q + 1])) / (lengths[q] + lengths[q + 1]);
+    return Math.max(side ? curvature : -curvature, 0);
+  }
 
   /** Head tip, joints and tail tip. */
   function points() {
@@ -167,7 +172,7 @@ run.save("lamprey.npz")`;
       canvas.box(panel.area, canvas.card);
       const shape = [[0, 0]];
       for (let q = 0; q < count; q++) {
-        const level = Math.min(1, (cell === 4 ? edge[side * JOINTS + q] : output[(side * 4 + cell) * SEGMENTS + q]) / full);
+        const level = Math.min(1, (cell === 4 ? edge(side, q) : output[(side * POPULATIONS + cell) * SEGMENTS + q]) / full);
         shape.push([q, level], [q + 1, level]);
       }
       shape.push([count, 0]);

@@ -2,6 +2,6 @@
 
 from .animal import Lamprey
 from .isolated import IsolatedCord
-from .params import Cord, EdgeSynapse, LampreyParams, Neuron, Synapse
+from .params import LampreyParams
 
-__all__ = ["Cord", "EdgeSynapse", "IsolatedCord", "Lamprey", "LampreyParams", "Neuron", "Synapse"]
+__all__ = ["IsolatedCord", "Lamprey", "LampreyParams"]

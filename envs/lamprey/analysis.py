@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import signal
 
 from ..core.arguments import number, numbers, shown, whole
-from ..core.circuit.circuit import Circuit
 from ..core.model.control import Schedule
 from ..core.model.run import simulate
 from ..core.model.trajectory import Trajectory
@@ -165,7 +163,7 @@ def entrain(
         for j, wave in enumerate((run["motoneuron"][late, 0] - run["motoneuron"][late, 1]).T):
             begins = _crossings(run.time[late], wave)
             if len(begins) > 3:
-                rhythm[k, j] = 1.0 / _slope(begins)
+                rhythm[k, j] = 1.0 / slope(begins)
                 wander[k, j] = np.ptp(np.arange(len(begins)) - all_of[k] * begins)
                 phase[k, j] = all_of[k] * begins[-1]
     apart = np.abs((phase[:count] - phase[count:-1]) % 1.0 - 0.5)  # the sines themselves are half a cycle apart
@@ -197,38 +195,39 @@ class Swimming:
         late = slice(len(run.time) // 2 if begin is None else int(np.searchsorted(run.time, begin - 1e-9)), None)
         self.time = run.time[late]
         self.signal = {name: run[name][late] for name in run}
-        self._length, self._mass = np.asarray(lamprey.params.length), np.asarray(lamprey.params.mass)
-        nerves = lamprey.cord or lamprey.circuit
-        if nerves is None:
+        self.params = lamprey.params
+        circuit = lamprey.circuit
+        if circuit is None:
             raise ValueError("lamprey must have a cord or a circuit, got one whose muscles are driven")
         self.joints = self.signal["joint_angle"].shape[1]
-        self.joint = nerves.joints(self.joints) if isinstance(nerves, Circuit) else nerves.joint(self.joints)
+        self.joint = circuit.joints(self.joints)
         """Nearest joint of each segment, whose edge cells it has, (S,)."""
         self.cells = lamprey.cells
         """Names of the neurons."""
-        self._muscles = nerves.muscles if isinstance(nerves, Circuit) else "MN"
+        self.muscles = circuit.muscles
         middle = np.flatnonzero(self.joint == self.joints // 2)
-        drive = self.cell(self._muscles)[:, :, middle].mean(2)
+        drive = self.cell(self.muscles)[:, :, middle].mean(2)
         self.cycles = _crossings(self.time, drive[:, 0] - drive[:, 1])
         if len(self.cycles) < 3:
             raise ValueError(f"run must have a rhythm, got {len(self.cycles)} cycles in {np.ptp(self.time):g} s")
         """When they begin, s."""
         self.frequency = (len(self.cycles) - 1) / (self.cycles[-1] - self.cycles[0])
         """Hz."""
-        self._whole = (self.time >= self.cycles[0]) & (self.time < self.cycles[-1])
+        self.whole = (self.time >= self.cycles[0]) & (self.time < self.cycles[-1])
+        """Moments in whole cycles, (T,)."""
 
     def __getitem__(self, name: str) -> Array:
         return self.signal[name]
 
     @property
     def neurons(self) -> Array:
-        """Outputs (T, 2, P, S) of left and right EIN, CCIN, LIN and MN, or of a circuit's neurons."""
+        """Outputs (T, 2, P, S) of left and right cells, by population."""
         return self.signal["neurons"]
 
     def fundamental(self, values: Array) -> NDArray[np.complex128]:
         """Complex amplitude of ``values`` (T, ...) at the frequency of the rhythm."""
-        turns = np.exp(-2j * np.pi * self.frequency * self.time[self._whole])
-        return 2.0 * np.tensordot(turns, values[self._whole], 1) / self._whole.sum()
+        turns = np.exp(-2j * np.pi * self.frequency * self.time[self.whole])
+        return 2.0 * np.tensordot(turns, values[self.whole], 1) / self.whole.sum()
 
     def cell(self, name: str) -> Array:
         """Output (T, 2, S) of the left and right cells of a type."""
@@ -248,7 +247,7 @@ class Swimming:
     @property
     def phase(self) -> Array:
         """Lag (S,) in cycles of the motoneurons of each segment behind the first's."""
-        mn = self.cell(self._muscles)
+        mn = self.cell(self.muscles)
         angle = np.unwrap(np.angle(self.fundamental(mn[:, 0] - mn[:, 1])))
         return (angle[0] - angle) / (2.0 * np.pi)
 
@@ -256,94 +255,29 @@ class Swimming:
     def lag(self) -> float:
         """Lag of the motoneurons from segment to segment in cycles, but for the first and last tenth of the cord."""
         tenth = len(self.joint) // 10
-        return _slope(self.phase[tenth : len(self.joint) - tenth])
+        return slope(self.phase[tenth : len(self.joint) - tenth])
 
     def burst_proportion(self, name: str, threshold: float = 0.1) -> Array:
         """Share (2, S) of the cycle in which the left and right cells of a type are active.
 
         Active is above ``threshold`` of each cell's greatest output; silent cells have 0.
         """
-        cells = self.cell(name)[self._whole]
+        cells = self.cell(name)[self.whole]
         top = cells.max(0)
         return np.mean((cells > threshold * top) & (top > 0.0), 0)
-
-    def coherence(self, name: str) -> Array:
-        """Magnitude-squared coherence (S,) of left less right cells of a type with the middle segment's, at the rhythm.
-
-        By Welch's method with half-overlapping Hann windows of about four cycles; not a number for silent segments.
-        """
-        wave = self.cell(name)[:, 0] - self.cell(name)[:, 1]
-        step = self.time[1] - self.time[0]
-        window = min(round(4.0 / (self.frequency * step)), len(wave) // 2)
-        f, found = signal.coherence(wave, wave[:, [wave.shape[1] // 2]], 1.0 / step, nperseg=window, axis=0)
-        return found[np.argmin(np.abs(f - self.frequency))]
 
     @property
     def wavelength(self) -> float:
         """Length of the neural wave in cords, from the lags of all but the first and last tenth of the segments."""
         lag = self.phase
         tenth = len(lag) // 10
-        return float(1.0 / (_slope(lag[tenth:-tenth]) * len(lag)))
-
-    @property
-    def mechanical_wave(self) -> float:
-        """Speed of the wave of joint angles along the body, m/s."""
-        angle = np.unwrap(np.angle(self.fundamental(self["joint_angle"])))
-        return float(-2.0 * np.pi * self.frequency * self._length.mean() / _slope(angle))
-
-    @property
-    def lateral(self) -> Array:
-        """Amplitude (n,) of the links' midpoints across the way, m, head to tail."""
-        way = self["centre"][-1] - self["centre"][0]
-        across = np.array([-way[1], way[0]]) / np.hypot(*way)
-        return np.abs(self.fundamental(self["link_centre"] @ across))
-
-    @property
-    def edge_cell_lead(self) -> Array:
-        """Phase (S,) of edge cells before the motoneurons of their side and segment, right minus left, deg."""
-        mn, edge = self.cell(self._muscles), self.edge_cells
-        ratio = self.fundamental(edge[:, 1] - edge[:, 0]) / self.fundamental(mn[:, 1] - mn[:, 0])
-        return np.degrees(np.angle(ratio))
-
-    @property
-    def mean_edge_cell_lead(self) -> float:
-        """Mean direction of the leads of all segments, deg."""
-        return float(np.degrees(np.angle(np.mean(np.exp(1j * np.radians(self.edge_cell_lead))))))
-
-    @property
-    def edge_cell_peak(self) -> Array:
-        """Phase (S,) by which the right edge cells' maximum follows the change of sides of the motoneurons, deg.
-
-        In the mean cycle; sides change where those of the right become more active than those of the left.
-        """
-        mn, edge = (self.mean_cycle(values) for values in (self.cell(self._muscles), self.edge_cells))
-        excess = mn[:, 1] - mn[:, 0]
-        late = np.argmax(edge[:, 1], 0) - [_upward(column) for column in excess.T]
-        return (late + 180.0) % 360.0 - 180.0
-
-    def mean_cycle(self, values: Array) -> Array:
-        """Mean of ``values`` (T, ...) over the cycles, at every degree of phase, (360, ...)."""
-        period = np.arange(360) / 360
-        moments = (self.cycles[:-1, None] + period * np.diff(self.cycles)[:, None]).ravel()
-        flat = values.reshape(len(values), -1)
-        columns = [np.interp(moments, self.time, column).reshape(-1, 360).mean(0) for column in flat.T]
-        return np.stack(columns, 1).reshape(360, *values.shape[1:])
-
-    def burst(self, side: int) -> float:
-        """How long in a cycle the motoneurons of the middle joint on the left (0) or right (1) are active, s."""
-        middle = np.flatnonzero(self.joint == self.joints // 2)
-        return float(np.mean(self.cell(self._muscles)[self._whole][:, side, middle] > 0.0) / self.frequency)
+        return float(1.0 / (slope(lag[tenth:-tenth]) * len(lag)))
 
     @property
     def turn_rate(self) -> float:
         """Rate of the mean angle of the links' mass, deg/s; negative to the right."""
-        heading = self["link_angle"] @ self._mass / self._mass.sum()
+        heading = self["link_angle"] @ (np.asarray(self.params.mass) / np.sum(self.params.mass))
         return float(np.degrees(np.polyfit(self.time, heading, 1)[0]))
-
-    @property
-    def silent_left_lin(self) -> float:
-        """Share of the left LIN that never fire."""
-        return float(np.mean(self.cell("LIN")[:, 0].max(0) == 0.0))
 
 
 def _crossings(time: Array, values: Array) -> Array:
@@ -353,13 +287,6 @@ def _crossings(time: Array, values: Array) -> Array:
     return time[up] - (time[1] - time[0]) * wave[up] / (wave[up + 1] - wave[up])
 
 
-def _upward(excess: Array) -> float:
-    """Place (deg) where a cycle (360,) last turned positive before its maximum."""
-    top = int(np.argmax(excess))
-    before = np.roll(excess, -top - 1)[::-1]
-    return top - int(np.argmax(before < 0.0)) + 0.5
-
-
-def _slope(values: Array) -> float:
-    """Increase per place."""
+def slope(values: Array) -> float:
+    """Increase of evenly spaced values from one place to the next."""
     return float(np.polyfit(np.arange(len(values)), values, 1)[0])

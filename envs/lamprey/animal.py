@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arguments import choice, shown, whole
+from ..core.arguments import choice, whole
 from ..core.circuit.circuit import Circuit
 from ..core.kernels.lanes import aligned, in_lanes, matrix
 from ..core.kernels.stepper import Stepper
@@ -31,17 +31,8 @@ from .body import (
     body_work,
     inner_forces,
 )
-from .circuit_nerves import SWIMMING, residual_fields
-from .nerves import (
-    CELLS,
-    CORD,
-    DRIVEN,
-    REFERENCE,
-    motoneuron_fields,
-    neuron_outputs,
-    reference_work,
-)
-from .params import PHYSICAL, Cord, LampreyParams, motoneuron, nervous, physical, table
+from .nerves import DRIVEN, REFERENCE, SWIMMING, motoneuron_fields, residual_fields
+from .params import PHYSICAL, LampreyParams, motoneuron, physical, read_circuit, table
 
 _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "reference": (RUNGE_KUTTA, 1e-3, 1)}
 """Code of each scheme for the kernels, time step (s) and substeps by default."""
@@ -49,7 +40,7 @@ _SCHEMES = {"published": (EULER, 10e-3, 10), "implicit": (IMPLICIT, 10e-3, 4), "
 DRIVES = ("brainstem", "residual", "motoneuron", "muscle")
 """What drives the animal: its cord, its cord and muscles, motoneurons alone, muscles alone."""
 
-NEURAL = ("excitation", "inhibition", "adaptation", "neuron")
+NEURAL = ("excitation", "inhibition", "neuron")
 """Fields that are the state of neurons."""
 
 
@@ -72,9 +63,9 @@ class Lamprey(InLanes):
     It starts straight and at rest unless it is given ``link_angle`` (n,) rad, or ``joint_angle`` (n - 1,) rad about
     ``heading`` rad (the mean link angle, 0: the head points to -x); ``centre`` (2,) m; ``link_rate`` (n,) rad/s;
     ``centre_velocity`` (2,) m/s. One number of a parameter of muscles serves all joints. With a cord it also takes
-    ``kick``, the excitation xi+ of all EIN on the left, or if negative on the right, 0.1 by default, as a symmetric
-    start would stay so; ``excitation``, ``inhibition`` (2, 4, S) and ``adaptation`` (2, 2, S), the state of the
-    neurons. With motoneurons alone it takes ``excitation`` and ``inhibition`` (2, n - 1).
+    ``kick``, the excitation xi+ of all EIN (of the first population) on the left, or if negative on the right, 0.1 by
+    default, as a symmetric start would stay so; and ``neuron`` (3, 2, P, S), the state of the neurons: excitation,
+    inhibition and adaptation. With motoneurons alone it takes ``excitation`` and ``inhibition`` (2, n - 1).
 
     Args:
         drive ({"brainstem", "residual", "motoneuron", "muscle"})
@@ -88,12 +79,10 @@ class Lamprey(InLanes):
             fall silent make kinks, with an error of 1e-5 rad in a second at 1 ms.
         substeps: Mechanical steps in one of the neurons: 10 for ``published``, 4 for ``implicit``, 1 for ``reference``,
             which takes neurons and body together and needs 1 where there is a cord.
-        cord: Structure of the spinal cord.
+        circuit (Circuit, mapping, file, or name): The nervous system, with ``drive`` ``"brainstem"`` or ``"residual"``:
+            the paper's cord, ``"cord"``, by default; a mapping of changes to that cord, as `Circuit.replace` takes
+            them; another `core.circuit.Circuit`, or a TOML file.
         threads: Threads that advance many rows. Results do not depend on it.
-        circuit (Circuit, file, or name): Another nervous system in the cord's place (`core.circuit.Circuit`; a TOML
-            file; ``"cord"``, the paper's as data), with ``drive`` ``"brainstem"`` or ``"residual"``. Its rows have more
-            parameters, such as ``synapse`` and ``cut``, and the state ``neuron``; ``kick`` is that of its first
-            population.
 
     Raises:
         ValueError: For an unknown scheme or drive, a number that is not positive, or segments that are no multiple of
@@ -161,7 +150,7 @@ class Lamprey(InLanes):
             "output of the less active side, mean of the joints",
             lambda self, rows: rows["motoneuron"].min(1).mean(1),
         ),
-        "neurons": Signal("(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN (with a cord)"),
+        "neurons": Signal("(2, P, S)", "1", "left and right cells, by population (EIN, CCIN, LIN, MN)"),
     }
     parameters: Mapping[str, Option] = PHYSICAL
     varied = ("muscle_gain", "muscle_stiffness", "damping", "water", "feedback")
@@ -178,9 +167,8 @@ class Lamprey(InLanes):
         dt: float | None = None,
         scheme: str = "published",
         substeps: int | None = None,
-        cord: Cord | None = None,
+        circuit: Circuit | Mapping[str, Any] | str | Path | None = None,
         threads: int = 1,
-        circuit: Circuit | str | Path | None = None,
     ) -> None:
         choice("scheme", scheme, _SCHEMES)
         choice("drive", drive, DRIVES)
@@ -190,67 +178,47 @@ class Lamprey(InLanes):
         self.substeps = substeps_of_scheme if substeps is None else substeps
         whole("substeps", self.substeps, maximum=10_000)
         corded = drive in ("brainstem", "residual")
-        self.circuit = read_circuit(circuit, cord)
-        if self.circuit is not None and (scheme == "reference" or not corded):
-            raise ValueError(
-                "circuit needs drive 'brainstem' or 'residual' and scheme 'published' or 'implicit', got "
-                f"drive={drive!r} and scheme={scheme!r}"
-            )
+        if circuit is not None and not corded:
+            raise ValueError(f"circuit needs drive 'brainstem' or 'residual', got drive={drive!r}")
         if (together := scheme == "reference" and corded) and self.substeps > 1:
             raise ValueError(f"substeps must be 1, got {substeps!r}")
         whole("threads", threads, maximum=MAX_THREADS)
         self.scheme, self.drive = scheme, drive
+        self.circuit = read_circuit(circuit) if corded else None
         n = self.links = len(self.params.length)
-        activities = 2 * (n - 1)
-        self.cord = (Cord() if cord is None else cord) if corded and self.circuit is None else None
-        self.drive_size = 3 * corded + activities * (drive != "brainstem")
+        self.drive_size = 3 * corded + 2 * (n - 1) * (drive != "brainstem")
         self._share = np.asarray(self.params.mass) / np.sum(self.params.mass)
         self._constants: tuple[Any, ...] = (self.params.links(),)
-        if self.circuit is not None:
-            self.state, kernels = np.dtype(body_fields(n) + residual_fields(n) + self.circuit.fields()), SWIMMING
-            work = body_work(n) + self.circuit.work(n - 1, self.dt)
-            self._constants += (self.circuit.record(n - 1, self.dt),)
-        elif self.cord is None:
-            work = body_work(n)
-            if drive == "motoneuron":
-                self.state, kernels = np.dtype(body_fields(n) + motoneuron_fields(n)), DRIVEN
-                self._constants += (motoneuron(),)
-            else:
-                self.state, kernels = np.dtype(body_fields(n)), BODY
-        else:
-            size = self.cord.segments
-            if size % (2 * n):
-                raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
-            self.state = np.dtype(body_fields(n) + self.cord.fields(n))
-            work = body_work(n) + self.cord.work(n)
-            if together:
-                work += reference_work(size, self.cord.adapting)
-            kernels = REFERENCE if together else CORD
-            self._cord_record = self.cord.record(n - 1)
-            self._constants += (self._cord_record,)
-        self.parameters = physical(n - 1) | (
-            self.circuit.options() if self.circuit else nervous(self.cord.segments) if self.cord else {}
-        )
-        # The kernel that takes cord and body together has one scheme, and no substeps.
+        # The kernel that takes neurons and body together has one scheme, and no substeps.
         self._scheme: tuple[int, ...] = () if together else (code, self.substeps)
-        if not corded:
-            driven: tuple[str, ...] = ("motoneuron" if drive == "muscle" else "command",)
+        self.parameters = physical(n - 1)
+        state, work, kernels = body_fields(n), body_work(n), BODY
+        driven: tuple[str, ...] = ("tonic", "asymmetry", "head_extra", "residual")[: 3 + (drive == "residual")]
+        if self.circuit is not None:
+            stepped = self.circuit.replace(step=self.dt) if together else self.circuit
+            state, kernels = state + residual_fields(n) + stepped.fields(), REFERENCE if together else SWIMMING
+            work = work + stepped.work(n - 1, self.dt)
+            self._constants += (stepped.record(n - 1, self.dt),)
+            self.parameters |= stepped.options()
+            self.cells = stepped.cells
+        elif drive == "motoneuron":
+            state, kernels, driven = state + motoneuron_fields(n), DRIVEN, ("command",)
+            self._constants += (motoneuron(),)
         else:
-            driven = ("tonic", "asymmetry", "head_extra", "residual")[: 3 + (drive == "residual")]
+            driven = ("motoneuron",)
+        self.state = np.dtype(state)
         self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=driven)
         self._bodies: Any = None
         if not corded:
             del self.signals["neurons"]
-        else:
-            self.cells = CELLS if self.circuit is None else self.circuit.cells
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight along x, head at -x, centred and at rest; the cord is intact."""
         rows = np.zeros(count, self.state)
         for name in PARAMETERS:
             rows[name] = getattr(self.params, name)
-        if "head_extra" in (self.state.names or ()):
-            make_intact(rows, self.cord, self.circuit)
+        if self.circuit is not None:
+            self.circuit.intact(rows)
             rows["head_extra"] = table()["head_extra"]
         self._place(rows)
         return rows
@@ -258,14 +226,12 @@ class Lamprey(InLanes):
     def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         n = self.links
         at = {"link_angle": (n,), "joint_angle": (n - 1,), "heading": (), "centre": (2,)}
-        at |= {"link_rate": (n,), "centre_velocity": (2,)} | (
-            {"kick": ()} if "head_extra" in (self.state.names or ()) else {}
-        )
+        at |= {"link_rate": (n,), "centre_velocity": (2,)} | ({} if self.circuit is None else {"kick": ()})
         return at | {name: self.state[name].shape for name in NEURAL if name in (self.state.names or ())}
 
     def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         fresh["link_angle"] = start_angles(given, "link_angle", fresh["link_angle"])
-        if "head_extra" in (self.state.names or ()):
+        if self.circuit is not None:
             excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
         for name in given.keys() - {"link_angle", "joint_angle", "heading", "kick"}:
             fresh[name] = given[name]
@@ -307,8 +273,9 @@ class Lamprey(InLanes):
         return edges_of(np.diff(rows["link_angle"]), self.params.length)
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Outputs (B, 2, P, S) of left and right EIN, CCIN, LIN and MN, or of the circuit's neurons."""
-        return outputs_of(rows, self._cord_record) if self.circuit is None else self.circuit.outputs(rows)
+        """Outputs (B, 2, P, S) of left and right cells, by population."""
+        assert self.circuit is not None
+        return self.circuit.outputs(rows, self._constants[1])
 
     def muscle_torque(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Torques (B, 2, n - 1) N m that the active left and right muscles add to each joint's; Eq. 7."""
@@ -342,41 +309,10 @@ class Lamprey(InLanes):
 
 
 def excite(rows: NDArray[Any], kick: NDArray[np.float64]) -> None:
-    """Excite the EIN, or first neurons, of rows on the left by ``kick`` (B,), or where it is negative on the right."""
-    first = rows["neuron"][:, 0, :, 0] if "neuron" in (rows.dtype.names or ()) else rows["excitation"][:, :, 0]
+    """Excite the first population of rows on the left by ``kick`` (B,), or where it is negative on the right."""
+    first = rows["neuron"][:, 0, :, 0]
     first[:, LEFT] = np.maximum(kick, 0.0)[:, None]
     first[:, RIGHT] = np.maximum(-kick, 0.0)[:, None]
-
-
-def read_circuit(circuit: Any, cord: Cord | None) -> Circuit | None:
-    """Check a circuit for a lamprey, which may have a cord instead."""
-    if circuit is None:
-        return None
-    if cord is not None:
-        raise ValueError(f"circuit and cord are one or the other, got circuit={shown(circuit)} and a cord")
-    given = Circuit.given(circuit, "lamprey")
-    for sense in given.senses:
-        choice(f"sense {sense.population}: signal", sense.signal, ("edge_cell",))
-    if given[given.muscles].sides != 2:
-        raise ValueError(f"muscles must be driven by cells of two sides, got {given.muscles} on the midline")
-    return given
-
-
-def make_intact(rows: NDArray[Any], cord: Cord | None, circuit: Circuit | None) -> None:
-    """Set fresh rows to a cord, or a circuit, without lesions."""
-    if circuit is not None:
-        circuit.intact(rows)
-    elif cord is not None:
-        rows["segment_gain"] = rows["cell_gain"] = 1.0
-        rows["cell_segments"][:, 1] = cord.segments
-
-
-def outputs_of(rows: NDArray[Any], cord: NDArray[Any]) -> NDArray[np.float64]:
-    """Outputs (B, 2, 4, S) of the neurons of rows, with the constants of their cord."""
-    outputs = np.empty(rows["excitation"].shape)
-    names = ("excitation", "inhibition", "adaptation", "segment_gain", "cell_gain", "cell_segments")
-    neuron_outputs(*(rows[name] for name in names), cord, outputs)
-    return outputs
 
 
 def edges_of(bending: NDArray[np.float64], length: ArrayLike) -> NDArray[np.float64]:

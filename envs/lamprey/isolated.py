@@ -14,11 +14,10 @@ from ..core.circuit.circuit import Circuit
 from ..core.kernels.stepper import Stepper
 from ..core.model.animal import MAX_THREADS, InLanes, time_step
 from ..core.model.quantities import Option, Signal
-from .animal import NEURAL, edges_of, excite, make_intact, outputs_of, read_circuit
+from .animal import edges_of, excite
 from .body import BROKEN
-from .circuit_nerves import FICTIVE, residual_fields
-from .nerves import CELLS, ISOLATED, isolated_fields
-from .params import PHYSICAL, Cord, LampreyParams, nervous, table
+from .nerves import FICTIVE, isolated_fields, residual_fields
+from .params import PHYSICAL, LampreyParams, read_circuit, table
 
 _DRIVEN = ("tonic", "asymmetry", "head_extra", "joint_angle", "edge")
 
@@ -27,7 +26,7 @@ class IsolatedCord(InLanes):
     """The spinal cord of Ekeberg (1993) in a dish: its edge cells sense the bending that is imposed.
 
     Its drive is the brainstem's tonic level, asymmetry and head extra, as `Lamprey`'s, and then the angle (rad) of
-    every joint, head to tail, in all 3 + n - 1 numbers. Neurons take the paper's Euler steps.
+    every joint, head to tail, in all 3 + n - 1 numbers. The paper's neurons take Euler steps.
 
     Signals, by name, each with a leading axis of rows:
 
@@ -39,10 +38,11 @@ class IsolatedCord(InLanes):
         params: The body that it was taken from: lengths of links, and ``feedback``.
         dt (s): Step of the neurons, 10 ms by default.
         threads: Threads that advance many rows. Results do not depend on it.
-        circuit (Circuit, file, or name): Another nervous system in the cord's place, see `Lamprey`.
+        circuit (Circuit, mapping, file, or name): Changes of the paper's cord, or another nervous system, see
+            `Lamprey`.
 
     Raises:
-        ValueError: For segments that are no multiple of twice the links, or a cord beside a circuit.
+        ValueError: For a circuit that does not fit the body.
 
     Examples:
         The head moved by hand, faster than the cord's own rhythm of 3.81 Hz, which follows (moved at the tail alone, it
@@ -75,7 +75,7 @@ class IsolatedCord(InLanes):
         "joint_angle": Signal("(n - 1,)", "rad", "imposed in the last ``advance``"),
         "edge_cell": Signal("(2, n - 1)", "1/m", "left and right: curvature where it stretches the side", "edge"),
         "motoneuron": Signal("(2, n - 1)", "1", "left and right, in force during the last step"),
-        "neurons": Signal("(2, 4, S)", "1", "left and right EIN, CCIN, LIN, MN, or the circuit's neurons"),
+        "neurons": Signal("(2, P, S)", "1", "outputs of left and right cells, by population (EIN, CCIN, LIN, MN)"),
     }
 
     failures: Mapping[float, str] = {BROKEN: "the state is not finite"}
@@ -83,46 +83,34 @@ class IsolatedCord(InLanes):
 
     def __init__(
         self,
-        cord: Cord | None = None,
+        circuit: Circuit | Mapping[str, Any] | str | Path | None = None,
         params: LampreyParams | None = None,
         dt: float | None = None,
         threads: int = 1,
-        circuit: Circuit | str | Path | None = None,
     ) -> None:
         whole("threads", threads, maximum=MAX_THREADS)
-        self.circuit = read_circuit(circuit, cord)
-        self.cord = (Cord() if cord is None else cord) if self.circuit is None else None
+        self.circuit = read_circuit(circuit)
         self.params = LampreyParams() if params is None else params
         self.dt = time_step(dt, 10e-3)
         n = self.links = len(self.params.length)
         self.drive_size = 3 + n - 1
-        if self.circuit is None:
-            assert self.cord is not None
-            size = self.cord.segments
-            if size % (2 * n):
-                raise ValueError(f"segments must be a multiple of twice the {n} links, got {size!r}")
-            options, kernels = nervous(size), ISOLATED
-            own, work = self.cord.fields(n), self.cord.work(n)
-            self._record = self.cord.record(n - 1)
-        else:
-            options, kernels = self.circuit.options(), FICTIVE
-            own, work = residual_fields(n) + self.circuit.fields(), self.circuit.work(n - 1, self.dt)
-            self._record = self.circuit.record(n - 1, self.dt)
-        self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **options}
-        self.cells = CELLS if self.circuit is None else self.circuit.cells
-        self.state = np.dtype(isolated_fields(n) + own)
-        self._stepper = Stepper(self.state, np.dtype(work), kernels, threads, constant=self.parameters, driven=_DRIVEN)
+        self.parameters: Mapping[str, Option] = {"feedback": PHYSICAL["feedback"], **self.circuit.options()}
+        self.cells = self.circuit.cells
+        self._record = self.circuit.record(n - 1, self.dt)
+        self.state = np.dtype(isolated_fields(n) + residual_fields(n) + self.circuit.fields())
+        work = np.dtype(self.circuit.work(n - 1, self.dt))
+        self._stepper = Stepper(self.state, work, FICTIVE, threads, constant=self.parameters, driven=_DRIVEN)
 
     def rows(self, count: int) -> NDArray[Any]:
         """Make ``count`` rows of state: straight, silent and intact."""
         rows = np.zeros(count, self.state)
         rows["feedback"] = self.params.feedback
-        make_intact(rows, self.cord, self.circuit)
+        self.circuit.intact(rows)
         rows["head_extra"] = table()["head_extra"]
         return rows
 
     def start_shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
-        return {"kick": (), **{name: self.state[name].shape for name in NEURAL if name in (self.state.names or ())}}
+        return {"kick": (), "neuron": self.state["neuron"].shape}
 
     def start(self, fresh: NDArray[Any], given: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: D102
         excite(fresh, given.get("kick", np.full(len(fresh), 0.1)))
@@ -131,7 +119,7 @@ class IsolatedCord(InLanes):
 
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, 2, P, S) of all neurons, left and right, by population and segment."""
-        return outputs_of(rows, self._record) if self.circuit is None else self.circuit.outputs(rows)
+        return self.circuit.outputs(rows, self._record)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self.dt, self._record

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import choice, number, numbers, shown, whole
-from ..core.circuit.circuit import Circuit, Population, Projection, Sense
+from ..core.circuit.circuit import Circuit
 from ..core.model.constants import read_table
 from ..core.model.quantities import Option, documented
 from .body import MUSCLES, links_dtype
-from .nerves import ADAPTING, CELLS, cord_dtype, cord_fields, cord_work, motoneuron_dtype
+from .nerves import motoneuron_dtype
 
-MAX_LINKS, MAX_SEGMENTS = 100, 10_000
+MAX_LINKS = 100
 
 
 @cache
 def table() -> dict[str, Any]:
     """Constants of Ekeberg (1993) in SI."""
-    return read_table("lamprey/body.toml") | read_table("lamprey/neurons.toml")
+    return read_table("lamprey/body.toml")
 
 
 def _column(name: str) -> tuple[float, ...]:
@@ -51,23 +52,6 @@ def physical(joints: int) -> dict[str, Option]:
         "forced_bending": Option(0.0, 3.0, "N m", "amplitude of a torque from outside, by joint", (joints,)),
         "forced_lag": Option(-100.0, 100.0, "rad", lag, (joints,)),
         "forced_frequency": Option(0.0, 100.0, "Hz", "frequency of it; 0: it is constant"),
-    }
-
-
-def nervous(segments: int) -> dict[str, Option]:
-    """Parameters of a cord of so many segments that a row may change."""
-    sides, end = (2, segments), float(segments)
-    cells = "output left to left and right EIN, CCIN, LIN, motoneurons and edge cells"
-    kept = "segments, from the first to before the second, to which ``cell_gain`` is kept"
-    cut = "segments in front of a cut that no axon crosses, which makes two cords; 0: none"
-    return {
-        "segment_gain": Option(
-            0.0, 1.0, "1", "output left to left and right segments, 0 (lesioned) .. 1 (intact)", sides
-        ),
-        "cell_gain": Option(0.0, 1.0, "1", cells, (2, 5)),
-        "cell_segments": Option(0.0, end, "1", kept, (2,)),
-        "bath": Option(-10.0, 10.0, "1", "tonic level of each segment beside the brainstem's", (segments,)),
-        "transection": Option(0.0, end, "1", cut),
     }
 
 
@@ -210,91 +194,27 @@ class LampreyParams:
         return record
 
 
-NEURON = {
-    "threshold": Option(-100.0, 100.0, "1", "Theta of Table 1"),
-    "gain": Option(0.0, 100.0, "1", "Gamma"),
-    "delay": Option(1e-3, 10.0, "s", "dendritic time constant tau_D"),
-    "adaptation": Option(0.0, 100.0, "1", "strength of the adaptation, mu"),
-    "adaptation_delay": Option(1e-3, 100.0, "s", "time constant tau_A of the adaptation"),
-    "brainstem": Option(0.0, 1000.0, "1", "strength of the brainstem's synapse, of Table 2"),
-}
-"""Parameters of a type of neuron."""
-
-
-@documented(NEURON)
-@dataclass(frozen=True)
-class Neuron:
-    """A type of neuron: a row of the paper's Table 1, and what the brainstem does to it.
-
-    Args:
-        {ranges}
-    """
-
-    threshold: float
-    gain: float
-    delay: float
-    adaptation: float = 0.0
-    adaptation_delay: float = 1.0
-    brainstem: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, option in NEURON.items():
-            number(f"neurons: {name}", getattr(self, name), minimum=option.low, maximum=option.high)
-
-
-class Neurons(NamedTuple):
-    """Types of neurons that a segment has on each side: Table 1."""
-
-    EIN: Neuron
-    CCIN: Neuron
-    LIN: Neuron
-    MN: Neuron
-
-
 @cache
-def neurons() -> Neurons:
-    """Table 1."""
-    t = table()
-    given = {name: t[name].tolist() for name in NEURON}
-    given["adaptation_delay"] += [1.0] * (len(CELLS) - ADAPTING)  # of cells that do not adapt
-    return Neurons(*(Neuron(**{name: column[i] for name, column in given.items()}) for i in range(len(CELLS))))
+def paper_cord() -> Circuit:
+    """Spinal cord of Ekeberg (1993), Tables 1 and 2."""
+    return Circuit.load("cord", "lamprey")
 
 
-_TABLE_1 = neurons()
+def read_circuit(circuit: Circuit | Mapping[str, Any] | str | Path | None) -> Circuit:
+    """Read the nervous system of a lamprey: the paper's cord, that cord with changes, or another circuit.
 
-
-class Synapse(NamedTuple):
-    """A projection of Table 2: cell types, strength, and how far it reaches, in segments."""
-
-    source: str
-    target: str
-    strength: float
-    rostral: int
-    caudal: int
-
-
-@cache
-def synapses() -> tuple[Synapse, ...]:
-    """Projections of Table 2."""
-    result = []
-    for name, (strength, rostral, caudal) in read_table("lamprey/synapses.toml").items():
-        source, target = name.split("_")
-        result.append(Synapse(source, target, float(strength), int(rostral), int(caudal)))
-    return tuple(result)
-
-
-class EdgeSynapse(NamedTuple):
-    """A projection of edge cells, of which Fig. 1 B has more than the paper uses.
-
-    The strength is in units of the parameter ``feedback``, whose 0.01 m is Table 2's. Excitatory edge cells project to
-    their own side, inhibitory ones to the other. The weight is shared over the extent as a `Synapse`'s is.
+    Raises:
+        ValueError: For a circuit that cannot be read, or does not fit a lamprey.
     """
-
-    target: str
-    strength: float = 1.0
-    excites: bool = False
-    rostral: int = 0
-    caudal: int = 0
+    if circuit is None or isinstance(circuit, Mapping):
+        result = paper_cord().replace(**(circuit or {}))
+    else:
+        result = Circuit.load(circuit, "lamprey")
+    for sense in result.senses:
+        choice(f"sense {sense.population}: signal", sense.signal, ("edge_cell",))
+    if result[result.muscles].sides != 2:
+        raise ValueError(f"muscles must be driven by cells of two sides, got {result.muscles} on the midline")
+    return result
 
 
 LARGEST_TONIC = 0.7
@@ -307,247 +227,10 @@ def motoneuron() -> NDArray[Any]:
     A command of 1 is all that excites a motoneuron of the paper: the brainstem at ``LARGEST_TONIC`` and its EIN, fully
     active; -1 is its CCIN, fully active.
     """
-    cell, strength = neurons().MN, {(s.source, s.target): s.strength for s in synapses()}
+    cord = paper_cord()
+    cell, strength = cord["MN"], {each.name: each.strength for each in cord.projections}
     record = np.zeros(1, motoneuron_dtype())
     record["threshold"], record["gain"], record["rate"] = cell.threshold, cell.gain, 1.0 / cell.delay
-    record["excite"] = LARGEST_TONIC * cell.brainstem + strength["EIN", "MN"]
-    record["inhibit"] = strength["CCIN", "MN"]
+    record["excite"] = LARGEST_TONIC * cell.tonic + strength["EIN_MN"]
+    record["inhibit"] = strength["CCIN_MN"]
     return record
-
-
-@dataclass(frozen=True)
-class Cord:
-    """Structure of the spinal cord; the defaults are the paper's.
-
-    What a row may change of it, in the middle too, are parameters of the animal: lesions (``segment_gain``,
-    ``cell_gain`` within ``cell_segments``), a tonic drive beside the brainstem's (``bath``), ``transection`` and
-    ``feedback``.
-
-    Args:
-        segments: A multiple of the number of links.
-        ends ({"exist", "clamp"}): Where a projection would reach beyond the cord, or a transection: the weight is
-            shared among the segments that exist, or the end segment stands in for those that do not.
-        synapses (tuple of Synapse, or mapping): Table 2 by default. A mapping changes it: ``{"EIN_MN": {"strength":
-            2.0}}``, where a projection that Table 2 has not needs all three of ``strength``, ``rostral`` and
-            ``caudal``. EIN excite; CCIN and LIN inhibit, CCIN on the other side.
-        head_segments: Rostral segments that get ``head_extra`` more tonic drive.
-        neurons (Neurons, or mapping): Table 1 and the brainstem's strengths by default. A mapping changes them:
-            ``{"EIN": {"threshold": -0.1}}``.
-        edge_synapses (tuple of EdgeSynapse): The paper's one, to CCIN of the same segment on the other side, by
-            default.
-
-    Raises:
-        ValueError: For a name that is not known, a value out of its range, or none of the required.
-
-    Examples:
-        Duller EIN, twice the synapse on motoneurons, and edge cells that excite their own side as well:
-
-        >>> from gymnosoma.envs.lamprey import Cord, EdgeSynapse, Lamprey
-        >>> cord = Cord(
-        ...     neurons={"EIN": {"threshold": -0.1}},
-        ...     synapses={"EIN_MN": {"strength": 2.0}},
-        ...     edge_synapses=(EdgeSynapse("CCIN"), EdgeSynapse("EIN", 0.5, excites=True, rostral=2, caudal=2)),
-        ... )
-        >>> cord.neurons.EIN.threshold, cord.neurons.EIN.gain
-        (-0.1, 1.8)
-        >>> lamprey = Lamprey(cord=cord)
-    """
-
-    segments: int = int(table()["segments"])
-    ends: str = "exist"
-    synapses: tuple[Synapse, ...] = synapses()
-    head_segments: int = int(table()["head_segments"])
-    neurons: Neurons = _TABLE_1
-    edge_synapses: tuple[EdgeSynapse, ...] = (EdgeSynapse("CCIN"),)
-
-    def __post_init__(self) -> None:
-        choice("ends", self.ends, ("exist", "clamp"))
-        whole("segments", self.segments, maximum=MAX_SEGMENTS)
-        if not (isinstance(self.head_segments, int | np.integer) and 0 <= self.head_segments <= self.segments):
-            raise ValueError(
-                f"head_segments must be an integer within [0, {self.segments}], got {self.head_segments!r}"
-            )
-        object.__setattr__(self, "neurons", _neurons(self.neurons))
-        object.__setattr__(self, "synapses", _synapses(self.synapses))
-        object.__setattr__(
-            self, "edge_synapses", tuple(_entry("edge_synapses", EdgeSynapse, s) for s in _many(self.edge_synapses))
-        )
-        if not self.synapses:
-            raise ValueError(f"synapses must hold at least one, got {self.synapses!r}")
-        for synapse in self.synapses:
-            number("synapses: strength", synapse.strength, minimum=0, maximum=1000)
-            if not (synapse.source in CELLS[:3] and synapse.target in CELLS and self._reaches(synapse)):
-                raise ValueError(
-                    f"synapses must go from {', '.join(CELLS[:3])} to {', '.join(CELLS)} with extents "
-                    f"within [0, {self.segments - 1}], got {shown(tuple(synapse))}"
-                )
-        for edge in self.edge_synapses:
-            number("edge_synapses: strength", edge.strength, minimum=0, maximum=1000)
-            if not (edge.target in CELLS and isinstance(edge.excites, bool) and self._reaches(edge)):
-                raise ValueError(
-                    f"edge_synapses must go to {', '.join(CELLS)}, with excites true or false and extents "
-                    f"within [0, {self.segments - 1}], got {shown(tuple(edge))}"
-                )
-
-    def _reaches(self, synapse: Synapse | EdgeSynapse) -> bool:
-        """Whether its extents are integers, and shorter than the cord."""
-        reach = (synapse.rostral, synapse.caudal)
-        return all(
-            isinstance(r, int | np.integer) and not isinstance(r, bool) and 0 <= r < self.segments for r in reach
-        )
-
-    @property
-    def windows(self) -> tuple[tuple[int, int], ...]:
-        """The different (rostral, caudal) extents."""
-        return tuple(dict.fromkeys((s.rostral, s.caudal) for s in self.synapses))
-
-    @property
-    def adapting(self) -> int:
-        """The first so many types of neurons may adapt: two by Table 1, as many as need it beyond."""
-        return max([ADAPTING, *(i + 1 for i, cell in enumerate(self.neurons) if cell.adaptation > 0.0)])
-
-    def circuit(self) -> Circuit:
-        """The same as data, of which everything can be changed; edge cells have strengths in units of ``feedback``."""
-        populations = [
-            Population(
-                name,
-                "ekeberg",
-                tonic=cell.brainstem,
-                **{key: getattr(cell, key) for key in NEURON if key != "brainstem"},
-            )
-            for name, cell in zip(CELLS, self.neurons, strict=True)
-        ]
-        projections = [
-            Projection(
-                s.source,
-                s.target,
-                s.strength,
-                "excite" if s.source == "EIN" else "inhibit",
-                "other" if s.source == "CCIN" else "same",
-                s.rostral,
-                s.caudal,
-            )
-            for s in self.synapses
-        ]
-        for e in self.edge_synapses:
-            port, side = ("excite", "same") if e.excites else ("inhibit", "other")
-            projections.append(Projection("EC", e.target, e.strength, port, side, e.rostral, e.caudal))
-        return Circuit(
-            self.segments,
-            (*populations, Population("EC", "sense")),
-            tuple(projections),
-            "MN",
-            (Sense("EC", "edge_cell"),),
-            self.ends,
-            self.head_segments,
-        )
-
-    def fields(self, n: int) -> list[tuple]:
-        """Fields that it adds to the record of a body of ``n`` links."""
-        return cord_fields(n, self.segments, self.adapting)
-
-    def work(self, n: int) -> list[tuple]:
-        """Scratch fields of it and a body of ``n`` links."""
-        windows = self.windows
-        return cord_work(n, self.segments, _room(len(windows), 4), _room(max(max(w) for w in windows), 10))
-
-    def joint(self, joints: int) -> NDArray[np.int64]:
-        """Nearest joint of each segment, whose edge cells it has, (S,)."""
-        link = self.segments // (joints + 1)
-        return np.clip((np.arange(self.segments) - link // 2) // link, 0, joints - 1)
-
-    def record(self, joints: int) -> NDArray[Any]:
-        """Constants of the cord of a body with so many joints for the kernels, (1,) record."""
-        windows, q = self.windows, np.arange(self.segments)
-        counts = (_room(len(self.synapses), 12), _room(len(windows), 4), _room(len(self.edge_synapses), 4))
-        record = np.zeros(1, cord_dtype(self.segments, joints, *counts))
-        record["target"] = record["edge_target"] = -1  # of projections that are none
-        record["windows"] = len(windows)
-        for name in ("threshold", "gain", "adaptation", "brainstem"):
-            record[name] = [getattr(cell, name) for cell in self.neurons]
-        record["rate"] = [1.0 / cell.delay for cell in self.neurons]
-        record["adaptation_rate"] = [1.0 / cell.adaptation_delay for cell in self.neurons]
-        for i, s in enumerate(self.synapses):
-            record["source"][0, i], record["target"][0, i] = CELLS.index(s.source), CELLS.index(s.target)
-            record["inhibitory"][0, i], record["crossed"][0, i] = s.source != "EIN", s.source == "CCIN"
-            record["strength"][0, i], record["window"][0, i] = s.strength, windows.index((s.rostral, s.caudal))
-        for i, (rostral, caudal) in enumerate(windows):
-            record["rostral"][0, i], record["caudal"][0, i] = rostral, caudal
-            record["share"][0, i] = 1.0 / self._sources(q, rostral, caudal)
-        record["joint"] = self.joint(joints)
-        for i, edge in enumerate(self.edge_synapses):
-            record["edge_target"][0, i], record["edge_inhibitory"][0, i] = CELLS.index(edge.target), not edge.excites
-            record["edge_rostral"][0, i], record["edge_caudal"][0, i] = edge.rostral, edge.caudal
-            record["edge_strength"][0, i] = edge.strength
-            share = edge.strength / self._sources(q, edge.rostral, edge.caudal)
-            for p in range(-edge.caudal, edge.rostral + 1):
-                inside = (q + p >= 0) & (q + p < self.segments) | (self.ends == "clamp")
-                near = record["joint"][0, np.clip(q + p, 0, self.segments - 1)]
-                record["edge_weight"][0, i, q[inside], near[inside]] += share[inside]
-            reached = record["edge_weight"][0, i] != 0.0
-            record["edge_first"][0, i] = np.argmax(reached, 1)
-            record["edge_last"][0, i] = joints - np.argmax(reached[:, ::-1], 1)
-        extents = [*windows, *((edge.rostral, edge.caudal) for edge in self.edge_synapses)]
-        record["reach"] = max(max(reach) for reach in extents)
-        record["head"] = self.head_segments
-        record["clamp"] = float(self.ends == "clamp")
-        return record
-
-    def _sources(self, q: NDArray[np.int64], rostral: int, caudal: int) -> NDArray[np.int64]:
-        """How many segments share the weight of a projection onto segments ``q``."""
-        existing = np.minimum(q + rostral, self.segments - 1) - np.maximum(q - caudal, 0) + 1
-        return existing if self.ends == "exist" else np.full_like(q, rostral + caudal + 1)
-
-
-def _room(count: int, step: int) -> int:
-    """Room for so many, in steps, so that most cords share compiled kernels."""
-    return max(-(-count // step), 1) * step
-
-
-def _known(name: str, given: Any, known: Iterable[str]) -> None:
-    """Raise ValueError unless a mapping has no other keys than these."""
-    if not isinstance(given, Mapping) or (unknown := [key for key in given if key not in tuple(known)]):
-        what = f"the key {unknown[0]!r}" if isinstance(given, Mapping) else shown(given)
-        raise ValueError(f"{name} must be a mapping with keys of {', '.join(known)}, got {what}")
-
-
-def _neurons(given: Any) -> Neurons:
-    """Table 1 with what is given of it."""
-    if isinstance(given, Neurons):
-        return given
-    _known("neurons", given, CELLS)
-    changed = {}
-    for name, value in given.items():
-        if isinstance(value, Neuron):
-            changed[name] = value
-            continue
-        _known(f"neurons: {name}", value, [field.name for field in fields(Neuron)])
-        changed[name] = replace(getattr(neurons(), name), **value)
-    return neurons()._replace(**changed)
-
-
-def _synapses(given: Any) -> tuple[Synapse, ...]:
-    """Table 2 with what is given of it, or another table."""
-    if not isinstance(given, Mapping):
-        return tuple(_entry("synapses", Synapse, s) for s in _many(given))
-    table_2 = {f"{s.source}_{s.target}": s for s in synapses()}
-    _known("synapses", given, [f"{source}_{target}" for source in CELLS[:3] for target in CELLS])
-    for name, value in given.items():
-        old = table_2[name]._asdict() if name in table_2 else {}
-        _known(f"synapses: {name}", value, Synapse._fields[2:])
-        source, target = name.split("_")
-        table_2[name] = _entry("synapses", Synapse, old | {"source": source, "target": target} | dict(value))
-    return tuple(table_2.values())
-
-
-def _many(given: Any) -> tuple[Any, ...]:
-    """Entries of a list; nothing of what is none."""
-    return tuple(given) if isinstance(given, list | tuple) else (given,)
-
-
-def _entry(name: str, kind: Any, given: Any) -> Any:
-    """Make a tuple with names of what a file or a user gives for it: a mapping, a list, or such a tuple."""
-    try:
-        return kind(**given) if isinstance(given, Mapping) else kind(*given)
-    except TypeError:
-        raise ValueError(f"{name} must have {', '.join(kind._fields)}, got {shown(given)}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -197,14 +196,10 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
     canvas.box((left, top, SIDE, canvas.height - STRIP), c.mix(c.PAPER, c.CARD, 0.5))
     edge, motoneuron = animal.edge_cells(row)[0], row["motoneuron"][0]
     outputs = {"EC": edge, "MN": motoneuron}
-    if animal.cord is not None:
-        neurons = animal.neurons(row)[0]
-        outputs |= {"EIN": neurons[:, 0], "CCIN": neurons[:, 1], "LIN": neurons[:, 2], "MN": neurons[:, 3]}
-    bands: Sequence[tuple[str, float]] = BANDS
     if animal.circuit is not None:
         outputs = {"EC": edge, **dict(zip(animal.cells, animal.neurons(row)[0].swapaxes(0, 1), strict=True))}
-        bands = [("EC", dict(BANDS)["EC"]), *((name, 1.0) for name in animal.cells)]
-    shown = [(name, full) for name, full in bands if name in outputs]
+    full = dict(BANDS)
+    shown = [(name, full.get(name, 1.0)) for name in dict.fromkeys([*full, *outputs]) if name in outputs]
     rows = [(1, *band) for band in shown] + [(0, *band) for band in reversed(shown)]
     first = 72.0  # below the clock
     pitch = min((canvas.height - STRIP - first - 24.0) / len(rows), 44.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from ..core.env.task import EpisodeStart, Rows, Task, measures, tolerance
 from ..core.model.chain import to_body_frame
 from ..core.model.control import Floats
 from ..core.model.quantities import Option
-from .animal import NEURAL, Lamprey, excite
+from .animal import Lamprey, excite
 from .isolated import IsolatedCord
-from .params import LARGEST_TONIC, Cord, LampreyParams, nervous, table
+from .params import LARGEST_TONIC, LampreyParams, paper_cord, read_circuit, table
 from .steering import Steering, command
 
 _TONIC = f"tonic level of the cord; beyond {LARGEST_TONIC:g} the rhythm breaks"
@@ -88,38 +87,41 @@ class LampreyTask(Task):
             "``reference`` (second order with the cord), see ``Lamprey``"
         ),
         "dt": "step of the neurons, s; by default that of the scheme",
-        "ends": "ends of the cord: ``exist`` or ``clamp``, see ``Cord``; by default what ``cord`` says",
         "params": "``LampreyParams``, or a mapping of its fields, which changes those of the paper",
-        "cord": "``Cord``, or a mapping of its fields, which changes those of the paper",
-        "circuit": "a nervous system in the cord's place: a ``Circuit``, a file, or ``cord``",
+        "circuit": (
+            "nervous system: a mapping of changes to the paper's cord, as ``Circuit.replace`` takes them; a "
+            "``Circuit``; a file; or ``cord``, the paper's"
+        ),
     }
 
     def __init__(
         self,
         scheme: str = "published",
         dt: float | None = None,
-        ends: str | None = None,
         params: LampreyParams | Mapping[str, Any] | None = None,
-        cord: Cord | Mapping[str, Any] | None = None,
-        circuit: Circuit | str | Path | None = None,
+        circuit: Circuit | Mapping[str, Any] | str | Path | None = None,
         **common: Any,
     ) -> None:
         super().__init__(**common)
         body = read_params("params", params, LampreyParams())
-        own = read_params("cord", cord, Cord(), ends=ends)
-        replaced = circuit is not None and cord is None and ends is None
         steered = self.actions == "residual" and self.steering is not None
         self.corded = self.actions in ("brainstem", "residual") and not steered
-        """Whether the animal has a cord, or a circuit, of its own."""
-        if circuit is not None and steered:
-            raise ValueError(f"circuit needs {self.lesions}, got actions='residual'")
-        if cord is not None and not (self.corded or steered):
-            raise ValueError(f"cord needs actions='brainstem' or 'residual', got actions={self.actions!r}")
-        drive = "motoneuron" if steered else self.actions
-        self.animal = Lamprey(body, drive, dt, scheme, cord=None if replaced else own, circuit=circuit)
-        self.cord = IsolatedCord(own, body, self.animal.dt) if steered else None
+        """Whether the animal has a cord, or another circuit, of its own."""
+        if circuit is not None and not (self.corded or steered):
+            raise ValueError(f"circuit needs actions='brainstem' or 'residual', got actions={self.actions!r}")
+        nerves = read_circuit(circuit) if self.corded or steered else None
+        self.cord: IsolatedCord | None = None
         """Cord in the loop that the task steers; what is its state lies in ``memory``."""
-        self.structure = own
+        if steered and nerves is not None:
+            if nerves[nerves.muscles].dynamics != "ekeberg":
+                raise ValueError(
+                    "circuit: muscles must be driven by a population with dynamics 'ekeberg' where actions='residual', "
+                    f"got {nerves[nerves.muscles].dynamics!r}"
+                )
+            self.animal = Lamprey(body, "motoneuron", dt, scheme)
+            self.cord = IsolatedCord(nerves, body, self.animal.dt)
+        else:
+            self.animal = Lamprey(body, self.actions, dt, scheme, circuit=nerves)
         self._cords: Rows = np.zeros(0)
         self.joints = self.animal.links - 1
         """Joints of the body."""
@@ -128,24 +130,20 @@ class LampreyTask(Task):
         place = np.arange(self.joints) / (self.joints - 1)
         self._modes = np.cos(np.pi * np.arange(MODES)[:, None] * place)
         if not self.corded:
-            self.unavailable = dict.fromkeys((*nervous(1), "lesion"), f"{self.lesions}, where the animal has a cord")
+            nervous = (*paper_cord().options(), "lesion")
+            self.unavailable = dict.fromkeys(nervous, f"{self.lesions}, where the animal has a cord")
 
     @property
     def lesions(self) -> str:
         """Action modes in which the animal has a cord of its own."""
         return "actions='brainstem'" if self.steering else "actions='brainstem' or 'residual'"
 
-    @cached_property
-    def _neurons(self) -> list[str]:
-        """Fields that are the state of the steered cord."""
-        return [] if self.cord is None else [name for name in NEURAL if name in (self.cord.state.names or ())]
-
     def memory_fields(self) -> list[tuple[Any, ...]]:
         fields = super().memory_fields()
         if self.cord is None or self.steering is None:
             return fields
         recent = ("recent", "f8", (self.steering.kept(self.control_rate), 2))
-        return [*fields, recent, *((name, "f8", self.cord.state[name].shape) for name in self._neurons)]
+        return [*fields, recent, ("neuron", "f8", self.cord.state["neuron"].shape)]
 
     def fields(self) -> dict[str, Field]:
         by_joint = self.actions != "brainstem" and self.cord is None
@@ -233,12 +231,10 @@ class LampreyTask(Task):
             self._cords = cord.rows(len(rows))
         cords, cord.threads = self._cords, self.animal.threads
         cords["status"], cords["feedback"] = 0.0, rows["feedback"]
-        for name in self._neurons:
-            cords[name] = memory[name]
+        cords["neuron"] = memory["neuron"]
         steps = round(1.0 / (self.control_rate * cord.dt))
         cord.sense(cords, np.arange(len(rows)), brainstem, self.animal.edge_cells(rows), steps)
-        for name in self._neurons:
-            memory[name] = cords[name]
+        memory["neuron"] = cords["neuron"]
         return command(cords["excite"], cords["inhibit"])
 
     def sense(self, rows: Rows, memory: Rows) -> dict[str, NDArray[Any]]:

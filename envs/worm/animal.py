@@ -143,7 +143,7 @@ class Worm(InLanes):
             return None
         if self.scheme != "midpoint":
             raise ValueError(f"scheme must be 'midpoint' with a circuit, got {self.scheme!r}")
-        nerves = Circuit.given(circuit, "worm")
+        nerves = Circuit.load(circuit, "worm")
         for sense in nerves.senses:
             choice(f"sense {sense.population}: signal", sense.signal, ("joint_angle",))
         return nerves
@@ -151,7 +151,7 @@ class Worm(InLanes):
     def neurons(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Outputs (B, sides, P, S) of the circuit's neurons."""
         assert self.circuit is not None
-        return self.circuit.outputs(rows)
+        return self.circuit.outputs(rows, *self._circuit_record)
 
     def _angle(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Angles of the rods (B, n) rad at the time of their velocities."""

@@ -15,11 +15,12 @@ from scipy.interpolate import CubicSpline
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.model.trajectory import Trajectory
-from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.analysis import Swimming, swim
+from gymnosoma.envs.lamprey import Lamprey, LampreyParams
+from gymnosoma.envs.lamprey.analysis import swim
 from gymnosoma.envs.lamprey.params import table
 
 from ..paper import COLOURS, Sheet
+from .measures import Swimming
 
 Array = NDArray[np.float64]
 
@@ -190,7 +191,7 @@ def figure_4(sheet: Sheet) -> Figure:
     lateral.set(xlabel="place along the body (cm)", ylabel="amplitude across (cm)", ylim=(0, None))
     lateral.set_title("E  the amplitude grows from head to tail")
     sheet.table("E", place_cm=place, amplitude_cm=100 * run.lateral)
-    clamp = Lamprey(cord=Cord(ends="clamp"))
+    clamp = Lamprey(circuit={"ends": "clamp"})
     clamped = Swimming(clamp, simulate(clamp, SLOW, 20.0, every=0.01))
     true = converged(SLOW)
     sheet.found(frequency=run.frequency, frequency_converged=true.frequency)

@@ -221,24 +221,32 @@ def worm(animal: Worm | None = None) -> Live:
     return Live(animal, kernels, arrays, {"dt": animal.dt}, views=views, more=more)
 
 
+def move_lamprey(xs, ks, steps, dt, links, circuit, scheme, substeps):
+    """Advance a lamprey, as its batch does with a row."""
+    nerves.prepare_swimming(xs, ks, dt, links, circuit, scheme, substeps)
+    nerves.swim(xs, ks, steps, dt, links, circuit, scheme, substeps)
+
+
 def lamprey() -> Live:
     """The lamprey with its cord, by the paper's scheme or the implicit one."""
     animal = Lamprey()
-    names = ("state", "work", "steps", "dt", "links", "cord", "scheme", "substeps")
-    arrays = dict(zip(("work", "links", "cord"), (_work(animal), *animal._constants), strict=True))
+    assert animal.circuit is not None
+    names = ("state", "work", "steps", "dt", "links", "circuit", "scheme", "substeps")
+    arrays = dict(zip(("work", "links", "circuit"), (_work(animal), *animal._constants), strict=True))
     numbers = {"dt": animal.dt, "scheme": lamprey_body.EULER, "substeps": animal.substeps}
     more = {
         "schemes": {
             "published": {"scheme": lamprey_body.EULER, "substeps": 10},
             "implicit": {"scheme": lamprey_body.IMPLICIT, "substeps": 4},
         },
+        "segments": animal.circuit.segments,
         "lengths": list(animal.params.length),
         # Widths fit the masses of Table 3, for an ellipse 3 cm high without its pi.
         "widths": (np.divide(animal.params.mass, animal.params.length) * 4.0 / (1000.0 * 0.03)).tolist(),
         "head_extra": float(lamprey_table()["head_extra"]),
         "colours": {name.lower(): getattr(lamprey_picture, name) for name in ("FLESH", "SHADE", "MUSCLE")},
     }
-    return Live(animal, {"advance": (nerves.swim, names)}, arrays, numbers, {"kick": 0.1}, more=more)
+    return Live(animal, {"advance": (move_lamprey, names)}, arrays, numbers, {"kick": 0.1}, more=more)
 
 
 def move_vibrissa(xs, ks, steps, dt, profile):

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from ..arguments import choice, number, numbers, one_of, shown, whole, within
 from ..files import toml_value
+from ..kernels.lanes import aligned, in_lanes, matrix
 from ..model.quantities import Option
-from .kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work
-from .wiring import OUTPUTS, PORTS, Wiring, cell_outputs
+from .kernels import EKEBERG, PHASE, SENSE, circuit_fields, circuit_work, read_outputs
+from .wiring import OUTPUTS, PORTS, Wiring
 
 DYNAMICS = ("ekeberg", "phase", "matsuoka", "leaky", "bistable", "sense")
 SIDES, ENDS = ("same", "other"), ("exist", "clamp")
@@ -358,13 +359,18 @@ class Circuit:
 
         Args:
             **changes: A field of the circuit; or a mapping of what changes in the population or projection of that
-                name.
+                name. A new name adds a projection, with ``source`` and ``target`` in its mapping.
 
         Examples:
-            Reciprocal inhibition at half its strength, and duller EIN:
+            The lamprey's cord with reciprocal inhibition at half its strength, duller EIN, and edge cells that
+            excite EIN:
 
-            >>> from gymnosoma.envs.lamprey import Cord
-            >>> weak = Cord().circuit().replace(CCIN_CCIN={"strength": 1.0}, EIN={"threshold": -0.1})
+            >>> cord = Circuit.load("cord", "lamprey")
+            >>> weak = cord.replace(
+            ...     CCIN_CCIN={"strength": 1.0},
+            ...     EIN={"threshold": -0.1},
+            ...     EC_EIN={"source": "EC", "target": "EIN", "strength": 0.5, "rostral": 2, "caudal": 2},
+            ... )
         """
         own: dict[str, Any] = {}
         members: dict[str, list[Any]] = {
@@ -379,6 +385,8 @@ class Circuit:
             elif name in places and isinstance(value, Mapping):
                 kind, i = places[name]
                 members[kind][i] = _make(name, type(members[kind][i]), value, members[kind][i])
+            elif isinstance(value, Mapping) and {"source", "target"} <= value.keys():
+                members["projections"].append(_make(name, Projection, {"name": name, **value}))
             else:
                 more = ", and a mapping for populations and projections"
                 raise ValueError(one_of("circuit: name", name, [*fixed, *places], more))
@@ -444,8 +452,8 @@ class Circuit:
         return cls(**table, **output)
 
     @classmethod
-    def given(cls, value: Any, animal: str) -> Circuit:
-        """A circuit that an argument names: one itself, a file, or the name of one that comes with an animal."""
+    def load(cls, value: Any, animal: str) -> Circuit:
+        """Load a circuit from a file, or by the name of one that comes with an animal; give one that is a `Circuit`."""
         if isinstance(value, Circuit):
             return value
         if isinstance(value, str) and value.isidentifier():
@@ -524,7 +532,7 @@ class Circuit:
             "cell_segments": Option(
                 0.0, end, "1", "segments, from the first to before the second, to which ``cell_gain`` is kept", (2,)
             ),
-            "bath": Option(-10.0, 10.0, "1", f"tonic level beside the brainstem's, {of}", (sides, self.segments)),
+            "bath": Option(-10.0, 10.0, "1", "tonic level of each segment beside the brainstem's", (self.segments,)),
             "cut": Option(
                 0.0, 1.0, "1", f"1 where no axon passes behind a segment, {of}", (sides, max(self.segments - 1, 1))
             ),
@@ -545,9 +553,12 @@ class Circuit:
             rows[name] = 1.0
         rows["cell_segments"][:, 1] = self.segments
 
-    def outputs(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Outputs (B, sides, neurons, S) of the cells of rows that have a state."""
-        return cell_outputs(self, rows)
+    def outputs(self, rows: NDArray[Any], record: NDArray[Any]) -> NDArray[np.float64]:
+        """Outputs (B, sides, neurons, S) of the cells of rows that have a state, with the constants of `record`."""
+        result = np.zeros((len(rows), self.sides, self.neurons, self.segments))
+        x, k = (aligned(1, in_lanes(form, 1)) for form in (rows.dtype, np.dtype(self.work(1, 1.0))))
+        read_outputs(matrix(np.ascontiguousarray(rows)), matrix(x)[0], x, k, record, result)
+        return result
 
 
 def _weights(label: str, value: Any) -> Weights:

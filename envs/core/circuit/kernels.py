@@ -45,7 +45,7 @@ def circuit_fields(
         ("segment_gain", (sides, segments), "1", "the same of all neurons of a segment"),
         ("cell_gain", (sides, cells), "1", "the same of a population"),
         ("cell_segments", 2, "1", "from the first to before the second it holds, but for senses"),
-        ("bath", (sides, segments), "1", "tonic drive beside the brainstem's"),
+        ("bath", segments, "1", "tonic drive beside the brainstem's"),
         ("cut", (sides, max(segments - 1, 1)), "1", "1 where no axon of that side passes behind a segment"),
         ("transection", (), "1", "segments in front of a cut of both sides, 0 where there is none"),
         ("noise", neurons, "1", "standard deviation that it gives a population's state"),
@@ -140,9 +140,25 @@ def activity(excitation, inhibition, fatigue, threshold, gain):
 
 @kernel
 def _find_cuts(xs, ks):
-    """Write where the axons of each side are cut: ``keep``, ``open``, ``first``, ``last``, ``cut_at``, ``cuts``."""
+    """Write where the axons of each side are cut: ``open``, ``cuts``, and if there are any all that follows from them.
+
+    That is ``keep``, ``first``, ``last`` and ``cut_at``.
+    """
     x, k = xs[0], ks[0]
     sides, segments, lanes = x.segment_gain.shape
+    found = False
+    for side in range(sides):
+        for e in range(lanes):
+            k.cuts[side, e] = 0.0
+            found |= x.transection[e] > 0.0
+        for q in range(x.cut.shape[1]):
+            for e in range(lanes):
+                found |= x.cut[side, q, e] > 0.0
+        for q in range(segments):
+            for e in range(lanes):
+                k.open[side, q, e] = 1.0
+    if not found:
+        return
     for side in range(sides):
         for e in range(lanes):
             count, first = 0, 0
@@ -162,12 +178,23 @@ def _find_cuts(xs, ks):
 
 
 @kernel
+def is_cut(ks):
+    """Whether an axon of any lane is cut."""
+    k = ks[0]
+    found = False
+    for side in range(k.cuts.shape[0]):
+        for e in range(k.cuts.shape[1]):
+            found |= k.cuts[side, e] > 0.0
+    return found
+
+
+@kernel
 def _share_out(xs, ks, circuit):
     """Write the ``share``: one over the sources that exist, of those between the same cuts."""
     x, k, p = xs[0], ks[0], circuit[0]
     sides, segments, lanes = x.segment_gain.shape
     for w in range(len(p.rostral)):
-        for side in range(sides):
+        for side in range(sides if is_cut(ks) else 1):
             for q in range(segments):
                 for e in range(lanes):
                     k.share[w, side, q, e] = p.share[w, q]
@@ -193,10 +220,21 @@ def prepare_circuit(xs, ks, circuit):
     for i in range(len(p.projection)):
         n = p.projection[i]
         for side in range(sides):
+            factor = x.synapse_at[min(n, many - 1), min(side, wide - 1)]
             for q in range(read):
                 for e in range(lanes):
-                    factor = x.synapse[n, e] * x.synapse_at[min(n, many - 1), min(side, wide - 1), min(q, long - 1), e]
-                    k.weight[i, side, q, e] = factor * p.strength[i, side, q]
+                    k.weight[i, side, q, e] = x.synapse[n, e] * p.strength[i, side, q]
+            for q in range(read if long > 1 else 0):
+                for e in range(lanes):
+                    k.weight[i, side, q, e] = x.synapse[n, e] * factor[q, e] * p.strength[i, side, q]
+    find_intact(xs, ks, circuit)
+
+
+@kernel
+def find_intact(xs, ks, circuit):
+    """Write ``intact``: the share of its output that all lesions leave to every cell."""
+    x, k, p = xs[0], ks[0], circuit[0]
+    sides, segments, lanes = x.segment_gain.shape
     for side in range(sides):
         for cell in range(len(p.kind)):
             for q in range(segments):
@@ -215,27 +253,21 @@ def prepare_drive(xs, ks, circuit):
     It only excites: where the asymmetry exceeds the tonic level, the drive is zero. On the midline there is none.
     """
     x, k, p = xs[0], ks[0], circuit[0]
-    segments, lanes = x.segment_gain.shape[1:]
-    for cell in range(k.level.shape[1]):
-        for side in range(p.sided[cell]):
-            sign = 2.0 * side - 1.0 if p.sided[cell] == 2 else 0.0
+    sides, segments, lanes = x.segment_gain.shape
+    for sided in range(1, sides + 1):
+        for side in range(sided):
+            sign = 2.0 * side - 1.0 if sided == 2 else 0.0
             for q in range(segments):
                 head = 1.0 if q < p.head else 0.0
                 for e in range(lanes):
                     level = x.tonic[e] * (1.0 + head * x.head_extra[e]) + sign * x.asymmetry[e]
-                    level = k.open[side, q, e] * level + x.bath[side, q, e]
-                    k.level[side, cell, q, e] = p.brainstem[cell, side, q] * (level if level > 0.0 else 0.0)
-
-
-@kernel
-def is_cut(ks):
-    """Whether an axon of any lane is cut."""
-    k = ks[0]
-    found = False
-    for side in range(k.cuts.shape[0]):
-        for e in range(k.cuts.shape[1]):
-            found |= k.cuts[side, e] > 0.0
-    return found
+                    level = k.open[side, q, e] * level + x.bath[q, e]
+                    k.part[q, e] = level if level > 0.0 else 0.0
+            for cell in range(k.level.shape[1]):
+                if p.sided[cell] == sided:
+                    for q in range(segments):
+                        for e in range(lanes):
+                            k.level[side, cell, q, e] = p.brainstem[cell, side, q] * k.part[q, e]
 
 
 @kernel
@@ -298,6 +330,24 @@ def fire_cells(xs, ks, circuit, side, cell):
     else:
         for f in range(span):
             u[f] = intact[f] * a[f]
+
+
+@kernel
+def read_outputs(rows, numbers, xs, ks, circuit, outputs):
+    """Write the ``outputs`` (B, sides, neurons, S) of the cells of ``rows`` (B, K) that have a state.
+
+    ``xs`` and ``ks`` are records of one lane, ``numbers`` is the memory of ``xs``; all are lost.
+    """
+    p = circuit[0]
+    for b in range(len(rows)):
+        for i in range(len(numbers)):
+            numbers[i] = rows[b, i]
+        find_intact(xs, ks, circuit)
+        for cell in range(outputs.shape[2]):
+            for side in range(p.sided[cell]):
+                fire_cells(xs, ks, circuit, side, cell)
+                for q in range(outputs.shape[3]):
+                    outputs[b, side, cell, q] = ks[0].output[side, cell, q, 0]
 
 
 @kernel
@@ -510,37 +560,43 @@ def _derive(xs, ks, circuit, side, cell):
 
 
 @kernel
-def _runge_kutta_step(xs, ks, circuit, dt, cut):
-    """Take one fourth-order step of all neurons, with what is sensed held; the outputs are those at its start."""
+def stage_circuit(xs, ks, circuit, stage, dt, cut):
+    """Take one of the four stages of a fourth-order step of all neurons; after `fire_circuit`."""
     x, k, p = xs[0], ks[0], circuit[0]
     segments, lanes = k.part.shape
     span = segments * lanes
-    for stage in range(4):
-        weight = 1.0 / 3.0 if stage == 1 or stage == 2 else 1.0 / 6.0
-        ahead = dt if stage == 2 else 0.5 * dt
-        if stage > 0:
-            fire_circuit(xs, ks, circuit, cut)
-        for cell in range(x.neuron.shape[2]):
-            for side in range(p.sided[cell]):
-                receive_circuit(ks, circuit, side, cell, cut)
-                _derive(xs, ks, circuit, side, cell)
-                for v in range(p.states[cell]):
-                    value, change = x.neuron[v, side, cell].reshape(span), k.change[v].reshape(span)
-                    start, slope = k.start[v, side, cell].reshape(span), k.slope[v, side, cell].reshape(span)
-                    if stage == 0:
-                        for f in range(span):
-                            start[f] = value[f]
-                            slope[f] = 0.0
+    weight = 1.0 / 3.0 if stage == 1 or stage == 2 else 1.0 / 6.0
+    ahead = dt if stage == 2 else 0.5 * dt
+    for cell in range(x.neuron.shape[2]):
+        for side in range(p.sided[cell]):
+            receive_circuit(ks, circuit, side, cell, cut)
+            _derive(xs, ks, circuit, side, cell)
+            for v in range(p.states[cell]):
+                value, change = x.neuron[v, side, cell].reshape(span), k.change[v].reshape(span)
+                start, slope = k.start[v, side, cell].reshape(span), k.slope[v, side, cell].reshape(span)
+                if stage == 0:
                     for f in range(span):
-                        slope[f] += weight * change[f]
-                        value[f] = start[f] + ahead * change[f]
-                    if stage == 3:
-                        for f in range(span):
-                            value[f] = start[f] + dt * slope[f]
+                        start[f] = value[f]
+                        slope[f] = 0.0
+                for f in range(span):
+                    slope[f] += weight * change[f]
+                    value[f] = start[f] + ahead * change[f]
+                if stage == 3:
+                    for f in range(span):
+                        value[f] = start[f] + dt * slope[f]
 
 
 @kernel
-def _add_noise(xs, circuit, dt, euler):
+def _runge_kutta_step(xs, ks, circuit, dt, cut):
+    """Take one fourth-order step of all neurons, with what is sensed held; the outputs are those at its start."""
+    for stage in range(4):
+        if stage > 0:
+            fire_circuit(xs, ks, circuit, cut)
+        stage_circuit(xs, ks, circuit, stage, dt, cut)
+
+
+@kernel
+def add_noise(xs, circuit, dt, euler):
     """Add the noise of a step of ``dt`` to the first variable of every neuron; Euler steps forget less than others.
 
     A cell that has a delay and nothing else to follow then has the standard deviation ``noise``, whatever ``dt`` is.
@@ -576,10 +632,10 @@ def step_circuit(xs, ks, circuit, dt, cut):
     p = circuit[0]
     if p.steps == 0:
         _euler_step(xs, ks, circuit, dt, cut)
-        _add_noise(xs, circuit, dt, True)
+        add_noise(xs, circuit, dt, True)
     else:
         for n in range(p.steps):
             if n > 0:
                 fire_circuit(xs, ks, circuit, cut)
             _runge_kutta_step(xs, ks, circuit, dt / p.steps, cut)
-            _add_noise(xs, circuit, dt / p.steps, False)
+            add_noise(xs, circuit, dt / p.steps, False)

@@ -139,32 +139,3 @@ class Wiring:
         else:
             link = circuit.segments // (joints + 1)
             one["muscle_first"], one["muscle_last"] = j * link + link // 2, (j + 1) * link + link // 2
-
-
-def cell_outputs(circuit: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Outputs (B, sides, neurons, S) of the cells of rows that have a state, as the kernels fire them."""
-    x = np.moveaxis(rows["neuron"], 2, 1)  # (B, sides, states, neurons, S)
-    result = np.zeros((len(rows), circuit.sides, circuit.neurons, circuit.segments))
-    q = np.arange(circuit.segments)
-    limits = rows["cell_segments"]
-    inside = (q >= limits[:, :1]) & (q < limits[:, 1:])
-    for i, each in enumerate(circuit.populations[: circuit.neurons]):
-        a, gain = x[:, :, 0, i], each.gain
-        if each.dynamics == "ekeberg":
-            u = 1.0 - np.exp((each.threshold - a) * gain) - x[:, :, 1, i] - each.adaptation * x[:, :, 2, i]
-            u = np.maximum(u, 0.0)
-        elif each.dynamics == "phase":
-            u = np.maximum(gain * np.cos(a), 0.0)
-        elif each.dynamics == "matsuoka":
-            u = np.maximum(a, 0.0)
-        elif each.dynamics == "leaky":
-            u = gain * (a - each.threshold)
-            u = u if each.output == "linear" else np.tanh(u)
-            u = np.maximum(u, 0.0) if each.output == "positive" else u
-        else:
-            u = a
-        own = np.where(inside[:, None], rows["cell_gain"][:, :, i, None], 1.0)
-        first, end = each.cells or (0, circuit.segments)
-        there = (q >= first) & (q < end) & (np.arange(circuit.sides)[:, None] < each.sides)
-        result[:, :, i] = there * rows["gain"][:, :, i] * rows["segment_gain"] * own * u
-    return result

@@ -7,7 +7,7 @@ import json
 import textwrap
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -371,10 +371,11 @@ def _made(about: Mapping[str, Any], given: Animal | type[Animal] | None) -> Anim
 def _built(hint: Any, value: Any) -> Any:
     """Value of JSON as what an argument or a field of the package takes, by its annotation."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    if isinstance(value, dict) and not any(get_origin(kind) in (Mapping, dict) for kind in kinds):
+    if isinstance(value, dict):
         for kind in (kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)):
-            known = get_type_hints(kind)
-            return kind(**{key: _built(known.get(key, Any), each) for key, each in value.items()})
+            known, needed = get_type_hints(kind), {field.name for field in fields(kind) if field.default is MISSING}
+            if needed <= value.keys():  # else it is a mapping of changes, or a description
+                return kind(**{key: _built(known.get(key, Any), each) for key, each in value.items()})
     if isinstance(value, list):
         for kind in kinds:
             origin = get_origin(kind) or kind
