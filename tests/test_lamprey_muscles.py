@@ -6,9 +6,7 @@ import pytest
 from gymnosoma.agents.controllers.lamprey import LampreyCPG, command
 from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
-from gymnosoma.envs.lamprey.analysis import swim
 from gymnosoma.envs.lamprey.body import MAINTENANCE
-from gymnosoma.envs.lamprey.tasks import Economy, Escape, Waypoints
 
 P = LampreyParams()
 TAU, EXCITE, INHIBIT = 20e-3, 4.5, 2.0
@@ -113,22 +111,3 @@ def test_both_sides_are_charged(drive, scheme):
         assert lamprey.signal(rows, "work") == pytest.approx(lamprey.dt * power, rel=1e-12)
         assert lamprey.signal(rows, "spent") == pytest.approx(lamprey.dt * (power + heat), rel=1e-12)
     assert both > 0.1
-
-
-def test_pulling_against_oneself_is_not_free():
-    """Both sides equally active: nothing moves, and 5.6 mW are spent for each muscle."""
-    run = simulate(Lamprey(drive="muscle"), np.full(18, 0.5), 1.0)
-    assert run["work"].sum() == 0.0
-    assert run["spent"].sum() == pytest.approx(18 * 0.5 * 5.625e-3)
-
-
-def test_prices_are_those_at_which_the_cord_is_best():
-    """Slope of speed over power in steady swimming, at the level that each task names."""
-    kinds = (Economy, Waypoints, Escape)
-    levels = np.array([[kind.tonic - 0.04, kind.tonic + 0.04] for kind in kinds]).ravel()
-    drives = np.stack([levels, 0 * levels, np.full(len(levels), 0.7)], 1)
-    runs = swim(Lamprey(), drives, 20.0, signals=("centre", "spent"))
-    speed = np.array([np.hypot(*(run["centre"][-1] - run["centre"][1000])) / 10.0 for run in runs])
-    power = np.array([run["spent"][1001:].sum() / 10.0 for run in runs])
-    slopes = np.diff(speed.reshape(-1, 2))[:, 0] / np.diff(power.reshape(-1, 2))[:, 0]
-    assert slopes == pytest.approx([kind.price for kind in kinds], rel=0.05)

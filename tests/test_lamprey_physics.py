@@ -15,7 +15,7 @@ import pytest
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.kernels.jit import exp
 from gymnosoma.envs.core.kernels.lanes import LANES, aligned, in_lanes
-from gymnosoma.envs.lamprey import Cord, Lamprey, LampreyParams, Synapse
+from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.body import accelerate, body_fields, body_work, orient
 
 pytestmark = pytest.mark.full
@@ -182,13 +182,6 @@ def test_momentum_without_water(scheme, drift):
     assert abs(angular - angular[0]).max() < drift * scale
 
 
-@pytest.mark.parametrize(("scheme", "turned"), [("published", 0.4), ("implicit", 0.2), ("reference", 0.2)])
-def test_swimming_without_water_turns_little(scheme, turned):
-    """From rest, 5 s of the cord at 0.4: measured 0.34, -0.10 and 0.09 rad."""
-    run = simulate(Lamprey(DRY, scheme=scheme), [0.4, 0.0, 0.7], 5.0, every=0.01)
-    assert abs(run["link_angle"][-1] @ MASS / MASS.sum()) < turned
-
-
 def test_energy_without_water_and_damping():
     """The passive chain of springs keeps its energy: the reference's error falls with dt^4 or faster."""
     quiet = LampreyParams(water=0.0, damping=0.0)
@@ -199,11 +192,6 @@ def test_energy_without_water_and_damping():
     assert errors[-1] < 1e-7
     assert errors[0] / errors[1] > 12
     assert errors[1] / errors[2] > 12
-
-
-def test_damping_takes_energy():
-    run = simulate(Lamprey(DRY, "muscle", scheme="reference"), np.zeros(18), 0.5, start=bent(), every=0.01)
-    assert (np.diff(run["energy"]) < 0).all()
 
 
 @pytest.mark.parametrize(("scheme", "error"), [("published", 1e-3), ("implicit", 1e-12), ("reference", 1e-12)])
@@ -235,7 +223,9 @@ def test_order_of_convergence(scheme, order, coarse):
 def test_order_of_convergence_with_cord():
     """Neurons and body together under the reference scheme, before the first kink of Eq. 2 and Eq. 8 is passed."""
     rng = np.random.default_rng(1)
-    start = bent() | {"excitation": rng.uniform(2.0, 4.0, (2, 4, 100))}
+    neuron = np.zeros((3, 2, 4, 100))
+    neuron[0] = rng.uniform(2.0, 4.0, (2, 4, 100))
+    start = bent() | {"neuron": neuron}
     ends = []
     for dt in (4e-4, 2e-4, 1e-4):
         run = simulate(Lamprey(dt=dt, scheme="reference"), [0.4, 0.0, 0.7], 4e-3, start=start)
@@ -280,12 +270,6 @@ def test_mirror_symmetry(scheme):
     assert np.array_equal(runs[0]["centre"] * [1.0, -1.0], runs[1]["centre"])
 
 
-def test_symmetric_start_stays_symmetric():
-    run = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, start={"kick": 0.0}, every=0.1)
-    assert np.array_equal(run["neurons"][:, 0], run["neurons"][:, 1])
-    assert not run["joint_angle"].any()
-
-
 def test_current_carries_the_animal():
     """A current and the same velocity at the start: the motion is the one in still water, carried along."""
     current = np.array([0.2, -0.1])
@@ -326,28 +310,6 @@ def test_lanes(scheme, drive, threads):
         assert row.tobytes() == rows[i : i + 1].tobytes()
 
 
-def test_lesions_silence():
-    """Segments of one side, and a cell type of the other; the rest goes on."""
-    segments, cells = np.ones((2, 100)), np.ones((2, 5))
-    segments[0, 40:60] = 0.0
-    cells[1, 2] = 0.0
-    some = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, start={"segment_gain": segments}, every=0.1)["neurons"]
-    type_ = simulate(Lamprey(), [0.4, 0.0, 0.7], 2.0, start={"cell_gain": cells}, every=0.1)["neurons"]
-    assert not some[:, 0, :, 40:60].any()
-    assert some[-10:, 0, :, :40].any((0, 2)).all()
-    assert some[-10:, 1, :, 40:60].any((0, 2)).all()
-    assert not type_[:, 1, 2].any()
-    assert type_[-10:, 1, 3].any(0).all()
-
-
-def test_cutting_the_edge_cells_is_cutting_their_synapse():
-    cells = np.ones((2, 5))
-    cells[:, 4] = 0.0
-    cut = simulate(Lamprey(), [0.4, 0.0, 0.7], 1.0, start={"cell_gain": cells})
-    deaf = simulate(Lamprey(), [0.4, 0.0, 0.7], 1.0, start={"feedback": 0.0})
-    assert np.array_equal(cut["neurons"], deaf["neurons"])
-
-
 def test_residual_adds_to_the_cord():
     """Nothing added is the cord alone; much added on the left bends to the left."""
     cord = simulate(Lamprey(), [0.4, 0.0, 0.7], 1.0)
@@ -355,17 +317,6 @@ def test_residual_adds_to_the_cord():
     assert np.array_equal(cord["link_angle"], none["link_angle"])
     left = simulate(Lamprey(drive="residual"), [0.4, 0.0, 0.7, *np.ones(9), *np.zeros(9)], 1.0)
     assert left["joint_angle"][50:].mean() < cord["joint_angle"][50:].mean() - 0.2
-
-
-def test_another_body():
-    """Half as many links of double length swim too."""
-    pairs = {name: np.reshape(getattr(P, name), (5, 2)) for name in ("length", "mass", "drag_perpendicular")}
-    length, mass, drag = (tuple(value.sum(1)) for value in pairs.values())
-    inertia = tuple(m * (0.02**2 / 16 + w**2 / 12) for m, w in zip(mass, length, strict=True))
-    coarse = LampreyParams(length, mass, inertia, drag, (0.03, 0.01, 0.0, 0.0, 0.0))
-    run = simulate(Lamprey(coarse, dt=5e-3), [0.4, 0.0, 0.7], 5.0, every=0.1)
-    assert run.failure is None
-    assert np.linalg.norm(run["centre"][-1]) > 1.5
 
 
 def test_failure_keeps_the_last_valid_state():
@@ -390,38 +341,20 @@ def test_exp():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"scheme": "midpoint"}, "scheme"),
-        ({"drive": "muscles"}, "drive"),
-        ({"dt": 0.0}, "dt"),
-        ({"substeps": 0}, "substeps"),
-        ({"scheme": "reference", "substeps": 2}, "substeps"),
-        ({"threads": 0}, "threads"),
-        ({"cord": Cord(segments=90)}, "segments"),
-    ],
-)
-def test_bad_arguments(arguments, named):
-    with pytest.raises(ValueError, match=named):
-        Lamprey(**arguments)
-
-
-@pytest.mark.parametrize(
     "make",
     [
+        lambda: Lamprey(scheme="midpoint"),
+        lambda: Lamprey(drive="muscles"),
+        lambda: Lamprey(dt=0.0),
+        lambda: Lamprey(scheme="reference", substeps=2),
+        lambda: Lamprey(threads=0),
         lambda: LampreyParams(water=-1.0),
         lambda: LampreyParams(mass=(1.0, 1.0)),
-        lambda: LampreyParams(length=(0.1, 0.1), mass=(1, 1), inertia=(1, 1), drag_parallel=(0, 0)),
-        lambda: Cord(ends="open"),
-        lambda: Cord(synapses=(Synapse("MN", "EIN", 1.0, 1, 1),)),
-        lambda: Cord(synapses=()),
-        lambda: Cord(head_segments=101),
         lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"cell_gain": np.full((2, 5), 2.0)}),
         lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"joint_angle": np.zeros(8)}),
-        lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"current": [np.nan, 0.0]}),
         lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"rod_angle": np.zeros(10)}),
     ],
 )
 def test_bad_values(make):
-    with pytest.raises(ValueError, match=r"got|allowed"):
+    with pytest.raises(ValueError):
         make()

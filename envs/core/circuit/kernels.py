@@ -235,15 +235,19 @@ def find_intact(xs, ks, circuit):
     """Write ``intact``: the share of its output that all lesions leave to every cell."""
     x, k, p = xs[0], ks[0], circuit[0]
     sides, segments, lanes = x.segment_gain.shape
+    first, last = x.cell_segments[0], x.cell_segments[1]
     for side in range(sides):
+        lesion = x.segment_gain[side]
         for cell in range(len(p.kind)):
+            intact, gain, own = k.intact[side, cell], x.gain[side, cell], x.cell_gain[side, cell]
+            neural = p.kind[cell] != SENSE
             for q in range(segments):
-                there = 1.0 if p.begin[cell] <= q < p.end[cell] else 0.0
-                for e in range(lanes):
-                    inside = x.cell_segments[0, e] <= q < x.cell_segments[1, e]
-                    own = x.cell_gain[side, cell, e] if inside or p.kind[cell] == SENSE else 1.0
-                    all_of = 1.0 if p.kind[cell] == SENSE else x.segment_gain[side, q, e]
-                    k.intact[side, cell, q, e] = there * (x.gain[side, cell, q, e] * (all_of * own))
+                there = 1.0 if (p.begin[cell] <= q) & (q < p.end[cell]) else 0.0
+                for e in range(lanes if neural else 0):
+                    inside = (first[e] <= q) & (q < last[e])
+                    intact[q, e] = there * (gain[q, e] * (lesion[q, e] * (own[e] if inside else 1.0)))
+                for e in range(0 if neural else lanes):
+                    intact[q, e] = there * (gain[q, e] * own[e])
 
 
 @kernel
@@ -258,16 +262,19 @@ def prepare_drive(xs, ks, circuit):
         for side in range(sided):
             sign = 2.0 * side - 1.0 if sided == 2 else 0.0
             for q in range(segments):
+                shared, arriving, bath = k.part[q], k.open[side, q], x.bath[q]
                 head = 1.0 if q < p.head else 0.0
                 for e in range(lanes):
-                    level = x.tonic[e] * (1.0 + head * x.head_extra[e]) + sign * x.asymmetry[e]
-                    level = k.open[side, q, e] * level + x.bath[q, e]
-                    k.part[q, e] = level if level > 0.0 else 0.0
+                    tonic = x.tonic[e] * (1.0 + head * x.head_extra[e]) + sign * x.asymmetry[e]
+                    drive = arriving[e] * tonic + bath[e]
+                    shared[e] = drive if drive > 0.0 else 0.0
             for cell in range(k.level.shape[1]):
                 if p.sided[cell] == sided:
+                    level, strength, part = k.level[side, cell], p.brainstem[cell, side], k.part
                     for q in range(segments):
+                        own, weight, shared = level[q], strength[q], part[q]
                         for e in range(lanes):
-                            k.level[side, cell, q, e] = p.brainstem[cell, side, q] * k.part[q, e]
+                            own[e] = weight * shared[e]
 
 
 @kernel
