@@ -198,8 +198,8 @@ def _cord(canvas: Canvas, animal: Lamprey, row: NDArray[Any]) -> None:
     outputs = {"EC": edge, "MN": motoneuron}
     if animal.circuit is not None:
         outputs = {"EC": edge, **dict(zip(animal.cells, animal.neurons(row)[0].swapaxes(0, 1), strict=True))}
-    full = dict(BANDS)
-    shown = [(name, full.get(name, 1.0)) for name in dict.fromkeys([*full, *outputs]) if name in outputs]
+    heights = dict(BANDS)
+    shown = [(name, heights.get(name, 1.0)) for name in dict.fromkeys([*heights, *outputs]) if name in outputs]
     rows = [(1, *band) for band in shown] + [(0, *band) for band in reversed(shown)]
     first = 72.0  # below the clock
     pitch = min((canvas.height - STRIP - first - 24.0) / len(rows), 44.0)
