@@ -156,7 +156,7 @@ def function_of(element: Element | None) -> dict[str, Any]:
         return {"gain": float(gain), "offset": float(offset)}
     if kind == "MultiplierFunction":
         inner = element.find("function")
-        return scaled(function_of(None if inner is None else next(iter(inner), None)), number_of(element, "scale", 1.0))
+        return affine(function_of(None if inner is None else next(iter(inner), None)), number_of(element, "scale", 1.0))
     if kind == "PolynomialFunction":
         return {"curve": {"kind": "polynomial", "coefficients": _long(numbers_of(element, "coefficients", "0"))}}
     kinds = {"SimmSpline": "simm", "NaturalCubicSpline": "simm", "PiecewiseLinearFunction": "linear"}
@@ -173,39 +173,28 @@ def _long(coefficients: Vector) -> list[float]:
     return [0.0] * (2 - len(coefficients)) + coefficients.tolist()
 
 
-def scaled(f: dict[str, Any], scale: float) -> dict[str, Any]:
-    """Function times a number."""
+def affine(f: dict[str, Any], gain: float, offset: float = 0.0) -> dict[str, Any]:
+    """Function times a gain, and an offset more."""
     if "curve" not in f:
-        return {"gain": scale * f["gain"], "offset": scale * f["offset"]}
-    key = "coefficients" if f["curve"]["kind"] == "polynomial" else "y"
-    return {"curve": f["curve"] | {key: [scale * value for value in f["curve"][key]]}}
+        return {"gain": gain * f["gain"], "offset": gain * f["offset"] + offset}
+    curve = f["curve"]
+    if curve["kind"] == "polynomial":
+        values = np.polyadd(gain * np.array(curve["coefficients"]), [offset]).tolist()
+        return {"curve": curve | {"coefficients": values}}
+    return {"curve": curve | {"y": [gain * y + offset for y in curve["y"]]}}
 
 
 def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     """Function ``outer`` of ``inner``, one of which is linear."""
     if "curve" not in outer:
-        result = scaled(inner, outer["gain"])
-        if "curve" not in result:
-            return {"gain": result["gain"], "offset": result["offset"] + outer["offset"]}
-        curve = result["curve"]
-        if curve["kind"] == "polynomial":
-            return {
-                "curve": curve
-                | {"coefficients": [*curve["coefficients"][:-1], curve["coefficients"][-1] + outer["offset"]]}
-            }
-        return {"curve": curve | {"y": [y + outer["offset"] for y in curve["y"]]}}
-    curve = outer["curve"]
+        return affine(inner, outer["gain"], outer["offset"])
     if "curve" in inner:
         raise ValueError("a curve of a curve is not supported")
-    gain, offset = inner["gain"], inner["offset"]
+    curve, gain, offset = outer["curve"], inner["gain"], inner["offset"]
     if gain == 0.0:
         return {"gain": 0.0, "offset": value_of(outer, offset)}
-    if inner == IDENTITY:
-        return outer
     if curve["kind"] == "polynomial":
-        line, power = np.poly1d([gain, offset]), np.poly1d([0.0])
-        for coefficient in curve["coefficients"]:
-            power = power * line + coefficient
+        power = np.polyval(np.poly1d(curve["coefficients"]), np.poly1d([gain, offset]))
         return {"curve": curve | {"coefficients": _long(power.coeffs)}}
     pairs = sorted(((x - offset) / gain, y) for x, y in zip(curve["x"], curve["y"], strict=True))
     return {"curve": curve | {"x": [x for x, _ in pairs], "y": [y for _, y in pairs]}}
@@ -306,7 +295,7 @@ class Importer:
                         raise ValueError(f"it must couple to one coordinate, got {' '.join(others)}")
                     inner = c.find("coupled_coordinates_function")
                     f = function_of(None if inner is None else next(iter(inner), None))
-                    self.depends[dependent] = others[0], scaled(f, number_of(c, "scale_factor", 1.0))
+                    self.depends[dependent] = others[0], affine(f, number_of(c, "scale_factor", 1.0))
 
                 self.attempt(f"{kind} {name}", make)
 

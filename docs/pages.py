@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,11 +25,32 @@ from gymnosoma.agents.policies.registry import references_of
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.core.env.documentation import figures
 from gymnosoma.envs.core.model.animal import ANIMALS
-from gymnosoma.envs.neuromechanic.keys import KINDS, described
+from gymnosoma.envs.neuromechanic.keys import KINDS
+from gymnosoma.envs.neuromechanic.reader import OPTIONAL, REQUIRED, Key, Per
 from tools.gates import kept
 from tools.live import build
 
 HERE = Path(__file__).parent
+
+
+def described(keys: Sequence[Key]) -> Iterator[tuple[str, str, str, str]]:
+    """Describe each key: its name, what it may hold with the unit, its default, and its meaning."""
+    for key in keys:
+        default = "required" if key.default is REQUIRED else "" if key.default is OPTIONAL else words(key.default)
+        only = ", ".join(key.types) or key.beside
+        holds = key.form.says + (f", {key.unit}" if key.unit not in ("", "1") else "")
+        yield key.name + f" ({only})" * bool(only), holds, default, key.meaning
+
+
+def words(default: Any) -> str:
+    """Default of a key, in words."""
+    if isinstance(default, Per):
+        return "; ".join(f"{word}: {words(value)}" for word, value in default.values.items())
+    if isinstance(default, Mapping):
+        return ", ".join(f"{key} = {words(value)}" for key, value in default.items()) or "none"
+    if isinstance(default, list | tuple):
+        return f"[{', '.join(map(words, default))}]"
+    return default if isinstance(default, str) else f"{default:g}"
 
 
 def title(animal: str) -> str:

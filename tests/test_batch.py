@@ -159,7 +159,7 @@ WRONG = {
     "done must be an integer from -1 to": {"done": -2},
     "records must have shape (5, N) with N over 9": {"done": 7},
     "records must have shape (5, N) with N over 2": {"records": lambda records: records[:3]},
-    "records must be an array of the animal's record_dtype": {"records": lambda records: records.view(np.uint8)},
+    "records must be an array of the animal's state": {"records": lambda records: records.view(np.uint8)},
 }
 
 
@@ -171,7 +171,7 @@ def test_no_kernel_meets_what_is_outside_its_rows(name, wrong):
     animal = task.task.animal
     rows, ids = animal.rows(ROWS), np.array([3, 1], np.int32)
     animal.reset(rows, np.arange(ROWS))
-    records, size = np.zeros((ROWS, 3), animal.record_dtype(1)), animal.drive_size
+    records, size = np.zeros((ROWS, 3), animal.state), animal.drive_size
     animal.advance(rows, ids, np.zeros((2, size)), np.int64(1))  # in any order, of any kind of integer
     given = {"rows": rows, "ids": ids, "steps": 1, "records": records, "done": 0, "stride": 1}
     for key, value in WRONG[wrong].items():

@@ -5,12 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from gymnosoma.biomechanics import characteristic_roots
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import Neuromechanic, equilibrate, linearise, load
+from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
-from gymnosoma.envs.neuromechanic.hindlimb import asset
-from gymnosoma.envs.neuromechanic.standing import splay, standing, upright
+from gymnosoma.envs.neuromechanic.standing import standing
 from tools.speed.mujoco import in_mujoco, standing_on_springs
 
 pytestmark = pytest.mark.full
@@ -86,17 +84,6 @@ def test_a_puck_slides_down_a_steep_slope(solver):
     assert (run["contact_mode"][1:] == c.SLIP).all()
 
 
-def test_friction_stops_a_puck_and_does_not_push_it_back():
-    animal = Neuromechanic(puck(friction=0.3))
-    run = simulate(animal, np.zeros(0), 1.0, start={"v": [-2.0, 0.0]})
-    at_rest = np.flatnonzero(np.abs(run["v"][:, 0]) < 1e-9)
-    assert run.time[at_rest[0]] == pytest.approx(2.0 / (0.3 * G), abs=2e-3)
-    assert run["q"][-1, 0] == pytest.approx(-(2.0**2) / (2 * 0.3 * G), rel=2e-3)
-    assert (run["contact_mode"][1 : at_rest[0] - 1] == c.BACK).all()
-    assert (run["contact_mode"][at_rest[0] + 1 :] == c.STICK).all()
-    assert np.abs(run["v"][at_rest[0] :]).max() < 1e-9
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_pulled_box_slides_and_shares_its_load(solver):
     """Pulled at its centre: friction acts 0.15 m below it, so the leading corner carries more."""
@@ -112,15 +99,6 @@ def test_a_pulled_box_slides_and_shares_its_load(solver):
     expected = [0.5 * 3.0 * G - shift, 0.5 * 3.0 * G + shift]
     assert run["contact_force"][-1, :, 1] == pytest.approx(expected, rel=1e-5)
     assert (run["contact_mode"][-1] == c.SLIP).all()
-
-
-def test_a_box_tips_where_friction_holds_it():
-    """A pull at its centre tips a box that is narrower than high over friction: F h/2 > m g w/2."""
-    for pull, tips in ((2.9, False), (3.3, True)):
-        animal = Neuromechanic(box(2.0, 0.03, 0.3))
-        run = simulate(animal, np.zeros(0), 0.1, start={"q": [0, 0.15, 0], "wrench": [[pull, 0, 0, 0, 0, 0]]})
-        assert (run["q"][-1, 2] < -1e-3) == tips
-        assert (run["contact_mode"][-1, 0] == c.OPEN) == tips
 
 
 def test_a_spatial_puck_is_slowed_against_its_way():
@@ -176,36 +154,6 @@ def test_impacts_never_raise_the_energy(solver):
     assert lowest > -1e-2
 
 
-def test_a_fall_ends_on_the_ground_without_bouncing():
-    animal = Neuromechanic(puck())
-    run = simulate(animal, np.zeros(0), 1.0, start={"q": [0.0, 0.5]})
-    hit = np.sqrt(2 * 0.5 / G)
-    assert run.time[np.flatnonzero(run["contact_mode"][:, 0] != c.OPEN)[0]] == pytest.approx(hit, abs=2e-3)
-    assert np.abs(run["q"][-1]).max() < 1e-12
-    assert run["q"][:, 1].min() > -1e-12
-    lost = run["energy"][0] - run["energy"][-1]
-    assert lost == pytest.approx(2.0 * G * 0.5, rel=1e-12)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("planar", [True, False])
-def test_a_point_that_can_only_fall_lands(solver, planar):
-    """Its tangential rows are zero: no friction can move it, and none must be divided by."""
-    foot = {"point": ["y", 0, 0, 0], "friction": 0.5} | ({"tangent": [1, 0, 0]} if planar else {})
-    model = {
-        "schema": 1,
-        "gravity": [0, -G, 0],
-        "body": {"y": slide([0, 1, 0]) | heavy(2.0)},
-        "contact": {"foot": foot},
-    }
-    if solver == "modes" and not planar:
-        return
-    run = simulate(Neuromechanic(model, contacts=solver), np.zeros(0), 0.3, start={"q": [0.1]})
-    assert run.failure is None
-    assert run["contact_force"][-1, 0] == pytest.approx([0.0, 2.0 * G, 0.0], abs=1e-6)
-    assert abs(run["q"][-1, 0]) < 1e-9
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_point_that_cannot_leave_its_surface_slides_below_it(solver):
     model = puck() | {"body": {"y": slide([1, 0, 0]) | heavy(2.0)}}
@@ -226,15 +174,6 @@ def test_what_is_far_does_not_disturb_what_rests(solver, dt):
     assert run["contact_force"][1:, 0, 1] == pytest.approx(2.0 * G, rel=1e-4)
     assert (run["contact_mode"][1:] == [c.STICK, c.OPEN]).all()
     assert (run["contact_force"][1:, 1] == 0.0).all()
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_foot_without_friction_slips_only_if_it_moves(solver):
-    animal = Neuromechanic(puck(friction=0.0), contacts=solver)
-    for speed, mode in ((0.0, c.STICK), (1.0, c.SLIP), (-1.0, c.BACK)):
-        run = simulate(animal, np.zeros(0), 0.05, start={"v": [speed, 0.0]})
-        assert (run["contact_mode"][1:] == mode).all()
-        assert run["v"][-1, 0] == pytest.approx(speed)
 
 
 # The solvers on random problems
@@ -318,31 +257,6 @@ def test_sweeps_find_the_unique_solution():
     assert 0 < failed < 0.06 * count
 
 
-@pytest.mark.parametrize("toes", [0.0, 0.1])
-def test_sweeps_solve_what_a_slipping_figure_poses(toes):
-    """Steps, slips and impacts of the standing figure, on points and on feet of heel and toe."""
-    model = standing()
-    if toes:
-        for side in ("left", "right"):
-            foot = model["contact"][f"{side}_foot"]
-            foot["friction"] = 0.15
-            body, x, y, z = foot["point"]
-            model["contact"][f"{side}_toe"] = foot | {"point": [body, x + toes, y, z]}
-    animal = Neuromechanic(model, contacts="sweep")
-    start = {"q": upright(1.1), "pulse": [0.16, 0.0507, -7.75]}
-    run = simulate(animal, np.array([splay(1.1), 255.0, 85.0]), 1.5, every=1e-3, start=start)
-    assert run["contact_error"].max() < 1e-6
-    assert {c.STICK, c.OPEN} < set(run["contact_mode"].ravel())
-    assert (run["contact_mode"] >= c.SLIP).any()
-
-
-def test_what_starts_below_the_ground_comes_out_slowly():
-    for depth in (1e-3, 0.05, 0.5):
-        run = simulate(Neuromechanic(puck()), np.zeros(0), 6.0, every=0.01, start={"q": [0.0, -depth]})
-        assert run["v"][:, 1].max() <= 0.1 + 1e-9
-        assert -1e-3 < run["q"][-1, 1] < 1e-3
-
-
 def test_violation_is_zero_for_solutions_only():
     for W, u, mu in problems(200, 3):
         p = exhaustive(W, u, mu)[0]
@@ -418,15 +332,6 @@ def test_the_standing_figure_sways_as_in_mujoco():
 # Ground, delays and gains
 
 
-def test_the_ground_moves_away_under_what_is_free():
-    model = puck(friction=0.0) | {"platform": {"axis": [1, 0, 0], "onset": 0.1, "duration": 0.2, "peak": 3.0}}
-    run = simulate(Neuromechanic(model, 1e-4), np.zeros(0), 0.6, every=0.01)
-    assert run["q"][-1, 0] == pytest.approx(-run["platform"][-1, 0], rel=1e-3)
-    speed = 2 * 3.0 * 0.2 / np.pi
-    assert run["v"][-1, 0] == pytest.approx(-speed, rel=1e-6)
-    assert run["platform"][-1] == pytest.approx([speed * (0.1 + 0.3), 0, 0], rel=1e-12)
-
-
 def reflex(delay, gain=-30.0, by=None):
     synapse = {"from": "joint.rod.position", "gain": gain, "delay": delay} | ({"by": by} if by else {})
     rod = {"joint": {"type": "revolute", "axis": [0, 0, 1], "start": 0.3, "damping": 0.5}} | heavy(2.0, 0.2, 0.0, 0.2)
@@ -461,95 +366,3 @@ def test_no_delay_gets_shorter_than_a_step():
     assert simulate(animal, np.zeros(0), 0.5, start={"delay": least})["q"] == pytest.approx(one["q"], abs=1e-12)
     fine = Neuromechanic(reflex(0.03), dt=2.5e-4)
     assert fine.parameters["delay"].low == pytest.approx(1 / 120, rel=1e-5)
-
-
-def test_a_signal_can_modulate_a_gain():
-    fixed = simulate(Neuromechanic(reflex(0.03)), np.zeros(0), 0.5)
-    animal = Neuromechanic(reflex(0.03, -10.0, "input.gain"))
-    assert animal.model.inputs == ("gain",)
-    assert simulate(animal, np.array([3.0]), 0.5)["q"] == pytest.approx(fixed["q"], abs=1e-12)
-
-
-def test_parameters_are_those_that_the_model_has_a_use_for():
-    assert tuple(Neuromechanic(puck()).parameters) == ("mass", "friction", "wrench")
-    assert tuple(Neuromechanic(standing(feet="pinned")).parameters) == ("mass", "delay")
-    assert tuple(Neuromechanic(asset("arm")).parameters) == ("strength", "mass", "damping", "delay")
-
-
-# Errors
-
-
-def changed(table, **keys):
-    model = standing()
-    model[table]["left_foot"] |= keys
-    return {k: v for k, v in model.items() if v is not None}
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (changed("contact", friction=-1.0), r"contact.left_foot.friction must be a number of at least 0, got -1.0"),
-        (changed("contact", point=["ground", 0, 0, 0]), r"contact.left_foot.point must be on a body, got 'ground'"),
-        (changed("contact", point=["paw", 0, 0, 0]), r"contact.left_foot.point: body 'paw' is not known"),
-        (changed("contact", tangent=[0, 1, 0]), r"contact.left_foot.tangent must not be parallel to normal"),
-        (changed("contact", normal=[0, 0, 0]), r"contact.left_foot.normal must not be zero"),
-        (
-            changed("contact", tangents=[1, 0, 0]),
-            r"left_foot.tangents is not known; allowed are tangent, point, normal",
-        ),
-        (standing() | {"pin": standing(feet="pinned")["pin"]}, r"contact.left_foot: contacts and pins exclude each"),
-        (standing() | {"platform": {"axis": [0, 0, 0]}}, r"model.platform.axis must not be zero"),
-        (standing() | {"platform": {"peak": 2.0}}, r"model.platform.duration must be greater than 0 for a peak of 2"),
-        (standing() | {"platform": {"onset": -1}}, r"model.platform.onset must be a number of at least 0, got -1"),
-    ],
-)
-def test_bad_models_are_named(model, message):
-    with pytest.raises(ValueError, match=message):
-        load(model)
-
-
-def test_tangents_are_given_for_all_contacts_or_none():
-    model = standing()
-    del model["contact"]["right_foot"]["tangent"]
-    with pytest.raises(ValueError, match=r"tangent must be given for all contacts"):
-        load(model)
-
-
-def test_a_gain_must_not_wait_for_what_comes_later():
-    model = asset("arm")
-    model["muscle"]["biceps"]["model"] = {"type": "proportional", "max_force": 600.0}
-    model["neuron"]["reflex"]["synapse"][0]["by"] = "muscle.biceps.force"
-    with pytest.raises(ValueError, match=r"reflex.synapse.0..by: the force of a proportional muscle"):
-        load(model)
-
-
-def test_what_contacts_forbid_is_refused():
-    spatial = standing()
-    for foot in spatial["contact"].values():
-        del foot["tangent"]
-    with pytest.raises(ValueError, match=r"contacts='modes' takes up to two planar contacts"):
-        Neuromechanic(spatial, contacts="modes")
-    with pytest.raises(ValueError, match=r"contacts must be one of modes, staggered, sweep, got 'hope'"):
-        Neuromechanic(standing(), contacts="hope")
-    with pytest.raises(ValueError, match=r"scheme must be 'semi_implicit' for a model with contacts, got 'rk4'"):
-        Neuromechanic(standing(), scheme="rk4")
-    animal = Neuromechanic(standing())
-    model = standing()
-    del model["neuron"], model["motor"]
-    with pytest.raises(ValueError, match=r"'rk45' cannot simulate contacts"):
-        Neuromechanic(model).integrate(1.0, 0.1)
-    with pytest.raises(ValueError, match=r"model has contacts, which switch: pin the points left_foot, right_foot"):
-        linearise(animal, {})
-    with pytest.raises(ValueError, match=r"model has no muscles that could hold the posture"):
-        equilibrate(animal, np.zeros(5))
-    with pytest.raises(ValueError, match=r"start: delay must be within \[0.00833333, 1.3\], got 1.5"):
-        animal.reset(animal.rows(1), ONE, {"delay": 1.5})
-    for bad in ([-0.1, 0.1, 1.0], [0.1, -0.1, 1.0]):
-        with pytest.raises(ValueError, match=r"onset and duration of pulse must be finite and at least 0"):
-            animal.reset(animal.rows(1), ONE, {"pulse": bad})
-    pinned = Neuromechanic(standing(feet="pinned"))
-    with pytest.raises(ValueError, match=r"start: delay must be within \[0.00833333, 1.3\], got 0.0"):
-        characteristic_roots(pinned, {"delay": 0.0})
-    still = Neuromechanic(puck())
-    with pytest.raises(ValueError, match=r"'pulse' is not known"):
-        still.reset(still.rows(1), ONE, {"pulse": [0.1, 0.1, 1.0]})

@@ -1,17 +1,14 @@
 """What users build: declared inputs, leaky neurons, organs, modules, wrenches, prescribed motion, free bodies."""
 
 import copy
-import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gymnosoma.biomechanics import induced_accelerations, input_matrix
 from gymnosoma.envs import simulate
-from gymnosoma.envs.neuromechanic import COM, Module, Neuromechanic, equilibrate, linearise, load
+from gymnosoma.envs.neuromechanic import Neuromechanic, linearise, load
 from gymnosoma.envs.neuromechanic.hindlimb import asset
-from gymnosoma.envs.neuromechanic.keys import KINDS, described
 
 ONE = np.zeros(1, np.int64)
 G = 9.81
@@ -40,98 +37,6 @@ def changed(name, *path, value):
         at = at.setdefault(key, {}) if isinstance(at, dict) else at[key]
     at[path[-1]] = value
     return description
-
-
-@pytest.mark.parametrize(
-    ("description", "message"),
-    [
-        (
-            changed("arm", "inputs", value=["triceps"]),
-            r"synapse\[1\].from: input 'biceps' is not declared; .* triceps$",
-        ),
-        (changed("arm", "inputs", value="triceps"), "model.inputs must be a list of names, got 'triceps'"),
-        (changed("arm", "inputs", value=["a", "a"]), "model.inputs must hold each name once, .* got 'a'"),
-        (changed("arm", "inputs", value=["a.b"]), "and none with a dot, got 'a.b'"),
-        (changed("spindle", "neuron", "ia", "muscle", value="triceps"), "neuron.ia.muscle: muscle 'triceps' is not"),
-        (changed("spindle", "neuron", "ia", "afferent", value="Ib"), "neuron.ia.afferent must be one of Ia, II"),
-        (changed("spindle", "neuron", "ia", "type", value="cell"), "neuron.ia.type must be one of sum, spindle, golgi"),
-        (
-            changed("spindle", "neuron", "ia", "power", value=0),
-            "neuron.ia.power must be .* from 0.01 to 10, got 0",
-        ),
-        (
-            changed("spindle", "neuron", "ib", "threshold", value=-1),
-            "neuron.ib.threshold must be .* least 0, got -1",
-        ),
-        (changed("spindle", "neuron", "ib", "rest", value=0.3), "neuron.ib.rest is not known; allowed are"),
-        (changed("spindle", "neuron", "motoneuron", "tau", value=0), "neuron.motoneuron.tau must be .* greater than 0"),
-        (changed("spindle", "neuron", "motoneuron", "start", value="1"), "neuron.motoneuron.start must be a number"),
-        (changed("spindle", "neuron", "motoneuron", "bias", value=True), "neuron.motoneuron.bias must be a number"),
-        (changed("spindle", "pin", "hand", "motion", value="ramp"), r"pin.hand.motion\[0\] must be 0 or spline.NAME"),
-        (changed("spindle", "pin", "hand", "motion", value="spline.a"), r"spline 'a' is not known; known are ramp"),
-        (changed("spindle", "pin", "hand", "motion", value=[0, 0]), "pin.hand.motion must be a list of 1, 0 or spline"),
-        (changed("spindle", "pin", "hand", "joint", value="hand"), "pin.hand.joint: body 'hand' is not known"),
-        (changed("spindle", "pin", "hand", "axes", value=[[1, 0, 0]]), "pin.hand.axes is not known; allowed are"),
-        (changed("hopper", "pin", "p", value={"joint": "trunk"}), "must turn about one axis or slide, got 'trunk'"),
-        (
-            changed("spindle", "spline", "ramp", "ends", value="free"),
-            "spline.ramp.ends must be one of natural",
-        ),
-        (
-            changed("spindle", "wrench", "push", "force", value=[0, "up", 0]),
-            r"wrench.push.force\[1\] must be one of",
-        ),
-        (
-            changed("spindle", "wrench", "push", "moment", value=1),
-            "wrench.push.moment must be a list of 3",
-        ),
-        (
-            changed("hopper", "body", "trunk", "joint", "attitude", value=[0] * 4),
-            "joint.attitude must not be zero",
-        ),
-        (changed("hopper", "body", "trunk", "joint", "axis", value=[0, 0, 1]), "joint.axis is not known; allowed are"),
-        (
-            changed("hopper", "neuron", "kick", "synapse", value=[{"from": "contact.nose.force"}]),
-            "'nose' is not",
-        ),
-        (
-            changed("hopper", "neuron", "kick", "synapse", value=[{"from": "body.trunk.w"}]),
-            "from must be one of",
-        ),
-    ],
-)
-def test_bad_models_are_named(description, message):
-    with pytest.raises(ValueError, match=message):
-        load(description)
-
-
-def test_the_documentation_lists_every_key():
-    """The guide includes the tables that the site makes of `KINDS`; the docstring lists the same."""
-    guide = (Path(__file__).parents[1] / "docs" / "guides" / "body.md").read_text()
-    assert "tables/model_keys.md" in guide
-    for kind, keys in KINDS.items():
-        assert not kind or f"\n``[{kind}]``\n" in load.__doc__
-        for key, holds, default, meaning in described(keys):
-            assert meaning and f"- ``{key}``" in load.__doc__ and "object" not in default + holds
-    # What an error lists is what the table says.
-    with pytest.raises(ValueError, match=r"motor.m.x is not known; allowed are joint, from, gain$"):
-        load(changed("arm", "motor", "m", value={"joint": "fore", "from": "input.biceps", "x": 1}))
-
-
-def test_bad_modules_are_named():
-    def still(time, q, v, n, momentum, inputs, heard, dn, out):
-        pass
-
-    for reads, message in (
-        (["muscle.biceps.size"], r"modules: m.reads\[0\]: a muscle has"),
-        (["neuron.reflex"], "neuron 'reflex' must have a tau"),
-        (["module.m.0"], "must not be what a module tells"),
-        ("neuron.reflex", "reads of 'm' must be names of signals"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            load(asset("arm"), {"m": Module(0, 1, still, reads)})
-    with pytest.raises(ValueError, match="modules: 'm' must be a Module, got"):
-        load(asset("arm"), {"m": still})
 
 
 # Neurons
@@ -193,17 +98,6 @@ def test_a_spindle_fires_in_ramp_and_hold_as_prochazkas_equation_says():
     force = run["muscle_force"][np.maximum(np.arange(1, len(run.time)) - 15, 1), 0]
     assert np.abs(run["neurons"][1:, 1] - 333.0 / 600.0 * force)[20:].max() < 1e-9
     assert run["muscle_force"][-1, 0] > 2.0 * run["muscle_force"][150, 0]  # and the muscle resists
-
-
-def test_leaky_neurons_are_equilibrated():
-    spindle = asset("spindle")
-    del spindle["pin"]
-    animal = Neuromechanic(spindle)
-    balance = equilibrate(animal, [1.2])
-    row = animal.rows(1)
-    animal.reset(row, ONE, balance.start)
-    assert np.abs(animal.rate(row)).max() < 1e-6
-    assert balance.activation[0] > 0.02
 
 
 # Wrenches and motion
@@ -294,28 +188,6 @@ def test_pins_and_joints_move_as_splines_say(scheme):
 def stretched(time, q, v, n, momentum, inputs, heard, dn, out):
     dn[0] = heard[0] - 0.3
     out[0] = heard[1] + heard[2] + heard[3]
-
-
-@pytest.mark.full
-def test_several_modules_hear_muscles_and_leaky_neurons():
-    """Each has its own states and outputs, and hears lengths, forces, activations and neurons of the same instant."""
-    arm = asset("arm")
-    arm["neuron"]["slow"] = {"tau": 0.05, "synapse": [{"from": "muscle.biceps.length"}]}
-    arm["neuron"]["told"] = {"synapse": [{"from": "module.sum.0"}, {"from": "module.com.9", "gain": 0.0}]}
-    reads = ["muscle.triceps.length", "muscle.biceps.force", "muscle.biceps.activation", "neuron.slow"]
-    both = {"com": COM, "sum": Module(1, 1, stretched, reads)}
-    animal = Neuromechanic(arm, dt=1e-3, scheme="rk4", modules=both)
-    run = simulate(animal, [0.2, 0.3], 0.3, every=1e-3)
-    assert run["module_state"].shape == (301, 7) and run["neuron_state"].shape == (301, 1)
-    seen = run["muscle_force"][1:, 0] + run["activation"][:-1, 0] + run["neuron_state"][:-1, 0]
-    told = run["neurons"][1:, animal.model.neurons.index("told")]
-    assert np.abs(told - seen).max() < 1e-12
-    area = np.concatenate([[0.0], np.cumsum(0.5e-3 * (run["muscle_length"][1:, 1] + run["muscle_length"][:-1, 1]))])
-    assert np.abs(run["module_state"][:, 6] - (area - 0.3 * run.time)).max() < 1e-6
-    mass = 3.2 * (run["centre"] - run["centre"][0])
-    assert np.abs(run["module_state"][:, 3:6] - mass).max() < 1e-6
-    again = simulate(pickle.loads(pickle.dumps(animal)), [0.2, 0.3], 0.3, every=0.1)
-    assert np.array_equal(again["module_state"][-1], run["module_state"][-1])
 
 
 # Analysis
@@ -421,19 +293,6 @@ def test_joint_forces_are_newtons():
     assert np.abs(animal.signal(row, "joint_force")[0] - [upper, fore]).max() < 1e-4  # of up to 58 N
 
 
-@pytest.mark.full
-def test_joint_forces_carry_what_stands():
-    """The standing figure, pinned and free: each leg carries half of the torso, the ground half of all."""
-    from gymnosoma.envs.neuromechanic.standing import reflex_input, standing, upright
-
-    for feet in ("free", "pinned"):
-        animal = Neuromechanic(standing(1.0, feet))
-        start = {"q": upright(1.0), "pulse": [0.0, 0.0, 0.0]}
-        run = simulate(animal, reflex_input(1.0), 0.01, every=0.01, start=start)
-        up = run["joint_force"][-1, :, 1]
-        assert up[3:] == pytest.approx(np.full(2, -0.5 * 47.46 * G), rel=1e-3)  # hips are the legs' joints
-
-
 # Free bodies
 
 
@@ -525,16 +384,3 @@ def test_the_hopper_hops_by_what_its_feet_feel():
     assert weight == pytest.approx(2.4 * G, rel=0.2)
     load = run["neurons"][:, 0]
     assert load[stands].mean() > 2.0 * load[~stands].mean()
-
-
-def test_a_tumbling_body_gains_what_the_guide_says():
-    joint, inertial = {"type": "free"}, {"mass": 1.0, "inertia": [0.01, 0.02, 0.025]}
-    block = {"schema": 1, "body": {"block": {"joint": joint, "inertial": inertial}}}
-    start, gains = {"v": [0, 0, 0, 3, 3, 2.65]}, {}
-    for dt, scheme in ((1e-3, "semi_implicit"), (5e-4, "semi_implicit"), (1e-3, "rk4")):
-        run = simulate(Neuromechanic(block, dt=dt, scheme=scheme), [], 10.0, every=10.0, start=start)
-        spin = np.linalg.norm(run["v"][:, 3:] * inertial["inertia"], axis=1)
-        gains[dt, scheme] = run["energy"][1] / run["energy"][0] - 1, spin[1] / spin[0] - 1
-    assert gains[1e-3, "semi_implicit"] == pytest.approx([0.013, 0.0066], rel=0.02)
-    assert gains[5e-4, "semi_implicit"] == pytest.approx([0.0065, 0.0033], rel=0.02)
-    assert np.abs(gains[1e-3, "rk4"]).max() < 1e-13  # measured: 2e-14

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..core.arguments import choice, numbers, shown, whole
 from ..core.kernels.jit import callback, serial_and_threaded, variant
@@ -18,7 +18,6 @@ from ..core.kernels.lanes import aligned
 from ..core.kernels.stepper import LONGEST, check_rows, checked_ids, kernel_drives, kernel_records
 from ..core.model.animal import MAX_THREADS, Animal, time_step
 from ..core.model.quantities import Signal
-from ..core.model.trajectory import Trajectory
 from .body import BROKEN, FAST, SCHEMES, SINGULAR, evaluate, follow, limit_torque, take_rows, take_steps
 from .contact import SOLVERS, collide
 from .layout import WRITTEN
@@ -202,14 +201,11 @@ class Neuromechanic(Animal):
         self.drive_size = len(self.model.inputs)
         self._work = aligned(threads, records["work"])
         self._taken = aligned(1, np.dtype(np.int64))
-        self._kept = [name for name in self.state.names or () if name != "ring"]
-        fields: Mapping[str, Any] = self.state.fields or {}
-        kept = [fields[name] for name in self._kept]
-        # Where a moment's numbers stand in a row; the past of delayed signals is kept apart.
-        self._columns = np.concatenate([np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in kept])
-        form, at = fields["ring"][:2]
-        held = [*self._columns, *np.arange(at, at + form.itemsize, 8) // 8]
-        self._gaps = np.setdiff1d(np.arange(self.state.itemsize // 8), held)
+        fields, every = self.state.fields or {}, np.arange(self.state.itemsize // 8)
+        self._columns = every  # of a moment that is recorded, which is a whole row
+        self._gaps = np.setdiff1d(
+            every, np.concatenate([np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in fields.values()])
+        )
         self._seen: tuple[bytes, dict[str, NDArray[np.float64]]] = b"", {}
         self._rows: NDArray[Any] | None = None
         self._states: NDArray[Any] | None = None
@@ -315,10 +311,7 @@ class Neuromechanic(Animal):
         ids = checked_ids(ids, len(rows))
         whole("steps", steps, maximum=LONGEST)
         drives, count = kernel_drives(drives, len(ids), self.drive_size)
-        moment = (
-            self.state if records is None else self._record_like(getattr(records, "dtype", self.state), steps * stride)
-        )
-        moments, done, stride = kernel_records(records, moment, len(rows), count, done, stride)
+        moments, done, stride = kernel_records(records, self.state, len(rows), count, done, stride)
         move = self._kernels[len(self._work) > 1 and len(ids) > 1]
         given = (
             self.table,
@@ -333,51 +326,6 @@ class Neuromechanic(Animal):
             moments,
         )
         move(*given, done, stride, self.dt, self._control)
-
-    def record_dtype(self, steps: int) -> np.dtype[Any]:
-        """Record of a row's fields without the ring of delayed signals, of which it has the latest ``steps``, ``late``.
-
-        The ring would be most of it, and what is recorded often shares most of it with what was recorded before.
-        """
-        depth, delays = self.state["ring"].shape
-        late = "late", np.float64, (min(steps, depth) * delays,)
-        return np.dtype([*((name, self.state[name]) for name in self._kept), late])
-
-    def _record_like(self, dtype: np.dtype[Any], steps: int) -> np.dtype[Any]:
-        """Record of as many late signals as another, but not of less than ``steps`` of them."""
-        late, delays = dtype.fields and dtype.fields.get("late"), self.state["ring"].shape[1]
-        held = late[0].shape[0] // delays if late and delays else 0
-        return self.record_dtype(max(held, min(steps, self.state["ring"].shape[0])))
-
-    def pack(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:  # noqa: D102
-        moments[self._kept] = rows[self._kept]
-        ring = rows["ring"].reshape(len(rows), -1)
-        if ring.size:
-            now = self.state["ring"].shape[1] * rows["step"].astype(np.int64)
-            latest = now[:, None] + np.arange(-moments["late"].shape[1], 0)
-            moments["late"] = np.take_along_axis(ring, latest % ring.shape[1], 1)
-
-    def unpack(  # noqa: D102
-        self, start: NDArray[Any], moments: NDArray[Any], first: int = 0, last: int | None = None
-    ) -> NDArray[Any]:
-        rows = np.zeros(moments[:, first:last].shape, self.state)
-        rows[self._kept] = moments[self._kept][:, first:last]
-        depth, delays = self.state["ring"].shape
-        begin, size, count = max(first - depth, 0), depth * delays, moments["late"].shape[2]
-        if size == 0:
-            return rows
-        for b, found in enumerate(moments[:, begin:last]):
-            step = found["step"].astype(np.int64)
-            before = int(start["step"][b]) if begin == 0 else step[0]
-            # The past as one line, from long ago to the last moment, and where in it each moment's present is.
-            now = size + np.cumsum(np.minimum(delays * np.diff(step, prepend=before), count))
-            line, new = np.empty(now[-1]), np.diff(now, prepend=size) > 0
-            line[:size] = start["ring"][b].reshape(-1)[(delays * before + np.arange(size)) % size]
-            line[now[new, None] - count + np.arange(count)] = found["late"][new]
-            now, step = now[first - begin :, None], step[first - begin :, None]
-            ago = (delays * step - 1 - np.arange(size)) % size
-            rows["ring"][b] = line[now - 1 - ago].reshape(-1, depth, delays)
-        return rows
 
     def twin(self) -> Neuromechanic:
         """Copy with a table of constants of its own, for analyses that change some; it shares all else."""
@@ -466,58 +414,6 @@ class Neuromechanic(Animal):
             wrench_torque[w] = at_joints(result, arrays, b, wrench[w])
         known = {"centre": moments[1:4] / moments[0], "contact_point": points, "joint_torque": torque}
         return result | known | {"wrench": wrench, "wrench_torque": wrench_torque}
-
-    def integrate(
-        self,
-        duration: float,
-        every: float,
-        method: str = "rk45",
-        start: Mapping[str, ArrayLike] | None = None,
-        drive: ArrayLike | None = None,
-        tolerance: float = 1e-8,
-    ) -> Trajectory:
-        """Simulate with an adaptive Runge-Kutta method of order 4(5) or 8, and the drive held.
-
-        Args:
-            duration, every (s): Interval between recordings.
-            method ({"rk45", "dop853"})
-            start: As for `reset`.
-            drive ((u,) float)
-            tolerance: Relative error of a step, and a thousandth of it as absolute error.
-
-        Raises:
-            ValueError: If the model has delays or contacts, which need fixed steps, or the method is not known.
-        """
-        from scipy.integrate import solve_ivp  # slow to import, and environments have no use for it
-
-        choice("method", method, ("rk45", "dop853"))
-        if self.model.contacts:
-            raise ValueError(f"method {method!r} cannot simulate contacts: use simulate(), whose steps are fixed")
-        if self.model.counts["delays"]:
-            raise ValueError(f"method {method!r} cannot simulate delays: use simulate(), whose steps are fixed")
-        row, count = self.rows(1), round(duration / every)
-        if drive is not None:
-            start = {**(start or {}), "input": drive}
-        self.reset(row, np.zeros(1, np.int64), start)
-        time = every * np.arange(count + 1)
-
-        def rate(t: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
-            row["time"] = t
-            return self.rate(row, z)
-
-        scheme = {"rk45": "RK45", "dop853": "DOP853"}[method]
-        span = (0.0, time[-1])
-        solved = solve_ivp(rate, span, self.vector(row), scheme, time, rtol=tolerance, atol=1e-3 * tolerance)
-        recorded = {name: sense for name, sense in self.signals.items() if name != "time"}
-        record: dict[str, list[Any]] = {name: [] for name in recorded}
-        for t, z in zip(solved.t, solved.y.T, strict=True):
-            moment = self.with_vector(row, z)
-            moment["time"] = t
-            self._settle(moment)
-            for name, sense in recorded.items():
-                record[name].append(np.copy(sense(moment)[0]))
-        failure = None if solved.success else str(solved.message)
-        return Trajectory(solved.t, {name: np.array(values) for name, values in record.items()}, failure)
 
     def joint_force(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Force that each body gets through its joint and what crosses it, in the world, (B, n, 3) N."""

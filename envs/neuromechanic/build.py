@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import shown
+from ..core.arguments import shown, whole
 from . import keys, muscles, nerves, skeleton
 from .build_muscles import Arrays, Tables, cylinder_arrays, muscle_arrays
 from .curves import curves
@@ -101,14 +101,10 @@ def _modules(modules: Mapping[str, Module], names: Names) -> tuple[int, int]:
     """Numbers of states and outputs of all control modules; where the outputs of each begin is added to the names."""
     states = outputs = 0
     for name, module in modules.items():
-        if not isinstance(module, Module):
-            raise ValueError(f"modules: {name!r} must be a Module, got {shown(module)}")
-        if not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= 1024 for n in module[:2]):
-            raise ValueError(f"modules: states and outputs must be at least 0 and at most 1024, got {module[:2]}")
-        if not callable(module.kernel):
-            raise ValueError(f"modules: kernel must be a function, got {module.kernel!r}")
-        if isinstance(module.reads, str) or not all(isinstance(source, str) for source in module.reads):
-            raise ValueError(f"modules: reads of {name!r} must be names of signals, got {shown(module.reads)}")
+        if not isinstance(module, Module) or not callable(module.kernel) or isinstance(module.reads, str):
+            raise ValueError(f"modules: {name!r} must be a Module of a kernel and names, got {shown(module)}")
+        whole(f"modules: states of {name}", module.states, 0, 1024)
+        whole(f"modules: outputs of {name}", module.outputs, 0, 1024)
         names.outputs[name] = outputs, module.outputs
         states, outputs = states + module.states, outputs + module.outputs
     if max(states, outputs) > 1024:

@@ -151,20 +151,10 @@ _MUSCLE = """
 
 def _muscle(model: dict[str, Any], path: str) -> dict[str, Any]:
     """Constants of a muscle by its model; what the model does not have is without effect."""
-    eccentric = model.get("eccentric", 1.4)
-    expect(eccentric > 1.0, f"{path}.model.eccentric", "be above 1", eccentric)
     if model.get("curves") == "mujoco":
         expect(
             model["type"] == "rigid_tendon", f"{path}.model.type", "be rigid_tendon by MuJoCo's curves", model["type"]
         )
-        for key, low, high in (("lmin", 0.0, 1.0), ("lmax", 1.0, LARGEST), ("fvmax", 1.0, LARGEST)):
-            within = f"be from {low:g} to {high:g}, and not 1 where it is an end of the active curve"
-            expect(
-                low <= model[key] <= high and (model[key] != 1.0 or key == "fvmax"),
-                f"{path}.model.{key}",
-                within,
-                model[key],
-            )
         shape = [*(model[name] for name, _, _ in keys.MUJOCO_CURVES), 0.0, 0.0]
     else:
         shape = [model.get(name, default) for name, default, _ in keys.THELEN_CURVES]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.arguments import shown
 from . import nerves
-from .animal import Neuromechanic, at_joints
+from .animal import Neuromechanic
 from .muscles import COMPLIANT_TENDON, LEAST, force_length, force_velocity, passive_force, tendon_length
 
 Vector = NDArray[np.float64]
@@ -37,14 +37,12 @@ class Balance:
         activation ((m,) float): And excitation, which are the same at rest (Eq. 19).
         input ((u,) float): Drive that gives these excitations.
         start: Initial values for `Neuromechanic.reset`.
-        contact ((c, 3) float, N): Of the ground on each contact, in the world; 0 where it does not touch.
     """
 
     force: Vector
     activation: Vector
     input: Vector
     start: dict[str, Vector]
-    contact: Vector
 
 
 def quadratic_program(
@@ -186,12 +184,8 @@ def equilibrate(
     cost: ArrayLike | None = None,
     linear: ArrayLike | None = None,
     reaction: ArrayLike | None = None,
-    bounds: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Balance:
     """Find muscle forces, activations and inputs that hold a posture at rest; Eqs 15-20.
-
-    Contacts whose points are at their surfaces push, within the cone of their friction (in three dimensions within an
-    eight-sided pyramid inside it).
 
     Args:
         q ((n,) float): Posture.
@@ -199,8 +193,6 @@ def equilibrate(
         cost ((m,) or (m, m) float): Q of Eq. 17; by default 1 / Fmax^2, the muscles' stress.
         linear ((m,) float): C of Eq. 17.
         reaction ((c,) float, N): Forces of the pins, W_C of Eq. 15; found as well where they are not given.
-        bounds (two of (m,) float, N): Least and greatest forces besides those that the muscles and what excites them
-            can give; Eq. 16.
 
     Returns:
         Balance
@@ -208,9 +200,9 @@ def equilibrate(
     Raises:
         Infeasible: If no forces within the muscles' limits hold the posture.
         Unreachable: If some do, but no inputs give their excitations.
-        ValueError: If the cost has a wrong shape or a negative curvature, bounds leave a muscle nothing, a contact is
-            below its surface, or the model has no muscles.
+        ValueError: If the cost has a wrong shape or a negative curvature, or the model has contacts or no muscles.
     """
+    refuse_contacts(animal)
     row = posture(animal, q, wrench)
     m = len(animal.model.muscles)
     if m == 0:
@@ -222,67 +214,20 @@ def equilibrate(
         raise ValueError(f"cost must be ({m},) or ({m}, {m}) and not negative, got {cost!r}")
     c = np.zeros(m) if linear is None else np.broadcast_to(np.asarray(linear, float), m)
     k = animal.mechanics(row)
-    low, high = _within(animal, muscle_limits(animal, row, *reach(animal)), bounds)
+    low, high = muscle_limits(animal, row, *reach(animal))
     load = k["arm"].T @ k["force"] - k["tau"]
     rows, least = k["arm"], low
     if reaction is None:
         rows, least = np.vstack([rows, k["J"]]), np.r_[low, np.full(len(k["J"]), -np.inf)]
     else:
         load = load - k["J"].T @ np.asarray(reaction, float)
-    touch, push = _contacts(animal, row)
-    rows, least = np.vstack([rows, touch]), np.r_[least, np.zeros(len(touch))]
     far = 1e3 * max(1.0, float(np.abs(load).max()) / max(float(np.abs(rows).max()), 1e-12))
     size = len(rows)
     Q = np.pad(Q, (0, size - m))
     most = np.r_[high, np.full(size - m, far)]
     c, least = np.r_[c, np.zeros(size - m)], np.maximum(least, -far)
-    found = quadratic_program(Q, c, rows.T, load, least, most, animal.model.bodies)
-    pushed = np.einsum("k,kcx->cx", found[size - len(touch) :], push)
-    return balance(animal, q, found[:m], wrench, pushed)
-
-
-def _within(
-    animal: Neuromechanic, limits: tuple[Vector, Vector], bounds: tuple[ArrayLike, ArrayLike] | None
-) -> tuple[Vector, Vector]:
-    """Limits of the forces (m,) within what the user allows."""
-    if bounds is None:
-        return limits
-    shape = limits[0].shape
-    given = [np.broadcast_to(np.asarray(bound, float), shape) for bound in bounds]
-    low, high = np.maximum(limits[0], given[0]), np.minimum(limits[1], given[1])
-    for name, *own, least, most in zip(animal.model.muscles, *limits, *given, strict=True):
-        if not max(own[0], least) <= min(own[1], most):
-            raise ValueError(
-                f"bounds of muscle {name!r} must leave some of the {own[0]:.4g} to {own[1]:.4g} N that it can pull "
-                f"with, got {least:g} to {most:g}"
-            )
-    return low, high
-
-
-TOUCHES = 1e-4
-"""Height (m) up to which a contact touches its surface."""
-
-
-def _contacts(animal: Neuromechanic, row: NDArray[Any]) -> tuple[Vector, Vector]:
-    """Generalised forces (k, n) of pushes at the edges of friction cones, and these pushes (k, c, 3) of contacts."""
-    arrays, k = animal.model.arrays, animal.mechanics(row)
-    rows, pushes = [np.zeros((0, len(k["tau"])))], [np.zeros((0, len(arrays["contact_body"]), 3))]
-    for c, (point, frame) in enumerate(zip(k["contact_point"], arrays["contact_frame"], strict=True)):
-        height = float(frame[0] @ point) - arrays["contact_height"][c]
-        if height < -TOUCHES:
-            name = animal.model.contacts[c]
-            raise ValueError(f"q must not put contact {name!r} below its surface, got a height of {height:.4g} m")
-        if height > TOUCHES:
-            continue
-        angles = np.pi * (np.arange(2) if animal.model.counts["contact_rows"] == 2 else np.arange(8) / 4)
-        slope = arrays["contact_friction"][c] * row["friction"][0]
-        for angle in angles if slope else angles[:1]:
-            push = np.zeros((len(arrays["contact_body"]), 3))
-            push[c] = frame[0] + slope * (np.cos(angle) * frame[1] + np.sin(angle) * frame[2])
-            pushes.append(push[None])
-            force = np.concatenate([np.cross(point, push[c]), push[c]])
-            rows.append(at_joints(k, arrays, arrays["contact_body"][c], force)[None])
-    return np.concatenate(rows), np.concatenate(pushes)
+    forces = quadratic_program(Q, c, rows.T, load, least, most, animal.model.bodies)
+    return balance(animal, q, forces[:m], wrench)
 
 
 def posture(animal: Neuromechanic, q: ArrayLike, wrench: ArrayLike | None = None) -> NDArray[Any]:
@@ -306,7 +251,6 @@ def balance(
     q: ArrayLike,
     force: ArrayLike,
     wrench: ArrayLike | None = None,
-    contact: ArrayLike | None = None,
 ) -> Balance:
     """Complete muscle forces to an equilibrium: activations, fibre lengths, inputs and states n; Eqs 18-20.
 
@@ -314,7 +258,6 @@ def balance(
         q ((n,) float)
         force ((m,) float, N): Within the muscles' limits.
         wrench ((w, 6) float)
-        contact ((c, 3) float, N): Of the ground on the contacts, which is kept.
 
     Returns:
         Balance
@@ -343,16 +286,14 @@ def balance(
     if wrench is not None:
         start["wrench"] = np.asarray(wrench, float)
     start |= _drive(animal, start, activation)
-    pushed = np.zeros((len(animal.model.contacts), 3)) if contact is None else np.asarray(contact, float)
-    return Balance(force, activation, start["input"], start, pushed)
+    return Balance(force, activation, start["input"], start)
 
 
 def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> dict[str, Vector]:
     """Inputs, and states n at rest, that give the excitations ``wanted`` (m,); Eq. 18.
 
     Where a neuron saturates, no slope leads back. So its shape is taken for an unbounded line, those that are curved
-    are inverted, and what is found is tried with the true shapes; failing that, it is a place to search from, as is
-    one where curved shapes are steepest.
+    are inverted, and the solution is a place to search from with the true shapes.
     """
     from scipy.optimize import least_squares
 
@@ -393,24 +334,19 @@ def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> d
     lines = _with_lines(animal, (shape != nerves.LINEAR) & ~curved)
     true = resting(animal, lambda row: row["excitation"][0] - wanted)
     inverted = resting(straight, lambda row: unbounded(row) - inverse)
-    steepest = resting(straight, lambda row: np.r_[row["neuron"][0, curved], 1e-3 * (unbounded(row) - inverse)])
     partly = resting(lines, lambda row: unbounded(row) - wanted)
-    first = np.concatenate([np.full(size, 0.1), animal.model.start])
-    best = first
-    if not len(first):
-        return _reached(animal, started(first), true(first), wanted)
-
-    def solved(excess: Callable[[Vector], Vector], x: Vector) -> Vector:
-        return np.asarray(least_squares(excess, x, xtol=1e-15, ftol=1e-15, gtol=1e-15).x)
-
-    for begin in (inverted, steepest):
-        x = solved(begin, first)
-        for excess in (None, partly, true):
-            x = x if excess is None else solved(excess, x)
-            best = min((best, x), key=lambda each: float(np.abs(true(each)).max(initial=0.0)))
-            if np.abs(true(best)).max(initial=0.0) < EXACT:
-                return started(best)
-    return _reached(animal, started(best), true(best), wanted)
+    x = np.concatenate([np.full(size, 0.1), animal.model.start])
+    if len(x):
+        for excess in (inverted, partly, true):
+            x = np.asarray(least_squares(excess, x, xtol=1e-15, ftol=1e-15, gtol=1e-15).x)
+            if np.abs(true(x)).max(initial=0.0) < EXACT:
+                break
+    missed = true(x)
+    if np.abs(missed).max(initial=0.0) < 1e-6:
+        return started(x)
+    m = int(np.abs(missed[: len(wanted)]).argmax())
+    name, got = animal.model.muscles[m], wanted[m] + missed[m]
+    raise Unreachable(f"muscle.{name} needs excitation {wanted[m]:.4g}; what excites it gives {got:.4g}")
 
 
 EXACT = 1e-11
@@ -422,20 +358,3 @@ def _with_lines(animal: Neuromechanic, which: NDArray[np.bool_]) -> Neuromechani
     twin = animal.twin()
     twin.table["shape"][0][np.flatnonzero(which)] = nerves.LINEAR
     return twin
-
-
-def _reached(animal: Neuromechanic, start: dict[str, Vector], excess: Vector, wanted: Vector) -> dict[str, Vector]:
-    """Initial values ``start``, if the search for them missed but little."""
-    if np.abs(excess).max(initial=0.0) < 1e-6:
-        return start
-    model, m = animal.model, int(np.abs(excess[: len(wanted)]).argmax()) if len(wanted) else 0
-    least, most = (limit[m] for limit in reach(animal))
-    kind, index = model.arrays["excitation"][m]
-    names = {nerves.NEURON: ("neuron", model.neurons), nerves.INPUT: ("input", model.inputs)}
-    room, known = names.get(int(kind), ("", ()))
-    source = f"{room}.{known[index]}" if room else "what excites it"
-    if not least - 1e-9 <= wanted[m] <= most + 1e-9:
-        gives = f"{source} gives {least:g} to {most:g}"
-    else:
-        gives = f"{source} gives {wanted[m] + excess[m]:.4g} where the others have theirs and all states rest"
-    raise Unreachable(f"muscle.{model.muscles[m]} needs excitation {wanted[m]:.4g}; {gives}")

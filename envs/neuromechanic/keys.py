@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,6 @@ def number(low: float = -np.inf, high: float = np.inf) -> Form:
     return Form(f"number {says}".strip(), check)
 
 
-def _positive(value: Any, path: str, names: Names) -> float:
-    expect(is_number(value) and value > 0, path, "be a number greater than 0", value)
-    expect(value >= SMALLEST, path, f"be at least {SMALLEST:g}", value)
-    return float(value)
-
-
 def vector(*sizes: int) -> Form:
     """A list of so many numbers; without sizes, a number for each joint."""
 
@@ -49,15 +42,15 @@ def _is_list(value: Any, *sizes: int) -> bool:
     return isinstance(value, list | tuple) and (not sizes or len(value) in sizes)
 
 
-def _numbers(value: Any, path: str, names: Names) -> list[float]:
-    numeric = isinstance(value, list) and len(value) > 1 and all(map(is_number, value))
-    expect(numeric, path, "be a list of at least 2 numbers", value)
-    return list(map(float, value))
+def numbers(least: int) -> Form:
+    """A list of at least so many numbers."""
 
+    def check(value: Any, path: str, names: Names) -> list[float]:
+        numeric = _is_list(value) and len(value) >= least and all(map(is_number, value))
+        expect(numeric, path, f"be a list of at least {least} numbers", value)
+        return list(map(float, value))
 
-def _few(value: Any, path: str, names: Names) -> list[float]:
-    expect(_is_list(value) and len(value) > 0 and all(map(is_number, value)), path, "be a list of numbers", value)
-    return list(map(float, value))
+    return Form("list of numbers", check)
 
 
 def _joints(value: Any, path: str, names: Names) -> list[int]:
@@ -106,23 +99,13 @@ def table(keys: Sequence[Key]) -> Form:
     return Form("table", lambda value, path, names: read(keys, value, path, names))
 
 
-def several(keys: Sequence[Key]) -> Form:
-    """A list of tables with these keys."""
-
-    def check(value: Any, path: str, names: Names) -> list[dict[str, Any]]:
-        expect(_is_list(value), path, "be a list of tables", value)
-        return [read(keys, entry, f"{path}[{i}]", names) for i, entry in enumerate(value)]
-
-    return Form("list of tables", check)
-
-
-def one_or_several(keys: Sequence[Key], most: int = 8) -> Form:
+def several(keys: Sequence[Key], most: int) -> Form:
     """A table with these keys, or a list of up to ``most``; a list either way."""
 
     def check(value: Any, path: str, names: Names) -> list[dict[str, Any]]:
         if not _is_list(value):
             return [read(keys, value, path, names)]
-        expect(1 <= len(value) <= most, path, f"hold one to {most} tables", value)
+        expect(len(value) <= most, path, f"hold at most {most} tables", len(value))
         return [read(keys, entry, f"{path}[{i}]", names) for i, entry in enumerate(value)]
 
     return Form("table or list of tables", check)
@@ -189,23 +172,21 @@ def _points(value: Any, path: str, names: Names) -> list[tuple[Any, ...]]:
     share = 1.0
     for i, entry in enumerate(value):
         here = f"{path}[{i}]"
-        if isinstance(entry, Mapping) and "pulley" in entry:
-            around = [{}, *value][i], [*value, {}][i + 1]
-            expect(not any(isinstance(other, Mapping) for other in around), here, "stand between two points", entry)
-            share = 1.0 / read((Key("pulley", POSITIVE, REQUIRED, "", ""),), entry, here, names)["pulley"]
-            points[-1] = (*points[-1][:-1], 0.0)
+        if not isinstance(entry, Mapping):
+            points.append((*names.point(entry, here), -1, *ALWAYS, share))
             continue
-        if isinstance(entry, Mapping) and "point" in entry:
+        if "point" in entry:
             point = read(_CONDITIONAL, entry, here, names)
             expect(point["range"][0] < point["range"][1], f"{here}.range", "be [low, high]", point["range"])
             points.append((*point["point"], -1, point["joint"], point["range"], share))
-        elif isinstance(entry, Mapping):
-            which = read((Key("cylinder", name("cylinder"), REQUIRED, "", ""),), entry, here, names)["cylinder"]
-            around = [{}, *value][i], [*value, {}][i + 1]
-            expect(not any(isinstance(other, Mapping) for other in around), here, "stand between two points", entry)
-            points.append((-1, [0.0] * 3, which, *ALWAYS, share))
+            continue
+        around = [{}, *value][i], [*value, {}][i + 1]
+        expect(not any(isinstance(other, Mapping) for other in around), here, "stand between two points", entry)
+        if "pulley" in entry:
+            share = 1.0 / read(_PULLEY, entry, here, names)["pulley"]
+            points[-1] = (*points[-1][:-1], 0.0)
         else:
-            points.append((*names.point(entry, here), -1, *ALWAYS, share))
+            points.append((-1, [0.0] * 3, read(_SURFACE, entry, here, names)["cylinder"], *ALWAYS, share))
     return points
 
 
@@ -219,17 +200,20 @@ def _truth(value: Any, path: str, names: Names) -> bool:
     return bool(value)
 
 
-NUMBER, POSITIVE, DIRECTION = number(), Form("number above 0", _positive), Form("direction", _direction)
+NUMBER, DIRECTION = number(), Form("direction", _direction)
+POSITIVE = number(SMALLEST)._replace(says="number above 0")
 SIGNAL = Form("signal", lambda value, path, names: names.signal(value, path))
 JOINT = Form("name of a joint", lambda value, path, names: names.joint(value, path))
 POINT = Form('`[body or "ground", x, y, z]`', lambda value, path, names: names.point(value, path))
-NUMBERS, DIRECTIONS = Form("list of numbers", _numbers), Form("list of directions", _directions)
-JOINTS, FEW = Form("list of joints", _joints), Form("list of numbers", _few)
+NUMBERS, FEW, DIRECTIONS = numbers(2), numbers(1), Form("list of directions", _directions)
+JOINTS = Form("list of joints", _joints)
 _CONDITIONAL = (
     Key("point", POINT, REQUIRED, "m", ""),
     Key("joint", JOINT, REQUIRED, "", ""),
     Key("range", vector(2), REQUIRED, "rad or m", ""),
 )
+_PULLEY = (Key("pulley", POSITIVE, REQUIRED, "", ""),)
+_SURFACE = (Key("cylinder", name("cylinder"), REQUIRED, "", ""),)
 PATH, PRODUCTS = Form("list of points", _points), Form("list of `[i, j, value]`", _products)
 SHARE, COMPONENTS = Form("number or signal", _share_or_signal), Form("list of 3 numbers or signals", _components)
 INPUTS = Form("list of names", _input_names)
@@ -291,6 +275,9 @@ _ORGANS, _SPINDLE, _BOUNDED = ("spindle", "golgi"), ("spindle",), ("heaviside", 
 _DELAY = number(0.0, LONGEST_DELAY)
 _POWER = number(0.01, 10.0)
 _LEAST = number(0.0)
+_ABOVE_1 = number(1.0 + 1e-12)
+_BOUNDS = {"lmin": number(0.0, 1.0 - 1e-12), "lmax": _ABOVE_1, "fvmax": number(1.0), "eccentric": _ABOVE_1}
+"""Of constants of the curves: those that are ends of the active curve are not 1."""
 
 LIMIT = (
     Key("low", NUMBER, REQUIRED, "rad or m", "position below which it pushes"),
@@ -321,7 +308,7 @@ JOINT_KEYS = (
         "beyond which tasks end an episode, and in which they start it; nothing stops the joint, but a `limit`",
         _HINGES,
     ),
-    Key("limit", one_or_several(LIMIT), OPTIONAL, "", "torque that holds the joint back; several add up", _HINGES),
+    Key("limit", several(LIMIT, 8), OPTIONAL, "", "torque that holds the joint back; several add up", _HINGES),
     Key("start", vector(3), NOWHERE, "m", "x, y and z at the beginning", ("free",)),
     Key("attitude", vector(4), (1.0, 0.0, 0.0, 0.0), "1", "quaternion w, x, y, z at the beginning", ("ball", "free")),
 )
@@ -384,11 +371,11 @@ MUSCLE_MODEL = (
     Key("max_velocity", POSITIVE, 10.0, "lengths/s", "at which fibres shorten at most, in optimal lengths", _TENDONS),
     Key("curves", choice(*CURVES), "de_groote", "", "of force by length and velocity", _TENDONS),
     *(
-        Key(name, POSITIVE, default, "1", f"of Thelen's curves: {meaning}", beside="curves=thelen")
+        Key(name, _BOUNDS.get(name, POSITIVE), default, "1", f"of Thelen's curves: {meaning}", beside="curves=thelen")
         for name, default, meaning in THELEN_CURVES
     ),
     *(
-        Key(name, _LEAST, default, "1", f"of MuJoCo's curves: {meaning}", beside="curves=mujoco")
+        Key(name, _BOUNDS.get(name, _LEAST), default, "1", f"of MuJoCo's curves: {meaning}", beside="curves=mujoco")
         for name, default, meaning in MUJOCO_CURVES
     ),
     Key("stiffness", _LEAST, REQUIRED, "1", "short-range stiffness, in maximal forces per optimal length", _SHORT),
@@ -459,7 +446,7 @@ NEURON = (
     Key("coactivation", NUMBER, OPTIONAL, "1/s", "at full activation: 50 for Ia, 20 for II by default", _SPINDLE),
     Key("bias", NUMBER, Per("afferent", {"Ia": 50.0, "II": 80.0}), "1/s", "impulses at rest", _SPINDLE),
     Key("shape", table(SHAPE), _SHAPES, "", "function of the sum; organs fire with 0 to 1000 impulses/s by default"),
-    Key("synapse", several(SYNAPSE), [], "", "what it hears: adds gain (signal - offset)^power"),
+    Key("synapse", several(SYNAPSE, LIMITS["synapses"]), [], "", "what it hears: adds gain (signal - offset)^power"),
 )
 MOTOR = (
     Key("joint", JOINT, REQUIRED, "", "on which it acts"),
@@ -535,33 +522,3 @@ KINDS = {
     "platform": PLATFORM,
 }
 """Keys by the table that holds them."""
-
-
-def described(keys: Sequence[Key]) -> Iterator[tuple[str, str, str, str]]:
-    """Describe each key: its name, what it may hold with the unit, its default, and its meaning."""
-    for key in keys:
-        default = "required" if key.default is REQUIRED else "" if key.default is OPTIONAL else _words(key.default)
-        only = ", ".join(key.types) or key.beside
-        holds = key.form.says + (f", {key.unit}" if key.unit not in ("", "1") else "")
-        yield key.name + f" ({only})" * bool(only), holds, default, key.meaning
-
-
-def _words(default: Any) -> str:
-    if isinstance(default, Per):
-        return "; ".join(f"{word}: {_words(value)}" for word, value in default.values.items())
-    if isinstance(default, Mapping):
-        return ", ".join(f"{key} = {_words(value)}" for key, value in default.items()) or "none"
-    if isinstance(default, list | tuple):
-        return f"[{', '.join(map(_words, default))}]"
-    return default if isinstance(default, str) else f"{default:g}"
-
-
-def listing() -> str:
-    """All tables with their keys, as a list for a docstring."""
-    lines = []
-    for kind, keys in KINDS.items():
-        lines.append(f"\n``[{kind}]``\n" if kind else "")
-        for key, holds, default, meaning in described(keys):
-            text = f"- `{key}` ({'; '.join(filter(None, (holds, default)))}): {meaning}".replace("`", "``")
-            lines.append(textwrap.fill(text, 116, subsequent_indent="  ", break_on_hyphens=False))
-    return "\n".join(lines).strip()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from ..core.arguments import shown
 from .build import Joint, build
-from .keys import listing
 from .layout import pack
 from .modules import Module
 from .params import PHYSICAL
@@ -70,17 +68,14 @@ class Model:
         """Table for time steps of ``dt`` (s), of which every delay must be a whole number; see `layout.pack`."""
         synapse, steps = self.arrays["synapse"].copy(), self.delays / dt
         most = LONGEST_PAST // max(self.counts["delays"], 1) - 1
-        for j, delay in enumerate(self.delays):
-            n = int(np.searchsorted(self.arrays["synapse_start"], j, "right")) - 1
-            key = f"{self.origin}neuron.{self.neurons[n]}.synapse[{j - self.arrays['synapse_start'][n]}].delay"
-            if not steps[j] <= most:
-                raise ValueError(
-                    f"{key} must be at most {most} time steps of {dt:g} s for {self.counts['delays']} delayed signals, "
-                    f"got {delay:g} s"
-                )
-            if abs(steps[j] - round(steps[j])) > 1e-6 * steps[j] or (delay > 0 and round(steps[j]) < 1):
-                raise ValueError(f"{key} must be a whole number of time steps of {dt:g} s, got {delay:g} s")
-        synapse[:, 3] = np.rint(steps)
+        whole = np.rint(steps)
+        wrong = ~(steps <= most) | (np.abs(steps - whole) > 1e-6 * steps) | ((self.delays > 0) & (whole < 1))
+        if wrong.any():
+            raise ValueError(
+                f"{self.origin}delay of a synapse must be a whole number of time steps of {dt:g} s, at most {most} for "
+                f"{self.counts['delays']} delayed signals, got {self.delays[wrong][0]:g} s"
+            )
+        synapse[:, 3] = whole
         depth = math.ceil(PHYSICAL["delay"].high * synapse[:, 3].max(initial=0)) + 1 if self.counts["delays"] else 0
         arrays = self.arrays | {"synapse": synapse, "interval": np.array([dt])}
         return pack(arrays, self.counts | {"depth": depth})
@@ -89,10 +84,8 @@ class Model:
 def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] | None = None) -> Model:
     """Read and check a model.
 
-    A model is a table of these keys. Units are SI, and positions refer to the joint of the body. Keys with words in
-    brackets are those of tables with such a ``type`` alone, or beside another key.
-
-    TABLES
+    A model is a table of the keys in `keys.KINDS`, which the guide "Your own body" lists with units and meanings.
+    Units are SI, and positions refer to the joint of the body.
 
     Signals are ``joint.BODY.position``, ``joint.BODY.velocity``, ``muscle.NAME.force`` (``length``, ``velocity``,
     ``fibre_length``, ``fibre_velocity``, ``activation``), ``neuron.NAME``, ``spline.NAME``, ``module.NAME.OUTPUT``,
@@ -164,9 +157,6 @@ def load(source: str | Path | Mapping[str, Any], modules: Mapping[str, Module] |
         return Model(**build(description, modules or {}), origin=origin)
     except ValueError as error:
         raise ValueError(f"{origin}{error}") from None
-
-
-load.__doc__ = cleandoc(load.__doc__ or "").replace("TABLES", listing())
 
 
 def changed(

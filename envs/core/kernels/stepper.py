@@ -70,7 +70,7 @@ def kernel_records(
     whole("done", done, -stride, LONGEST)
     last = (done + drives) // stride
     if not (isinstance(records, np.ndarray) and records.dtype == moment and records.flags.carray):
-        raise ValueError(f"records must be an array of the animal's record_dtype, got {shown(records)}")
+        raise ValueError(f"records must be an array of the animal's state, got {shown(records)}")
     if records.ndim != 2 or len(records) != rows or records.shape[1] <= last:
         raise ValueError(f"records must have shape ({rows}, N) with N over {last}, got {records.shape}")
     return records.view(np.float64).reshape(*records.shape, -1), done, stride

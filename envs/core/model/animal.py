@@ -128,29 +128,6 @@ class Animal(ABC):
         A row that fails keeps its last valid state and gets a ``status`` listed in ``failures``.
         """
 
-    def record_dtype(self, steps: int) -> np.dtype[Any]:
-        """Record of a row that is recorded every so many ``steps``: with its ``time``, and what `unpack` needs."""
-        return self.state
-
-    def pack(self, rows: NDArray[Any], moments: NDArray[Any]) -> None:
-        """Copy rows (B,) to records (B,) of `record_dtype`."""
-        moments[...] = rows
-
-    def unpack(
-        self, start: NDArray[Any], moments: NDArray[Any], first: int = 0, last: int | None = None
-    ) -> NDArray[Any]:
-        """Rows of state as they were at moments that `run` kept.
-
-        Args:
-            start ((B,) records of ``state``): The rows at the first moment, or before.
-            moments ((B, N) records of `record_dtype`)
-            first, last: Moments that are wanted; those before may be needed for what rows remember.
-
-        Returns:
-            (B, last - first) records of ``state``
-        """
-        return moments[:, first:last]
-
     def run(
         self,
         rows: NDArray[Any],
@@ -168,7 +145,7 @@ class Animal(ABC):
             ids ((A,) int)
             drives ((T, A, drive_size) float)
             steps: Time steps for which each is held.
-            records ((B, N) records of `record_dtype`): Moment k of a row is written when it has followed k ``stride``
+            records ((B, N) records of ``state``): Moment k of a row is written when it has followed k ``stride``
                 drives, unless it has failed.
             done: Drives that the rows had followed before; negative where moment 0 is yet to come.
             stride: Drives between moments.
@@ -179,10 +156,8 @@ class Animal(ABC):
                 break
             self.advance(rows, ids[well], np.ascontiguousarray(drive[well]), steps)
             if records is not None and k % stride == 0:
-                kept = ids[rows["status"][ids] == 0.0]
-                moments = np.empty(len(kept), records.dtype)
-                self.pack(rows[kept], moments)
-                records[kept, k // stride] = moments
+                going = ids[rows["status"][ids] == 0.0]
+                records[going, k // stride] = rows[going]
 
     def signal(self, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
         """Signal ``name`` of all rows, (B, ...) in SI, as a copy.

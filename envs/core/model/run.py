@@ -154,7 +154,7 @@ def simulate(
     # Before which holds something may happen: rows count their time themselves, and round otherwise.
     due = [int(np.ceil((event.time - 0.5 * animal.dt) / hold)) + near for event in coming for near in (-1, 0, 1)]
     try:
-        record = _Record(animal, rows, last, animal.record_dtype(steps * int(np.diff(at).max())), signals)
+        record = _Record(animal, rows, last, signals)
     except (MemoryError, ValueError):
         raise ValueError(
             f"duration must be less, or every more, for {last + 1} records of {size} animals to fit into memory, "
@@ -316,25 +316,21 @@ class _Record:
     Args:
         rows ((B,) records): At the start.
         last: Number of the last record in time; the start is 0.
-        dtype: Of a record, see `Animal.record_dtype`.
         signals (sequence of str or None): All that is kept, if any are named.
     """
 
-    def __init__(
-        self, animal: Animal, rows: NDArray[Any], last: int, dtype: np.dtype[Any], signals: Sequence[str] | None
-    ) -> None:
+    def __init__(self, animal: Animal, rows: NDArray[Any], last: int, signals: Sequence[str] | None) -> None:
         self._animal, self._last, self._signals = animal, last, signals
-        numbers = len(rows) * dtype.itemsize // 8
+        numbers = len(rows) * rows.dtype.itemsize // 8
         width = last + 1
         if signals is not None:
             width = min(width, max(NEAR // numbers, min(LARGEST // numbers, FEW), 2))
-        self.moments = np.empty((len(rows), width), dtype)
+        self.moments = np.empty((len(rows), width), rows.dtype)
         self.moments["time"] = 0.0
-        animal.pack(rows, self.moments[:, 0])
+        self.moments[:, 0] = rows
         self.first = 0
         """Number of the record that is the first of ``moments``."""
         self._counts = np.zeros(len(rows), int)
-        self._start = rows.copy()
         self._kept: dict[str, NDArray[np.float64]] = {}
 
     @property
@@ -355,9 +351,8 @@ class _Record:
         for b in going[here[going] < here.max()]:  # who has failed stays where it was
             self.moments[b, here[b] :] = self.moments[b, here[b] - 1]
         if going.size:
-            all_go = len(going) == len(rows)
-            start, moments = (self._start, self.moments) if all_go else (self._start[going], self.moments[going])
-            found = Moments(self._animal, start, moments[:, : here.max()])
+            moments = self.moments if len(going) == len(rows) else self.moments[going]
+            found = Moments(self._animal, moments[:, : here.max()])
             for name in self._signals:
                 values = found.signal(name)
                 if name not in self._kept:
@@ -366,7 +361,6 @@ class _Record:
         self._counts += here
         self.first += self.moments.shape[1]
         self.moments["time"] = 0.0
-        self._start = rows.copy()
 
     def trajectories(self, time: NDArray[np.float64], every: float, rows: NDArray[Any]) -> list[Trajectory]:
         """What was recorded of each animal at ``time``, whose last ``rows`` tell why it ended."""
@@ -381,7 +375,7 @@ class _Record:
                 {name: values[b, :count] for name, values in self._kept.items()},
                 self._animal.failures.get(float(rows["status"][b])),
                 self._animal,
-                Moments(self._animal, self._start[b : b + 1], self.moments[b : b + 1, :count]) if whole_rows else None,
+                Moments(self._animal, self.moments[b : b + 1, :count]) if whole_rows else None,
                 every,
             )
             for b, count in enumerate(self._counts.tolist())

@@ -8,7 +8,6 @@ import textwrap
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from types import UnionType
@@ -45,30 +44,22 @@ class Moments:
     """Moments of animals side by side, as `Animal.run` keeps them.
 
     Args:
-        start ((B,) records of ``state``): The rows at the first moment, or before.
-        moments ((B, N) records of `Animal.record_dtype`)
+        moments ((B, N) records of ``state``)
     """
 
-    def __init__(self, animal: Animal, start: NDArray[Any], moments: NDArray[Any]) -> None:
-        self._animal, self._start, self._moments = animal, start, moments
+    def __init__(self, animal: Animal, moments: NDArray[Any]) -> None:
+        self._animal, self._moments = animal, moments
 
     def rows(self) -> NDArray[Any]:
         """Rows of state, (B, N) records."""
-        return self._animal.unpack(self._start, self._moments)
+        return self._moments
 
     def signal(self, name: str) -> NDArray[np.float64]:
         """Signal of all moments, (B, N, ...) in SI."""
         if isinstance(read := self._animal.signals.get(name), itemgetter):
             return np.array(read(self._moments))
-        (animals, count), state = self._moments.shape, self._animal.state
-        parts = 1 if self._moments.dtype == state else -(-animals * count * state.itemsize // NEAR)
-        edges = np.linspace(0, count, min(parts, max(count // 2, 1)) + 1).astype(int).tolist()
-        values = [
-            self._animal.signal(self._animal.unpack(self._start, self._moments, a, b).reshape(-1), name)
-            for a, b in pairwise(edges)
-        ]
-        shaped = [part.reshape(animals, len(part) // animals, *part.shape[1:]) for part in values]
-        return shaped[0] if len(shaped) == 1 else np.concatenate(shaped, 1)
+        values = self._animal.signal(self._moments.reshape(-1), name)
+        return values.reshape(*self._moments.shape, *values.shape[1:])
 
 
 class Trajectory(Mapping[str, NDArray[np.float64]]):
