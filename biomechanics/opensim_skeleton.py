@@ -194,7 +194,7 @@ def composed(outer: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     if gain == 0.0:
         return {"gain": 0.0, "offset": value_of(outer, offset)}
     if curve["kind"] == "polynomial":
-        power = np.polyval(np.poly1d(curve["coefficients"]), np.poly1d([gain, offset]))
+        power: Any = np.polyval(np.poly1d(curve["coefficients"]), np.poly1d([gain, offset]))
         return {"curve": curve | {"coefficients": _long(power.coeffs)}}
     pairs = sorted(((x - offset) / gain, y) for x, y in zip(curve["x"], curve["y"], strict=True))
     return {"curve": curve | {"x": [x for x, _ in pairs], "y": [y for _, y in pairs]}}

@@ -201,7 +201,8 @@ class Neuromechanic(Animal):
         self.drive_size = len(self.model.inputs)
         self._work = aligned(threads, records["work"])
         self._taken = aligned(1, np.dtype(np.int64))
-        fields, every = self.state.fields or {}, np.arange(self.state.itemsize // 8)
+        fields: Mapping[str, Any] = self.state.fields or {}
+        every = np.arange(self.state.itemsize // 8)
         self._columns = every  # of a moment that is recorded, which is a whole row
         self._gaps = np.setdiff1d(
             every, np.concatenate([np.arange(at, at + form.itemsize, 8) // 8 for form, at, *_ in fields.values()])

@@ -344,9 +344,9 @@ def _drive(animal: Neuromechanic, start: dict[str, Vector], wanted: Vector) -> d
     missed = true(x)
     if np.abs(missed).max(initial=0.0) < 1e-6:
         return started(x)
-    m = int(np.abs(missed[: len(wanted)]).argmax())
-    name, got = animal.model.muscles[m], wanted[m] + missed[m]
-    raise Unreachable(f"muscle.{name} needs excitation {wanted[m]:.4g}; what excites it gives {got:.4g}")
+    worst = int(np.abs(missed[: len(wanted)]).argmax())
+    name, got = animal.model.muscles[worst], wanted[worst] + missed[worst]
+    raise Unreachable(f"muscle.{name} needs excitation {wanted[worst]:.4g}; what excites it gives {got:.4g}")
 
 
 EXACT = 1e-11
