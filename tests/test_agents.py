@@ -218,14 +218,7 @@ def trained(folder):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        (signal.SIGKILL, -signal.SIGKILL),
-        (signal.SIGINT, 130),
-        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_resumes(tmp_path, end, code):
     every = 20_000
     with training(tmp_path, "--steps", "10_000_000", "--checkpoint", str(every)) as process:

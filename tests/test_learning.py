@@ -1,15 +1,12 @@
 """Ways to learn beside PPO and SAC: imitation, evolution, supervised answers; recipes and their tuning."""
 
-import io
-import resource
 import shutil
 
 import gymnasium
 import numpy as np
 import pytest
 import stable_baselines3
-from runs import SWIM, FullDisk, curve
-from safetensors.numpy import load_file
+from runs import SWIM, curve
 
 from gymnosoma.agents.learning import evolution, imitation, supervision, tuning
 from gymnosoma.agents.learning.runs import recipe
@@ -23,7 +20,6 @@ from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
 from gymnosoma.agents.support.workers import workers
 from gymnosoma.cli.evaluate import measure
-from gymnosoma.envs.core import files
 
 
 def test_a_network_imitates_a_controller(monkeypatch):
@@ -85,11 +81,6 @@ def test_an_evolved_policy_plays(tmp_path, monkeypatch, kind):
     observations, _ = envs.reset(seed=0)
     acts = policy.make(envs, 0).act(observations, np.ones(3, np.bool_))
     assert acts.shape == (3, envs.single_action_space.shape[0]) and np.ptp(acts) > 0.0
-    if kind == "network":
-        layers = load_file(run / "policy.safetensors")
-        hidden = np.tanh(observations @ layers["layers.0.weight"].T + layers["layers.0.bias"])
-        expected = np.clip(hidden @ layers["layers.1.weight"].T + layers["layers.1.bias"], -1, 1)
-        np.testing.assert_allclose(acts, expected, atol=1e-5)
     with pytest.raises(ValueError, match=r"env: actions must be .*, as in the run, got 'residual'"):
         train(SWIM, run, "cma", resume=True, env={"actions": "residual"})
 
@@ -210,25 +201,6 @@ def test_an_answering_policy_commits_itself(few, tmp_path):
     assert (played.lengths <= round((0.05 + 0.02) * 250)).all()
 
 
-@pytest.mark.parametrize(("name", "after"), [("checkpoint.", 1), pytest.param("card.json", 0, marks=pytest.mark.full)])
-def test_a_full_disk_costs_nothing_in_other_ways_to_learn(another_way, tmp_path, monkeypatch, name, after):
-    assert another_way(tmp_path / "whole")
-    opened = []
-
-    def scarce(path, mode):
-        opened.append(path.name)
-        meant = f"partial-{name}" in path.name
-        full = meant and sum(f"partial-{name}" in each for each in opened) > after
-        return io.BufferedRandom(FullDisk(path, "x+")) if full else open(path, mode)
-
-    with monkeypatch.context() as patched, pytest.raises(OSError, match=rf"\[Errno 28\] .*{name}"):
-        patched.setattr(files, "open", scarce, raising=False)
-        another_way(tmp_path / "run")
-    assert not list((tmp_path / "run").glob("partial-*")) and any((tmp_path / "run").glob("checkpoint.*"))
-    another_way(tmp_path / "run", resume=True)
-    assert_same_files(tmp_path / "run", tmp_path / "whole")
-
-
 @pytest.mark.full
 def test_supervised_answers_pass_the_reference(tmp_path):
     localize = "gymnosoma/WhiskerLocalize-v0"
@@ -248,7 +220,7 @@ def study(folder, trials):
     return {"recipe_file": file, "steps": 2 * 16 * 64, "trials": trials, "env": {"actions": "modes"}}
 
 
-def test_a_study_goes_on_where_it_was_stopped_or_had_no_room(tmp_path, monkeypatch):
+def test_a_study_goes_on_where_it_was_stopped_or_failed(tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "EPISODES", 2)
     request = study(tmp_path, trials=3)
     best = tuning.tune(SWIM, tmp_path / "whole", **request)
@@ -265,16 +237,8 @@ def test_a_study_goes_on_where_it_was_stopped_or_had_no_room(tmp_path, monkeypat
         tuning.tune(SWIM, tmp_path / "half", **request)
     assert len(results) == 2
 
-    def crowded(*arguments):
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-        try:
-            return trial(*arguments)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-    with monkeypatch.context() as patched, pytest.raises(ValueError, match=r"trial-2 failed: OSError: .*too large"):
-        patched.setattr(tuning, "_trial", crowded)
+    with monkeypatch.context() as patched, pytest.raises(ValueError, match="trial-2 failed: ZeroDivisionError"):
+        patched.setattr(tuning, "_trial", lambda *arguments: 1 / 0)
         tuning.tune(SWIM, tmp_path / "half", **request, resume=True)
     assert tuning.tune(SWIM, tmp_path / "half", **request, resume=True) == best
     one, two = (tmp_path / name / "WormSwim-v0.toml" for name in ("whole", "half"))

@@ -316,10 +316,7 @@ def test_seeds_are_trained_at_the_same_time_and_go_on(tmp_path, command):
     for k in range(2):
         one, two = (tmp_path / f"{name}-{k}" for name in ("one", "two"))
         assert (one / "policy.safetensors").read_bytes() == (two / "policy.safetensors").read_bytes()
-        scores = [
-            [row["score_mean"] for row in json.loads((run / "evaluation.json").read_text())] for run in (one, two)
-        ]
-        assert scores[0] == scores[1] and len(scores[0]) > 2
+        assert (one / "card.json").read_bytes() == (two / "card.json").read_bytes()  # with the scores
     with pytest.raises(SystemExit, match="two-0' already holds a run: give --resume"):
         go("two", "--processes", "2")
     go("two", "--processes", "2", "--resume")

@@ -70,7 +70,9 @@ def learn(run: Run, threads: int) -> bool:
     if not state["rounds"]:  # nothing has been seen yet, by which inputs could be scaled
         course.watch(0)
     controller = {"name": settings["controller"], "parameters": settings["parameters"]}
-    write_policy(run.folder, config, {"controller": controller, "rule": state["rule"]}, course.plain_network())
+    write_policy(
+        run.folder, config, {"controller": controller, "rule": state["rule"]}, course.frames.plain(course.linear)
+    )
     return finished
 
 
@@ -82,7 +84,7 @@ class _Course:
         reference = references_of(config["id"])[settings["controller"]]
         check_parameters(reference, settings["parameters"])
         self._mover = reference_policy(settings["controller"], reference, **settings["parameters"])
-        envs = self._environments(1)
+        envs: Any = gymnasium.make_vec(config["id"], 1, **config["env"])
         self.answers, self.rate, limit = Answers(envs.task), envs.task.control_rate, envs.spec.max_episode_steps
         (inputs,) = envs.single_observation_space.shape
         self.frames = _Frames(inputs // envs.task.layout.size)
@@ -90,19 +92,14 @@ class _Course:
         self.periods = min(round(settings["latest"] * self.rate) or limit, limit)
         torch.manual_seed(config["seed"])
         sizes = [inputs, *settings["net_arch"], self.answers.outputs]
-        self._linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
-        parts: list[torch.nn.Module] = [self._linear[0]]
-        for layer in self._linear[1:]:
-            parts += [torch.nn.Tanh(), layer]
-        self.network = torch.nn.Sequential(*parts)
-
-    def _environments(self, count: int) -> Any:
-        return gymnasium.make_vec(self._config["id"], count, **self._config["env"])
+        self.linear = [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
+        parts = [part for layer in self.linear for part in (layer, torch.nn.Tanh())]
+        self.network = torch.nn.Sequential(*parts[:-1])
 
     def watch(self, round_: int) -> int:
         """Let the controller play, and keep what is seen; number of steps."""
         count = self._config["num_envs"]
-        envs = self._environments(count)
+        envs: Any = gymnasium.make_vec(self._config["id"], count, **self._config["env"])
         agent = AnsweringAgent(self._mover.make(envs, 0), None, self.answers)
         observations, infos = envs.reset(seed=drawn_seeds(self._config["seed"], round_, count))
         right = self.answers.right(infos)
@@ -123,13 +120,11 @@ class _Course:
         doubt, latest = (np.repeat([rule[name] for rule in rules], len(seeds)) for name in ("doubt", "latest"))
 
         def agent(envs: Any) -> Agent:
-            return AnsweringAgent(self._mover.make(envs, 0), self.plain_network(), self.answers, doubt, latest)
+            return AnsweringAgent(
+                self._mover.make(envs, 0), self.frames.plain(self.linear), self.answers, doubt, latest
+            )
 
         return play_side_by_side(self._config["id"], self._config["env"], agent, len(rules), seeds)
-
-    def plain_network(self) -> Network:
-        """The network for observations as they are."""
-        return self.frames.plain(self._linear)
 
 
 class _Frames:
