@@ -126,6 +126,7 @@ def folder(tmp_path, monkeypatch):
 
 def run(function=half):
     """What a new process would meet: what it tells, and whether it has compiled."""
+    kernel_cache.warn.cache_clear()
     compiled = jit.kernel(function)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -13,6 +13,7 @@ every process.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import inspect
 import os
@@ -148,7 +149,8 @@ def save(path: Path, content: bytes) -> None:
                 partial.unlink()
 
 
+@functools.cache
 def warn(problem: str) -> None:
-    """Warn of a problem with the folder; Python shows each text once."""
+    """Warn of a problem with the folder, once in a process."""
     text = f"compiled kernels in {FOLDER} {problem}; NUMBA_CACHE_DIR names another folder"
     warnings.warn(text, RuntimeWarning, stacklevel=3)
