@@ -120,7 +120,7 @@ def plan(
         "over": axes,
     }
     task = json.loads(json.dumps(task, default=np.ndarray.tolist))
-    grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    grid: list[Point] = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     for point in (grid[0], grid[-1]):
         body, controller, _ = prepare(task, point)
         read_columns(body, column)

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from gymnosoma.agents.policies.fingerprints import of_id
 
-from .environments import environments
+from .environments import IDS, environments
 from .first import first
 from .kernels import kernels
 from .measure import Row, machine
@@ -69,8 +69,8 @@ def speed(
         rows = function(animal, repeats)
         show(rows, title)
         figures[title] = [asdict(row) for row in rows]
-    names = {match[1] for rows in figures.values() for row in rows if (match := re.match(r"(\w+-v\d+),", row["what"]))}
-    ids = {name: of_id(f"gymnosoma/{name}", {}) for name in sorted(names)}
+    shown = [row["what"].partition(",")[0] for rows in figures.values() for row in rows]
+    ids = {name: of_id(f"gymnosoma/{name}", {}) for names in IDS.values() for name in names if name in shown}
     measured = {"machine": machine(), "ids": ids, "figures": figures}
     for path in (save, MEASURED if write else None):
         if path is not None:
