@@ -100,15 +100,12 @@ class Row:
     @property
     def mean(self) -> Estimate | None:
         """Mean over all ranked ids, each of which counts equally; None with too few of them, or too few trainings."""
-        cells = [self.cells.get(env_id) for env_id in RANKED]
-        fewest = min((len(cell.lines) for cell in cells if cell), default=0)
-        if (
-            self.episodes
-            or not all(cell and cell.clipped for cell in cells)
-            or fewest < (TRAININGS if self.learns else 1)
-        ):
+        cells = [self.cells[env_id] for env_id in RANKED if env_id in self.cells]
+        clipped = [cell.clipped for cell in cells if cell.clipped is not None]
+        fewest = min((len(cell.lines) for cell in cells), default=0)
+        if self.episodes or len(clipped) < len(RANKED) or fewest < (TRAININGS if self.learns else 1):
             return None
-        return combined([cell.clipped for cell in cells], [1.0 / len(cells)] * len(cells))  # type: ignore[union-attr]
+        return combined(clipped, [1.0 / len(clipped)] * len(clipped))
 
 
 def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
@@ -122,8 +119,8 @@ def rows_of(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
         groups.setdefault(key, {}).setdefault(each["id"], []).append(each)
     order = {env_id: k for k, env_id in enumerate(all_ids())}
     rows = [
-        Row(*key, {env_id: Cell(cells[env_id]) for env_id in sorted(cells, key=order.__getitem__)})
-        for (*key, _), cells in groups.items()
+        Row(track, mark, name, few, {env_id: Cell(cells[env_id]) for env_id in sorted(cells, key=order.__getitem__)})
+        for (track, mark, name, few, _), cells in groups.items()
     ]
     return sorted(rows, key=lambda row: (row.learns, row.mark > 0, row.track, -row.mark))
 
