@@ -195,10 +195,9 @@ def test_what_lists_and_helps_needs_no_extra_and_makes_no_environment(tmp_path):
 NEEDED = {
     "train WormSwim-v0": "train",
     "tune WormSwim-v0": "train",
-    "benchmark WormSwim-v0": "data",
-    "benchmark WormSwim-v0 --train-seeds 1": "train",
-    "enter WormSwim-v0 --learner ppo": "train",
-    "enter WormSwim-v0 --learner cma": "train",
+    "benchmark run WormSwim-v0": "train",
+    "benchmark run WormSwim-v0 --learner ppo": "train",
+    "benchmark run WormSwim-v0 --learner recipe": "train",
     "fit worm midlines.npy --save film.mp4": "film",
     "simulate worm --save run.parquet": "data",
     "record WormSwim-v0": "offline",

@@ -168,7 +168,7 @@ def _check_envs(folder: Path, card: Mapping[str, Any], envs: Any) -> None:
         if card[key] != space:
             raise ValueError(f"{str(folder / CARD)!r}: {key} must be the environment's, {space}, got {card[key]!r:.80}")
     batch = getattr(getattr(envs, "unwrapped", envs), "batch", None)
-    if batch is None:  # which the track fixed of a contest hides
+    if batch is None:  # which the track fixed of the benchmark hides
         return
     env = {**gymnasium.spec(card["id"]).kwargs, **card["env"]}
     usual = {"actions": batch.task.action_modes[0], "history": 1}

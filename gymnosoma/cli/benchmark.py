@@ -11,6 +11,7 @@ import tyro
 
 from gymnosoma.agents.benchmark import checks, entrants, protocol, results, tables
 from gymnosoma.agents.benchmark.learners import LEARNERS
+from gymnosoma.agents.learning.search import CONSTANT
 from gymnosoma.agents.policies.lookup import OWN
 from gymnosoma.agents.policies.registry import all_ids, full_id
 from gymnosoma.agents.support.files import check_installed, locked, replacing
@@ -61,12 +62,12 @@ def run(
         in_range("marks", mark, 1, 10**12)
     if episodes is not None:
         in_range("episodes", episodes, 2, protocol.MAX_EPISODES)
-    for name in learner:
-        check_installed(*filter(None, [LEARNERS.get(name)]))
     names = [full_id(name) for name in ids] or all_ids()
     pieces = [
         piece for env_id in names for piece in entrants.pieces(env_id, policy, learner, seeds, marks, track, episodes)
     ]
+    libraries = {CONSTANT: "cma", entrants.RECIPE: "stable_baselines3", **LEARNERS}
+    check_installed(*(libraries[piece.name] for piece in pieces if piece.name in libraries))
     digests = {piece.label: piece.digest for piece in pieces}  # a wrong name is refused before the work
     for name in filter(OWN.fullmatch, policy or ()):
         print(f"{name} is known by the file of its module: what that imports or reads is not seen.")
