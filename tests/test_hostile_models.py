@@ -179,7 +179,7 @@ HOSTILE = {
     "contacts": (ARM + "".join(f"[contact.c{i}]\n" for i in range(65)), "contact must hold at most 64 tables, got 65"),
     "synapses": (
         ARM + "[neuron.n]\nsynapse = [" + '{ from = "neuron.reflex" },' * 2049 + "]\n",
-        "at most 2048 synapses, got",
+        "at most 2048 tables, got",
     ),
     "inputs": (
         ARM.replace("inputs =", "#")
@@ -218,7 +218,7 @@ HOSTILE = {
     ),
     "tiny": (
         ARM.replace("max_force = 600.0", "max_force = 1e-300"),
-        "muscle.biceps.model.max_force must be at least 1e-12",
+        "muscle.biceps.model.max_force must be a number of at least 1e-12",
     ),
     "header": (ARM + "[" + ".".join("a" * 100_000) + "]\n", "line 28: a key has more than 16 parts"),
     "quoted header": (ARM + "[" + " . ".join(['"a"'] * 100_000) + "]\n", "line 28: a key has more than 16 parts"),
