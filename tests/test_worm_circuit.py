@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
@@ -17,7 +14,6 @@ from gymnosoma.envs.core.circuit.circuit import Circuit, Population
 from gymnosoma.envs.worm import Worm, medium
 from gymnosoma.envs.worm.analysis import Gait
 from gymnosoma.envs.worm.tasks import Medium
-from tools.worm_circuit import circuit_of
 
 CIRCUIT = REFERENCES[Medium]["circuit"]
 
@@ -40,8 +36,6 @@ def random_starts(worm, count):
 
 @pytest.mark.full
 def test_the_circuit_that_comes_with_the_package_crawls_and_swims():
-    constants = json.loads((Path(__file__).parent.parent / "tools" / "worm_circuit.json").read_text())
-    assert circuit_of(constants) == Circuit.load("ahead", "worm")
     worm = Worm(circuit="ahead")
     for sigma, frequency, waves in ((0.0, 1.80, 0.95), (1.0, 0.80, 1.49)):
         for gait in gaits(worm, sigma, random_starts(worm, 3)):
