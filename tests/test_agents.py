@@ -3,19 +3,15 @@
 import csv
 import json
 import re
-import signal
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
-from stable_baselines3 import PPO
 
-from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
+from gymnosoma.agents import ControllerAgent, rollout
 from gymnosoma.agents.learning.sb3_env import SB3VecEnv
 from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.policies.evaluation import evaluate
@@ -126,12 +122,6 @@ def test_the_bridge_wants_same_step():
         SB3VecEnv(gymnasium.make_vec(SWIM, num_envs=2))
 
 
-def test_rollout_refuses_disabled():
-    envs = gymnasium.make_vec(SWIM, num_envs=2, autoreset_mode="Disabled")
-    with pytest.raises(ValueError, match="autoreset_mode"):
-        rollout(envs, ConstantAgent(np.zeros(6, np.float32)))
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A short training run."""
@@ -191,47 +181,6 @@ def test_a_run_too_short_for_an_episode_ends_well(tmp_path):
     assert train(SWIM, tmp_path / "run", resume=True)
 
 
-@contextmanager
-def training(folder, *arguments):
-    """A process that trains, past the twelfth row of its curve; whatever happens, it ends with the block."""
-    process = subprocess.Popen(
-        [sys.executable, ROOT / "train.py", "train", "WormSwim-v0", "--folder", "run", "--episodes", "2", *arguments],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        curve = folder / "run" / "curve.csv"
-        deadline = time.monotonic() + 300
-        while not (curve.is_file() and len(curve.read_text().splitlines()) > 12):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
 def trained(folder):
     with (folder / "run" / "curve.csv").open() as file:
         return [int(row["steps"]) for row in csv.DictReader(file)]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("end", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_resumes(tmp_path, end, code):
-    every = 20_000
-    with training(tmp_path, "--steps", "10_000_000", "--checkpoint", str(every)) as process:
-        process.send_signal(end)
-        assert process.wait(60) == code
-    last = trained(tmp_path)[-1]
-    saved = PPO.load(tmp_path / "run" / "checkpoint.zip", device="cpu").num_timesteps
-    assert last - saved < every
-    assert end == signal.SIGKILL or last == saved
-    goal = last + 20_000
-    ended = command(
-        "train", "WormSwim-v0", "--folder", "run", "--resume", "--steps", goal, "--episodes", 2, cwd=tmp_path
-    )
-    assert ended.returncode == 0, ended.stderr
-    steps = trained(tmp_path)
-    assert steps == sorted(set(steps)) and steps[-1] >= goal

@@ -2,10 +2,7 @@
 
 import json
 import lzma
-import re
 import shutil
-import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -14,7 +11,6 @@ import scipy.stats
 from ids import ALL
 from pieces import marked
 
-import gymnosoma
 from gymnosoma.agents.benchmark import checks, entrants, learners, results, tables
 from gymnosoma.agents.benchmark.entrants import Piece, pieces
 from gymnosoma.agents.benchmark.protocol import MAX_EPISODES, Budget, BudgetSpent, Reports, environments
@@ -30,7 +26,6 @@ from gymnosoma.envs import tolerance
 
 CRAWL, SWIM, MEDIUM = "gymnosoma/WormCrawl-v0", "gymnosoma/WormSwim-v0", "gymnosoma/WormMedium-v0"
 HOLD = "fixtures.learner:hold"
-ROOT = Path(gymnosoma.__file__).resolve().parents[1]
 
 
 # What a learner sees.
@@ -186,23 +181,6 @@ def test_a_check_finds_one_score_one_byte_and_one_seed(copy):
     assert len([line for line in verdict(copy, trust=True).differs if "seeds must be 0 to 1" in line]) == 2
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"track": "closed"}, "track must be one of fixed, open, got 'closed'"),
-        ({"extra": 1}, "is not known"),
-        ({"id": "gymnosoma/WormSwin-v0"}, "did you mean"),
-        ({"mark": -1}, "mark must be at least 0"),
-        ({"episodes": {}}, "episodes: count is missing"),
-    ],
-)
-def test_what_is_no_result_is_named(copy, changes, message):
-    changed(copy, **changes)
-    with pytest.raises(ValueError, match=message) as error:
-        results.read(copy / "results.jsonl")
-    assert "line 1" in str(error.value)
-
-
 def _mutants(document):
     """Copies of a JSON document in which one value is another, or is not there."""
     for key in document if isinstance(document, dict) else range(min(1, len(document))):
@@ -288,17 +266,6 @@ def test_the_commands_repeat_nothing_and_refuse_other_settings(tmp_path, command
     assert (place / "tables" / "table.png").stat().st_size > 5000
 
 
-def test_the_learner_of_the_guide_can_be_entered(tmp_path, monkeypatch, command, capsys):
-    guide = ROOT / "docs" / "guides" / "enter.md"
-    (tmp_path / "guide_learner.py").write_text(re.search(r"```py\n(.*?)```", guide.read_text(), re.DOTALL)[1])
-    monkeypatch.chdir(tmp_path)
-    command("benchmark", "run", "WormSwim-v0", "--learner", "guide_learner:search", "--seeds", 1, "--marks", 30_000,
-            "--episodes", 16)  # fmt: skip
-    command("benchmark", "check", "benchmark/results.jsonl", "--trust")
-    (line,) = results.read(Path("benchmark/results.jsonl"))
-    assert line["steps"] == 25_600 and line["failed"] is None and line["entrant"]["config"] == {"scale": 0.3}
-
-
 def test_the_recipe_and_the_best_constant_can_be_entered(tmp_path, monkeypatch):
     monkeypatch.setattr(entrants, "search", lambda env_id: search(env_id, generations=1))
     entrants.do(Piece(SWIM, entrants.RECIPE, 0, (9000,), episodes=4), tmp_path)
@@ -337,20 +304,6 @@ def test_intervals_and_differences_are_students():
     assert of_points([1.0, 1.0]).interval == (1.0, 1.0) and of_points([1.0]).p == 0.0
     assert combined([Estimate(1.0, 0.0, 1.0)] * 2, [1.0, -1.0]).p == 1.0
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06]) and holm([]) == []
-
-
-@pytest.mark.parametrize("n", [3, 20])
-def test_intervals_cover(n):
-    """Of 4,000 experiments: trainings in frozen episodes, and what they are above a policy in other episodes."""
-    rng = np.random.default_rng(n)
-    mean, beside = 0, 0
-    for _ in range(4000):
-        trainings, policy = rng.normal(0.0, 0.3, n), rng.normal(0.0, 1.0, 30)
-        low, high = of_points(trainings).interval
-        mean += low < 0.0 < high
-        low, high = combined([of_points(trainings), of_points(policy)], [1.0, -1.0]).interval
-        beside += low < 0.0 < high
-    assert 0.94 < mean / 4000 < 0.96 and 0.94 < beside / 4000 < 0.975, (mean / 4000, beside / 4000)
 
 
 def made(env_id, name, mark, *means, sd=0.01):
@@ -432,22 +385,3 @@ def test_a_process_that_dies_takes_nothing_with_it(tmp_path):
         begun = {path.name: path.read_text().count("begun") for path in tmp_path.iterdir()}
         assert begun == {**dict.fromkeys(("a", "b", "c", "fails"), 1), "dies": 1 + RETRIES, "dies once": 2}
         assert [outcome.value for outcome in engine.work(marked, {"d": (tmp_path, "d")})] == ["D"]  # it goes on
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--processes", "0"), "processes must be at least 1, got 0"),
-        (("--processes", "2", "--ray"), "processes must be left out where ray is given, got 2"),
-    ],
-)
-def test_who_works_is_checked(tmp_path, command, capsys, options, message):
-    with pytest.raises(SystemExit) as raised:
-        command("benchmark", "run", "WormSwim-v0", "--folder", tmp_path, *options)
-    assert message in f"{raised.value} {' '.join(capsys.readouterr().err.replace('│', '').split())}"
-
-
-def test_without_ray_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ImportError, match="ray is not installed"), workers(ray=""):
-        pass

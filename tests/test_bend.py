@@ -50,24 +50,6 @@ def test_synapses_and_the_friction_on_a_peg_are_drawn():
     assert len({*friction}) == 4
 
 
-@pytest.mark.parametrize(
-    ("randomize", "message"),
-    [
-        ({"stiffness": "wide"}, r"randomize: stiffness must be \(low, high\), a Uniform, .*got 'wide'"),
-        ({"stiffness": LogUniform(1e-10, 1.0)}, r"randomize: stiffness must be within .*\(1e-10, 1.0\)"),
-        ({"weight": lambda rng: 1.0}, "randomize: weight is not known; allowed are"),
-        ({"control_gain": Choice([[1.0, 2.0]])}, r"randomize: control_gain must (be|have)"),
-        ([1.0, 2.0], "randomize must map names"),
-    ],
-)
-def test_what_cannot_be_drawn_is_named(randomize, message):
-    with pytest.raises(ValueError, match=message):
-        several(SWIM, randomize=randomize)
-    envs = several(SWIM)
-    with pytest.raises(ValueError, match=message):
-        envs.set_randomize(randomize)
-
-
 def test_what_is_drawn_changes_on_a_living_environment():
     envs = several(REACH, max_episode_steps=2)
     envs.reset(seed=0)

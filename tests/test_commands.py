@@ -4,12 +4,8 @@ import csv
 import json
 import sys
 
-import numpy as np
 import pytest
 
-from gymnosoma.agents.support import files
-from gymnosoma.cli import main as cli
-from gymnosoma.cli.arguments import read_options
 from gymnosoma.cli.evaluate import show
 from gymnosoma.cli.simulate import MODELS
 from gymnosoma.envs.core.model.trajectory import Trajectory
@@ -17,15 +13,6 @@ from gymnosoma.envs.neuromechanic.hindlimb import POSTURE
 from gymnosoma.envs.neuromechanic.standing import upright
 
 SWIM = "WormSwim-v0"
-
-Names = tuple[str, ...] | None
-
-
-def test_help_lists_each_command_in_one_line(command, capsys):
-    with pytest.raises(SystemExit) as end:
-        command("--help")
-    lines = capsys.readouterr().out.splitlines()[2:]
-    assert end.value.code == 0 and [line.split()[0] for line in lines] == list(cli.COMMANDS)
 
 
 def test_a_table_tells_seeds_arguments_and_failures(monkeypatch, capsys):
@@ -101,9 +88,3 @@ def test_environments_are_made_as_asked(command, tmp_path, monkeypatch, capsys):
         command("evaluate", SWIM, "--env", "params={}", "--param", "stiffness=1e-10")
     with pytest.raises(SystemExit, match="params"):
         command("play", SWIM, "--param", "stifness=1e-10")
-
-
-def test_options_of_a_dataset_are_plain():
-    event = read_options(("heading=0.5",), ("2.0:stiffness=1e-10",))
-    options = json.loads(json.dumps({**event, "start": np.arange(2.0)}, default=files.plain))
-    assert options == {"heading": 0.5, "events": [{"time": 2.0, "stiffness": 1e-10}], "start": [0.0, 1.0]}

@@ -68,19 +68,6 @@ def made(env_id, count=3, **arguments):
     return gymnasium.make_vec(env_id, num_envs=count, **arguments)
 
 
-def test_what_shares_memory_is_found():
-    inside, outside = np.zeros(4), np.ones(4)
-    task = made(ids.FIRST[0]).task
-    task.kept = {"deep": [inside]}
-    assert_apart([outside, inside.copy()], task)
-    with pytest.raises(AssertionError):
-        assert_apart([outside, np.broadcast_to(inside[1:2], 3)], task)
-    kept = copies(task.kept)
-    inside[2] = 1.0
-    with pytest.raises(AssertionError):
-        assert_unchanged(task.kept, kept)
-
-
 def read(animal, rows):
     """All that an animal tells of rows: its signals, as they are asked for and as controllers get them, and methods."""
     senses = Signals(animal, rows)

@@ -178,13 +178,6 @@ def test_wrong_arguments_are_named(env_id, arguments, message):
         gymnasium.make(env_id, **arguments)
 
 
-@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
-def test_unknown_arguments_are_refused_as_python_does(env_id, make):
-    words = "got an unexpected keyword argument 'colour'; allowed are actions, .*dt, .*history, randomize, split"
-    with pytest.raises(TypeError, match=words):
-        make(env_id, colour=1)
-
-
 def test_wrong_actions_are_named(env_id):
     env = gymnasium.make(env_id, disable_env_checker=True).unwrapped
     with pytest.raises(gymnasium.error.ResetNeeded):
@@ -204,19 +197,6 @@ def test_wrong_actions_are_named(env_id):
             env.step(bad)
     observation = env.step(np.full(size, 5.0))[0]
     assert np.isfinite(observation).all()
-
-
-def test_wrong_options_are_named(env_id):
-    env, (name, value) = gymnasium.make(env_id), parameter(env_id)
-    for options, message in (
-        ({"colour": 1}, "options: colour is not known; allowed are"),
-        ({name: -1.0}, f"options: {name} must be"),
-        ({name: np.nan}, f"options: {name} must be within"),
-        (5, "options must map names to values"),
-        ({name: [value, value]}, f"options: {name} must have shape"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            env.reset(seed=0, options=options)
 
 
 def test_parameters_can_be_drawn_and_set(env_id):
@@ -305,15 +285,3 @@ def test_reference_finishes_its_episode(env_id):
     assert result.failures == [None] * 32
     if "is_success" in result.info:
         assert result.info["is_success"].all()
-
-
-def test_what_is_infinite_in_the_info_is_documented_so(env_id):
-    envs, rng = gymnasium.make_vec(env_id, num_envs=8), np.random.default_rng(0)
-    text = " ".join(envs.unwrapped.__doc__.split())
-    _, info = envs.reset(seed=0)
-    for _ in range(100):
-        for name, values in info.items():
-            if np.asarray(values).dtype.kind == "f" and not np.isfinite(values).all():
-                assert re.search(rf'``(info\["{name}"\]|{name})``[^.]*infinite', text), name
-                assert not np.isnan(values).any()
-        *_, info = envs.step(rng.uniform(-1.0, 1.0, envs.action_space.shape))

@@ -48,17 +48,6 @@ def test_a_recording_becomes_a_file_a_table_and_a_film(recording, tmp_path, caps
     assert (tmp_path / "film.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_what_is_assumed_is_told(recording, tmp_path):
-    options = {"rate": RATE, "repeats": 2, "save": save(tmp_path, "fit.json", "forces.csv")}
-    fit("worm", (recording,), sigma=True, stiffness=1.75e-10, damping=3.125e-11, **options)
-    told = json.loads((tmp_path / "fit.json").read_text())
-    assert told["assumed"].keys() == {"sigma", "stiffness", "damping"}
-    assert {"friction_force", "control_angle"} <= columns(tmp_path / "forces.csv")
-    fit("worm", (recording,), friction=(0.02, 0.003), **options)
-    told = json.loads((tmp_path / "fit.json").read_text())
-    assert told["assumed"] == {"friction": [0.02, 0.003]} and "control_angle" not in columns(tmp_path / "forces.csv")
-
-
 @pytest.mark.parametrize(
     ("options", "count"),
     [

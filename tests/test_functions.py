@@ -1,13 +1,11 @@
 """Elementary functions of the kernels against the C library's extended precision."""
 
-import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-import gymnosoma
 from gymnosoma.envs.core.kernels import jit
 from gymnosoma.envs.core.kernels.jit import kernel
 
@@ -48,26 +46,6 @@ def test_relative_error(function, exact, x, error):
 
 def test_exact_points():
     assert jit.log(1.0) == 0.0 and jit.asinh(0.0) == 0.0
-
-
-def test_kernels_cached_by_two_processes_serve_a_third(tmp_path):
-    """Two sizes of one animal, compiled apart: machine code is found by the layout of its records."""
-    script = (
-        "import sys\n"
-        "from gymnosoma.envs.whisker_rod import WhiskerRod, WhiskerRodParams\n"
-        "for n in map(int, sys.argv[1:]):\n"
-        "    animal = WhiskerRod(WhiskerRodParams(n_segments=n))\n"
-        "    print(repr(animal.rods(animal.rows(1))[0].sum(1).tolist()))\n"
-    )
-    root = os.path.dirname(os.path.dirname(gymnosoma.__file__))
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": root}
-
-    def lengths(*sizes):
-        command = [sys.executable, "-c", script, *map(str, sizes)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout.splitlines()
-
-    apart = lengths(5) + lengths(9)
-    assert lengths(5, 9) == apart
 
 
 @pytest.mark.full

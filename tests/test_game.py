@@ -109,35 +109,3 @@ def test_person_turns_the_base(play):
     assert steering.speed > 2.0
     turns(game, 3)
     assert abs(row["base_rate"]) < 1e-6  # the command is rounded to float32
-
-
-def test_person_declares_a_touch(play):
-    game, simulation = play("gymnosoma/WhiskerDetect-v0")
-    game.turn()
-    turns(game, 60, "w")
-    assert np.isinf(simulation.memory["committed"][0])
-    turns(game, 6, "e")
-    assert np.isfinite(simulation.memory["committed"][0])
-    assert game.task.answer(simulation.memory, "verdict")[0] > 0.0
-
-
-def test_person_moves_the_plate(play):
-    game, simulation = play("gymnosoma/WhiskerRegulate-v0")
-    steering, row = game.steering, simulation.rows[0]
-    turns(game, 20, "right", "up", "l")
-    late = 10e-3 / steering.pace  # of the ranges: 0.37 m/s, 0.014 lengths
-    assert steering.speed > 0.16
-    assert steering.speed - 0.37 * late < row["plate_velocity"][0] < steering.speed
-    assert steering.distance - 0.014 * late < row["plate_distance"] / row["length"] < steering.distance
-    assert row["memory_length"] == 5e-6 and game.running
-
-
-def test_person_tells_a_texture(play):
-    game, simulation = play("gymnosoma/WhiskerTexture-v0")
-    simulation.rows["memory_length"] = 9e-6
-    turns(game, 50)
-    keys(pygame.KEYDOWN, "3")
-    for k in range(1, 21):
-        turns(game, 1)  # 8.9 um, held for 20 ms, which ends the episode
-        assert simulation.rows["time"][0] == pytest.approx((50 + min(k, 10)) / game.steering.control_rate)
-    assert game._ending == "the goal is reached"

@@ -127,11 +127,3 @@ def test_success_and_failure_are_told_apart():
     batch.rows["status"] = 1.0
     assert batch.failure(0, np.array([0.0])) == batch.failure(0, np.array([11.0]))
     assert batch.failure(0, np.array([11.0])) == "a joint folded back to 180 degrees"
-
-
-@pytest.mark.parametrize("env_id", [f"gymnosoma/{name}-v0" for name in ("WormSwim", "WhiskerTap", "WhiskerSweep")])
-def test_environments_share_the_types_of_their_blocks(env_id):
-    """The same objects, by which numba knows them at once: a comparison costs more than a step."""
-    one, other = (gymnasium.make(env_id).unwrapped.task.animal._stepper for _ in range(2))
-    for width, (block, _, work) in one._blocks.items():
-        assert block.dtype is other._blocks[width][0].dtype and work.dtype is other._blocks[width][2].dtype

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from gymnosoma.envs import Event, simulate
+from gymnosoma.envs import simulate
 from gymnosoma.envs.core.circuit.circuit import Circuit, Population, Projection
 from gymnosoma.envs.core.model.trajectory import Trajectory
 from gymnosoma.envs.lamprey import IsolatedCord, Lamprey, LampreyParams
@@ -145,34 +145,6 @@ def frequency(wave):
     return np.argmax(spectrum) / (16 * len(wave) * 0.01)
 
 
-def test_a_cut_cord(cord):
-    """Cut at 50, the halves have the rhythm of a cord with their own drive, and neither hears of the other."""
-    behind = np.zeros((4, S))
-    behind[1, 50:], behind[2, 50:] = 0.2, 0.3
-    behind[3] = 0.2  # not cut: all of it without a brainstem
-    drives = np.array([QUIET, QUIET, [0.3, 0.0, 0.7, *np.zeros(9)], np.zeros(12)])
-    start = {"transection": [50.0, 50.0, 50.0, 0.0], "bath": behind}
-    silent, one, other, bathed = (r["neurons"] for r in swim(cord, drives, 20.0, start, signals=("neurons",)))
-    whole = neurons(cord, 20.0)
-    assert np.array_equal(silent[..., :50], one[..., :50])
-    front, back = slice(20, 40), slice(60, 80)
-    assert abs(rhythm(silent, back)).max() < 1e-6
-    assert frequency(rhythm(one, front)) == pytest.approx(frequency(rhythm(whole, front)), abs=0.01)
-    assert frequency(rhythm(one, back)) == pytest.approx(frequency(rhythm(bathed, back)), abs=0.01)
-    assert frequency(rhythm(other, back)) > frequency(rhythm(one, back)) + 0.2
-
-
-def test_nothing_comes_through_a_cut_of_both_sides_and_a_hemisected_side_hears_the_other(cord):
-    gain = np.where(np.arange(S) < 30, 0.3, 1.0)
-    cuts = [{"cut": cut_at(*sides)} for sides in (([50], [50]), ([50, 53], [50]), ([50], []))]
-    for cut, same in zip([{"transection": 50}, *cuts], (True, True, True, False), strict=True):
-        runs = [neurons(cord, bath=BATH, **cut, **more) for more in ({}, {"segment_gain": gain})]
-        assert np.array_equal(runs[0][..., 50:], runs[1][..., 50:]) is same
-        assert not np.array_equal(runs[0][..., :50], runs[1][..., :50])
-    both = [neurons(cord, bath=BATH, **cut) for cut in ({"transection": 50}, cuts[0])]
-    assert np.array_equal(*both)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("ends", ["exist", "clamp"])
 def test_a_cut_makes_two_cords(ends):
@@ -240,31 +212,6 @@ def test_weights_of_rows_change_the_rhythm(cord):
     assert measured(CCIN=0.0)[1] < 1e-3
     assert measured(LIN_CCIN=0.0)[1] < 1e-3
     assert measured(EIN_MN=2.0) == pytest.approx((3.81, 0.64), abs=0.01)
-
-
-def test_weights_change_by_events_and_by_row(cord):
-    half = np.where([name.startswith("CCIN") for name in cord.circuit.weights], 0.5, 1.0)
-    both = simulate(cord, QUIET, 0.6, start={"synapse": np.stack([np.ones(10), half])}, count=2)
-    later = simulate(cord, QUIET, 0.6, events=[Event(0.3, {"synapse": half})])
-    np.testing.assert_array_equal(later["neurons"][:31], both[0]["neurons"][:31])
-    assert not np.array_equal(later["neurons"][-1], both[0]["neurons"][-1])
-    np.testing.assert_array_equal(both[1]["neurons"], neurons(cord, 0.6, synapse=half))
-    each, at = IsolatedCord({"each_synapse": True}), np.ones((10, 2, S))
-    at[half == 0.5] = 0.5
-    np.testing.assert_array_equal(both[1]["neurons"], neurons(each, 0.6, synapse_at=at))
-
-
-def test_lesions_of_cells_and_segments(cord):
-    gain = np.ones((2, 5, S))
-    gain[:, cord.circuit.names.index("LIN"), 20:60] = 0.0
-    lost = neurons(cord, gain=gain)
-    np.testing.assert_array_equal(lost, neurons(cord, cell_gain=[[1, 1, 0, 1, 1]] * 2, cell_segments=[20, 60]))
-    assert lost[:, :, 2, 20:60].max() == 0.0 < lost[:, :, 2, 60:].max()
-    some = np.ones((2, S))
-    some[0, 40:60] = 0.0
-    lost = neurons(cord, segment_gain=some)
-    assert not lost[:, 0, :, 40:60].any()
-    assert lost[-10:, 0, :, :40].any((0, 2)).all() and lost[-10:, 1, :, 40:60].any((0, 2)).all()
 
 
 def test_an_environment_takes_draws_and_changes_a_circuit():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gymnosoma.envs import Event, simulate
+from gymnosoma.envs import simulate
 from gymnosoma.envs.lamprey import Lamprey, LampreyParams
 from gymnosoma.envs.lamprey.analysis import entrain
 
@@ -111,18 +111,6 @@ def test_the_work_of_forced_bending_is_found_in_the_body():
     kinetic = 0.5 * np.sum(MASS * np.sum(run["link_velocity"] ** 2, -1) + INERTIA * run["link_rate"] ** 2, 1)
     error = abs(kinetic[2:] - kinetic[1] - gained).max()
     assert error < 1e-3 * abs(gained).max() and error < 0.01 * abs(forced).max()
-
-
-def test_forced_bending_of_one_animal_leaves_others_alone_and_ends_by_an_event():
-    starts = [{}, FORCED, {}]
-    off = Event(0.5, {"forced_bending": 0.0})
-    runs = simulate(Lamprey(), [0.4, 0.0, 0.7], 1.0, 0.01, starts, events=[off], count=3)
-    for run, start in zip(runs, starts, strict=True):
-        alone = simulate(Lamprey(), [0.4, 0.0, 0.7], 1.0, 0.01, start, events=[off])
-        np.testing.assert_array_equal(run["link_angle"], alone["link_angle"])
-    assert abs(runs[1]["link_angle"] - runs[0]["link_angle"]).max() > 0.1
-    bent = abs(runs[1]["forced_torque"]).max(1)
-    assert bent[:51].max() > 1e-3 and not bent[51:].any() and not runs[0]["forced_torque"].any()
 
 
 @pytest.mark.full

@@ -220,19 +220,6 @@ def test_order_of_convergence(scheme, order, coarse):
     assert first / second == pytest.approx(2**order, rel=0.1)
 
 
-def test_order_of_convergence_with_cord():
-    """Neurons and body together under the reference scheme, before the first kink of Eq. 2 and Eq. 8 is passed."""
-    rng = np.random.default_rng(1)
-    neuron = np.zeros((3, 2, 4, 100))
-    neuron[0] = rng.uniform(2.0, 4.0, (2, 4, 100))
-    start = bent() | {"neuron": neuron}
-    ends = []
-    for dt in (4e-4, 2e-4, 1e-4):
-        run = simulate(Lamprey(dt=dt, scheme="reference"), [0.4, 0.0, 0.7], 4e-3, start=start)
-        ends.append(np.r_[run["neurons"][-1].ravel(), run["link_angle"][-1]])
-    assert np.linalg.norm(ends[1] - ends[0]) / np.linalg.norm(ends[2] - ends[1]) > 10
-
-
 def test_order_of_convergence_while_swimming():
     """The reference scheme with the cord, over 0.25 s from 16 animals that swim: second order, and what it errs by.
 

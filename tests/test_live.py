@@ -1,7 +1,6 @@
 """The animals in a browser: the same kernels as here, and the pages; in a headless Chromium."""
 
 import base64
-import re
 
 import gymnasium
 import live_browser
@@ -181,31 +180,6 @@ def test_the_policy_senses_and_answers_as_in_python(browser, site):
     np.testing.assert_allclose([one for _, one in found], np.array(answers), rtol=0, atol=1e-5)
 
 
-@pytest.mark.full
-def test_the_swimmer_swims_as_far_as_in_python(browser, site):
-    if problem := build.policy_problem():
-        pytest.skip(f"the page has no trained swimmer: {problem}")
-    live_browser.visit(browser, site("swim"))
-    script = "show.restart(); for (let k = 0; k < 400; k++) show.scene.step(show.scene.hold); return show.scene.tell();"
-    trained, own = map(float, re.findall(r"(-?[\d.]+) mm", show(browser, script)))
-    env = gymnasium.make_vec(ID, 4, **read_card(shipped(ID))["env"])
-    agent = find_policy(ID, "trained").make(env, 0)
-    observations, info = env.reset(seed=0, options={"curl": 0.0, "drag": 1.0, "strength": 1.0})
-    for k in range(400):
-        observations, _, _, _, info = env.step(agent.act(observations, np.full(4, k == 0)))
-    distance = 1e3 * info.get("distance", info.get("final_info", {}).get("distance"))
-    assert np.abs(distance - trained).max() < 0.15 * trained
-    assert own > 0
-
-
-def test_a_wrong_link_gets_a_sentence(browser, site):
-    for link in ("medium=7", "wave=circle", "colour=<b>red</b>", "%E0%A4%A"):
-        live_browser.visit(browser, site("worm"), f"#worm:{link}")
-        message, values, box = show(browser, "return [show.message.textContent, show.values, show.message.innerHTML];")
-        assert message and "<b>" not in box and values["medium"] == 0 and values["wave"] == "sine"
-        assert not live_browser.errors(browser)
-
-
 def test_sliders_move_parameters_and_a_link_keeps_them(browser, site):
     live_browser.visit(browser, site("worm"))
     script = """
@@ -225,50 +199,6 @@ return [across, refused, location.hash, document.querySelector(".gs-python code"
     assert show(browser, "return show.values.medium;") == 1
 
 
-@pytest.mark.parametrize("width", [1400, 390])
-@pytest.mark.parametrize("name", [*ANIMALS, pytest.param("swim", marks=pytest.mark.full)])
-def test_a_page_fits_and_every_slider_moves_something(name, width, browser, site):
-    if name not in build.shown():
-        pytest.skip(f"the page has no trained swimmer: {build.policy_problem()}")
-    live_browser.resize(browser, width, 900, dark=width < 600)
-    live_browser.visit(browser, site(name))
-    script = """
-const canvas = document.querySelector("canvas"), found = [];
-const picture = () => (show.draw(), canvas.toDataURL());
-show.restart();
-for (const control of show.shown) {
-  const element = document.querySelector(`#gs-${show.name}-${control.name}`);
-  if (control.press) {
-    element.click();
-    show.paused = true;
-    continue;
-  }
-  const label = document.querySelector(`label[for="${element.id}"]`);
-  if (!label || !label.textContent) throw new Error(`${control.name} has no label`);
-  const before = JSON.stringify([...show.animal._state, show.values]);
-  const ends = control.options ? control.options.map(([key]) => key) : [control.high, control.low];
-  element.value = ends.reverse().find((end) => end !== control.value);
-  element.dispatchEvent(new Event(control.options ? "change" : "input"));
-  const after = JSON.stringify([...show.animal._state, show.values]);
-  found.push([control.name, before !== after || control.unkept === true]);
-  element.value = String(control.value);
-  element.dispatchEvent(new Event(control.options ? "change" : "input"));
-}
-show.restart();
-const first = picture();
-for (let k = 0; k < 30; k++) show.run(1 / 60);
-const wide = document.documentElement.scrollWidth;
-return [found, first !== picture(), show.animal.failure, wide, canvas.getAttribute("aria-label")];
-"""
-    found, moves, failure, wide, label = show(browser, script)
-    live_browser.resize(browser, 1400, 900)
-    assert found and all(moved for _, moved in found), found
-    assert moves and failure is None
-    assert wide <= width
-    assert len(label) > 40
-    assert not live_browser.errors(browser)
-
-
 @pytest.mark.parametrize("name", ANIMALS)
 def test_the_lines_of_python_run(name, browser, site, tmp_path, monkeypatch):
     live_browser.visit(browser, site(name))
@@ -286,17 +216,6 @@ return document.querySelector(".gs-python code").textContent;
     exec(show(browser, script), names)
     assert names["run"].failure is None and len(names["run"].time) > 4
     assert list(tmp_path.glob("*.npz"))
-
-
-def test_the_pages_of_the_guide_run(browser, site, tmp_path):
-    guide = (build.sources().parent / "guides" / "page.md").read_text("utf-8")
-    pages = re.findall(r"^```html\n(.*?)^```", guide, re.DOTALL | re.M)
-    assert len(pages) == 2 and all(len(page.splitlines()) < 20 for page in pages)
-    site("worm")
-    (tmp_path / "live").symlink_to(site("worm").parent)
-    (tmp_path / "page.html").write_text(pages[0])
-    live_browser.visit(browser, tmp_path / "page.html", "#worm:medium=1,wavenumber=1.832,frequency=0.625")
-    assert show(browser, "return [show.values.medium, show.message.textContent];") == [1, ""]
 
 
 @pytest.mark.full

@@ -34,12 +34,6 @@ EXTRA = ("stable_baselines3", "tensorboard", "cma", "optuna", "moviepy", "minari
 """Modules that come with extras only; without torch, which tyro imports where it finds a trace of it."""
 
 
-def test_links_are_relative():
-    assert {"envs", "agents", "assets"} <= {*MAPPED}
-    for name in MAPPED:
-        assert os.readlink(ROOT / "gymnosoma" / name) == f"../{name}"
-
-
 def test_version_is_what_the_package_says():
     assert "version" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dynamic"]
     assert f"version: {gymnosoma.__version__}" in (ROOT / "CITATION.cff").read_text()
@@ -120,20 +114,6 @@ def test_the_sdist_holds_what_git_does(tmp_path):
     assert all(
         name.startswith("gymnosoma.egg-info/") or name in ("PKG-INFO", "setup.cfg") for name in packed - set(files())
     )
-
-
-def test_a_checkout_without_links_says_what_is_missing(tmp_path):
-    """As git leaves it where core.symlinks is false: files that hold where the links should lead."""
-    package = tmp_path / "gymnosoma"
-    package.mkdir()
-    for name in MAPPED:
-        (tmp_path / name).mkdir()
-        (package / name).write_text(f"../{name}")
-    (package / "__init__.py").write_bytes((ROOT / "gymnosoma" / "__init__.py").read_bytes())
-    command = [sys.executable, "-S", "-c", "import gymnosoma"]
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env, check=False)
-    assert "ImportError: this checkout lacks its symbolic links: gymnosoma/envs" in done.stderr.splitlines()[-1]
 
 
 def test_importing_under_another_name_is_refused():
@@ -232,14 +212,6 @@ def test_a_console_may_lack_signs():
     """As one of Windows, or of a bare container does: bullets and plus-minus are question marks there."""
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     assert "simulate" in run(sys.executable, "train.py", "--help", cwd=ROOT, env=env)
-
-
-def test_the_readmes_python_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
 
 
 def test_ci_runs_the_readmes_commands():

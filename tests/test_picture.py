@@ -1,7 +1,6 @@
 """Pictures: every id, with and without a display, and the commands that show them."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -12,7 +11,6 @@ from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers import vector as wrappers
 from ids import IDS
 
-from gymnosoma.envs import register_model
 from gymnosoma.envs.core.draw.canvas import (
     PAPER,
     Canvas,
@@ -23,7 +21,6 @@ from gymnosoma.films.reel import show_episode
 imageio = pytest.importorskip("imageio.v3")
 
 SWIM = "gymnosoma/WormSwim-v0"
-ROOT = Path(__file__).parent.parent
 SMALL = {"width": 320, "height": 180}
 
 
@@ -105,21 +102,6 @@ def test_animal_stays_in_view_far_from_its_ghost(env_id, size, views):
         assert canvas.array().shape == (size[1], size[0], 3)
 
 
-def test_view_follows_a_model_that_travels(views):
-    model = ROOT / "assets" / "neuromechanic" / "standing.toml"
-    register_model("gymnosoma/StandModel-v0", model, 50)
-    env = gymnasium.make("gymnosoma/StandModel-v0", render_mode="rgb_array", **SMALL).unwrapped
-    env.reset(seed=0)
-    env.render()
-    before = views[-1]
-    trail = env.batch.view.trails[0]
-    row = trail.rows[-1].copy()
-    row["q"][0] += 50.0
-    trail.record(row, trail.memory[-1])
-    env.render()
-    assert views[-1].low[0] > before.high[0]
-
-
 @pytest.mark.parametrize("env_id", IDS)
 def test_rows_of_a_vector_are_drawn_as_alone(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=3, render_mode="rgb_array", **SMALL)
@@ -144,18 +126,6 @@ def test_passes_gymnasiums_checker(dummy):
     check_env(gymnasium.make(SWIM, render_mode="rgb_array", **SMALL).unwrapped)
 
 
-def test_restored_environment_is_drawn_again():
-    env = gymnasium.make(SWIM, render_mode="rgb_array", **SMALL).unwrapped
-    env.reset(seed=0)
-    snapshot, action = env.save(), np.full(env.action_space.shape, 0.1)
-    env.step(action)
-    env.restore(snapshot)
-    first = env.render()
-    env.step(action)
-    env.restore(snapshot)
-    assert np.array_equal(env.render(), first)
-
-
 def test_human_mode_needs_a_display():
     env = gymnasium.make(SWIM, render_mode="human")
     with pytest.raises(ValueError, match=r"a window needs a display .*: without one use render_mode='rgb_array'$"):
@@ -177,15 +147,6 @@ def test_human_mode_shows_true_speed_and_can_be_closed(dummy):
     env.step(action)
     env.close()
     env.close()
-
-
-def test_human_mode_of_a_vector_shows_the_first(dummy):
-    envs = gymnasium.make_vec(SWIM, num_envs=4, render_mode="human", **SMALL)
-    envs.reset(seed=0)
-    envs.step(envs.action_space.sample())
-    assert pygame.display.get_caption()[0] == "Swim, animal 1 of 4"
-    envs.close()
-    envs.close()
 
 
 @pytest.mark.parametrize("count", [0, 3])
@@ -217,9 +178,3 @@ def test_command_saves(kind, tmp_path):
     assert frames.shape == {"mp4": (20, 180, 320, 3), "gif": (10, 180, 320, 3), "png": (180, 320, 3)}[kind]
     if kind == "gif":
         assert imageio.immeta(path)["duration"] == 50
-
-
-def test_what_is_simulated_is_shown(dummy, command, capsys):
-    command("simulate", "worm", "--duration", "0.02", "--size", "320x180")
-    assert "0.02 s in 5 moments." in capsys.readouterr().out
-    assert pygame.display.get_init() is False, "the window is closed when the film is over"

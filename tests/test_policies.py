@@ -27,7 +27,7 @@ from gymnosoma.agents.policies.agent import Policy, ReplayAgent
 from gymnosoma.agents.policies.card import read_card
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy, outdated, replay, shipped
-from gymnosoma.agents.support.files import replacing, result
+from gymnosoma.agents.support.files import replacing
 from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm import SineKymogram
 from gymnosoma.films import reel
@@ -291,22 +291,6 @@ def test_waves_play_what_one_go_does(monkeypatch, name):
 # Results.
 
 
-def test_results_move_in_the_end(tmp_path):
-    path = tmp_path / "x.txt"
-    path.write_text("old")
-    (tmp_path / "link.txt").symlink_to(path)
-    with result("save", tmp_path / "link.txt") as file:
-        file.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new" and (tmp_path / "link.txt").is_symlink()
-    assert not file.parent.exists()
-    with pytest.raises(ZeroDivisionError), result("save", path) as file:
-        file.write_text("half")
-        raise ZeroDivisionError
-    assert path.read_text() == "new" and not file.parent.exists()
-    assert {p.name for p in tmp_path.iterdir()} == {"x.txt", "link.txt"}
-
-
 def test_what_cannot_be_written_is_refused_first(tmp_path, error_of):
     (tmp_path / "folder.json").mkdir()
     long = tmp_path / ("x" * 300 + ".json")
@@ -362,21 +346,6 @@ def test_a_result_is_kept_where_writing_fails_in_the_end(tmp_path, monkeypatch, 
     assert place and Path(place[1]).stat().st_size > 100, line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        (("play", "gymnosoma:gymnosoma/wormswim-v0"), "WormSwim-v0"),
-        (("evaluate", "whisker_sweep"), "WhiskerSweep-v0"),
-        (("evaluate", "WormSwim-v0", "--policy", "baselin"), "baseline"),
-        (("evaluate", "Banana-v0"), None),
-    ],
-)
-def test_a_mistyped_name_is_told_what_was_meant(error_of, arguments, meant):
-    line = error_of(*arguments)
-    suggestion = re.search(r"; did you mean (.+?)\?(?: It must be one of .+)?$", line)
-    assert (suggestion and suggestion[1]) == meant
-
-
 def test_a_replacement_is_whole_or_not_there(tmp_path):
     path = tmp_path / "x"
     path.write_text("old")
@@ -384,20 +353,6 @@ def test_a_replacement_is_whole_or_not_there(tmp_path):
         file.write(b"ne")
         raise KeyboardInterrupt
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs a pipe of a shell")
-def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
-    root = Path(__file__).resolve().parents[1]
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        [sys.executable, root / "train.py", "render", "WormSwim-v0", "--seconds", "0.05", "--save", "x.png"],
-        cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
-    os.close(writing)
-    assert done.returncode == 1
-    assert not re.search("Traceback|Exception|[Ee]rror", done.stderr), done.stderr
 
 
 def test_what_needs_no_feedback_can_be_replayed():

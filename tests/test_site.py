@@ -9,12 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import live_browser
 import pytest
 
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
-from gymnosoma.envs import CATALOGUE
 
 ID = "gymnosoma/WormSwim-v0"
 ROOT = Path(__file__).parent.parent
@@ -123,31 +121,6 @@ def test_a_behaviour_is_cloned_from_a_dataset(tmp_path):
     assert cloned > chance + 0.8 * (recorded - chance)
 
 
-def test_formulas_are_shown_whole(tmp_path, monkeypatch):
-    """In a browser, narrow and wide: nothing is cut off above or below; functions stand apart, and brackets grow."""
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    mathml = importlib.import_module("mathml").mathml
-    found = [tex for page in PAGES for tex in re.findall(r"^\$\$(.*?)\$\$", page.read_text(), re.DOTALL | re.MULTILINE)]
-    assert len(found) > 10
-    assert mathml(r"A \cos\alpha").count("<mspace") == 2 and mathml(r"\cos(\alpha) = \cos^2(x)").count("<mspace") == 0
-    assert mathml(r"\left(\frac{a}{b}\right)").count('mathsize="170%"') == 2 and "mathsize" not in mathml(
-        r"\left(a\right)"
-    )
-    shown = "".join(f'<div class="math">{mathml(tex, as_block=True)}</div>' for tex in found)
-    style = (ROOT / "docs" / "static" / "site.css").read_text()
-    page = tmp_path / "formulas.html"
-    page.write_text(f"<!doctype html><meta charset=utf-8><style>body {{ line-height: 1.5 }} {style}</style>{shown}")
-    browser = live_browser.open_browser(tmp_path / "browser")
-    try:
-        for width in (1400, 390):
-            live_browser.resize(browser, width, 900)
-            browser.get(page.as_uri())
-            heights = "return [...document.querySelectorAll('div.math')].map((e) => e.scrollHeight - e.clientHeight)"
-            assert browser.execute_script(heights) == [0] * len(found)
-    finally:
-        browser.quit()
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Folder of the built site."""
@@ -157,37 +130,3 @@ def site(tmp_path_factory):
     built = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert built.returncode == 0, built.stderr[-3000:]
     return folder
-
-
-@pytest.mark.full
-def test_the_site_builds_without_a_warning(site):
-    assert (site / "environments" / "WormSwim-v0.html").is_file()
-    pages = "".join(page.read_text() for page in site.glob("api/*.html"))
-    home = (site / "index.html").read_text()
-    tiles = re.findall(r'<a href="environments/([\w-]+).html"><(?:img|video)', home)
-    assert tiles == [entry.name for entry in CATALOGUE] and home.index('class="tiles"') < home.index("data-gymnosoma")
-    names = re.findall(r'<dt class="sig[^>]* id="([^"]+)"', pages)
-    assert "gymnosoma.envs.simulate" in names and not any("._" in name for name in names)
-
-
-@pytest.mark.full
-def test_the_site_can_be_read_and_searched(site, tmp_path):
-    browser = live_browser.open_browser(tmp_path / "browser")
-    try:
-        for width in (1400, 390):
-            live_browser.resize(browser, width, 900)
-            for page in ("index", "guides/first", "guides/train", "animals/worm", "environments/index"):
-                browser.get((site / f"{page}.html").as_uri())
-                cut = "[...document.querySelectorAll('.highlight pre')].some((e) => e.scrollWidth > e.clientWidth)"
-                assert not browser.execute_script(f"return {cut}"), page
-                assert browser.execute_script("return document.documentElement.scrollWidth") <= width, page
-                wide = "[...document.querySelectorAll('.table-wrapper')].some((e) => e.scrollWidth > e.clientWidth)"
-                assert width > 390 or not browser.execute_script(f"return {wide}"), page
-        browser.get(f"{(site / 'search.html').as_uri()}?q=how+to+train")
-        found = (
-            "const done = arguments[0]; (function wait() { const a = document.querySelector('#search-results li a');"
-        )
-        found += " a ? done(a.textContent) : setTimeout(wait, 50); })();"
-        assert browser.execute_async_script(found) == "Train and evaluate"
-    finally:
-        browser.quit()

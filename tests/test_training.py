@@ -7,7 +7,6 @@ import shutil
 import signal
 import zipfile
 from pathlib import Path
-from time import process_time, sleep
 
 import pytest
 import stable_baselines3
@@ -17,7 +16,6 @@ from runs import SWIM, FullDisk, curve
 from gymnosoma.agents.learning.training import train
 from gymnosoma.agents.policies.config import read_config
 from gymnosoma.agents.support.interruption import noted_signals
-from gymnosoma.agents.support.progress import progress_bar
 from gymnosoma.cli.arguments import read_arguments
 from gymnosoma.cli.train import LAST, STOPPING
 from gymnosoma.cli.train import train as train_command
@@ -87,17 +85,6 @@ def test_a_kill_loses_at_most_one_interval(tmp_path):
     assert len(done) == 8 and len(set(done)) == 4
 
 
-def test_seconds_are_those_of_the_processor(tmp_path):
-    before, spent = process_time(), []
-    stops = iter([False, False, True])
-    for resume in (False, True):
-        sleeper = lambda: sleep(0.5) or next(stops, False)  # noqa: E731
-        train(SWIM, tmp_path / "run", **SHORT, recipe_file=WILD, resume=resume, stop=sleeper)
-        lines = (tmp_path / "run" / "curve.csv").read_text().splitlines()
-        spent.append(float(lines[-1].split(",")[1]))
-    assert 0.0 < spent[0] < spent[1] <= process_time() - before
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """A run in one go, with its evaluation."""
@@ -129,36 +116,6 @@ def test_a_broken_curve_is_mended_from_the_checkpoint(whole, half, harm):
     harm(half / "curve.csv")
     assert train(SWIM, half, resume=True)
     assert_same(half, whole)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"algorithm": "a2c"}, "algorithm must be one of ppo, sac, cma, supervised, got 'a2c'"),
-        ({"env": {"task": "os:system"}}, "env: argument must be one of .*actions.*, got 'task'"),
-        ({"env": {"actions": "all"}}, "env: actions must be one of .*, got 'all'"),
-        ({"id": "gymnosoma/WormFly-v0"}, "id 'gymnosoma/WormFly-v0' is not known; did you mean "),
-        ({"steps": True}, "steps must be a whole number, got True"),
-        ({"steps": -1}, "steps must be at least 1, got -1"),
-        ({"num_envs": 10**9}, "num_envs must be at most 65536, got 1000000000"),
-        ({"seed": float("nan")}, "numbers must be finite, got NaN"),
-        ({"settings": None}, "settings must be an object, got None"),
-        ({"folder": "/"}, "'folder' is not known; allowed are id, .*"),
-        ("[1]", r"must be an object, got \[1\]"),
-        ("{}", "id is missing"),
-        ("[" * 60_000, "recursion"),
-        ('{"id": 1' + "0" * 5000 + "}", "digits"),
-        ("\xff", "codec can't decode|Expecting value"),
-        (" " * 100_000, "65536 are allowed"),
-    ],
-)
-def test_a_config_is_checked(whole, tmp_path, change, message):
-    config = read_config(whole)
-    text = change if isinstance(change, str) else json.dumps(config | change)
-    (tmp_path / "config.json").write_text(text, "latin-1")
-    with pytest.raises(ValueError, match=message) as raised:
-        read_config(tmp_path)
-    assert "\n" not in str(raised.value) and "config.json" in str(raised.value)
 
 
 def change_state(path, change):
@@ -209,16 +166,6 @@ def test_a_second_signal_is_obeyed_at_once(without_ctrl_c, first):
     with noted_signals(*STOPPING, message=LAST) as caught:
         pass
     assert not caught and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_no_terminal_gets_lines(capsys):
-    bar = progress_bar(total=10_000, unit="step")
-    for _ in range(10_000):
-        bar.set_postfix_str("return 1", refresh=False)
-        bar.update()
-    bar.close()
-    written = capsys.readouterr().err
-    assert "\r" not in written and "100%" in written.splitlines()[-1] and len(written.splitlines()) <= 3
 
 
 FILES = (

@@ -183,22 +183,6 @@ def test_damaged_and_foreign_files_are_refused(kind, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_missing_files_and_other_names_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"none\.npz' cannot be read: No such file"):
-        Trajectory.load(tmp_path / "none.npz")
-    with pytest.raises(ValueError, match=r"path must end in \.npz"):
-        worm().save(tmp_path / "run.mat")
-
-
-def test_what_was_there_stays_where_writing_fails(tmp_path, monkeypatch):
-    file, run = tmp_path / "run.npz", worm()
-    file.write_bytes(b"before")
-    monkeypatch.setattr(np, "savez_compressed", lambda *args, **arrays: (_ for _ in ()).throw(OSError(28, "full")))
-    with pytest.raises(OSError, match="full"):
-        run.save(file)
-    assert file.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
-
-
 def test_tables(tmp_path):
     run = worm()
     table = run.to_pandas()
@@ -213,13 +197,6 @@ def test_tables(tmp_path):
     assert all(np.array_equal(back[name], table[name]) for name in table.columns)
     with pytest.raises(ValueError, match="signal must be one of"):
         run.to_csv(tmp_path / "run.csv", "speed")
-
-
-@pytest.mark.parametrize("kind", [Worm, Lamprey, IsolatedCord, Whisker, WhiskerRod, Neuromechanic])
-def test_signals_are_documented(kind):
-    assert "{signals}" not in kind.__doc__
-    for name, signal in kind.SIGNALS.items():
-        assert re.search(rf"^``{name}`` +{re.escape(signal.shape)} +{re.escape(signal.unit)}", kind.__doc__, re.M)
 
 
 def test_plots():
@@ -313,18 +290,3 @@ def test_the_command(animal, tmp_path, monkeypatch, capsys, command):
     assert run.failure is None and run.animal is not None
     assert len((tmp_path / "run.csv").read_text().splitlines()) == len(run.time) + 1
     assert (tmp_path / "run.png").stat().st_size > 1000
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("wurm", "did you mean worm?"),
-        ("worm --drive 1 2", "drive must be 1 or 24 numbers"),
-        ("worm --param stifness=1", "did you mean stiffness"),
-        ("worm --event 1", "event must be TIME:NAME=VALUE"),
-        ("worm --film run.avi", "save must end in one of"),
-    ],
-)
-def test_the_command_names_what_is_wrong(arguments, message, tmp_path, monkeypatch, error_of):
-    monkeypatch.chdir(tmp_path)
-    assert message in error_of("simulate", *arguments.split())

@@ -9,7 +9,6 @@ from gymnosoma.agents.controllers.whisker_chain import Detector, HalfSineTap, Mu
 from gymnosoma.agents.policies.agent import ConstantAgent, ControllerAgent, Policy
 from gymnosoma.agents.policies.evaluation import evaluate, rollout
 from gymnosoma.agents.policies.lookup import find_policy
-from gymnosoma.agents.policies.registry import task_class
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.kernels.noise import normal, uniform
 from gymnosoma.envs.whisker_chain import Whisker
@@ -56,15 +55,6 @@ def test_action_from_values_is_the_inverse_of_command(env_id):
     np.testing.assert_allclose(task.command(actions, rows, memory)[:, 0], wanted, atol=2e-3)
     for name, value in answers.items():
         np.testing.assert_allclose(task.answer(memory, name), value, atol=1e-6)
-
-
-@pytest.mark.parametrize("actions", ["trajectory", "whisk"])
-def test_a_drive_is_not_commanded_past_the_muscle(actions):
-    task = gymnasium.make(IDS[0], actions=actions).unwrapped.task
-    with pytest.raises(ValueError, match=f"actions='{actions}' of Localize do not command the drive of Whisker"):
-        task.action_from_drive(np.zeros((1, 3)))
-    size = {"trajectory": 1, "whisk": 3}[actions] + 3
-    assert task.action_from_values(np.zeros((1, size))).shape == (1, size)
 
 
 @pytest.mark.parametrize("rate", [250.0, 500.0, 1000.0])
@@ -149,14 +139,6 @@ def worth(env_id, info):
 def effort_paid(env_id, info):
     """Price of the effort of episodes that end with an answer."""
     return 0.02 * info["effort"] * info["time"] * 250.0
-
-
-@pytest.mark.parametrize("env_id", IDS[:2])
-def test_returns_are_what_answers_are_worth(env_id, monkeypatch):
-    monkeypatch.setattr(task_class(env_id), "hurt_price", 0.0)  # it has a test of its own
-    for name in references(task_class(env_id)):
-        result = evaluate(env_id, find_policy(env_id, name), 48)
-        np.testing.assert_allclose(result.returns, worth(env_id, result.info), atol=1e-6)
 
 
 def test_noise_is_a_function_of_seed_and_count():

@@ -319,39 +319,3 @@ def test_files_with_a_fault_are_refused(tmp_path, lines, name):
     FAULTS[name](tmp_path / name, lines)
     with pytest.raises(ValueError, match=f"recording '.*{name}' cannot be read: ."):
         Midlines.read(tmp_path / name, rate=RATE)
-
-
-def test_what_a_file_lacks_must_be_given(tmp_path, lines):
-    np.save(tmp_path / "a.npy", lines)
-    write_wcon(tmp_path / "a.wcon", lines)
-    for name, hints, message in (
-        ("a.npy", {}, "rate must be given"),
-        ("a.npy", {"rate": RATE, "microns_per_pixel": 5.0}, "y_down must be given"),
-        ("none.npy", {"rate": RATE}, "No such file"),
-        ("a.wcon", {}, "worm must be one of"),
-        ("a.wcon", {"worm": "c"}, "worm must be one of"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Midlines.read(tmp_path / name, **hints)
-
-
-@pytest.mark.parametrize(
-    ("kind", "changes", "message"),
-    [
-        ("skeletons", {"xy_units": "pixels"}, "microns_per_pixel must be given"),
-        ("skeletons", {"time_units": "frames"}, "rate must be given"),
-        ("featuresN", {"fps": None}, "rate must be given"),
-    ],
-)
-def test_files_of_tierpsy_that_do_not_say_their_units_are_refused(tmp_path, lines, kind, changes, message):
-    write_tierpsy(tmp_path / "a.hdf5", lines, kind, **changes)
-    with pytest.raises(ValueError, match=f"a.hdf5' cannot be read: .*{message}"):
-        Midlines.read(tmp_path / "a.hdf5", worm=3)
-
-
-def test_other_files_of_hdf5_are_refused(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(tmp_path / "b.h5", "w") as file:
-        file["tracks"] = np.zeros(3)
-    with pytest.raises(ValueError, match="it must hold Tierpsy's"):
-        Midlines.read(tmp_path / "b.h5")

@@ -151,23 +151,6 @@ def test_joints_are_set_from_the_environment():
     assert (np.ptp(rows["damping"], 1) == 0.0).all() and np.ptp(rows["damping"]) > 0.0
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_worms_with_other_muscles_do_not_disturb_each_other(scheme):
-    """Seventeen side by side, in lanes, are those alone, bit for bit."""
-    worm, rng, count = Worm(scheme=scheme), np.random.default_rng(0), 17
-    muscles = {"stiffness": 3e-10, "damping": 6e-11, "control_gain": 2.0}
-    start = {name: most * rng.random((count, 24)) for name, most in muscles.items()}
-    drive = rng.uniform(-0.6, 0.6, (count, 24))
-    many, ids = worm.rows(count), np.arange(count)
-    worm.reset(many, ids, start)
-    worm.advance(many, ids, drive, 20)
-    for i in (0, 7, 16):
-        one = worm.rows(1)
-        worm.reset(one, ids[:1], {name: value[i] for name, value in start.items()})
-        worm.advance(one, ids[:1], drive[i : i + 1], 20)
-        assert one[0] == many[i]
-
-
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [

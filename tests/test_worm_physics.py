@@ -8,12 +8,11 @@ from scipy.integrate import solve_ivp
 
 from gymnosoma.envs import simulate
 from gymnosoma.envs.core.kernels.jit import sincos
-from gymnosoma.envs.core.model import constants as tables
 from gymnosoma.envs.core.model.chain import chain_points, self_crossing
 from gymnosoma.envs.core.model.run import ensemble
 from gymnosoma.envs.worm import Worm, WormParams, medium
 from gymnosoma.envs.worm.body import BROKEN, FOLDED
-from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram, load_kymogram
+from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
 
 SCHEMES = ("midpoint", "published")
 
@@ -414,33 +413,3 @@ NONE = np.zeros(24)
 def test_impossible_arguments_are_named(make, name):
     with pytest.raises(ValueError, match=name):
         make()
-
-
-def test_unreadable_kymograms(tmp_path):
-    np.save(tmp_path / "whole.npy", np.zeros((8, 24)))
-    np.savetxt(tmp_path / "whole.csv", np.ones((8, 24)), delimiter=",")
-    assert load_kymogram(tmp_path / "whole.npy").shape == load_kymogram(tmp_path / "whole.csv").shape == (8, 24)
-    whole = (tmp_path / "whole.npy").read_bytes()
-    (tmp_path / "truncated.npy").write_bytes(whole[:500])
-    (tmp_path / "header.npy").write_bytes(whole[:20])
-    (tmp_path / "empty.npy").write_bytes(b"")
-    np.save(tmp_path / "pickled.npy", np.array([{"theta": 1.0}], object), allow_pickle=True)
-    np.save(tmp_path / "line.npy", np.zeros(24))
-    np.save(tmp_path / "none.npy", np.zeros((0, 24)))
-    np.save(tmp_path / "nan.npy", np.full((8, 24), np.nan))
-    np.save(tmp_path / "text.npy", np.full((8, 24), "head"))
-    (tmp_path / "text.csv").write_text("head,tail\n0.1,0.2\n")
-    (tmp_path / "ragged.csv").write_text("0.1,0.2\n0.1\n")
-    (tmp_path / "other.mat").write_bytes(whole)
-    names = [path.name for path in tmp_path.iterdir() if path.stem != "whole"]
-    for name in [*names, "missing.npy", "missing.csv"]:
-        with pytest.raises(ValueError, match=name):
-            load_kymogram(tmp_path / name)
-
-
-@pytest.mark.parametrize("entry", ['value = 1.0\nunit = "furlong"', 'value = 1.0\nunit = "kg m^x"', "value = 1.0"])
-def test_unreadable_tables(tmp_path, monkeypatch, entry):
-    (tmp_path / "table.toml").write_text(f"[mass]\n{entry}\n")
-    monkeypatch.setattr(tables.resources, "files", lambda package: tmp_path)
-    with pytest.raises(ValueError, match=r"known|lacks"):
-        tables.read_table("table.toml")

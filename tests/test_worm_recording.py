@@ -82,29 +82,3 @@ def test_a_file_of_another_program(tmp_path):
     np.testing.assert_allclose(arc.angles, 100 / 99 / 25, atol=1e-12)  # a circular arc
     np.save(tmp_path / "turn.npy", load_kymogram("omega_turn"))
     assert (Kymogram.read(tmp_path / "turn.npy", rate=32.0).angles == load_kymogram("omega_turn")).all()
-
-
-@pytest.mark.parametrize(
-    "text", ["a,b\n0.1,0.2\n0.3,x\n", "a,b\n0.1,0.2\n0.3\n", "a,b,c\n0.1,0.2\n", "a,b\n", "0.1\n0.2\n", "0.1,inf\n"]
-)
-def test_files_that_cannot_be_read(tmp_path, text):
-    (tmp_path / "worm.csv").write_text(text)
-    with pytest.raises(ValueError, match="cannot be read"):
-        Kymogram.read(tmp_path / "worm.csv", rate=32.0)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: Kymogram(np.zeros(24), 32.0),
-        lambda: Kymogram([["0.1", "0.2"]], 32.0),
-        lambda: Kymogram(np.full((3, 24), np.inf), 32.0),
-        lambda: Kymogram(np.zeros((3, 24)), 0.0),
-        lambda: Kymogram(np.zeros((3, 24)), 32.0).part(0, 4),
-        lambda: Kymogram.from_tangents(np.zeros((3, 2)), 32.0),
-        lambda: Kymogram.read("worm.mat"),
-    ],
-)
-def test_wrong_kymograms_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"must|it is no"):
-        wrong()

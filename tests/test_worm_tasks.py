@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from gymnosoma.agents import ConstantAgent, ControllerAgent, rollout
-from gymnosoma.agents.controllers.worm import MediumSine
 from gymnosoma.agents.policies.agent import Policy
 from gymnosoma.agents.policies.evaluation import evaluate
 from gymnosoma.agents.policies.lookup import find_policy
@@ -14,7 +13,7 @@ from gymnosoma.envs import CATALOGUE
 from gymnosoma.envs.worm import Worm, WormParams
 from gymnosoma.envs.worm.kymogram import FRAME_RATE, KymogramPlayback, SineKymogram, load_kymogram
 from gymnosoma.envs.worm.params import friction
-from gymnosoma.envs.worm.tasks import OWN_WAVES, Swim
+from gymnosoma.envs.worm.tasks import Swim
 
 FORWARD = {"WormCrawl-v0": (1.0, 0.2195), "WormSwim-v0": (0.0, 0.2207)}
 
@@ -59,28 +58,6 @@ def test_zero_actions_are_the_animals_own_controller(name):
     other = find_policy(env_id, [*references_of(env_id)][1])
     with pytest.raises(ValueError, match="actions='residual' adds to the reference controller"):
         evaluate(env_id, other, 1, **{"actions": "residual"} if other.env["actions"] == "angles" else other.env)
-
-
-@pytest.mark.parametrize("name", ["WormCrawl-v0", "WormReach-v0"])
-def test_steering_is_saved_and_does_not_depend_on_other_rows(name):
-    """To the bit: it lies in the memory of each row, and begins anew with every episode."""
-    many, alone = (gymnasium.make_vec(f"gymnosoma/{name}", num_envs=count) for count in (5, 1))
-    actions = np.random.default_rng(0).uniform(-0.3, 0.3, (24, 5, 6))
-    many.reset(seed=[3, 4, 5, 6, 7])
-    first = alone.reset(seed=5)[0]
-    for action in actions[:12]:
-        assert np.array_equal(many.step(action)[0][2], alone.step(action[2:3])[0][0])
-    kept = many.save()
-    assert (kept["memory"]["off"] != 0.0).all() and (np.abs(kept["memory"]["towards"]) <= 1.0 + 1e-12).all()
-    expected = [many.step(action)[0] for action in actions[12:]]
-    other = gymnasium.make_vec(f"gymnosoma/{name}", num_envs=5)
-    other.reset(seed=0)
-    other.restore(kept)
-    assert np.array_equal([other.step(action)[0] for action in actions[12:]], expected)
-    assert np.array_equal(alone.reset(seed=5)[0], first)
-    begun = many.reset(seed=[3, 4, 5, 6, 7])[0]
-    assert np.array_equal(begun[2], first[0])
-    assert np.array_equal(many.step(actions[0])[0][2], alone.step(actions[0, 2:3])[0][0])
 
 
 @pytest.mark.parametrize("actions", ["modes", "angles"])
@@ -200,22 +177,6 @@ def test_commands_change_no_faster_than_they_may(name):
     rate = gymnasium.make(f"gymnosoma/{name}").unwrapped.task.control_rate
     change = np.abs(np.diff(commands(name, find_policy(f"gymnosoma/{name}", "random")), axis=0))
     assert np.nanmax(change) == pytest.approx(12.5 / rate, rel=1e-12)
-
-
-def test_the_animals_own_waves_set_the_prices():
-    """v0, P0 and E0 of 64 episodes from seed 0, to all digits of the table."""
-    media = (0.0, 0.3, 1.0)
-    env_id = "gymnosoma/WormMedium-v0"
-    sigma = np.repeat(media, 64)
-    envs = gymnasium.make_vec(env_id, num_envs=len(sigma), observe_medium=True, **ANGLES)
-    agent = ControllerAgent(MediumSine(24), envs.task)
-    result = rollout(envs, agent, seed=list(range(64)) * len(media), options={"sigma": sigma, "curl": 0.0})
-    _, power, _ = envs.task.own_wave({"sigma": sigma})
-    found = [result.info[key].reshape(-1, 64).mean(1) for key in ("speed", "power")]
-    expected = np.array([OWN_WAVES[medium] for medium in media])
-    np.testing.assert_allclose(1e3 * found[0], 1e3 * expected[:, 0], rtol=0, atol=0.6e-4)
-    np.testing.assert_allclose(1e9 * found[1], 1e9 * expected[:, 1], rtol=0, atol=0.6e-3)
-    np.testing.assert_allclose((result.info["heat"] / power).reshape(-1, 64).mean(1), 1.0, rtol=0, atol=2e-4)
 
 
 def usual(env_id):
@@ -385,20 +346,3 @@ def test_a_recorded_path_is_followed_to_its_end(turn, frames):
     task = task_of(env_id, turn=turn)
     near = result.returns + task.effort * result.info["energy"] / task.own_work
     assert near.mean() > 0.75 * frames
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "options", "argument"),
-    [
-        ("WormMedium-v0", {}, {"friction_parallel": 1.0}, "friction_parallel"),
-        ("WormFollow-v0", {"dt": 5e-3, "control_rate": 40.0}, {}, "dt"),
-        ("WormFollow-v0", {"turn": "left"}, {}, "turn"),
-        ("WormFollow-v0", {"n_rods": 30}, {}, "n_rods"),
-        ("WormEscape-v0", {"n_rods": 30}, {}, "n_rods"),
-        ("WormReach-v0", {}, {"target_distance": 1.0}, "target_distance"),
-        ("WormReach-v0", {}, {"target_bearing": 4.0}, "target_bearing"),
-    ],
-)
-def test_wrong_arguments_and_options_are_named(name, arguments, options, argument):
-    with pytest.raises(ValueError, match=f"{argument} "):
-        gymnasium.make(f"gymnosoma/{name}", **arguments).reset(options=options)
