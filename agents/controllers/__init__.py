@@ -52,7 +52,7 @@ class Oracle:
 
 def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
     """Maker, for a `Reference`, of a controller that needs nothing of the task, with some of its parameters set."""
-    return lambda task, **given: make(**constants, **given)
+    return lambda task, **parameters: make(**constants, **parameters)
 
 
 References = dict[type[Task], dict[str, Reference]]

@@ -16,22 +16,22 @@ class RowMemory:
     reads: tuple[str, ...] = ()
     memory: Mapping[str, Any] = {}
     """What is remembered, by name: the values, numbers or arrays, with which an episode begins."""
-    _kept: dict[str, Floats] | None = None
+    _state: dict[str, Floats] | None = None
 
     def recall(self, first: Flags) -> tuple[Flags, dict[str, Floats]]:
         """Say which rows begin an episode, all if their number has changed, and what is remembered, to be changed."""
-        if self._kept is None or any(len(value) != len(first) for value in self._kept.values()):
-            first, self._kept = np.ones(len(first), np.bool_), {}
+        if self._state is None or any(len(value) != len(first) for value in self._state.values()):
+            first, self._state = np.ones(len(first), np.bool_), {}
         for name, start in self.memory.items():
             fresh = np.broadcast_to(np.asarray(start, float), (len(first), *np.shape(start)))
             begins = first.reshape(-1, *(1,) * np.ndim(start))
-            self._kept[name] = np.where(begins, fresh, self._kept.get(name, fresh))
-        return first, self._kept
+            self._state[name] = np.where(begins, fresh, self._state.get(name, fresh))
+        return first, self._state
 
 
-def pressed(held: Set[str], more: str, less: str) -> int:
+def pressed(keys: Set[str], more: str, less: str) -> int:
     """Say where two opposite keys pull: 1, -1, or 0 with both or none of them."""
-    return (more in held) - (less in held)
+    return (more in keys) - (less in keys)
 
 
 def moved(value: float, step: float, low: float, high: float) -> float:

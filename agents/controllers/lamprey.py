@@ -70,8 +70,8 @@ class LampreyCPG(RowMemory):
         edge_cell = np.reshape(signals["edge_cell"], self.rows["edge"].shape)
         brainstem = self.brainstem(t, signals, first)
         self._cord.sense(self.rows, np.arange(len(self.rows)), brainstem, edge_cell, self._steps)
-        given = command(self.rows["excite"], self.rows["inhibit"]) if self._commands else self.rows["output"].copy()
-        return given.reshape(len(self.rows), -1)
+        output = command(self.rows["excite"], self.rows["inhibit"]) if self._commands else self.rows["output"].copy()
+        return output.reshape(len(self.rows), -1)
 
     def brainstem(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Level, asymmetry and head extra of every row, (B, 3)."""
@@ -99,11 +99,11 @@ class WaypointSteering(RowMemory):
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
-        first, kept = self.recall(first)
+        first, memory = self.recall(first)
         way, heading = signals[self.goal], self._heading
-        recent = np.where(first[:, None, None], heading.begun(way, self.control_rate), kept["way"])
-        kept["way"] = heading.seen(way, recent)
-        return heading.drive(kept["way"])
+        recent = np.where(first[:, None, None], heading.begun(way, self.control_rate), memory["way"])
+        memory["way"] = heading.seen(way, recent)
+        return heading.drive(memory["way"])
 
 
 class SteeredCPG(LampreyCPG):
@@ -145,9 +145,9 @@ class EscapeTurn(SteeredCPG):
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive of the joints (B, 2 n - 2), left and right."""
-        drive, (_, kept) = super().drive(t, signals, first), self.recall(first)
+        drive, (_, memory) = super().drive(t, signals, first), self.recall(first)
         way = signals["direction"]
-        bearing = kept["bearing"] = np.where(first, np.arctan2(way[:, 1], way[:, 0]), kept["bearing"])
+        bearing = memory["bearing"] = np.where(first, np.arctan2(way[:, 1], way[:, 0]), memory["bearing"])
         bending = t < self.turn * (np.abs(bearing) - self.ahead)
         left = np.where(bearing > 0.0, 1.0, self._off)
         right = np.where(bearing > 0.0, self._off, 1.0)
@@ -171,11 +171,11 @@ class SpeedControl(WaypointSteering):
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Tonic level, asymmetry and head extra (B, 3)."""
-        drive, kept = super().drive(t, signals, first), self._kept or {}
-        wanted, speed = signals["target_speed"][:, 0], signals["speed"][:, 0]
-        step = self.integral * (wanted - speed) / self.control_rate
-        kept["added"] = np.clip(np.where(first, 0.0, kept["added"] + step), -0.3, 0.3)
-        drive[:, 0] = np.clip(np.interp(wanted, *SPEEDS) + kept["added"], 0.12, 0.7)
+        drive, memory = super().drive(t, signals, first), self._state or {}
+        target, speed = signals["target_speed"][:, 0], signals["speed"][:, 0]
+        step = self.integral * (target - speed) / self.control_rate
+        memory["added"] = np.clip(np.where(first, 0.0, memory["added"] + step), -0.3, 0.3)
+        drive[:, 0] = np.clip(np.interp(target, *SPEEDS) + memory["added"], 0.12, 0.7)
         return drive
 
 
@@ -208,13 +208,13 @@ class Steering(ByHand):
         self._controller = _driving(task, self.brainstem, self.control_rate)
         self.reads = self._controller.reads
 
-    def hold(self, held: Set[str], dt: float) -> None:
+    def hold(self, keys: Set[str], dt: float) -> None:
         b = self.brainstem
-        aim = self.largest * pressed(held, "right", "left")
+        aim = self.largest * pressed(keys, "right", "left")
         b.asymmetry += float(np.clip(aim - b.asymmetry, -dt, dt))
         tonic, head_extra = BRAINSTEM["tonic"], BRAINSTEM["head_extra"]
-        b.tonic = moved(b.tonic, 0.2 * dt * pressed(held, "up", "down"), tonic.low, tonic.high)
-        b.head_extra = moved(b.head_extra, 0.5 * dt * pressed(held, "w", "s"), head_extra.low, head_extra.high)
+        b.tonic = moved(b.tonic, 0.2 * dt * pressed(keys, "up", "down"), tonic.low, tonic.high)
+        b.head_extra = moved(b.head_extra, 0.5 * dt * pressed(keys, "w", "s"), head_extra.low, head_extra.high)
 
     def state(self) -> str:
         b = self.brainstem
@@ -261,28 +261,28 @@ class SteeredWave(RowMemory):
         self.timed = "time_left" in task.layout.fields
         self.reads = (self.goal, "time_left") if self.timed else (self.goal,)
         self.task = task
-        given = (frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening)
-        self._given = [np.reshape(each, (-1, 1)) for each in given]
+        parameters = (frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening)
+        self._parameters = [np.reshape(each, (-1, 1)) for each in parameters]
         self._plan, self._duration = plan, duration
         self._place = np.arange(task.joints) / task.joints
         self.memory = {"way": np.zeros(2), "turned": np.zeros(1), "phase": np.zeros(1)}
 
     def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Drive of the joints (B, 2 n - 2), left and right."""
-        frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening = self._given
-        (first, kept), rate = self.recall(first), self.task.control_rate
+        frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening = self._parameters
+        (first, memory), rate = self.recall(first), self.task.control_rate
         share = np.where(first, 1.0, 1.0 / (self.SMOOTHING * rate))[:, None]
-        kept["way"] += share * (signals[self.goal] - kept["way"])
-        bearing = np.arctan2(kept["way"][:, 1:], kept["way"][:, :1])
-        kept["turned"] = np.clip(kept["turned"] + bearing / rate, -self.LARGEST, self.LARGEST)
+        memory["way"] += share * (signals[self.goal] - memory["way"])
+        bearing = np.arctan2(memory["way"][:, 1:], memory["way"][:, :1])
+        memory["turned"] = np.clip(memory["turned"] + bearing / rate, -self.LARGEST, self.LARGEST)
         need = self._need(signals)
-        bias = np.clip(gain * bearing + integral * kept["turned"], -limit, limit)
+        bias = np.clip(gain * bearing + integral * memory["turned"], -limit, limit)
         if self._plan is not None:
             bias = bias + self._planned(self._plan, t)
         some = np.maximum(need, 1e-3)
-        kept["phase"] += frequency * np.minimum(some, 2.0) ** quickening / rate
+        memory["phase"] += frequency * np.minimum(some, 2.0) ** quickening / rate
         amplitude = (head + (tail - head) * self._place) * some**strengthening
-        wave = amplitude * np.sin(2 * np.pi * (kept["phase"] - self._place / wavelength)) + bias
+        wave = amplitude * np.sin(2 * np.pi * (memory["phase"] - self._place / wavelength)) + bias
         drive = np.tanh(np.concatenate([wave, -wave], 1) + offset)
         least = -1.0 if self.task.actions == "motoneuron" else 0.0
         return np.where(need > 0.0, np.maximum(drive, least), least)
@@ -337,7 +337,7 @@ def _driving(task: Any, brainstem: Controller, control_rate: float) -> Controlle
 
 def _driver(kind: Callable[..., Controller], **constants: float) -> Callable[..., Controller]:
     """Maker of a controller that commands what the task's actions do."""
-    return lambda task, **given: kind(**constants, **given, control_rate=task.control_rate, drive=task.actions)
+    return lambda task, **options: kind(**constants, **options, control_rate=task.control_rate, drive=task.actions)
 
 
 def _waypoints(task: Any, **steering: Any) -> Controller:
@@ -378,8 +378,8 @@ numbers, in episodes from seed 700000 on: the 10 of Economy in 48 episodes and 3
 _MOTONEURON = {"actions": "motoneuron"}
 
 
-def _steered_wave(task: Any, **given: Any) -> Controller:
-    return SteeredWave(task, **{**WAVES[type(task)], **given})
+def _steered_wave(task: Any, **parameters: Any) -> Controller:
+    return SteeredWave(task, **{**WAVES[type(task)], **parameters})
 
 
 def _wave_of(kind: type) -> Reference:
@@ -396,9 +396,9 @@ def _planned_wave(duration: float, knots: int, steering: float, **fitted: tuple[
     """
     count = len(fitted)
 
-    def make(task: Any, given: Floats) -> Controller:
-        own = dict(zip(fitted, given.T[:count], strict=True))
-        return _steered_wave(task, **own, plan=given[:, count:], duration=duration)
+    def make(task: Any, numbers: Floats) -> Controller:
+        own = dict(zip(fitted, numbers.T[:count], strict=True))
+        return _steered_wave(task, **own, plan=numbers[:, count:], duration=duration)
 
     start, spread = np.array(list(fitted.values())).T
     plan = np.zeros(knots)
@@ -422,7 +422,7 @@ REFERENCES: References = {
     },
     Speed: {
         "baseline": Reference(
-            lambda task, **given: SpeedControl(**given, control_rate=task.control_rate),
+            lambda task, **parameters: SpeedControl(**parameters, control_rate=task.control_rate),
             bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)},
         )
     },
@@ -453,15 +453,15 @@ def _joints(animal: Any) -> int:
     return animal.links - 1
 
 
-def _own_cord(animal: Any, **given: Any) -> Controller:
+def _own_cord(animal: Any, **parameters: Any) -> Controller:
     if animal.drive_size == 3:
-        return _Brainstem(**given)
+        return _Brainstem(**parameters)
     _joints(animal)
-    return LampreyCPG(drive=animal.drive, **given)
+    return LampreyCPG(drive=animal.drive, **parameters)
 
 
 DRIVES: Mapping[str, Callable[..., Controller]] = {
     "brainstem": _own_cord,
-    "sine": lambda animal, **given: TravellingWave(joints=_joints(animal), drive=animal.drive, **given),
+    "sine": lambda animal, **parameters: TravellingWave(joints=_joints(animal), drive=animal.drive, **parameters),
 }
 """Controllers that need no task."""

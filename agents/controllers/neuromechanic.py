@@ -61,9 +61,9 @@ class IntegralReflex:
         stretch_gain, rate_gain, integral: 1/m, s/m, and 1/s.
         largest: Excitation that it adds or takes at most.
         lead: Share of the way that an activation has to go.
-        known: Sum I (7,), rad, with which it begins: what would answer the load, to somebody who knew it.
+        start: Sum I (7,), rad, with which it begins: what would answer the load, to somebody who knew it.
 
-    With parameters (B, 1), and ``known`` (B, 7), each row has its own.
+    With parameters (B, 1), and ``start`` (B, 7), each row has its own.
     """
 
     task: HindlimbHold
@@ -72,7 +72,7 @@ class IntegralReflex:
     integral: float | Floats = 9.8
     largest: float = 0.8
     lead: float | Floats = 0.89
-    known: float | Floats = 0.0
+    start: float | Floats = 0.0
     reads: ClassVar[tuple[str, ...]] = ("posture_error", "posture_rate", "activation")
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class IntegralReflex:
         """Excitations (B, 31)."""
         angle, rate = signals["posture_error"], signals["posture_rate"]
         before = self._sum if len(self._sum) == len(first) else np.zeros_like(angle)
-        before = np.where(first[:, None], self.known, before)
+        before = np.where(first[:, None], self.start, before)
         self._sum = before + self.integral / self.task.control_rate * angle
         moved = self.stretch_gain * (angle + self._sum) + self.rate_gain * rate
         reflex = np.clip(-np.sum(moved[:, None, :] * self.task.arm, 2), -self.largest, self.largest)
@@ -222,10 +222,10 @@ class Steering(ByHand):
         across = ("right, left", "push with the hips" if self._torque else "more, less damping")
         self.keys = (("up, down", "stiffer, softer reflexes"), across, ("F", "ice or rubber"))
 
-    def hold(self, held: Set[str], dt: float) -> None:
-        share, across = dt / self.pace, pressed(held, "right", "left")
+    def hold(self, keys: Set[str], dt: float) -> None:
+        share, across = dt / self.pace, pressed(keys, "right", "left")
         stiffest, strongest = StandGains.largest_stiffness, StandGains.largest_damping
-        self.stiffness = moved(self.stiffness, stiffest * share * pressed(held, "up", "down"), 0, stiffest)
+        self.stiffness = moved(self.stiffness, stiffest * share * pressed(keys, "up", "down"), 0, stiffest)
         if self._torque:
             self.added = self.push * across
         else:
@@ -267,7 +267,7 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
 def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
     """The integral reflex with parameters of each row, which knows from the first step on what the load demands."""
     stretch, rate, integral, lead = np.split(numbers[:, :4], 4, 1)
-    return IntegralReflex(task, stretch, rate, integral, lead=lead, known=numbers[:, 4:])
+    return IntegralReflex(task, stretch, rate, integral, lead=lead, start=numbers[:, 4:])
 
 
 _EXCITATION = {"actions": "excitation"}

@@ -36,18 +36,18 @@ class StatefulController(RowMemory, ABC):
 
     def run(self, t: Floats, signals: Values, first: Flags) -> Floats:
         """Decide in all rows; what is remembered of those that begin an episode is as `memory` says."""
-        _, kept = self.recall(first)
+        _, memory = self.recall(first)
         # A signal of one number is (B,) of an animal and (B, 1) of an observation.
-        seen = {name: np.reshape(signals[name], (len(t), -1)) for name in self.reads}
-        return self._decide(t, {name: v[:, 0] if v.shape[1] == 1 else v for name, v in seen.items()}, kept)
+        columns = {name: np.reshape(signals[name], (len(t), -1)) for name in self.reads}
+        return self._decide(t, {name: v[:, 0] if v.shape[1] == 1 else v for name, v in columns.items()}, memory)
 
     @abstractmethod
-    def _decide(self, t: Floats, seen: Values, kept: dict[str, Floats]) -> Floats:
-        """Angular acceleration of the base (B,), or with answers (B, nu); ``kept`` may be changed."""
+    def _decide(self, t: Floats, signals: Values, memory: dict[str, Floats]) -> Floats:
+        """Angular acceleration of the base (B,), or with answers (B, nu); ``memory`` may be changed."""
 
-    def towards(self, seen: Values, rate: Floats | float, limit: float) -> Floats:
+    def towards(self, signals: Values, rate: Floats | float, limit: float) -> Floats:
         """Acceleration (B,), up to ``limit`` rad/s^2, that brings the base to ``rate`` rad/s."""
-        return towards(rate, seen["base_rate"], self.control_rate, limit)
+        return towards(rate, signals["base_rate"], self.control_rate, limit)
 
 
 class BaseController(StatefulController):
@@ -104,17 +104,17 @@ class SineWhisk(BaseController):
         """Angular frequency, rad/s."""
         return 2 * np.pi * self.frequency
 
-    def acceleration(self, t: Floats, seen: Values) -> Floats:
+    def acceleration(self, t: Floats, signals: Values) -> Floats:
         """Acceleration (B,) of the sine, held on its course."""
         period, phase = 1.0 / self.control_rate, self.omega * t
         now = self.omega * (t - 0.5 * period)
         ahead = self.amplitude * self.omega**2 * np.cos(phase)
-        off = self.middle - self.amplitude * np.cos(now) - seen["base_angle"]
-        slow = self.amplitude * self.omega * np.sin(now) - seen["base_rate"]
+        off = self.middle - self.amplitude * np.cos(now) - signals["base_angle"]
+        slow = self.amplitude * self.omega * np.sin(now) - signals["base_rate"]
         return ahead + 60.0**2 * off + 120.0 * slow
 
-    def _decide(self, t, seen, kept):
-        return self.acceleration(t, seen)
+    def _decide(self, t, signals, memory):
+        return self.acceleration(t, signals)
 
 
 @dataclass(eq=False)
@@ -130,10 +130,10 @@ class HalfSineTap(BaseController):
         """Angular frequency, rad/s."""
         return 2 * np.pi * self.frequency
 
-    def _decide(self, t, seen, kept):
+    def _decide(self, t, signals, memory):
         end = np.minimum(t + 0.5 / self.control_rate, np.pi / self.omega)
         target = 0.5 * self.reach * self.omega * np.sin(self.omega * end)
-        return self.towards(seen, target, ACCELERATION)
+        return self.towards(signals, target, ACCELERATION)
 
 
 @dataclass(eq=False)
@@ -155,15 +155,15 @@ class Detector(StatefulController):
     def __post_init__(self) -> None:
         self.control_rate = self.whisk.control_rate
 
-    def _decide(self, t, seen, kept):
-        moment, axial, _ = seen["base_wrench_mean"].T
+    def _decide(self, t, signals, memory):
+        moment, axial, _ = signals["base_wrench_mean"].T
         size = -axial if self.signal == "axial" else np.abs(moment)
-        kept["passed"] = np.where(size > self.threshold, kept["passed"] + 1.0, 0.0)
+        memory["passed"] = np.where(size > self.threshold, memory["passed"] + 1.0, 0.0)
         early = t < np.pi / self.whisk.omega + self.patience
-        kept["touched"] = np.maximum(kept["touched"], (kept["passed"] >= 2.0) & early)
-        touched = kept["touched"] > 0.0
-        turn = np.where(touched, self.towards(seen, -4.0, 1000.0), self.whisk.acceleration(t, seen))
-        turn = np.where(touched & (seen["base_angle"] < -0.3), self.towards(seen, 0.0, 1000.0), turn)
+        memory["touched"] = np.maximum(memory["touched"], (memory["passed"] >= 2.0) & early)
+        touched = memory["touched"] > 0.0
+        turn = np.where(touched, self.towards(signals, -4.0, 1000.0), self.whisk.acceleration(t, signals))
+        turn = np.where(touched & (signals["base_angle"] < -0.3), self.towards(signals, 0.0, 1000.0), turn)
         return np.stack([turn, np.where(touched, 1.0, -1.0), np.where(touched | ~early, 1.0, -1.0)], 1)
 
 
@@ -192,39 +192,39 @@ class Localizer(StatefulController):
         push = np.deg2rad(2.0)
         self._stiffness = np.array([_stiffness(place, push) for place in self._places])
 
-    def _decide(self, t, seen, kept):
-        wrench = dict(zip(("moment", "axial", "transverse"), seen["base_wrench_mean"].T, strict=True))
-        new = np.isinf(kept["touch"])
-        kept["passed"] = np.where(wrench["axial"] < -self.threshold, kept["passed"] + 1.0, 0.0)
-        touches = new & (kept["passed"] >= 2.0)
-        kept["touch"] = np.where(touches, t, kept["touch"])
-        kept["bearing"] = np.where(
-            touches, seen["base_angle"] - 2.0 / self.control_rate * seen["base_rate"], kept["bearing"]
+    def _decide(self, t, signals, memory):
+        wrench = dict(zip(("moment", "axial", "transverse"), signals["base_wrench_mean"].T, strict=True))
+        new = np.isinf(memory["touch"])
+        memory["passed"] = np.where(wrench["axial"] < -self.threshold, memory["passed"] + 1.0, 0.0)
+        touches = new & (memory["passed"] >= 2.0)
+        memory["touch"] = np.where(touches, t, memory["touch"])
+        memory["bearing"] = np.where(
+            touches, signals["base_angle"] - 2.0 / self.control_rate * signals["base_rate"], memory["bearing"]
         )
-        since = t - kept["touch"]
+        since = t - memory["touch"]
         averaging = (since > 0.5 * self.wait) & (since <= self.wait)
         for name, value in wrench.items():
-            kept[name] = kept[name] + np.where(averaging, value, 0.0)
-        known = kept["transverse"] < 0.0
-        force = np.where(known, kept["transverse"], -1.0)
-        place = np.clip(kept["moment"] / (force * self.length), 0.2, 1.0)
+            memory[name] = memory[name] + np.where(averaging, value, 0.0)
+        valid = memory["transverse"] < 0.0
+        force = np.where(valid, memory["transverse"], -1.0)
+        place = np.clip(memory["moment"] / (force * self.length), 0.2, 1.0)
         samples = np.maximum(
             np.floor(np.minimum(since, self.wait) * self.control_rate) - np.floor(0.5 * self.wait * self.control_rate),
             1.0,
         )
-        pushed = -kept["moment"] / samples / np.interp(place, self._places, self._stiffness)
-        force = force * np.cos(pushed) + np.where(known, kept["axial"], 0.0) * np.sin(pushed)
-        place = np.clip(kept["moment"] / (force * self.length), 0.2, 1.0)
-        kept["place"] = np.where(known, place, kept["place"])
-        kept["bearing"] = np.where(known & averaging, seen["base_angle"] - pushed, kept["bearing"])
+        pushed = -memory["moment"] / samples / np.interp(place, self._places, self._stiffness)
+        force = force * np.cos(pushed) + np.where(valid, memory["axial"], 0.0) * np.sin(pushed)
+        place = np.clip(memory["moment"] / (force * self.length), 0.2, 1.0)
+        memory["place"] = np.where(valid, place, memory["place"])
+        memory["bearing"] = np.where(valid & averaging, signals["base_angle"] - pushed, memory["bearing"])
         brake = self.speed**2 / (2.0 * self.stop)
         press = np.where(
-            np.isinf(kept["touch"]), self.towards(seen, self.speed, 1000.0), self.towards(seen, 0.0, brake)
+            np.isinf(memory["touch"]), self.towards(signals, self.speed, 1000.0), self.towards(signals, 0.0, brake)
         )
-        back = self.towards(seen, np.where(seen["base_angle"] > -0.2, -2.0, 0.0), 500.0)
+        back = self.towards(signals, np.where(signals["base_angle"] > -0.2, -2.0, 0.0), 500.0)
         # The answer that counts is that of the commitment's end.
         commit = np.where(since > self.wait - Localize.commitment + 1.0 / self.control_rate, 1.0, -1.0)
-        return np.stack([np.where(since > self.wait, back, press), kept["place"], kept["bearing"], commit], 1)
+        return np.stack([np.where(since > self.wait, back, press), memory["place"], memory["bearing"], commit], 1)
 
 
 @dataclass(eq=False)
@@ -233,7 +233,7 @@ class Guess(StatefulController):
 
     answers: tuple[float, ...]
 
-    def _decide(self, t, seen, kept):
+    def _decide(self, t, signals, memory):
         return np.tile([0.0, *self.answers, 1.0], (len(t), 1))
 
 
@@ -262,19 +262,21 @@ class Tapper(BaseController):
     def __post_init__(self) -> None:
         self._law = Tapping(self.speed, self.threshold)
 
-    def _decide(self, t, seen, kept):
-        new, angle = seen["left"] > kept["left"], seen["base_angle"]
-        kept["left"] = seen["left"].copy()
+    def _decide(self, t, signals, memory):
+        new, angle = signals["left"] > memory["left"], signals["base_angle"]
+        memory["left"] = signals["left"].copy()
         for name in ("touched", "turns"):
-            kept[name] = np.where(new, 0.0, kept[name])
-        felt = self._law.feels(seen["base_wrench_mean"])
+            memory[name] = np.where(new, 0.0, memory[name])
+        felt = self._law.feels(signals["base_wrench_mean"])
         if self.remembers is not None:
-            ahead = (kept["turns"] == 0.0) & (kept["touched"] == 0.0)
-            kept["known"], kept["last"] = self._law.learns(felt, ahead & felt, angle, kept["known"], kept["last"])
-            kept["turns"] = np.where(ahead & (angle > kept["known"] - self.remembers), 1.0, kept["turns"])
-        kept["touched"] = np.maximum(kept["touched"], felt)
-        turned = (kept["touched"] > 0.0) | (kept["turns"] > 0.0)
-        return self._law.turns(seen["base_rate"], angle, turned, self.control_rate)
+            ahead = (memory["turns"] == 0.0) & (memory["touched"] == 0.0)
+            memory["known"], memory["last"] = self._law.learns(
+                felt, ahead & felt, angle, memory["known"], memory["last"]
+            )
+            memory["turns"] = np.where(ahead & (angle > memory["known"] - self.remembers), 1.0, memory["turns"])
+        memory["touched"] = np.maximum(memory["touched"], felt)
+        turned = (memory["touched"] > 0.0) | (memory["turns"] > 0.0)
+        return self._law.turns(signals["base_rate"], angle, turned, self.control_rate)
 
 
 @dataclass(eq=False)
@@ -289,10 +291,10 @@ class Holder(BaseController):
     def __post_init__(self) -> None:
         self._law = Holding(self.gain, self.integral)
 
-    def _decide(self, t, seen, kept):
-        error = seen["base_wrench_mean"][:, 0] - seen["goal"]
-        wanted, kept["past"] = self._law.rate(error, kept["past"], self.control_rate)
-        return self.towards(seen, wanted, self._law.limit)
+    def _decide(self, t, signals, memory):
+        error = signals["base_wrench_mean"][:, 0] - signals["goal"]
+        rate, memory["past"] = self._law.rate(error, memory["past"], self.control_rate)
+        return self.towards(signals, rate, self._law.limit)
 
 
 @dataclass(eq=False)
@@ -309,17 +311,17 @@ class Follower(BaseController):
     reads = ("base_angle", "base_rate", "goal")
     memory = {"angle": 0.0, "rate": 0.0, "bend": 0.0}
 
-    def _decide(self, t, seen, kept):
+    def _decide(self, t, signals, memory):
         period, old = 1.0 / self.control_rate, 1.0 - self.fading
-        angle = kept["angle"] + period * kept["rate"] + 0.5 * period**2 * kept["bend"]
-        rate, off = kept["rate"] + period * kept["bend"], seen["goal"] - angle
-        kept["angle"] = angle + (1.0 - self.fading**3) * off
-        wanted = np.zeros_like(off)
+        angle = memory["angle"] + period * memory["rate"] + 0.5 * period**2 * memory["bend"]
+        rate, off = memory["rate"] + period * memory["bend"], signals["goal"] - angle
+        memory["angle"] = angle + (1.0 - self.fading**3) * off
+        target = np.zeros_like(off)
         if self.fading > 0.0:
-            wanted = kept["rate"] = rate + 1.5 * old**2 * (1.0 + self.fading) * off / period
-            kept["bend"] = kept["bend"] + old**3 * off / period**2
-        reached = seen["base_angle"] + 0.5 * (seen["base_rate"] + wanted) / self.control_rate
-        return self.towards(seen, wanted + self.gain * (kept["angle"] - reached), ACCELERATION)
+            target = memory["rate"] = rate + 1.5 * old**2 * (1.0 + self.fading) * off / period
+            memory["bend"] = memory["bend"] + old**3 * off / period**2
+        reached = signals["base_angle"] + 0.5 * (signals["base_rate"] + target) / self.control_rate
+        return self.towards(signals, target + self.gain * (memory["angle"] - reached), ACCELERATION)
 
 
 class Steering(ByHand):
@@ -355,15 +357,15 @@ class Steering(ByHand):
             *((("E", "commit"),) if self._committing else ()),
         )
 
-    def hold(self, held: Set[str], dt: float) -> None:
-        self.turn = pressed(held, "up", "down")
-        self.speed = moved(self.speed * np.exp(5.0 * dt * pressed(held, "right", "left")), 0.0, 0.2, RATE)
+    def hold(self, keys: Set[str], dt: float) -> None:
+        self.turn = pressed(keys, "up", "down")
+        self.speed = moved(self.speed * np.exp(5.0 * dt * pressed(keys, "right", "left")), 0.0, 0.2, RATE)
         for name, (more, less) in self._pairs.items():
             low, high = self._ranges[name]
-            step = (high - low) * dt / self.span * pressed(held, more, less)
+            step = (high - low) * dt / self.span * pressed(keys, more, less)
             self.answers[name] = moved(self.answers[name], step, low, high)
         if self._committing:
-            self.answers["commit"] = 1.0 if "e" in held else -1.0
+            self.answers["commit"] = 1.0 if "e" in keys else -1.0
 
     def state(self) -> str:
         answers = "".join(f", {name} {value:+.2f}" for name, value in self.answers.items())
@@ -447,7 +449,7 @@ REFERENCES: References = {
 }
 
 DRIVES: Mapping[str, Callable[..., Controller]] = {
-    "whisk": lambda animal, **given: SineWhisk(**given),
-    "tap": lambda animal, **given: HalfSineTap(**given),
+    "whisk": lambda animal, **parameters: SineWhisk(**parameters),
+    "tap": lambda animal, **parameters: HalfSineTap(**parameters),
 }
 """Controllers that need no task."""

@@ -66,18 +66,18 @@ class TextureEstimator(RowMemory):
     @property
     def features(self) -> Floats:
         """What the answer is linear in, (B, 16): means of the band levels so far, then their standard deviations."""
-        kept = self._kept or {}
-        count = np.maximum(kept["count"], 1.0)[:, None]
-        mean = kept["sum"] / count
-        return np.concatenate([mean, np.sqrt(np.maximum(kept["square"] / count - mean**2, 0.0))], 1)
+        memory = self._state or {}
+        count = np.maximum(memory["count"], 1.0)[:, None]
+        mean = memory["sum"] / count
+        return np.concatenate([mean, np.sqrt(np.maximum(memory["square"] / count - mean**2, 0.0))], 1)
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed, distance, answer in m, commit (B, 4) at times ``t`` (B,) s."""
-        _, kept = self.recall(first)
+        _, memory = self.recall(first)
         levels, ready = fields["band_level"], t > self.start
-        kept["count"] += ready
-        kept["sum"] += levels * ready[:, None]
-        kept["square"] += levels**2 * ready[:, None]
+        memory["count"] += ready
+        memory["sum"] += levels * ready[:, None]
+        memory["square"] += levels**2 * ready[:, None]
         answer = np.exp(self._offset + np.sum(self.features * self._weights, 1))
         values = np.empty((len(t), 4))
         values[:, :2] = self.speed, self.distance
@@ -112,10 +112,10 @@ class ContactKeeper(RowMemory):
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Change of the plate's distance (B, 1) in lengths."""
-        first, kept = self.recall(first)
+        first, memory = self.recall(first)
         force = -fields["base_wrench_mean"][:, 2]
-        kept["mean"] = np.where(first, force, kept["mean"] + self.share * (force - kept["mean"]))
-        return (self.gain * np.clip(kept["mean"] - self.force, -0.2e-6, 0.2e-6))[:, None]
+        memory["mean"] = np.where(first, force, memory["mean"] + self.share * (force - memory["mean"]))
+        return (self.gain * np.clip(memory["mean"] - self.force, -0.2e-6, 0.2e-6))[:, None]
 
 
 @dataclass(eq=False)
@@ -137,17 +137,16 @@ class SwingTracker(RowMemory):
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Change of the distance (B, 1) that the plate is to have, in lengths."""
-        _, kept = self.recall(first)
+        _, memory = self.recall(first)
         turn, lag = 2.0 * np.pi * self.frequency / self.task.control_rate, 2.0 * np.pi * self.frequency * tasks.LAG
         felt = (FORCE + fields["base_wrench_mean"][:, 2]) / SLOPE - fields["own_way"][:, 0]
-        off = felt - kept["swing"]
+        off = felt - memory["swing"]
         c, s = np.cos(turn), np.sin(turn)
-        swing, rate = kept["swing"] + self.gain * off, kept["rate"] + self.rate_gain * off
-        kept["swing"], kept["rate"] = c * swing + s * rate, c * rate - s * swing  # a period later
-        change = np.clip(
-            -(kept["swing"] + lag * kept["rate"]) - kept["asked"], -self.task.largest_change, self.task.largest_change
-        )
-        kept["asked"] = kept["asked"] + change
+        swing, rate = memory["swing"] + self.gain * off, memory["rate"] + self.rate_gain * off
+        memory["swing"], memory["rate"] = c * swing + s * rate, c * rate - s * swing  # a period later
+        largest = self.task.largest_change
+        change = np.clip(-(memory["swing"] + lag * memory["rate"]) - memory["asked"], -largest, largest)
+        memory["asked"] = memory["asked"] + change
         return change[:, None]
 
 
@@ -182,14 +181,14 @@ class LevelKeeper(RowMemory):
 
     def choose(self, t: Floats, fields: Values, first: Flags) -> Floats:
         """Speed in m/s and distance in lengths (B, 2)."""
-        first, kept = self.recall(first)
+        first, memory = self.recall(first)
         missing = fields["goal"][:, 0] - fields["band_level"][:, Regulate.band]
         share = np.where(t > SETTLING, self.share, 0.0)
-        kept["error"] = np.where(first, 0.0, kept["error"] + share * (missing - kept["error"]))
-        change = np.clip(kept["change"] + self.gain * kept["error"], -1.5, 1.5)
-        kept["change"] = np.where(first, 0.0, change)
+        memory["error"] = np.where(first, 0.0, memory["error"] + share * (missing - memory["error"]))
+        change = np.clip(memory["change"] + self.gain * memory["error"], -1.5, 1.5)
+        memory["change"] = np.where(first, 0.0, change)
         values = SteadySpeed(distance=self.distance).choose(t, fields, first)
-        values[:, 0] = np.clip(values[:, 0] * np.exp(kept["change"]), *SPEEDS)
+        values[:, 0] = np.clip(values[:, 0] * np.exp(memory["change"]), *SPEEDS)
         return values
 
 
@@ -215,13 +214,13 @@ class Steering(ByHand):
         keys.append(("1 .. 9", "hold: L = 5 .. 50 um") if self._texture else ("L", "another texture"))
         self.keys = tuple(keys)
 
-    def hold(self, held: Set[str], dt: float) -> None:
+    def hold(self, keys: Set[str], dt: float) -> None:
         share = dt / self.pace
-        self.change = ((DISTANCES[1] - DISTANCES[0]) * share) * pressed(held, "up", "down")
+        self.change = ((DISTANCES[1] - DISTANCES[0]) * share) * pressed(keys, "up", "down")
         self.distance = moved(self.distance, self.change, *DISTANCES)
-        faster = pressed(held, "right", "left") * share
+        faster = pressed(keys, "right", "left") * share
         self.speed = moved(self.speed, (SPEEDS[1] - SPEEDS[0]) * faster, *SPEEDS)
-        self._answer = next((length for k, length in enumerate(GRADES) if str(k + 1) in held), None)
+        self._answer = next((length for k, length in enumerate(GRADES) if str(k + 1) in keys), None)
 
     def press(self, key: str) -> None:
         """Lay another texture on the plate, unless it is to be named."""

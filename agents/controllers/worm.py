@@ -245,11 +245,11 @@ class Steering(ByHand):
         wave = SineKymogram.for_medium(sigma)
         self.amplitude, self.wavenumber, self.frequency = wave.amplitude, wave.wavenumber, 1.0 / wave.period
 
-    def hold(self, held: Set[str], dt: float) -> None:
-        aim = self.largest * pressed(held, "right", "left")
+    def hold(self, keys: Set[str], dt: float) -> None:
+        aim = self.largest * pressed(keys, "right", "left")
         self.bias += float(np.clip(aim - self.bias, -0.5 * dt, 0.5 * dt))
-        self.frequency = moved(self.frequency * np.exp(dt * pressed(held, "up", "down")), 0.0, 0.1, 5.0)
-        self.amplitude = moved(self.amplitude, 0.4 * dt * pressed(held, "w", "s"), 0.0, 0.9)
+        self.frequency = moved(self.frequency * np.exp(dt * pressed(keys, "up", "down")), 0.0, 0.1, 5.0)
+        self.amplitude = moved(self.amplitude, 0.4 * dt * pressed(keys, "w", "s"), 0.0, 0.9)
         self._phase += self._sense * self.frequency * dt
 
     def press(self, key: str) -> None:

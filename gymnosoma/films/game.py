@@ -33,8 +33,8 @@ class Steering(Protocol):
     keys: tuple[tuple[str, str], ...]
     parameters: Mapping[str, float]
 
-    def hold(self, held: AbstractSet[str], dt: float) -> None:
-        """Keys in ``held`` (pygame's names) are down for ``dt`` s; called once before each ``drive``."""
+    def hold(self, keys: AbstractSet[str], dt: float) -> None:
+        """``keys`` (pygame's names) are down for ``dt`` s; called once before each ``drive``."""
 
     def press(self, key: str) -> None:
         """A key was pressed; ``parameters`` of the animal may change."""
