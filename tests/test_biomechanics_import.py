@@ -44,6 +44,35 @@ def test_lengths_arms_and_torques_are_opensims(name):
     assert max(error) < 1e-9 * max(largest)  # measured: 1e-15
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["leg6dof9musc", "gait10dof18musc"])
+def test_lengths_and_arms_are_opensims_at_many_postures(name):
+    """As above, at postures drawn here, by the package opensim itself."""
+    pytest.importorskip("opensim.simulation")  # the folder beside this file is a module opensim, too
+    import opensim
+
+    opensim.Logger.setLevelString("Off")
+    opensim.Logger.removeFileSink()
+    animal, other = (
+        Neuromechanic(biomechanics.load(OPENSIM / f"{name}.osim")),
+        opensim.Model(str(OPENSIM / f"{name}.osim")),
+    )
+    state, row, joints = other.initSystem(), animal.rows(1), animal.model.bodies
+    coordinates = [other.getCoordinateSet().get(joint) for joint in joints]
+    muscles = [other.getMuscles().get(muscle) for muscle in animal.model.muscles]
+    ranges = np.array([(each.getRangeMin(), each.getRangeMax()) for each in coordinates])
+    for q in np.random.default_rng(7).uniform(*ranges.T, (50, len(joints))):
+        for coordinate, value in zip(coordinates, q, strict=True):
+            coordinate.setValue(state, value, False)
+        other.assemble(state)
+        other.realizePosition(state)
+        row["q"][0] = [coordinate.getValue(state) for coordinate in coordinates]
+        k = animal.mechanics(row)
+        assert k["length"] == pytest.approx([muscle.getLength(state) for muscle in muscles], abs=1e-6)
+        arms = [[muscle.computeMomentArm(state, coordinate) for coordinate in coordinates] for muscle in muscles]
+        assert np.abs(k["arm"] - arms).max() < 1e-6
+
+
 def test_a_written_model_is_the_same(tmp_path):
     source, path = OPENSIM / "gait10dof18musc.osim", tmp_path / "model.toml"
     description, report = import_model(source)

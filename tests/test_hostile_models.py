@@ -88,28 +88,27 @@ def npy(array):
 
 WHOLE = npy(np.zeros((4, 24)))
 FOREIGN = {
-    "huge.npy": (WHOLE.replace(b"(4, 24), }        ", b"(100000000, 24), }"), "does not fit a file of 896 bytes"),
-    "endless.npy": (WHOLE.replace(b"(4, 24), }" + b" " * 20, b"(4%s, 24), }" % (b"0" * 20)), "of 896 bytes"),
-    "negative.npy": (WHOLE.replace(b"(4, 24), }  ", b"(-4, -24), }"), "the header does not fit"),
-    "open.npy": (WHOLE.replace(b"(4, 24), }", b"(((((((((("), "the header does not fit"),
-    "short.npy": (WHOLE[:500], "does not fit a file of 500 bytes"),
-    "nan.npy": (npy(np.array([[0.0, 0.0], [0.0, np.nan]])), "row 2, column 2 must be a finite number, got nan"),
-    "words.npy": (npy(np.array([["1", "2"]])), "must hold a matrix of numbers (frames, joints), got <U1"),
-    "truth.npy": (npy(np.array([[True]])), "must hold a matrix of numbers (frames, joints), got bool"),
-    "complex.npy": (npy(np.array([[1j]])), "must hold a matrix of numbers (frames, joints), got complex128"),
-    "header.csv": (b"head,tail\n0.1,0.2\n", "row 1, column 1 must be a finite number, got 'head'"),
-    "nan.csv": (b"# head,tail\n0.1,0.2\n\n0.3,nan\n", "row 4, column 2 must be a finite number, got 'nan'"),
-    "hole.csv": (b"0.1,,0.2\n", "row 1, column 2 must be a finite number, got ''"),
-    "ragged.csv": (b"0.1,0.2\n0.1\n", "row 2 has 1 columns, those before have 2"),
-    "bytes.csv": (b"0.1,\xff\n", "can't decode byte 0xff"),
-    "none.csv": (b"# nothing\n", "must hold a matrix of numbers (frames, joints), got none"),
+    "huge.npy": WHOLE.replace(b"(4, 24), }        ", b"(100000000, 24), }"),
+    "endless.npy": WHOLE.replace(b"(4, 24), }" + b" " * 20, b"(4%s, 24), }" % (b"0" * 20)),
+    "negative.npy": WHOLE.replace(b"(4, 24), }  ", b"(-4, -24), }"),
+    "open.npy": WHOLE.replace(b"(4, 24), }", b"(((((((((("),
+    "short.npy": WHOLE[:500],
+    "nan.npy": npy(np.array([[0.0, 0.0], [0.0, np.nan]])),
+    "words.npy": npy(np.array([["1", "2"]])),
+    "truth.npy": npy(np.array([[True]])),
+    "complex.npy": npy(np.array([[1j]])),
+    "header.csv": b"head,tail\n0.1,0.2\n",
+    "nan.csv": b"# head,tail\n0.1,0.2\n\n0.3,nan\n",
+    "hole.csv": b"0.1,,0.2\n",
+    "ragged.csv": b"0.1,0.2\n0.1\n",
+    "bytes.csv": b"0.1,\xff\n",
+    "none.csv": b"# nothing\n",
 }
 
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_foreign_kymograms(tmp_path, name):
-    data, _ = FOREIGN[name]
-    (tmp_path / name).write_bytes(data)
+    (tmp_path / name).write_bytes(FOREIGN[name])
     tracemalloc.start()
     try:
         refuse(lambda: load_kymogram(tmp_path / name), f"{name}' cannot be read: ")

@@ -84,6 +84,17 @@ def test_a_puck_slides_down_a_steep_slope(solver):
     assert (run["contact_mode"][1:] == c.SLIP).all()
 
 
+def test_friction_stops_a_puck_and_does_not_push_it_back():
+    animal = Neuromechanic(puck(friction=0.3))
+    run = simulate(animal, np.zeros(0), 1.0, start={"v": [-2.0, 0.0]})
+    at_rest = np.flatnonzero(np.abs(run["v"][:, 0]) < 1e-9)
+    assert run.time[at_rest[0]] == pytest.approx(2.0 / (0.3 * G), abs=2e-3)
+    assert run["q"][-1, 0] == pytest.approx(-(2.0**2) / (2 * 0.3 * G), rel=2e-3)
+    assert (run["contact_mode"][1 : at_rest[0] - 1] == c.BACK).all()
+    assert (run["contact_mode"][at_rest[0] + 1 :] == c.STICK).all()
+    assert np.abs(run["v"][at_rest[0] :]).max() < 1e-9
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_pulled_box_slides_and_shares_its_load(solver):
     """Pulled at its centre: friction acts 0.15 m below it, so the leading corner carries more."""
@@ -99,6 +110,15 @@ def test_a_pulled_box_slides_and_shares_its_load(solver):
     expected = [0.5 * 3.0 * G - shift, 0.5 * 3.0 * G + shift]
     assert run["contact_force"][-1, :, 1] == pytest.approx(expected, rel=1e-5)
     assert (run["contact_mode"][-1] == c.SLIP).all()
+
+
+def test_a_box_tips_where_friction_holds_it():
+    """A pull at its centre tips a box that is narrower than high over friction: F h/2 > m g w/2."""
+    for pull, tips in ((2.9, False), (3.3, True)):
+        animal = Neuromechanic(box(2.0, 0.03, 0.3))
+        run = simulate(animal, np.zeros(0), 0.1, start={"q": [0, 0.15, 0], "wrench": [[pull, 0, 0, 0, 0, 0]]})
+        assert (run["q"][-1, 2] < -1e-3) == tips
+        assert (run["contact_mode"][-1, 0] == c.OPEN) == tips
 
 
 def test_a_spatial_puck_is_slowed_against_its_way():
@@ -152,6 +172,36 @@ def test_impacts_never_raise_the_energy(solver):
     assert hits > count
     lowest = min(animal.mechanics(rows[i : i + 1])["contact_point"][:, 1].min() for i in range(count))
     assert lowest > -1e-2
+
+
+def test_a_fall_ends_on_the_ground_without_bouncing():
+    animal = Neuromechanic(puck())
+    run = simulate(animal, np.zeros(0), 1.0, start={"q": [0.0, 0.5]})
+    hit = np.sqrt(2 * 0.5 / G)
+    assert run.time[np.flatnonzero(run["contact_mode"][:, 0] != c.OPEN)[0]] == pytest.approx(hit, abs=2e-3)
+    assert np.abs(run["q"][-1]).max() < 1e-12
+    assert run["q"][:, 1].min() > -1e-12
+    lost = run["energy"][0] - run["energy"][-1]
+    assert lost == pytest.approx(2.0 * G * 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_point_that_can_only_fall_lands(solver, planar):
+    """Its tangential rows are zero: no friction can move it, and none must be divided by."""
+    foot = {"point": ["y", 0, 0, 0], "friction": 0.5} | ({"tangent": [1, 0, 0]} if planar else {})
+    model = {
+        "schema": 1,
+        "gravity": [0, -G, 0],
+        "body": {"y": slide([0, 1, 0]) | heavy(2.0)},
+        "contact": {"foot": foot},
+    }
+    if solver == "modes" and not planar:
+        return
+    run = simulate(Neuromechanic(model, contacts=solver), np.zeros(0), 0.3, start={"q": [0.1]})
+    assert run.failure is None
+    assert run["contact_force"][-1, 0] == pytest.approx([0.0, 2.0 * G, 0.0], abs=1e-6)
+    assert abs(run["q"][-1, 0]) < 1e-9
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -184,6 +184,29 @@ SHAPES = np.array([0.04, 0.6, 5.0, 0.45, 1.4, 0.25]), np.array([0.033, 0.5, 4.0,
 """Constants of Thelen (2003), and those of many OpenSim models."""
 
 
+def test_curves_at_tabulated_points():
+    assert hill.force_length(hill.DE_GROOTE, SHAPES[0], 0.95) == pytest.approx(0.9786, abs=5e-5)  # Neuromechanic's
+    assert hill.force_length(hill.DE_GROOTE, SHAPES[0], 1.0) == pytest.approx(1.0, abs=2e-2)
+    assert hill.force_length(hill.THELEN, SHAPES[0], 1.0) == 1.0
+    for curves, shape in ((hill.DE_GROOTE, SHAPES[0]), (hill.THELEN, SHAPES[0]), (hill.THELEN, SHAPES[1])):
+        assert hill.passive_force(curves, shape, 1.0 + shape[1]) == pytest.approx(1.0)
+        assert hill.force_velocity(curves, shape, 0.0)[0] == pytest.approx(1.0, abs=2e-3)
+        assert hill.force_velocity(curves, shape, -1.0)[0] == pytest.approx(0.0, abs=1e-2)
+        assert hill.force_velocity(curves, shape, -2.0) == (0.0, 0.0)
+        for v in np.linspace(-0.9, 0.5, 9):
+            f, slope = hill.force_velocity(curves, shape, v)
+            assert hill.velocity_of(curves, shape, f) == pytest.approx(v, abs=1e-12)
+            h = 1e-6
+            ahead, behind = (hill.force_velocity(curves, shape, v + s)[0] for s in (h, -h))
+            assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
+        # Thelen's printed 1.712, 0.609 and 0.33 give his tendon 0.99939 at its strain, not 1.
+        stretch, pulled = (1.049, 1.0) if curves == hill.DE_GROOTE else (1.0 + shape[0], 1.712 * (1.0 - 0.609) + 0.33)
+        assert hill.tendon_force(curves, shape, stretch) == pytest.approx(pulled)
+        for f in (0.0, 0.3, 0.33, 1.2):
+            again = hill.tendon_force(curves, shape, hill.tendon_length(curves, shape, f))
+            assert again == pytest.approx(f, abs=1e-14)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_thelens_muscle_obeys_his_equations(shape):
     """Forces of a shortening and a lengthening muscle, put into Thelen (2003), Eqs 6 and 7, give their velocity."""
@@ -340,6 +363,19 @@ def test_moment_arms_are_gradients_of_the_length(name):
         assert k["rate"][0] == pytest.approx(-0.7 * k["arm"][0, 0], abs=1e-15)
 
 
+def test_a_cylinder_is_a_pulley():
+    """On a pulley about the joint's axis the moment arm is its radius, and the arc joins two tangents."""
+    model = wrapped([["ground", 0.0, 0.2, 0.0], {"cylinder": "pulley"}, ["rod", 0.0, -0.3, 0.0]])
+    animal = Neuromechanic(model)
+    row = animal.rows(1)
+    for q in (-0.3, 0.0, 0.3):
+        animal.reset(row, ONE, {"q": [q]})
+        k = animal.mechanics(row)
+        arc = np.pi - np.arccos(0.05 / 0.2) - np.arccos(0.05 / 0.3) - q
+        assert k["length"][0] == pytest.approx(np.sqrt(0.2**2 - 0.05**2) + np.sqrt(0.3**2 - 0.05**2) + 0.05 * arc)
+        assert k["arm"][0, 0] == pytest.approx(0.05)
+
+
 def hanging(kind, **more):
     """A mass on a vertical muscle."""
     muscle = {"type": kind, "max_force": 100.0, "optimal_length": 0.1, "slack_length": 0.2, "pennation": 0.2} | more
@@ -363,6 +399,19 @@ def test_a_weight_comes_to_rest_where_the_muscle_carries_it(kind, curves):
     run = simulate(animal, np.array([0.3]), 20.0, every=1.0, start={"activation": [0.3]})
     assert run["muscle_force"][-1, 0] == pytest.approx(3.0 * G, rel=1e-3)
     assert abs(run["v"][-1, 0]) < 1e-4
+
+
+def test_a_stiff_tendon_is_a_rigid_one():
+    """With a tendon a twentieth as long the two models differ by its few per cent of stretch only."""
+    paths = {}
+    for kind in ("rigid_tendon", "compliant_tendon"):
+        model = hanging(kind, slack_length=0.01)
+        model["body"]["weight"]["joint"]["at"] = [0, -0.12, 0]
+        model["body"]["weight"]["inertial"]["mass"] = 3.19  # nearly at rest: the paths differ by the stretch alone
+        animal = Neuromechanic(model, dt=2e-4)
+        paths[kind] = simulate(animal, np.array([0.3]), 0.5, every=0.05, start={"activation": [0.3]})["q"][:, 0]
+    gap = np.abs(paths["rigid_tendon"] - paths["compliant_tendon"]).max()
+    assert gap < 0.049 * 0.01 * 2  # measured: 0.4 mm, the tendon stretches by up to 0.5 mm
 
 
 def test_light_segments_need_implicit_muscle_damping():

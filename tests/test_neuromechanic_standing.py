@@ -118,6 +118,19 @@ def test_critical_delays(stance, delay):
     assert critical_delay(stance) == pytest.approx(delay, rel=0.01)
 
 
+def test_the_critical_delay_divides_simulations():
+    """The roots know nothing of time stepping."""
+    ends = []
+    for delay in (0.19, 0.23):
+        animal = Neuromechanic(standing(1.2, "pinned", delay=delay))
+        start = {"q": upright(1.2), "v": [0, 0, 0, 0, 0], "pulse": [0.0, 0.0507, 1.0]}
+        run = simulate(animal, reflex_input(1.2), 12.0, every=0.01, start=start)
+        swing = np.abs(run["q"][:, 2])
+        ends.append(swing[-200:].max() / swing[200:400].max())
+    assert ends[0] < 0.9
+    assert ends[1] > 1.1
+
+
 # The tasks
 
 
@@ -180,6 +193,7 @@ def test_everyone_survives_who_knows_the_present():
     assert least == pytest.approx(1 / 119, rel=1e-5)
     assert survival(100, {"delay": np.full(100, least)} | weaker(100)) == 1.0
     assert survival(150, weaker(150), 255.0, 40.0) == pytest.approx(0.53, abs=0.1)
+    assert survival(150, weaker(150)) == pytest.approx(0.36, abs=0.1)  # two standard errors, measured independently
 
 
 def test_residual_zero_is_the_reflex():

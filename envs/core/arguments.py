@@ -111,9 +111,16 @@ def _real(value: Any) -> NDArray[np.float64] | None:
     """Numbers as an array of float; None for what is no array of int or float."""
     try:
         array = np.asarray(value)
-        return array.astype(float) if array.dtype.kind in "iuf" else None
+        return array.astype(float) if array.dtype.kind in "iuf" and not _converted(value) else None
     except (ValueError, TypeError, OverflowError):  # lists of different lengths, integers beyond any float
         return None
+
+
+def _converted(value: Any) -> bool:
+    """Whether there is a boolean or a buffer of bytes in a list, which NumPy turns into numbers."""
+    if isinstance(value, list | tuple):
+        return any(map(_converted, value))
+    return isinstance(value, bool | np.bool_ | bytearray | memoryview)
 
 
 def number(
