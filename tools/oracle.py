@@ -17,8 +17,6 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 
-from gymnosoma.agents import controllers
-from gymnosoma.agents.controllers import Oracle
 from gymnosoma.agents.learning.search import Evolution
 from gymnosoma.agents.policies.agent import ControllerAgent
 from gymnosoma.agents.policies.evaluation import play_side_by_side
@@ -31,6 +29,7 @@ from gymnosoma.cli.arguments import Id, Processes
 from gymnosoma.envs.core.env.documentation import normaliser
 
 from . import publish
+from .oracles import ORACLES, Oracle
 
 ORACLE_SEED = 40_000
 """First seed of the frozen episodes; nothing else is played, searched or learned in them."""
@@ -100,10 +99,9 @@ def oracle(
 
 def oracle_of(env_id: str) -> Oracle:
     """The oracle of an id; ValueError where its scale has a bound instead."""
-    own = controllers.oracle(task_class(env_id))
-    if own is None:
+    if task_class(env_id) not in ORACLES:
         raise ValueError(f"id must be one with an oracle, got {env_id!r}, whose scale ends at a bound or has no end")
-    return own
+    return ORACLES[task_class(env_id)]
 
 
 def search(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gymnosoma.envs.core.env.task import Task
 from gymnosoma.envs.core.model.animal import Animal
-from gymnosoma.envs.core.model.control import Controller, Floats, TaskController
+from gymnosoma.envs.core.model.control import Controller, TaskController
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,6 @@ class Reference:
 
     One reference of a task has them; a task without is not searched.
     """
-
-
-@dataclass(frozen=True)
-class Oracle:
-    """What an episode is worth to somebody who has tried it before: a controller, fitted to each episode by itself.
-
-    Its parameters are searched (`learning.oracle`) in episodes whose hidden values, noise and pushes return with
-    their seed, so that the search knows them by what they do. The mean of the best is what the scale calls 1.
-    """
-
-    make: Callable[[Any, Floats], Controller | TaskController]
-    """Makes the controller of the task and parameters (B, k), of which row i has its own."""
-    start: Sequence[float]
-    """Parameters (k,) with which each search begins, such as those of the best reference."""
-    spread: Sequence[float]
-    """Standard deviation (k,) of each in the first generation."""
-    env: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the environment that it needs."""
 
 
 def drop_task(make: Callable[..., Any], **constants: Any) -> Callable[..., Any]:
@@ -73,11 +55,6 @@ def module_of(task: type) -> Any:
 def references(task: type[Task]) -> dict[str, Reference]:
     """References of a task by name; empty where it has none."""
     return getattr(module_of(task), "REFERENCES", {}).get(task, {})
-
-
-def oracle(task: type[Task]) -> Oracle | None:
-    """Oracle of a task, by the table ``ORACLES`` of its module; None where the scale's 1 is a bound."""
-    return getattr(module_of(task), "ORACLES", {}).get(task)
 
 
 def drives(animal: Animal) -> Mapping[str, Callable[..., Controller]]:

@@ -17,7 +17,7 @@ from gymnosoma.envs.lamprey.steering import Steering as Heading
 from gymnosoma.envs.lamprey.steering import command
 from gymnosoma.envs.lamprey.tasks import BRAINSTEM, Economy, Escape, Speed, Waypoints
 
-from . import Oracle, Reference, References
+from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
 BY_JOINT = ("motoneuron", "muscle")
@@ -234,8 +234,7 @@ class SteeredWave(RowMemory):
     the speed that gets there by then, over `PACE`, up to 3, and nothing at the goal. The ``frequency`` (Hz) is
     multiplied by n^``quickening`` (of n up to 2), both amplitudes by n^``strengthening``.
 
-    Each parameter is a number or has one for each row (B,). A ``plan`` (B, K) is added to the bias, linear between K
-    knots over ``duration`` (s).
+    Each parameter is a number or has one for each row (B,).
     """
 
     PACE, SMOOTHING, LARGEST = 0.25, 0.2, 2.0
@@ -253,8 +252,6 @@ class SteeredWave(RowMemory):
         offset: Any = 0.0,
         strengthening: Any = 0.0,
         quickening: Any = 0.0,
-        plan: Floats | None = None,
-        duration: float = 1.0,
     ) -> None:
         choice("actions", task.actions, BY_JOINT)
         self.goal = "target" if "target" in task.layout.fields else "direction"
@@ -263,7 +260,6 @@ class SteeredWave(RowMemory):
         self.task = task
         parameters = (frequency, wavelength, head, tail, gain, integral, limit, offset, strengthening, quickening)
         self._parameters = [np.reshape(each, (-1, 1)) for each in parameters]
-        self._plan, self._duration = plan, duration
         self._place = np.arange(task.joints) / task.joints
         self.memory = {"way": np.zeros(2), "turned": np.zeros(1), "phase": np.zeros(1)}
 
@@ -276,9 +272,7 @@ class SteeredWave(RowMemory):
         bearing = np.arctan2(memory["way"][:, 1:], memory["way"][:, :1])
         memory["turned"] = np.clip(memory["turned"] + bearing / rate, -self.LARGEST, self.LARGEST)
         need = self._need(signals)
-        bias = np.clip(gain * bearing + integral * memory["turned"], -limit, limit)
-        if self._plan is not None:
-            bias = bias + self._planned(self._plan, t)
+        bias = np.clip(gain * bearing + integral * memory["turned"], -limit, limit) + self._plan(t)
         some = np.maximum(need, 1e-3)
         memory["phase"] += frequency * np.minimum(some, 2.0) ** quickening / rate
         amplitude = (head + (tail - head) * self._place) * some**strengthening
@@ -294,13 +288,9 @@ class SteeredWave(RowMemory):
         need = np.clip(away / np.maximum(signals["time_left"] - 0.1, 0.1) / self.PACE, 0.0, 3.0)
         return np.where(away > 1.1 * self.task.near, need, 0.0)
 
-    def _planned(self, plan: Floats, t: Floats) -> Floats:
-        """What the plan adds at times ``t`` (B,) s, (B, 1)."""
-        last = plan.shape[1] - 1
-        at = np.clip(t / self._duration, 0.0, 1.0) * last
-        knot = np.minimum(at.astype(int), last - 1)
-        row, share = np.arange(len(t)) % len(plan), at - knot
-        return ((1.0 - share) * plan[row, knot] + share * plan[row, knot + 1])[:, None]
+    def _plan(self, t: Floats) -> Floats | float:
+        """What is added to the bias at times ``t`` (B,) s, whatever is seen."""
+        return 0.0
 
 
 class TravellingWave(OpenLoop):
@@ -388,23 +378,6 @@ def _wave_of(kind: type) -> Reference:
     return Reference(_steered_wave, _MOTONEURON, {name: around[name] for name in ("frequency", "tail", "gain")})
 
 
-def _planned_wave(duration: float, knots: int, steering: float, **fitted: tuple[float, float]) -> Oracle:
-    """Oracle: the steered wave and a plan of its bias, for each episode by itself.
-
-    ``fitted`` are those of its parameters that are searched, each with the first value and its standard deviation;
-    ``steering`` is that of the plan.
-    """
-    count = len(fitted)
-
-    def make(task: Any, numbers: Floats) -> Controller:
-        own = dict(zip(fitted, numbers.T[:count], strict=True))
-        return _steered_wave(task, **own, plan=numbers[:, count:], duration=duration)
-
-    start, spread = np.array(list(fitted.values())).T
-    plan = np.zeros(knots)
-    return Oracle(make, [*start, *plan], [*spread, *(plan + steering)], _MOTONEURON)
-
-
 REFERENCES: References = {
     Economy: {
         "baseline": Reference(_own, _MOTONEURON, _STEERING),
@@ -426,24 +399,6 @@ REFERENCES: References = {
             bounds={"integral": (0.0, 1.0), "gain": (0.05, 1.0), "limit": (0.05, 0.3)},
         )
     },
-}
-
-
-ORACLES: Mapping[type, Oracle] = {
-    Economy: _planned_wave(
-        6.0,
-        4,
-        0.25,
-        frequency=(1.6, 0.3),
-        head=(1.3, 0.3),
-        tail=(0.19, 0.2),
-        strengthening=(0.7, 0.3),
-        offset=(-0.45, 0.2),
-    ),
-    Waypoints: _planned_wave(
-        30.0, 7, 0.05, frequency=(2.15, 0.2), wavelength=(1.4, 0.2), head=(0.9, 0.1), tail=(0.6, 0.1), gain=(0.36, 0.1)
-    ),
-    Escape: _planned_wave(4.0, 4, 0.7, frequency=(5.0, 0.5), wavelength=(0.82, 0.06), head=(0.5, 0.3), tail=(2.5, 0.8)),
 }
 
 

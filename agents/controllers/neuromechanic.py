@@ -14,7 +14,7 @@ from gymnosoma.envs.neuromechanic.hindlimb import PAW_FORCE, POSTURE, RATE, STRE
 from gymnosoma.envs.neuromechanic.standing import DAMPING, DELAY, HIPS, LEG, STIFFNESS, reflex_torque, standing
 from gymnosoma.envs.neuromechanic.tasks import HindlimbHold, Pose, StandGains, StandPulse
 
-from . import Oracle, Reference, References, drop_task
+from . import Reference, References, drop_task
 from .base import ByHand, moved, pressed
 
 
@@ -264,12 +264,6 @@ def _gains(task: StandGains, stiffness: float = STIFFNESS, damping: float = DAMP
     return ConstantDrive(np.array([0.0, stiffness, damping]))
 
 
-def _known_load(task: HindlimbHold, numbers: Floats) -> Controller:
-    """The integral reflex with parameters of each row, which knows from the first step on what the load demands."""
-    stretch, rate, integral, lead = np.split(numbers[:, :4], 4, 1)
-    return IntegralReflex(task, stretch, rate, integral, lead=lead, start=numbers[:, 4:])
-
-
 _EXCITATION = {"actions": "excitation"}
 _GAINS = {"stiffness": (0.0, StandGains.largest_stiffness), "damping": (0.0, StandGains.largest_damping)}
 
@@ -294,13 +288,3 @@ REFERENCES: References = {
     StandGains: {"baseline": Reference(_gains, bounds=_GAINS), "scheduled": Reference(drop_task(ScheduledGains))},
     Pose: {"baseline": Reference(Pull, bounds={"gain": (0.1, 10.0), "damping": (0.0, 0.5)})},
 }
-
-ORACLES = {
-    HindlimbHold: Oracle(
-        _known_load,
-        start=(22.7, 0.37, 9.8, 0.89, *[0.0] * 7),
-        spread=(4.0, 0.06, 3.0, 0.1, 0.03, 0.1, 0.07, 0.03, 0.1, 0.15, 0.3),
-        env=_EXCITATION,
-    )
-}
-"""The first guess is the integral reflex itself; how far its sum varies is what it ends with in the training split."""

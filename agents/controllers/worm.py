@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gymnosoma.envs.core.arguments import choice
-from gymnosoma.envs.core.env.task import Task
 from gymnosoma.envs.core.model.control import Controller, Flags, Floats, Values
 from gymnosoma.envs.worm.animal import Worm
 from gymnosoma.envs.worm.kymogram import KymogramPlayback, SineKymogram
@@ -21,7 +20,7 @@ from gymnosoma.envs.worm.params import WormParams, medium_index, table
 from gymnosoma.envs.worm.steering import SteeringLaw
 from gymnosoma.envs.worm.tasks import Crawl, Escape, Follow, Medium, Reach, Swim, Transition
 
-from . import Oracle, Reference, References
+from . import Reference, References
 from .base import ByHand, RowMemory, moved, pressed
 
 _ANGLES = {"actions": "angles"}
@@ -42,29 +41,6 @@ class MediumSine:
         period = (1 - sigma) * w["water_period"] + sigma * w["agar_period"]
         phase = wavenumber[:, None] * self._place - (t / period)[:, None]
         return (w["wave_amplitude"] * np.minimum(t / period, 1.0))[:, None] * np.cos(2 * np.pi * phase)
-
-
-class Waves:
-    """A periodic wave for each row, whose amplitude grows over the first period as that of `SineKymogram` does.
-
-    Args:
-        period ((B,) float, s)
-        cosines, sines ((H, B, n_joints) float, rad): Parts of each harmonic.
-    """
-
-    reads: tuple[str, ...] = ()
-
-    def __init__(self, period: Floats, cosines: Floats, sines: Floats) -> None:
-        self._period, self._parts = period, list(zip(cosines, sines, strict=True))
-
-    def drive(self, t: Floats, signals: Values, first: Flags) -> Floats:
-        """Control angles (B, n_joints) rad at times ``t`` (B,) s."""
-        phase = t / self._period
-        height, angle = np.minimum(phase, 1.0), 2 * np.pi * phase
-        return sum(
-            (height * np.cos(h * angle))[:, None] * cosine + (height * np.sin(h * angle))[:, None] * sine
-            for h, (cosine, sine) in enumerate(self._parts, 1)
-        )
 
 
 @dataclass(eq=False)
@@ -294,27 +270,6 @@ def _forward(task: Any, wave: Any = None, **values: float) -> Controller:
     return SteeredSine(wave, replace(task.steering, smoothing=smoothing, **steers), "direction")
 
 
-def _gait(task: Any, parameters: Floats) -> Controller:
-    """A steered wave for each row, (B, 6 + 2 `MODES`).
-
-    Parameters: amplitude, wavenumber, period, gain, limit and integral; then what is added to its cosine and its sine
-    in time, by spatial modes.
-    """
-    amplitude, wavenumber, period, gain, limit, integral = parameters[:, :6].T
-    period, phase = np.maximum(period, 0.1), wavenumber[:, None] * np.linspace(0.0, 2 * np.pi, task.animal.drive_size)
-    parts = np.sum(parameters[:, 6:].reshape(len(parameters), 2, -1, 1) * task.modes, 2)
-    parts += amplitude[:, None, None] * np.stack([np.cos(phase), np.sin(phase)], 1)
-    wave = Waves(period, parts[None, :, 0], parts[None, :, 1])
-    return SteeredSine(wave, SteeringLaw(task.control_rate, period, gain, np.abs(limit), integral), "direction")
-
-
-def _oracle(start: str) -> Oracle:
-    """Oracle that begins with parameters of `_gait`, the best of a search over all episodes of the training split."""
-    begin = [float(each) for each in start.split()]
-    spread = [0.03, 0.1, 0.05 * begin[2], 0.05, 0.1, 0.02] + [0.03] * (len(begin) - 6)
-    return Oracle(_gait, begin, spread, _ANGLES)
-
-
 def _steered_playback(task: Any, gain: float = 0.88, **values: float) -> Controller:
     return SteeredPlayback(_replayed(task, gain), task.control_rate, **values)
 
@@ -397,18 +352,6 @@ REFERENCES: References = {
         "steered": Reference(_steered_playback, _ANGLES),
     },
 }
-
-ORACLES: dict[type[Task], Oracle] = {
-    Crawl: _oracle(
-        "0.582 1.77 0.877 0.463 0.439 0.0745 -0.0601 -0.137 -0.135 "
-        "-0.0163 0.0373 -0.0348 0.0423 -0.0399 0.135 0.0463 0.0118 -0.0328"
-    ),
-    Swim: _oracle(
-        "0.648 0.869 0.403 0.251 0.809 0.158 -0.2 -0.0701 0.0136 "
-        "-0.00443 -0.0965 0.0271 0.02 -0.114 -0.0373 -0.0222 0.0773 0.0399"
-    ),
-}
-"""Waves that are fitted to an episode: none knows what is hidden, but steers, and has the best gait for it."""
 
 
 def _sine(animal: Worm, sigma: float | None = None, **changes: float) -> SineKymogram:
