@@ -132,8 +132,8 @@ def static_optimisation(
         frames["residual"].append(b - A @ a)
     result = {name: np.array(values) for name, values in frames.items()}
     missed = np.abs(result["residual"]) / size
-    held = np.all((missed < HELD) | ~crossed | (motors > 0.0), axis=1).astype(float)
-    return Trajectory(run.time, {"q": q, "v": v, "torque": torque, **result, "held": held}, None)
+    balanced = np.all((missed < HELD) | ~crossed | (motors > 0.0), axis=1).astype(float)
+    return Trajectory(run.time, {"q": q, "v": v, "torque": torque, **result, "held": balanced}, None)
 
 
 def _affine(animal: Neuromechanic, q: Vector, v: Vector) -> tuple[Vector, Vector, Vector]:

@@ -41,8 +41,8 @@ def fit_length(joints: Sequence[str], q: Vector, length: Vector, arm: Vector, de
         arm ((N, j) float, m or 1): -dL/dq.
         degree: 0 to 9.
     """
-    known = np.isfinite(length) & np.isfinite(arm).all(1)
-    q, length, arm = q[known], length[known], arm[known]
+    finite = np.isfinite(length) & np.isfinite(arm).all(1)
+    q, length, arm = q[finite], length[finite], arm[finite]
     low, high = q.min(0), q.max(0)
     middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 1e-9)
     powers = np.array(exponents(len(joints), degree))
@@ -60,7 +60,7 @@ def fit_length(joints: Sequence[str], q: Vector, length: Vector, arm: Vector, de
         c = np.linalg.lstsq(A[:own][fitted], y[:own][fitted], rcond=None)[0]
         error = np.abs(A @ c - y)
         keep = error <= STRAY[0] * np.median(error[:own]) + STRAY[1]
-    test, kept = error[own:], keep[own:]
-    error_of, arm_error = (float(np.sqrt(np.mean(test[:, part][kept[:, part]] ** 2))) for part in (0, slice(1, None)))
+    test, close = error[own:], keep[own:]
+    error_of, arm_error = (float(np.sqrt(np.mean(test[:, part][close[:, part]] ** 2))) for part in (0, slice(1, None)))
     table = {"joints": list(joints), "middle": middle.tolist(), "half": half.tolist(), "degree": degree}
-    return Fit(table | {"coefficients": c.tolist()}, error_of, arm_error, float(1.0 - kept.mean()))
+    return Fit(table | {"coefficients": c.tolist()}, error_of, arm_error, float(1.0 - close.mean()))

@@ -51,13 +51,13 @@ class _Importer:
     def name(self, kind: Any, i: int, what: str) -> str:
         """Name of an object by which our keys call it, no dots in it and used only once among its kind."""
         if (int(kind), i) not in self.names:
-            given = self.find(kind, i) or f"{what}{i}"
-            own = "".join(c if c.isalnum() or c in "_-" else "_" for c in given)
-            taken = {name for (other, _), name in self.names.items() if other == int(kind)} | {"ground"}
-            while own in taken:
+            label = self.find(kind, i) or f"{what}{i}"
+            own = "".join(c if c.isalnum() or c in "_-" else "_" for c in label)
+            others = {name for (other, _), name in self.names.items() if other == int(kind)} | {"ground"}
+            while own in others:
                 own += "_"
-            if own != given:
-                self.report.renamed.append(f"{given} is {own}")
+            if own != label:
+                self.report.renamed.append(f"{label} is {own}")
             self.names[int(kind), i] = own
         return self.names[int(kind), i]
 
@@ -69,7 +69,7 @@ class _Importer:
 
     def couple(self) -> None:
         """Learn which joints follow others by a polynomial."""
-        m, given = self.m, {}
+        m, leaders = self.m, {}
         for e in range(m.neq):
             what = self.find(self.kinds.mjOBJ_EQUALITY, e) or f"{e}"
             if not m.eq_active0[e]:
@@ -77,19 +77,19 @@ class _Importer:
             elif m.eq_type[e] != 2:
                 kind = ("CONNECT", "WELD", "JOINT", "TENDON", "FLEX", "DISTANCE")[min(int(m.eq_type[e]), 5)]
                 self.report.refused.append(f"equality {what}: {kind} is not supported; supported is JOINT")
-            elif m.jnt_type[m.eq_obj1id[e]] < 2 or m.eq_obj1id[e] in given:
+            elif m.jnt_type[m.eq_obj1id[e]] < 2 or m.eq_obj1id[e] in leaders:
                 self.report.refused.append(f"equality {what}: it must lead a hinge or slide that no other one leads")
             else:
-                given[int(m.eq_obj1id[e])] = int(m.eq_obj2id[e]), np.poly1d(m.eq_data[e, 4::-1])
-        for j in given:
-            leader, f, seen = j, np.poly1d([1.0, 0.0]), [j]
-            while leader in given:
-                leader, inner = given[leader]
+                leaders[int(m.eq_obj1id[e])] = int(m.eq_obj2id[e]), np.poly1d(m.eq_data[e, 4::-1])
+        for j in leaders:
+            leader, f, chain = j, np.poly1d([1.0, 0.0]), [j]
+            while leader in leaders:
+                leader, inner = leaders[leader]
                 f = f(inner)
-                if leader in seen:
+                if leader in chain:
                     self.report.refused.append(f"joint {self.joint_name(j)}: it follows itself")
                     return
-                seen.append(leader)
+                chain.append(leader)
             if f.order > 15:
                 self.report.refused.append(f"joint {self.joint_name(j)}: it follows by a power of {f.order}, above 15")
                 continue
@@ -118,8 +118,8 @@ class _Importer:
             if body != "ground" and parts[0] > 0.0:
                 inertia = parts[2] @ np.diag(m.body_inertia[b]) @ parts[2].T
                 self.masses.setdefault(body, []).append((*parts[:2], inertia))
-        for name, found in self.masses.items():
-            self.body[name]["inertial"] = united(found)
+        for name, masses in self.masses.items():
+            self.body[name]["inertial"] = united(masses)
 
     def joint(self, j: int) -> dict[str, Any]:
         """Keys of a hinge or slide."""
@@ -249,14 +249,14 @@ class _Importer:
 
     def rest(self) -> None:
         """Tell what is left out."""
-        m, used = self.m, {int(t) for t in self.m.actuator_trnid[self.m.actuator_trntype == 3, 0]}
+        m, pulling = self.m, {int(t) for t in self.m.actuator_trnid[self.m.actuator_trntype == 3, 0]}
         for t in range(m.ntendon):
             own = self.find(self.kinds.mjOBJ_TENDON, t) or f"{t}"
             if np.any(m.tendon_stiffness[t] > 0.0) or np.any(m.tendon_damping[t] > 0.0):
                 self.report.refused.append(f"tendon {own}: its own stiffness or damping is not supported")
             elif m.tendon_limited[t]:
                 self.report.ignored.append(f"limits of the length of tendon {own}")
-            elif t not in used:
+            elif t not in pulling:
                 self.report.ignored.append(f"tendon {own}, which nothing pulls")
         touching = int(np.sum((m.geom_contype > 0) | (m.geom_conaffinity > 0)))
         if touching:

@@ -31,15 +31,15 @@ _THELEN = "FmaxTendonStrain", "FmaxMuscleStrain", "KshapePassive", "KshapeActive
 
 def wrap_objects(importer: o.Importer) -> dict[str, tuple[str, o.Element]]:
     """Wrap objects by name, each with its body."""
-    found = {}
+    wraps = {}
     bodies = [
         ("ground", importer.model.find("Ground")),
         *((b.get("name", ""), b) for b in o.objects(importer.model, "BodySet")),
     ]
     for body, element in bodies:
         for wrap in o.objects(element, "WrapObjectSet") if element is not None else []:
-            found[wrap.get("name", "")] = body, wrap
-    return found
+            wraps[wrap.get("name", "")] = body, wrap
+    return wraps
 
 
 def _muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
@@ -78,11 +78,11 @@ def _muscle(importer: o.Importer, force: o.Element, inputs: list[str]) -> None:
     else:
         points = [_point(importer, name, point) for point in o.objects(path, "PathPointSet")]
         entry = {"path": points}
-        if found := [each for wrap in wraps if (each := _wrap(importer, wrap, len(points))) is not None]:
-            entry["wraps"] = found
-            if len(found) > 1:
+        if entries := [each for wrap in wraps if (each := _wrap(importer, wrap, len(points))) is not None]:
+            entry["wraps"] = entries
+            if len(entries) > 1:
                 importer.report.taken.append(
-                    f"{len(found)} surfaces of {name}, round which its string is the shortest; where both touch one "
+                    f"{len(entries)} surfaces of {name}, round which its string is the shortest; where both touch one "
                     "segment, OpenSim 4.6 adds an arc and points of different passes, and is some mm shorter"
                 )
     muscle = entry | {"excitation": f"input.{name}", "model": model | {"activation": activation}}
@@ -316,8 +316,8 @@ def read_osim(source: str | Path, partial: bool = False) -> tuple[dict[str, Any]
     importer.skeleton()
     _forces(importer)
     for room in ("MarkerSet", "ControllerSet", "ProbeSet", "ContactGeometrySet", "ComponentSet"):
-        if found := o.objects(importer.model, room):
-            importer.report.ignored.append(f"{room}: {len(found)} entries")
+        if entries := o.objects(importer.model, room):
+            importer.report.ignored.append(f"{room}: {len(entries)} entries")
     refused = importer.report.refused
     if refused and not partial:
         raise ValueError(f"model {str(source)!r} has parts that are not supported: {'; '.join(refused)}")

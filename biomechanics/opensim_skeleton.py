@@ -105,13 +105,13 @@ def numbers_of(element: Element, key: str, default: str = "0 0 0", count: int | 
     """
     text = text_of(element, key) or default
     try:
-        found = np.array(text.split(), float)
+        values = np.array(text.split(), float)
     except ValueError:
-        found = np.array([np.nan])
-    if np.isnan(found).any() or (count is not None and len(found) != count):
+        values = np.array([np.nan])
+    if np.isnan(values).any() or (count is not None and len(values) != count):
         what = "a number" if count == 1 else "numbers"
         raise ValueError(f"{key} of {element.get('name', element.tag)} must be {what}, got {shown(text)}")
-    return found
+    return values
 
 
 def truth_of(element: Element, key: str) -> bool:
@@ -241,16 +241,16 @@ class Importer:
         self.names: dict[str, str] = {}
         self.wrap_objects: dict[str, tuple[str, Element]] = {}
 
-    def name(self, given: str) -> str:
+    def name(self, label: str) -> str:
         """Name that keys allow, not yet used by another."""
-        if given in self.names:
-            return self.names[given]
-        name = re.sub(r"[^\w-]", "_", given)
+        if label in self.names:
+            return self.names[label]
+        name = re.sub(r"[^\w-]", "_", label)
         while name in self.names.values() or name == "ground":
             name += "_"
-        if name != given:
-            self.report.renamed.append(f"{given} is {name}")
-        self.names[given] = name
+        if name != label:
+            self.report.renamed.append(f"{label} is {name}")
+        self.names[label] = name
         return name
 
     def skeleton(self) -> None:
@@ -400,20 +400,20 @@ class Importer:
         kind, eye = joint.tag, np.eye(3)
         names = [c.get("name", "") for c in joint.findall("coordinates/Coordinate")]
         if kind == "CustomJoint":
-            found = []
+            entries = []
             for axis in joint.findall("SpatialTransform/TransformAxis"):
                 function = next((part for part in axis if part.tag not in ("coordinates", "axis")), None)
                 if function is not None and function.tag == "function":
                     function = next(iter(function), None)
-                name, used = axis.get("name", ""), text_of(axis, "coordinates").split()
-                if len(used) > 1:
-                    raise ValueError(f"{name} depends on several coordinates, {' '.join(used)}")
+                name, coordinates = axis.get("name", ""), text_of(axis, "coordinates").split()
+                if len(coordinates) > 1:
+                    raise ValueError(f"{name} depends on several coordinates, {' '.join(coordinates)}")
                 move = "prismatic" if name.startswith("translation") else "revolute"
                 direction = numbers_of(axis, "axis")
                 f = function_of(function)
-                found.append((move, direction / np.linalg.norm(direction), (used or [""])[0], f, name))
+                entries.append((move, direction / np.linalg.norm(direction), (coordinates or [""])[0], f, name))
             order = {"translation1": 0, "translation2": 1, "translation3": 2}
-            return sorted(found, key=lambda entry: order.get(entry[4], 3 + int(entry[4][-1])))
+            return sorted(entries, key=lambda entry: order.get(entry[4], 3 + int(entry[4][-1])))
         forms = {
             "WeldJoint": [],
             "PinJoint": [("revolute", 2, 0)],

@@ -108,8 +108,8 @@ def lqr(
     size, inputs, n = *B.shape, len(animal.model.bodies)
     usual = np.r_[np.full(n, POSITION), np.full(n, SPEED), np.full(size - 2 * n, OTHER)] ** -2.0
     cost, price = _cost("Q", Q, usual), _cost("R", R, np.ones(inputs))
-    held = expm(animal.dt * np.block([[A, B], [np.zeros((inputs, size + inputs))]]))
-    A, B = held[:size, :size], held[:size, size:]
+    discrete = expm(animal.dt * np.block([[A, B], [np.zeros((inputs, size + inputs))]]))
+    A, B = discrete[:size, :size], discrete[:size, size:]
     try:
         P = solve_discrete_are(A, B, cost, price)
     except np.linalg.LinAlgError as error:

@@ -31,9 +31,9 @@ WIDTH = 1200
 
 def update(path: Path, animal: str, figure: str, comparisons: Sequence[Comparison]) -> None:
     """Set the comparisons of one figure in a file of all figures, whose others stay as they are."""
-    kept = [row for row in read(path) if row[:2] != (animal, figure)] if path.exists() else []
+    others = [row for row in read(path) if row[:2] != (animal, figure)] if path.exists() else []
     order = [(name, entry.name) for name in PAPERS for entry in load(name).figures]
-    rows = [*kept, *((animal, figure, comparison) for comparison in comparisons)]
+    rows = [*others, *((animal, figure, comparison) for comparison in comparisons)]
     rows = sorted((row for row in rows if row[:2] in order), key=lambda row: order.index(row[:2]))
     write_csv(path, COLUMNS, [[*row[:2], *(getattr(row[2], name) for name in COLUMNS[2:])] for row in rows])
 

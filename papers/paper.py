@@ -159,8 +159,8 @@ class Sheet:
         Raises:
             ValueError: For a row without a value, and a value that no row asks for.
         """
-        asked = {row.name for row in self.rows}.union(*(row.needed - {"off"} for row in self.rows))
-        if names := asked.symmetric_difference(self.values):
+        required = {row.name for row in self.rows}.union(*(row.needed - {"off"} for row in self.rows))
+        if names := required.symmetric_difference(self.values):
             raise ValueError(f"values and rows must have the same names, got {', '.join(sorted(names))} once")
         return [row.against(self.values) for row in self.rows]
 

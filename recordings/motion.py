@@ -165,8 +165,8 @@ def smoothed(points: Array, measured: Flags, rate: float, order: int, n_rods: in
     gaps = _long_gaps(measured, np.diff(angle), rate)
     time = moments / rate
     length = float(np.median(along[:, -1]))
-    told = float(noise), float(jitter), float(persistence)
-    return Motion(time, angle, centre, length, rate, measured, places, *told, gaps, order, shapes)
+    errors = float(noise), float(jitter), float(persistence)
+    return Motion(time, angle, centre, length, rate, measured, places, *errors, gaps, order, shapes)
 
 
 def arc_length(curve: Array) -> Array:
@@ -180,8 +180,8 @@ def even(curve: Array, along: Array, places: Array) -> Array:
     # All curves in one table: each has an interval of its own.
     offset = 2.0 * np.arange(len(curve))[:, None]
     lengths = (along / along[:, -1:] + offset).ravel()
-    wanted = (places + offset).ravel()
-    return np.stack([np.interp(wanted, lengths, curve[..., k].ravel()).reshape(places.shape) for k in range(2)], -1)
+    positions = (places + offset).ravel()
+    return np.stack([np.interp(positions, lengths, curve[..., k].ravel()).reshape(places.shape) for k in range(2)], -1)
 
 
 def _long_gaps(measured: Flags, joint_angle: Array, rate: float) -> tuple[tuple[int, int], ...]:

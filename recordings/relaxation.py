@@ -180,10 +180,10 @@ class _Relaxing:
         ((angle, _),) = self.run(unknown[None])
         return float(np.sqrt(np.mean((np.diff(angle)[:, INNER] - self._smooth)[self._valid] ** 2)))
 
-    def fit(self, unknown: Array, iterations: int, held: int = -1) -> tuple[Array, float, Array]:
+    def fit(self, unknown: Array, iterations: int, constant: int = -1) -> tuple[Array, float, Array]:
         """Unknowns (BODY + MODES,) of least squares, sum of squares, and slopes (M, BODY + MODES).
 
-        The one that is ``held`` stays; its slopes are 0.
+        The ``constant`` one stays; its slopes are 0.
         """
         best, least, slopes = unknown, np.inf, np.zeros((1, len(unknown)))
         moves = np.concatenate([np.zeros((1, len(unknown))), STEP * np.eye(len(unknown))])
@@ -194,8 +194,8 @@ class _Relaxing:
                 unknown = 0.5 * (unknown + best)
                 continue
             slope = (rest[1:] - rest[0]).T / STEP
-            if held >= 0:
-                slope[:, held] = 0.0
+            if constant >= 0:
+                slope[:, constant] = 0.0
             best, least, slopes = unknown, cost, slope
             # What the noise hides is not moved: Levenberg's damping.
             damped = slope.T @ slope + np.diag(cost / len(slope) / LIKELY**2)
@@ -222,8 +222,8 @@ def _unexplained(shape: Array, measured: Array, tips: list[Array]) -> Array:
             across = np.swapaxes(moves, 1, 2)
             square = np.nan_to_num(across @ moves)
             # A straight body does not show by how much both tips are missed.
-            held = BARELY * np.maximum(np.trace(square, axis1=1, axis2=2), 1e-30)
-            square += held[:, None, None] * np.eye(3)
+            damping = BARELY * np.maximum(np.trace(square, axis1=1, axis2=2), 1e-30)
+            square += damping[:, None, None] * np.eye(3)
             best = best - np.linalg.solve(square, across @ rest)[..., 0]
             best[:, 1:] = np.clip(best[:, 1:], -MISSED, MISSED)
     axes, _ = np.linalg.qr(moves)
@@ -294,7 +294,7 @@ def fit_relaxation(
     spread = np.maximum(few * spread, np.sqrt(own[:2]))
     kappa = float(np.max(usual.stiffness))
     scale, lag = usual.friction_perpendicular / kappa, float(np.max(usual.damping)) / kappa * float(corrected[1])
-    without = worm.fit(np.array([FAR[0, 0], *best[1:]]), AGAIN, held=0)[1]
+    without = worm.fit(np.array([FAR[0, 0], *best[1:]]), AGAIN, constant=0)[1]
     if spread[0] > UNKNOWN or without < squares + VISIBLE * more * noise:
         friction, low, high = float("nan"), 0.0, scale * float(np.exp(_bound(worm, best, squares, more * noise)))
     else:
@@ -333,7 +333,7 @@ def _bound(worm: _Relaxing, best: Array, squares: float, noise: float) -> float:
     low, high = float(best[0]), float(FAR[1, 0])
     while high - low > 0.05:
         middle = 0.5 * (low + high)
-        if worm.fit(np.array([middle, *best[1:]]), ITERATIONS, held=0)[1] > limit:
+        if worm.fit(np.array([middle, *best[1:]]), ITERATIONS, constant=0)[1] > limit:
             high = middle
         else:
             low = middle

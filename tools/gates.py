@@ -110,8 +110,8 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
     env = {"split": None} if task_class(env_id).hidden else {}
 
     def play(player: Policy) -> tuple[np.ndarray, float]:
-        played = evaluate(env_id, player, episodes, BENCHMARK_SEED, keep={score.name}, **env)
-        return played.score(score) * score.factor, float(np.mean([each is not None for each in played.failures]))
+        results = evaluate(env_id, player, episodes, BENCHMARK_SEED, keep={score.name}, **env)
+        return results.score(score) * score.factor, float(np.mean([each is not None for each in results.failures]))
 
     own = {name: find_policy(env_id, name) for name in references_of(env_id)}
     figure = figures().get(env_id, {}).get("policies", {}).get(CONSTANT, {})
@@ -162,14 +162,14 @@ def row(env_id: str, learned: Policy | None, episodes: int) -> dict[str, Any]:
 
 def failing(row: Mapping[str, Any]) -> list[str]:
     """Gates that a row does not pass, by their letters."""
-    held = {
+    gates = {
         "a": float(row["feedback"]) >= LEAST,
         "b": float(row["script_share"]) <= MOST,
         "c": not row["beyond"] and float(row["saturation"]) <= SATURATED,
         "d": float(row["half_width"]) <= RESOLVED,
         "e": row["id"] in MEASURED or float(row["failed"]) < FAILING,
     }
-    return [gate for gate, holds in held.items() if not holds]
+    return [gate for gate, holds in gates.items() if not holds]
 
 
 def kept() -> dict[str, dict[str, str]]:

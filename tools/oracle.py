@@ -145,8 +145,8 @@ def _search(env_id: str, first: int, episodes: int, number: int, generations: in
         def agent(envs: Any) -> ControllerAgent:
             return ControllerAgent(own.make(envs.task, rows), envs.task)
 
-        played = play_side_by_side(env_id, env, agent, players, seeds)
-        return (played.score(score) * score.factor).reshape(players, episodes).T
+        results = play_side_by_side(env_id, env, agent, players, seeds)
+        return (results.score(score) * score.factor).reshape(players, episodes).T
 
     start = best = play(np.broadcast_to(np.asarray(own.start, float), (episodes, 1, len(own.start))))[:, 0]
     rngs = [np.random.default_rng((seed, number)) for seed in seeds]

@@ -125,14 +125,14 @@ def put(page: str, name: str, text: str) -> str:
 def readme_table(rows: Sequence[tables.Row]) -> str:
     """README's table of ids: task, animal, and the score of training beside that of the animal's own controller."""
     text = (checkout() / "pyproject.toml").read_text("utf-8")
-    site, ahead, shown, lines = tomllib.loads(text)["project"]["urls"]["Documentation"], tables.ahead(rows), 0, []
+    site, ahead, count, lines = tomllib.loads(text)["project"]["urls"]["Documentation"], tables.ahead(rows), 0, []
     for entry in CATALOGUE:
         env_id = f"gymnosoma/{entry.name}"
         cells = tables.at(rows, env_id)
         trained = cells.get(RECIPE) or cells.get("trained")
         score = ""
         if trained is not None:
-            shown += 1
+            count += 1
             mean, unit = f"{trained.score.mean:.3g}", trained.lines[0]["score"]["unit"].replace("1", "")
             score = f"{f'**{mean}**' if env_id in ahead else mean} {unit}".strip()
             score += f" ({cells['baseline'].score.mean:.3g})" if "baseline" in cells else ""
@@ -144,7 +144,7 @@ def readme_table(rows: Sequence[tables.Row]) -> str:
     return (
         f"{table}\n\nMean score of five trainings, or of the shipped policy, with the animal's own controller in "
         "parentheses. Speed scores are penalised for muscle work. Bold: training is above every policy that does not "
-        f"learn (p < .05, Holm-corrected), which holds for {len(ahead)} of {shown} environments. "
+        f"learn (p < .05, Holm-corrected), which holds for {len(ahead)} of {count} environments. "
         f"[All results]({site}/results/)."
     )
 
@@ -242,8 +242,8 @@ def ship_trainings(folder: Path, root: Path) -> list[str]:
 def validated(env_id: str, policy: Policy) -> dict[str, Any]:
     """Measure a policy in the episodes that choose among trainings, for its card."""
     env = {"split": None} if task_class(env_id).hidden else {}
-    played = evaluate(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED, **env)
-    return scores_of(env_id, policy, played) | {"seed": VALIDATION_SEED}
+    results = evaluate(env_id, policy, VALIDATION_EPISODES, VALIDATION_SEED, **env)
+    return scores_of(env_id, policy, results) | {"seed": VALIDATION_SEED}
 
 
 def beyond_limits(env_id: str, policy: Policy) -> list[str]:

@@ -56,29 +56,29 @@ def figure_3(sheet: Sheet) -> Figure:
     for (a, b), colour in zip(pairs, ("0.6", "0.35", "k", LEFT, RIGHT), strict=True):
         right.plot(angle, torque(a, b, angle), color=colour, label=f"left {a:g}, right {b:g}")
     right.axhline(0, color="0.8", lw=0.8, zorder=0)
-    held = Lamprey(drive="muscle", scheme="implicit")
+    animal = Lamprey(drive="muscle", scheme="implicit")
     # Much damping, so that it comes to rest soon: where, does not depend on it.
-    rest = swim(held, [np.repeat(pair, 9) for pair in pairs], 10.0, {"damping": 1e-3}, signals=("joint_angle",))
-    found = np.array([run["joint_angle"][-1].mean() for run in rest])
-    right.plot(found, 0 * found, "o", mfc="w", mec="k", ms=6, label="where the simulated body rests")
+    rest = swim(animal, [np.repeat(pair, 9) for pair in pairs], 10.0, {"damping": 1e-3}, signals=("joint_angle",))
+    angles = np.array([run["joint_angle"][-1].mean() for run in rest])
+    right.plot(angles, 0 * angles, "o", mfc="w", mec="k", ms=6, label="where the simulated body rests")
     right.legend(loc="lower right", fontsize="x-small")
     right.set(
         xlabel="joint angle (rad), positive to the right", ylabel="torque (N mm)", title="B  bending torques at rest"
     )
     a, b = np.array(pairs).T
-    sheet.table("B", left=a, right=b, stiffness_N_mm=0.3 * (a + b + 10), rest_rad=found)
+    sheet.table("B", left=a, right=b, stiffness_N_mm=0.3 * (a + b + 10), rest_rad=angles)
     return figure
 
 
 def _rhythms(lamprey: Lamprey, drives: Array) -> list[Swimming | None]:
     """Statistics under many drives (B, 3); None where there is no rhythm."""
-    found: list[Swimming | None] = []
+    rhythms: list[Swimming | None] = []
     for run in swim(lamprey, drives):
         try:
-            found.append(Swimming(lamprey, run))
+            rhythms.append(Swimming(lamprey, run))
         except ValueError:
-            found.append(None)
-    return found
+            rhythms.append(None)
+    return rhythms
 
 
 def _columns(runs: Sequence[Swimming | None], *names: str) -> list[Array]:
@@ -144,13 +144,13 @@ def section_3_2(sheet: Sheet) -> Figure:
         "lateral": "amplitude across",
         "wavelength": "neural wavelength",
     }
-    found = np.zeros((len(names), 2, len(factors)))
+    means = np.zeros((len(names), 2, len(factors)))
     for k, factor in enumerate(sheet.progress(factors, "drag")):
         drag = tuple(factor * value for value in LampreyParams().drag_parallel)
         lamprey = Lamprey(LampreyParams(drag_parallel=drag))
         swims = [Swimming(lamprey, run) for run in swim(lamprey, [SLOW, FAST])]
-        found[:, :, k] = [[np.mean(getattr(run, name)) for run in swims] for name in names]
-    relative = found / found[:, :, factors == 1.0]
+        means[:, :, k] = [[np.mean(getattr(run, name)) for run in swims] for name in names]
+    relative = means / means[:, :, factors == 1.0]
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for column, (ax, level) in enumerate(zip(axes, ("0.15", "0.4"), strict=True)):

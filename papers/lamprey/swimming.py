@@ -329,15 +329,15 @@ def figure_6(sheet: Sheet) -> Figure:
 
 def _wave(ax: Axes, sheet: Sheet, raw: Trajectory, at: int) -> AxesImage:
     """Panel D of Fig. 6: joint angles about the beginning of the asymmetry."""
-    shown = slice(at - 50, at + 151)
-    angle = raw["joint_angle"][shown]
+    window = slice(at - 50, at + 151)
+    angle = raw["joint_angle"][window]
     look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -0.9, "vmax": 0.9, "interpolation": "nearest"}
     image = ax.imshow(angle.T, aspect="auto", extent=(-0.5, 1.5, 28.5, 1.5), **look)
     ax.axvline(0, color="k", ls="--", lw=1)
     ax.set(xlabel="time from the beginning of the asymmetry (s)", ylabel="joint (cm from the head)")
     ax.set_title("D  joint angles, red to the right")
     place = 3.0 * np.arange(1, 10)
-    sheet.table("D", time_s=(raw.time[shown] - SWITCH)[:, None], place_cm=place, joint_angle_rad=angle)
+    sheet.table("D", time_s=(raw.time[window] - SWITCH)[:, None], place_cm=place, joint_angle_rad=angle)
     return image
 
 

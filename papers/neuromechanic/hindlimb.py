@@ -95,12 +95,12 @@ def _readings() -> dict[str, float]:
     shares["sampled without thinning"] = _share(short.matrix(near))
     rng, most = np.random.default_rng(0), animal.model.arrays["max_force"]
     for name, cost in (("quadratic", 1.0), ("linear", 1e-6)):
-        found = []
+        activations = []
         for _ in range(100):
             weight = (rng.random(31) if name == "quadratic" else cost) / most**2
             linear = None if name == "quadratic" else -rng.random(31) / most
-            found.append(equilibrate(animal, POSTURE, cost=weight, linear=linear, reaction=PAW_FORCE).activation)
-        shares[f"least of random {name} costs"] = _share(short.matrix(np.array(found)))
+            activations.append(equilibrate(animal, POSTURE, cost=weight, linear=linear, reaction=PAW_FORCE).activation)
+        shares[f"least of random {name} costs"] = _share(short.matrix(np.array(activations)))
     return shares
 
 
@@ -116,7 +116,7 @@ def figure_2(sheet: Sheet) -> Figure:
     panels = [*top.subplots(1, 3), *bottom.subplots(1, 2, width_ratios=[1, 1.6])]
     rates = _growth_rates(panels[0], sheet)
     shares = _over_stiffness(panels[1], sheet)
-    times, asked = _over_viscosity(panels[2], sheet)
+    times, viscosities = _over_viscosity(panels[2], sheet)
     force = _over_force(panels[3], sheet)
     readings = _over_readings(panels[4], sheet)
     ways = np.array([20.0, 25.0, 30.0, 35.0])
@@ -124,8 +124,8 @@ def figure_2(sheet: Sheet) -> Figure:
     sheet.found(
         doubling=MS * np.log(2.0) / rates.max(),
         viscosity=SLOW,
-        least_viscosity=min(asked),
-        greatest_viscosity=max(asked),
+        least_viscosity=min(viscosities),
+        greatest_viscosity=max(viscosities),
         doubling_elsewhere=MS * times[:, 0].min(),
         share=100 * shares[0],
         stiffness=np.interp(0.35, shares, STIFFNESS),
@@ -177,11 +177,11 @@ def _over_viscosity(ax: Axes, sheet: Sheet) -> tuple[Array, list[float]]:
         ax.plot(viscosities, MS * values, "o-", ms=4, label=f"sample {seed} of {PATTERNS:,}")
     columns = {"viscosity_Fmax_s_per_lopt": viscosities, "least_doubling_time_ms": MS * times}
     sheet.table("C", seed=np.array(SEEDS)[:, None], **columns)
-    asked = [float(np.interp(0.2, values, viscosities)) for values in times]
+    needs = [float(np.interp(0.2, values, viscosities)) for values in times]
     ax.axhline(200.0, label="paper: longer than 200 ms", **LIMIT)
     ax.set(xlabel="viscosity (Fmax s / lopt)", ylabel="doubling time of the most unstable (ms)")
-    ax.set_title(f"c  200 ms ask for a viscosity of {min(asked):.1f} to {max(asked):.1f}")
-    return times, asked
+    ax.set_title(f"c  200 ms ask for a viscosity of {min(needs):.1f} to {max(needs):.1f}")
+    return times, needs
 
 
 def _over_force(ax: Axes, sheet: Sheet) -> float:
@@ -215,12 +215,12 @@ def _over_readings(ax: Axes, sheet: Sheet) -> dict[str, float]:
 
 def _seconds(call: Callable[[], Any], count: int) -> float:
     """Least time of a call, s: what else the machine does adds to the others."""
-    taken = []
+    times = []
     for _ in range(count):
         begin = time.perf_counter()
         call()
-        taken.append(time.perf_counter() - begin)
-    return min(taken)
+        times.append(time.perf_counter() - begin)
+    return min(times)
 
 
 def illustration_2(sheet: Sheet) -> Figure:

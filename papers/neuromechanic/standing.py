@@ -123,8 +123,8 @@ def _unloading_pulse() -> float:
     """Duration (s) of the ground's pulse from which on the pinned figure would lift a foot."""
     animal, durations = Neuromechanic(standing(feet="pinned")), np.linspace(_PULSE[1], 0.065, 30)
     pulse = np.column_stack([np.full(30, _PULSE[0]), durations, np.full(30, _PULSE[2])])
-    found = ensemble(animal, reflex_input(1.1), 30, 1.5, start={"pulse": pulse}, signals=["reaction"])
-    least = found["reaction"][1:, :, 1::2].min((0, 2))
+    run = ensemble(animal, reflex_input(1.1), 30, 1.5, start={"pulse": pulse}, signals=["reaction"])
+    least = run["reaction"][1:, :, 1::2].min((0, 2))
     return float(np.interp(0.0, -least, durations))
 
 

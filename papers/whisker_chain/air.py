@@ -188,13 +188,13 @@ def figure_7(sheet: Sheet) -> Figure:
         ax.remove()
     grid = axes[0, 0].get_gridspec()
     of_moment, of_force = figure.add_subplot(grid[0:2, 1]), figure.add_subplot(grid[2, 1])
-    shown = time <= 0.5
-    theta.plot(time[shown], np.rad2deg(angle[shown]), "k")
+    window = time <= 0.5
+    theta.plot(time[window], np.rad2deg(angle[window]), "k")
     theta.set(ylabel=r"$\theta$ (deg)")
-    moment.plot(time[shown], wrench[shown, 0], "k")
+    moment.plot(time[window], wrench[window, 0], "k")
     moment.set(ylabel="M (μN m)", title="A  moment")
-    force.plot(time[shown], wrench[shown, 2], color=FY, label="Fy")
-    force.plot(time[shown], wrench[shown, 1], color=FX, label="Fx")
+    force.plot(time[window], wrench[window, 2], color=FY, label="Fy")
+    force.plot(time[window], wrench[window, 1], color=FX, label="Fx")
     force.set(ylabel="force (μN)", xlabel="time (s)", title="B  forces")
     for ax, names in ((moment, ("M_least", "M_most")), (force, ("Fy_least", "Fy_most", "Fx_least", "Fx_most"))):
         for name in names:

@@ -153,10 +153,10 @@ def _push(axes: Any, sheet: Sheet, run: Taps, row: int, name: str, frequency: fl
     rate, shade = np.rad2deg(run.contact_rate[row]), SHADES[2 - row % 3]
     time, value, angle = 1e3 * run.time[:, row], MICRO * run.moment[:, row], np.rad2deg(run.base_angle[:, row])
     middle, rise = _slope(time, value, SLOPE)
-    shown = slice(0, int(np.searchsorted(time, 80.0)), 5)
-    theta.plot(time[shown], angle[shown], color=shade, label=f"{frequency:g} Hz, {rate:.0f} deg/s at the touch")
-    moment.plot(time[shown], value[shown], color=shade)
-    slope.plot(middle[shown], rise[shown], color=shade)
+    window = slice(0, int(np.searchsorted(time, 80.0)), 5)
+    theta.plot(time[window], angle[window], color=shade, label=f"{frequency:g} Hz, {rate:.0f} deg/s at the touch")
+    moment.plot(time[window], value[window], color=shade)
+    slope.plot(middle[window], rise[window], color=shade)
     sheet.table(
         f"s_{name[1:]}Hz",
         time_ms=middle[::5],

@@ -111,8 +111,8 @@ class Reference:
             balance = (self.torque(theta, np.zeros(n)) + normal * push) / self.stiffness[-1]
             return np.append(balance, (self.h @ np.sin(theta) - self.distance) / self.h[-1])
 
-        z, _, found, message = fsolve(residual, np.append(row["segment_angle"], 0.8), full_output=True, xtol=1e-12)
-        if found != 1 and np.abs(residual(z)).max() > 1e-6:
+        z, _, status, message = fsolve(residual, np.append(row["segment_angle"], 0.8), full_output=True, xtol=1e-12)
+        if status != 1 and np.abs(residual(z)).max() > 1e-6:
             raise RuntimeError(f"no steady sliding found: {message}")
         return z[:n], z[n] * 1e-6
 

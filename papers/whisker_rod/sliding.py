@@ -124,7 +124,7 @@ def _traces(axes: Mapping[str, Axes], sheet: Sheet, frames: Run, run: Run) -> No
     tip, base = (station(run, "acceleration", t[f"{end}_station"])[:, 0] for end in ("tip", "base"))
     # In the paper the base turns and the surface rests: the plate that comes along +x is a base that goes along -x.
     turning = np.rad2deg(t["plate_speed"] / (t["plate_distance"] * t["length"]))
-    rate, seen = (
+    rate, frame_rate = (
         turning - np.rad2deg(station(part, "velocity", t["base_station"])[:, 0] / t["base_station"])
         for part in (run, frames)
     )
@@ -138,7 +138,7 @@ def _traces(axes: Mapping[str, Axes], sheet: Sheet, frames: Run, run: Run) -> No
     }
     for panel, (values, what, column, colour) in traces.items():
         _trace(axes[panel], sheet, panel, run, values, what, column, colour)
-        _events(axes[panel], frames, seen if panel == "A" else None)
+        _events(axes[panel], frames, frame_rate if panel == "A" else None)
     axes["A"].axhline(turning, color="0.5", ls="--", lw=1, label="driving velocity")
     axes["A"].set_ylim(300, None)
     axes["A"].legend(loc="lower right")

@@ -29,7 +29,7 @@ def figure_5_correlations(sheet: Sheet) -> Figure:
     start = {"reference_friction": FRICTIONS}
     signals = ("arc", "moment", "acceleration", "centreline", "base_wrench")
     runs = slide(animal(n_segments=30), 0.6, len(FRICTIONS), start, signals=signals, progress=sheet.clock("mu*", 0.6))
-    found = {name: [correlations(run, *how) for run in runs] for name, how in READINGS.items()}
+    results = {name: [correlations(run, *how) for run in runs] for name, how in READINGS.items()}
     figure = Figure(figsize=(12, 8.5), layout="constrained")
     figure.suptitle(
         "Correlations over $\\mu_*$, which the paper does not print; L = 10 μm, N = 30; grey: ours elsewhere"
@@ -43,7 +43,7 @@ def figure_5_correlations(sheet: Sheet) -> Figure:
     columns: dict[str, Any] = {"mu": FRICTIONS}
     for ax, (names, title) in zip(axes.flat, panels, strict=False):
         for name in names:
-            for how, rows in found.items():
+            for how, rows in results.items():
                 values = np.array([row[name] for row in rows])
                 columns[f"{name}_{how.replace(' ', '_')}"] = values
                 label = f"{name + ' force, ' if len(names) > 1 else ''}{how}"
@@ -63,13 +63,13 @@ def figure_5_correlations(sheet: Sheet) -> Figure:
         ax.axvline(REFERENCE_FRICTION, color="0.8", lw=4, zorder=0)
         ax.legend(ncols=2)
     sheet.table("all", **columns)
-    rows = found["filmed sweep"]
+    rows = results["filmed sweep"]
     missed = [sum(abs(row[name] - sheet.printed(name)) for name in ("acceleration", "moment")) for row in rows]
     best = int(np.argmin(missed))
     (whole,) = slide(animal(reference_friction=FRICTIONS[best]), 0.15, signals=signals)
     sheet.found(**correlations(whole, *READINGS["filmed sweep"]), best=FRICTIONS[best])
-    normal = np.array([[row["normal"] for row in rows] for rows in found.values()])
-    axial = np.array([[row["axial"] for row in rows] for rows in found.values()])
+    normal = np.array([[row["normal"] for row in rows] for rows in results.values()])
+    axial = np.array([[row["axial"] for row in rows] for rows in results.values()])
     sheet.found(greatest_normal=normal.max(), least_axial=axial.min(), greatest_axial=axial.max())
     return figure
 

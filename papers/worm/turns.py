@@ -259,8 +259,8 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
             ax.set_ylabel(what, fontsize=9)
             ax.set_xlim(0, time[-1])
             # The fits of coiled bodies run away.
-            shown = np.concatenate([raw[np.isfinite(raw)], [] if smooth is None else smooth])
-            low, high = np.quantile(shown, [0.01, 0.99])
+            values = np.concatenate([raw[np.isfinite(raw)], [] if smooth is None else smooth])
+            low, high = np.quantile(values, [0.01, 0.99])
             ax.set_ylim(low - 0.15 * (high - low), high + 0.15 * (high - low))
         _thresholds(axes)
         axes[-1].set_xlabel("time (s)")
@@ -275,14 +275,14 @@ def figure_4_supplement_1(sheet: Sheet) -> Figure:
             smooth_offset_rad=behaviour.offset,
             label=behaviour.label,
         )
-        found, paper = (
+        labels, paper = (
             [part.label for part in _phases(behaviour)],
             sheet.row(f"{recording.kymogram}_phases").printed.split(", "),
         )
-        met = sum(a == b for a, b in zip(found, paper, strict=False)) if len(found) == len(paper) else 0
+        matches = sum(a == b for a, b in zip(labels, paper, strict=False)) if len(labels) == len(paper) else 0
         short = [f"{part.label} at {part.start / FRAME_RATE:.1f} s" for part in phases(behaviour.label)]
         short = [name for name, part in zip(short, phases(behaviour.label), strict=True) if part.stop - part.start == 1]
-        sheet.found(recording.kymogram, _phases=met, _short=", ".join(short) or "none")
+        sheet.found(recording.kymogram, _phases=matches, _short=", ".join(short) or "none")
     patches = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=3)
     return figure

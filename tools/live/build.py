@@ -113,8 +113,8 @@ def animal_script(name: str) -> str:
     if len(module) > LARGEST:
         raise ValueError(f"the module {name} must have at most {LARGEST} bytes, got {len(module)}")
     about = live.table() | {"wasm": base64.b64encode(module).decode()}
-    drawn = ("worm", "swim") if name == "swim" else (name,)  # the swimmer is drawn as a worm
-    scene = "\n".join((sources() / f"{each}.js").read_text("utf-8") for each in drawn)
+    scripts = ("worm", "swim") if name == "swim" else (name,)  # the swimmer is drawn as a worm
+    scene = "\n".join((sources() / f"{each}.js").read_text("utf-8") for each in scripts)
     return f'gymnosoma.add("{name}", {json.dumps(about, separators=(",", ":"))});\n{scene}'
 
 

@@ -121,9 +121,9 @@ class Live:
             places[name] = {"at": state["at"] + state["fields"][of]["at"], "shape": list(shape), "item": 8}
         rows, signals = self.rows(), type(self.animal).SIGNALS
         for name, entry in state["fields"].items():
-            known = signals.get(name) or self.animal.parameters.get(name)
-            if known is not None:
-                entry["unit"] = known.unit
+            source = signals.get(name) or self.animal.parameters.get(name)
+            if source is not None:
+                entry["unit"] = source.unit
         parameters = {
             name: {
                 "low": option.low,
@@ -175,11 +175,11 @@ def _image(whole: bytes) -> list[Any]:
     filled = np.flatnonzero(np.frombuffer(whole.ljust(-(-len(whole) // 8) * 8, b"\0"), np.int64))
     if not len(filled):
         return []
-    found: list[Any] = []
+    parts: list[Any] = []
     for run in np.split(filled, np.flatnonzero(np.diff(filled) > GAP) + 1):
         low, high = 8 * int(run[0]), 8 * int(run[-1]) + 8
-        found += [low, base64.b64encode(whole[low:high]).decode()]
-    return found
+        parts += [low, base64.b64encode(whole[low:high]).decode()]
+    return parts
 
 
 def _work(animal: Any) -> NDArray[Any]:
@@ -331,8 +331,8 @@ def figure() -> Live:
     animal = Neuromechanic(standing.standing(STANCES[2]))
 
     def start(stance: float) -> dict[str, Any]:
-        given = standing.reflex_input(stance)
-        return {"input": given, "q": standing.upright(stance), "pulse": [UNTIL, PULSE, 0.0]}
+        drive = standing.reflex_input(stance)
+        return {"input": drive, "q": standing.upright(stance), "pulse": [UNTIL, PULSE, 0.0]}
 
     starts = {}
     for stance in STANCES:
@@ -370,12 +370,12 @@ def limb() -> Live:
     sticks = []
     for body, ends in model_picture._sticks(animal, k):
         sticks.append([body, *((end - k["origin"][body]) @ k["turn"][body] for end in ends)])
-    shown = np.concatenate([ends[:, :2] for _, ends in model_picture._sticks(animal, k)])
+    outline = np.concatenate([ends[:, :2] for _, ends in model_picture._sticks(animal, k)])
     more = {
         "limb": {
             "sticks": [[body, first.tolist(), last.tolist()] for body, first, last in sticks],
-            "reach": float(np.ptp(shown, 0).max()) * 1.3,
-            "middle": (0.5 * (shown.min(0) + shown.max(0))).tolist(),
+            "reach": float(np.ptp(outline, 0).max()) * 1.3,
+            "middle": (0.5 * (outline.min(0) + outline.max(0))).tolist(),
             "pushed": list(animal.model.bodies).index("ankle_extension"),
             "posture": POSTURE.tolist(),
             "pattern": pattern.tolist(),

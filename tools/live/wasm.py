@@ -138,13 +138,13 @@ def compile_module(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], 
     parts = [(name, kernel_cache.file_of(_plain(each), str(kind)).name) for name, (each, kind) in kernels.items()]
     path = kernel_cache.file_of(_compiled, parts, never, numba.__version__)
     try:
-        found = kernel_cache.load(path)
+        module = kernel_cache.load(path)
     except ValueError:  # it is damaged
-        found = None
-    if found is None:
-        found = _compiled(kernels, never)
-        kernel_cache.save(path, found)
-    return found
+        module = None
+    if module is None:
+        module = _compiled(kernels, never)
+        kernel_cache.save(path, module)
+    return module
 
 
 def _compiled(kernels: Mapping[str, tuple[Callable[..., Any], Signature]], never: Sequence[str]) -> bytes:
@@ -193,13 +193,13 @@ def _named(name: str) -> bytes:
 
 def _sections(data: bytes, at: int, end: int) -> list[tuple[int, bytes]]:
     """Numbers and contents of the sections, or of parts of one, that stand there."""
-    found = []
+    sections = []
     while at < end:
         number = data[at]
         size, start = _number(data, at + 1)
         at = start + size
-        found.append((number, data[start:at]))
-    return found
+        sections.append((number, data[start:at]))
+    return sections
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
@@ -209,13 +209,13 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 
 def _imports(data: bytes) -> list[tuple[int, str]]:
     """Kinds and names of what an object imports."""
-    found = []
+    imports = []
     count, at = _number(data, 0)
     for _ in range(count):
         _, at = _text(data, at)
         name, at = _text(data, at)
         kind = data[at]
-        found.append((kind, name))
+        imports.append((kind, name))
         at += 3 if kind == GLOBAL else 1
         if kind in (TABLE, MEMORY):
             at += kind == TABLE
@@ -223,12 +223,12 @@ def _imports(data: bytes) -> list[tuple[int, str]]:
             at = _number(data, at)[1] if limited else at
         elif kind == FUNCTION:
             at = _number(data, at)[1]
-    return found
+    return imports
 
 
 def _functions(linking: bytes) -> dict[str, int]:
     """Places of the functions that an object defines, by name, from its table of symbols."""
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for number, data in _sections(linking, 1, len(linking)):  # after the version of the format
         if number != SYMBOLS:
             continue
@@ -246,8 +246,8 @@ def _functions(linking: bytes) -> dict[str, int]:
                 continue
             name, at = _text(data, at)
             if kind == FUNCTION and not flags & UNDEFINED:
-                found[name] = place
-    return found
+                places[name] = place
+    return places
 
 
 def _data_end(data: bytes) -> int:
@@ -264,7 +264,7 @@ def _data_end(data: bytes) -> int:
     return end
 
 
-def link(made: bytes, exports: Sequence[str]) -> bytes:
+def link(module: bytes, exports: Sequence[str]) -> bytes:
     """Make a module of an object that needs no other: LLVM has already written all places into it.
 
     What an object imports, its memory and the pointer of its stack, becomes the module's own; what it exports is
@@ -273,12 +273,12 @@ def link(made: bytes, exports: Sequence[str]) -> bytes:
     Raises:
         ValueError: If the object needs others.
     """
-    sections = _sections(made, 8, len(made))
+    sections = _sections(module, 8, len(module))
     contents = {number: data for number, data in sections if number}
     custom = dict((name, data[at:]) for name, at, data in ((*_text(d, 0), d) for n, d in sections if n == 0))
-    wanted = _imports(contents.pop(IMPORTS, b"\0"))
-    if [name for _, name in wanted if name not in ("__linear_memory", "__stack_pointer")]:
-        raise ValueError(f"an object must import nothing but memory and stack, got {wanted}")
+    imports = _imports(contents.pop(IMPORTS, b"\0"))
+    if [name for _, name in imports if name not in ("__linear_memory", "__stack_pointer")]:
+        raise ValueError(f"an object must import nothing but memory and stack, got {imports}")
     functions = _functions(custom["linking"])
     top = -(-_data_end(contents.get(DATA, b"\0")) // 64) * 64 + STACK
     pages = -(-top // PAGE)
@@ -293,4 +293,4 @@ def link(made: bytes, exports: Sequence[str]) -> bytes:
     parts = (
         bytes([number]) + _written(len(contents[number])) + contents[number] for number in ORDER if number in contents
     )
-    return made[:8] + b"".join(parts)
+    return module[:8] + b"".join(parts)

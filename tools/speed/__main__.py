@@ -69,8 +69,8 @@ def speed(
         rows = function(animal, repeats)
         show(rows, title)
         figures[title] = [asdict(row) for row in rows]
-    shown = [row["what"].partition(",")[0] for rows in figures.values() for row in rows]
-    ids = {name: of_id(f"gymnosoma/{name}", {}) for names in IDS.values() for name in names if name in shown}
+    labels = [row["what"].partition(",")[0] for rows in figures.values() for row in rows]
+    ids = {name: of_id(f"gymnosoma/{name}", {}) for names in IDS.values() for name in names if name in labels}
     measured = {"machine": machine(), "ids": ids, "figures": figures}
     for path in (save, MEASURED if write else None):
         if path is not None:

@@ -30,13 +30,13 @@ def in_mujoco(description: Mapping[str, Any], dt: float, integrator: str = "mjIN
     spec.option.gravity, spec.option.timestep = description["gravity"], dt
     spec.option.integrator = getattr(mujoco.mjtIntegrator, integrator)
     kinds = {"revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE}
-    made: dict[str, tuple[Any, list[Any]]] = {"ground": (spec.worldbody, [])}
+    bodies: dict[str, tuple[Any, list[Any]]] = {"ground": (spec.worldbody, [])}
     for name, body in description["body"].items():
         # A joint with a massless body becomes one more joint of the next body: MuJoCo's own form, and its fastest.
-        parent, waiting = made[body.get("parent", "ground")]
+        parent, waiting = bodies[body.get("parent", "ground")]
         waiting = [*waiting, body["joint"]]
         if "inertial" not in body:
-            made[name] = parent, waiting
+            bodies[name] = parent, waiting
             continue
         places = np.cumsum([joint.get("at", (0.0, 0.0, 0.0)) for joint in waiting], 0)
         new, inertial = parent.add_body(name=name, pos=places[-1]), body["inertial"]
@@ -53,14 +53,14 @@ def in_mujoco(description: Mapping[str, Any], dt: float, integrator: str = "mjIN
         # MuJoCo refuses thin rods: they must turn about their axis with some inertia.
         inertia = np.concatenate([inertial["inertia"], np.zeros(6 - len(inertial["inertia"]))])
         new.fullinertia = np.add(inertia, [1e-9, 1e-9, 1e-9, 0.0, 0.0, 0.0])
-        made[name] = new, []
+        bodies[name] = new, []
     radius = 1e-3
     if "contact" in description:
         ground = mujoco.mjtGeom.mjGEOM_PLANE
         spec.worldbody.add_geom(type=ground, size=[10.0, 10.0, 1.0], quat=[np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
     for contact in description.get("contact", {}).values():
         name, *at = contact["point"]
-        made[name][0].add_geom(
+        bodies[name][0].add_geom(
             type=mujoco.mjtGeom.mjGEOM_SPHERE,
             size=[radius, 0.0, 0.0],
             pos=np.add(at, [0.0, radius, 0.0]),
