@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
-CLUSTER = (ROOT / "cluster.yaml").read_text("utf-8")
 
 
 MET = """
@@ -38,16 +36,3 @@ def test_kernels_of_the_image_serve_other_cpus(tmp_path):
             printed.add(done.stdout)
             compiled.append(len(list((tmp_path / folder).rglob("*.nbc"))))
     assert compiled[1] == 2 * compiled[0] > 0 and compiled[3] == compiled[2] > 0 and len(printed) == 1
-
-
-def test_the_cluster_has_what_ray_asks():
-    cluster = yaml.safe_load(CLUSTER)
-    assert {"cluster_name", "provider", "auth"} <= set(cluster)
-    assert cluster["provider"]["type"] == "local" and {"head_ip", "worker_ips"} <= set(cluster["provider"])
-    assert {"image", "container_name"} <= set(cluster["docker"])
-    shared = re.search(r"^WORKDIR (\S+)$", DOCKERFILE, re.MULTILINE)[1]
-    mount, secret = cluster["docker"]["run_options"]
-    assert mount.split(":")[-1] == shared and f"RAY_AUTH_TOKEN_PATH={shared}/" in secret
-    util = pytest.importorskip("ray.autoscaler._private.util")
-    pytest.importorskip("jsonschema")
-    util.validate_config(util.prepare_config(cluster))

@@ -33,10 +33,7 @@ def test_a_table_tells_seeds_arguments_and_failures(monkeypatch, capsys):
     [
         (("trian",), 2),
         (("evaluate", SWIM, "--episodess", 3), 2),
-        (("evaluate", SWIM, "--episodes", "many"), 2),
-        (("evaluate", SWIM, "--policy", "nobody"), 2),
         (("evaluate", SWIM, "--save", "x.parquet"), 1),
-        (("simulate", "worm", "--save", "x.txt"), 2),
     ],
 )
 def test_wrong_usage_has_status_2(command, monkeypatch, given, status):

@@ -76,10 +76,8 @@ def test_what_cannot_be_recorded_leaves_nothing(datasets, monkeypatch):
         record(SWIM, policy, "test/short-v0", 2)
     assert not list(datasets.rglob("*.hdf5"))
     for arguments, message in (
-        (("nameless", 2), f"dataset must be a name such as {SWIM}/baseline-v0, got 'nameless'"),
         (("../x-v0", 2), "dataset must be a name"),
         (("test/x-v0", 2, -1.0), "noise must be .*, got -1.0"),
-        (("test/x-v0", 0), "episodes must be .*, got 0"),
     ):
         with pytest.raises(ValueError, match=message):
             record(SWIM, find_policy(SWIM, "baseline"), *arguments)

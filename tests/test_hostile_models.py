@@ -89,16 +89,12 @@ def npy(array):
 WHOLE = npy(np.zeros((4, 24)))
 FOREIGN = {
     "huge.npy": WHOLE.replace(b"(4, 24), }        ", b"(100000000, 24), }"),
-    "endless.npy": WHOLE.replace(b"(4, 24), }" + b" " * 20, b"(4%s, 24), }" % (b"0" * 20)),
     "negative.npy": WHOLE.replace(b"(4, 24), }  ", b"(-4, -24), }"),
-    "open.npy": WHOLE.replace(b"(4, 24), }", b"(((((((((("),
     "short.npy": WHOLE[:500],
     "nan.npy": npy(np.array([[0.0, 0.0], [0.0, np.nan]])),
     "words.npy": npy(np.array([["1", "2"]])),
-    "truth.npy": npy(np.array([[True]])),
     "complex.npy": npy(np.array([[1j]])),
     "header.csv": b"head,tail\n0.1,0.2\n",
-    "nan.csv": b"# head,tail\n0.1,0.2\n\n0.3,nan\n",
     "hole.csv": b"0.1,,0.2\n",
     "ragged.csv": b"0.1,0.2\n0.1\n",
     "bytes.csv": b"0.1,\xff\n",
@@ -166,25 +162,12 @@ HOSTILE = {
         ARM.replace("delay = 0.03", "delay = 1e4"),
         "neuron.reflex.synapse[0].delay must be a number from 0 to 10",
     ),
-    "endless delay": (
-        ARM.replace("delay = 0.03", "delay = 1e300"),
-        "neuron.reflex.synapse[0].delay must be a number within",
-    ),
     "900 bodies": (chain(900), "body must hold at most 128 tables, got 900"),
-    "1100 bodies": (chain(1100), "body must hold at most 128 tables, got 1100"),
     "100000 bodies": (chain(100_000), "bytes, 1048576 are allowed"),
-    "1102 muscles": (ARM + "[muscle]\n" + "".join(f"m{i} = 0\n" for i in range(1100)), "tables, got 1102"),
     "contacts": (ARM + "".join(f"[contact.c{i}]\n" for i in range(65)), "contact must hold at most 64 tables, got 65"),
     "synapses": (
         ARM + "[neuron.n]\nsynapse = [" + '{ from = "neuron.reflex" },' * 2049 + "]\n",
         "at most 2048 tables, got",
-    ),
-    "inputs": (
-        ARM.replace("inputs =", "#")
-        + "[neuron.n]\nsynapse = ["
-        + "".join(f'{{ from = "input.i{i}" }},' for i in range(1100))
-        + "]\n",
-        "inputs, got",
     ),
     "circle": (
         ARM + listening(1000, lambda i: (i + 1) % 1000),
@@ -195,36 +178,22 @@ HOSTILE = {
         ARM.replace("damping = 0.1", "damping = " + "1" * 400),
         "body.upper.joint.damping must be a number within",
     ),
-    "5000 digits": (ARM.replace("damping = 0.1", "damping = " + "1" * 5000), "cannot be read: Exceeds the limit"),
     "hexadecimal": (
         ARM.replace("damping = 0.1", "damping = 0x" + "1" * 9000),
         "body.upper.joint.damping must be a number",
     ),
     "no list": (ARM.replace("[0, -9.81, 0]", "3"), "model.gravity must be a list of 3 numbers, got 3"),
-    "no path": (
-        ARM.replace("path = [[", "path = 3 #"),
-        "muscle.biceps.path must be a list of at least 2 points, got 3",
-    ),
-    "no list of pairs": (MODELS["hindlimb"].replace("B = [[", "B = 3 #", 1), "muscle.adf.length.B must be a list"),
     "truth": (
         ARM.replace("mass = 2.0", "mass = true"),
         "body.upper.inertial.mass must be a number of at least 0, got True",
-    ),
-    "words": (
-        ARM.replace("mass = 2.0", 'mass = "2.0"'),
-        "body.upper.inertial.mass must be a number of at least 0, got '2.0'",
     ),
     "tiny": (
         ARM.replace("max_force = 600.0", "max_force = 1e-300"),
         "muscle.biceps.model.max_force must be a number of at least 1e-12",
     ),
     "header": (ARM + "[" + ".".join("a" * 100_000) + "]\n", "line 28: a key has more than 16 parts"),
-    "quoted header": (ARM + "[" + " . ".join(['"a"'] * 100_000) + "]\n", "line 28: a key has more than 16 parts"),
-    "brackets": (ARM + "x = " + "[" * 100_000, "its values are nested too deeply"),
     "braces": (ARM + "x = " + "{ a = " * 100_000, "its values are nested too deeply"),
-    "pairs of brackets": (ARM + "x = " + "[" * 90 + "]" * 90, "is nested too deeply: 8 levels of tables and lists are"),
     "two lines": (ARM + '[body."a\\nb"]\n', "body: a name must have 1 to 100 printable characters, got 'a\\nb'"),
-    "long text": (ARM + 'x = "' + "x" * 9000 + '"\n', "must have at most 200 printable characters"),
 }
 
 
@@ -289,21 +258,7 @@ def test_rows_whose_neurons_overflow_break_down():
 
 # Mutations
 
-TOKENS = [
-    "nan",
-    "inf",
-    "-inf",
-    "1e308",
-    "-1e308",
-    "1e-320",
-    "0",
-    "-1",
-    "1e9",
-    "-1e9",
-    "1e-12",
-    "9" * 400,
-    "0x" + "f" * 9000,
-]
+TOKENS = ["nan", "inf", "-inf", "1e308", "-1e308", "1e-320", "0", "-1", "1e9", "-1e9", "1e-12", "9" * 400]
 TOKENS += [
     "true",
     '""',

@@ -272,10 +272,7 @@ def test_lag_and_bursts_of_made_waves(cord):
     [
         lambda: IsolatedCord({"segments": 90}),
         lambda: entrain(IsolatedCord(), [2.0, 1.0]),
-        lambda: entrain(IsolatedCord(), [1.0], bent=[9]),
-        lambda: simulate(IsolatedCord(), QUIET, 0.1, start={"transection": 101}),
         lambda: simulate(IsolatedCord(), QUIET, 0.1, start={"bath": np.zeros(9)}),
-        lambda: simulate(IsolatedCord(), QUIET, 0.1, start={"noise": [0.1, 0.2]}),
         lambda: Swimming(IsolatedCord(), simulate(IsolatedCord(), QUIET, 0.2, 1 / 30)),  # unequal intervals
         lambda: gymnasium.make("gymnosoma/LampreyEscape-v0", circuit={"MN": {"dynamics": "phase"}}),
     ],

@@ -127,8 +127,6 @@ def test_the_rhythm_of_a_swimming_lamprey_follows_forced_bending_of_its_head():
     [
         lambda: LampreyParams(muscle_gain=(1e-3,) * 8),
         lambda: LampreyParams.from_outline(width=-0.1),
-        lambda: LampreyParams.from_outline(width=[[0.1]]),
-        lambda: LampreyParams.from_outline(links=2),
         lambda: LampreyParams.from_outline(length="1"),
     ],
 )

@@ -331,15 +331,9 @@ def test_exp():
     "make",
     [
         lambda: Lamprey(scheme="midpoint"),
-        lambda: Lamprey(drive="muscles"),
         lambda: Lamprey(dt=0.0),
-        lambda: Lamprey(scheme="reference", substeps=2),
-        lambda: Lamprey(threads=0),
-        lambda: LampreyParams(water=-1.0),
         lambda: LampreyParams(mass=(1.0, 1.0)),
-        lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"cell_gain": np.full((2, 5), 2.0)}),
         lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"joint_angle": np.zeros(8)}),
-        lambda: simulate(Lamprey(), [0.4, 0.0, 0.7], 0.1, start={"rod_angle": np.zeros(10)}),
     ],
 )
 def test_bad_values(make):

@@ -8,12 +8,10 @@ import pytest
 from gymnosoma.envs import simulate
 from gymnosoma.envs.neuromechanic import Neuromechanic
 from gymnosoma.envs.neuromechanic import contact as c
-from gymnosoma.envs.neuromechanic.standing import standing
 from tools.speed.mujoco import in_mujoco, standing_on_springs
 
 pytestmark = pytest.mark.full
 
-ONE = np.zeros(1, np.int64)
 G = 9.81
 SOLVERS = ("modes", "staggered", "sweep")
 
@@ -305,36 +303,6 @@ def test_sweeps_find_the_unique_solution():
             if turns > 0:
                 assert p == pytest.approx(solutions[0], rel=1e-4, abs=1e-4 * max(np.abs(solutions[0]).max(), 1.0))
     assert 0 < failed < 0.06 * count
-
-
-def test_violation_is_zero_for_solutions_only():
-    for W, u, mu in problems(200, 3):
-        p = exhaustive(W, u, mu)[0]
-        assert c.violation(W, u, mu, 2, 2, p) < 1e-9 * max(1.0, np.abs(p).max() * np.abs(W).max())
-        for i in np.flatnonzero(np.abs(p) > 1e-6):
-            wrong = p.copy()
-            wrong[i] *= 1.1
-            assert c.violation(W, u, mu, 2, 2, wrong) > 1e-8
-
-
-def test_staggered_projections_fall_back_where_they_cycle():
-    """A step whose alternation does not end is solved as by default, and says so."""
-    runs = []
-    for solver in ("modes", "staggered"):
-        animal = Neuromechanic(standing(), contacts=solver)
-        count = 64
-        rng = np.random.default_rng(4)
-        rows, ids = animal.rows(count), np.arange(count)
-        q = np.tile([0.0, 0.9, 0.0, 0.0, 0.0], (count, 1)) + rng.uniform(-0.4, 0.4, (count, 5))
-        animal.reset(rows, ids, {"q": q, "v": rng.normal(0, 3, (count, 5))})
-        outcomes = set()
-        for _ in range(300):
-            animal.advance(rows, ids, np.zeros((count, 3)), 1)
-            outcomes |= set(np.sign(rows["alternations"]))
-        runs.append((outcomes, rows["contact_error"].max()))
-    assert runs[0][0] == {0.0}
-    assert {-1.0, 1.0} <= runs[1][0]
-    assert max(error for _, error in runs) < 1e-4
 
 
 # Against MuJoCo

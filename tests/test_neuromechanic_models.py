@@ -50,15 +50,10 @@ def edit(*path, value):
     ("change", "message"),
     [
         (edit("body", "upper", "parent", value="fore"), r"body.\w+.parent makes a cycle"),
-        (edit("body", "fore", "parent", value="uper"), "body.fore.parent: body 'uper' is not known"),
         (edit("body", "fore", "inertial", "mass", value=-1.0), "body.fore.inertial.mass must be .* got -1.0"),
-        (edit("body", "fore", "inertial", "inertia", value=[1, 0.1, 0.1]), "body.fore.inertial.inertia must be"),
-        (edit("body", "fore", "joint", "axis", value=[0, 1]), "body.fore.joint.axis must be a list of 3 numbers"),
-        (edit("body", "fore", "jiont", value={}), "body.fore.jiont is not known"),
         (lambda model: without(model, "body", "fore", "joint"), "body.fore.joint is missing"),
         (lambda model: model["neuron"].update(LOOP), r"neuron.\w.synapse without delay makes a cycle"),
         (edit("neuron", "reflex", "synapse", 0, "from", value="muscle.b.length"), "muscle 'b' is not known"),
-        (edit("muscle", "biceps", "model", "type", value="hill"), "muscle.biceps.model.type must be one of"),
     ],
 )
 def test_bad_models_are_named(change, message):

@@ -30,15 +30,6 @@ def test_the_order_of_inputs_is_what_is_declared():
         load(arm)
 
 
-def changed(name, *path, value):
-    description = asset(name)
-    at = description
-    for key in path[:-1]:
-        at = at.setdefault(key, {}) if isinstance(at, dict) else at[key]
-    at[path[-1]] = value
-    return description
-
-
 # Neurons
 
 
@@ -183,11 +174,6 @@ def test_pins_and_joints_move_as_splines_say(scheme):
 
 
 # Modules
-
-
-def stretched(time, q, v, n, momentum, inputs, heard, dn, out):
-    dn[0] = heard[0] - 0.3
-    out[0] = heard[1] + heard[2] + heard[3]
 
 
 # Analysis

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.full
 
 ONE = np.zeros(1, np.int64)
 G = 9.81
-ARM = asset("arm")
 
 
 def pendulum(**joint):
@@ -543,20 +542,6 @@ def test_pins_do_no_work_and_do_not_drift():
 # Rows
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_rows_do_not_depend_on_each_other(threads):
-    animal = Neuromechanic(ARM, threads=threads)
-    rows, ids = animal.rows(7), np.arange(7)
-    starts = np.random.default_rng(0).uniform(-0.5, 0.5, (7, 2))
-    animal.reset(rows, ids, {"q": starts, "strength": np.linspace(0.8, 1.2, 7)})
-    animal.advance(rows, ids, np.full((7, 2), 0.2), 300)
-    alone, one = Neuromechanic(ARM), Neuromechanic(ARM).rows(1)
-    for i in range(7):
-        alone.reset(one, ONE, {"q": starts[i], "strength": np.linspace(0.8, 1.2, 7)[i]})
-        alone.advance(one, ONE, np.full((1, 2), 0.2), 300)
-        assert all(np.array_equal(one[name][0], rows[name][i]) for name in rows.dtype.names)
-
-
 def test_a_copy_goes_on_with_the_model_as_it_was_read():
     model = asset("arm")
     animal = Neuromechanic(model, dt=5e-4)
@@ -582,18 +567,3 @@ def test_a_broken_state_is_told_and_left_out():
     told = [animal.failures.get(status) for status in rows["status"]]
     assert told == [None, "the state is not finite", "masses or pins are singular", "a joint moves too fast"]
     assert np.isfinite(rows["q"]).all()
-
-
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        ({"angle": 0.0}, "start: 'angle' is not known; allowed are q, v"),
-        ({"q": [0.0, 1.0, 2.0]}, "start: q must have shape"),
-        ({"q": np.nan}, "start: q must be within .* got nan"),
-        ({"mass": -1.0}, r"start: mass must be within \[0.01, 100\], got -1.0"),
-    ],
-)
-def test_wrong_starts_are_named(start, message):
-    animal = Neuromechanic(ARM)
-    with pytest.raises(ValueError, match=message):
-        animal.reset(animal.rows(1), ONE, start)

@@ -248,11 +248,8 @@ def test_progress_is_told_and_may_end_it():
     "drive, given, name",
     [
         (np.zeros((3, 24)), {"count": 2}, "drive"),
-        ([SineKymogram()] * 3, {"count": 2}, "drive"),
         (np.zeros(24), {"signals": ["speed"]}, "signals"),
-        (np.zeros(24), {"count": 2, "start": [{}] * 3}, "start"),
         (np.zeros(24), {"every": 0.2}, "every"),
-        (np.zeros(24), {"every": 0.03, "events": [Event(0.095, {"mass": 1e-9})]}, "events: time"),
         (lambda t: np.full(24, np.nan if t > 0.05 else 0.0), {}, "drive must be finite"),
     ],
 )

@@ -104,14 +104,8 @@ def test_a_sweep_is_the_same_on_several_processes(tmp_path, command):
     "arguments",
     [
         (),
-        ("--over", "sigma=0:1"),
         ("--over", "sigma=0:1:3:log"),
-        ("--over", "sigma=0:2:3"),
         ("--over", "colour=1,2"),
-        ("--over", "drive.amplitude=1,2"),
-        ("--over", "drive.x=1,2", "--drive", "sine"),
-        ("--over", "sigma=0:1:3", "--column", "smell"),
-        ("--over", "sigma=0:1:3", "--table", "x.txt"),
         ("--over", "a=0:1:2000", "--over", "b=0:1:2000"),
     ],
 )

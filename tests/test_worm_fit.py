@@ -157,17 +157,11 @@ def test_what_does_not_tell_a_medium_is_refused():
     (run,), first = worms(1.0, 1, 4.0)
     motion = clean(run["rod_angle"][first:], run["centre"][first:])
     still = clean(np.tile(motion.rod_angle[:1], (121, 1)), np.tile(motion.centre[:1], (121, 1)))
-    straight = clean(0.1 * run["rod_angle"][first:], run["centre"][first:])
     for wrong, options in (
         (still, {}),
-        (straight, {}),
         ([motion, still], {}),
         (run, {}),
-        ([], {}),
         (motion, {"window": 2.0}),
-        (motion, {"repeats": 1}),
-        (motion, {"window": 0.0}),
-        (motion, {"seed": -1}),
     ):
         with pytest.raises(ValueError, match="must"):
             fit_medium(wrong, **options)
@@ -253,10 +247,7 @@ def test_what_midlines_do_not_tell_is_refused():
             out.kymogram()
     for wrong in (
         WormParams(n_rods=13),
-        WormParams(control_gain=0.5),
-        WormParams(stiffness=0.0),
         (0.1, 0.0),
-        (0.1, 0.1, 0.1),
         0.0,
     ):
         with pytest.raises(ValueError, match="must"):
